@@ -7,6 +7,7 @@ import gc
 import sys
 
 try:
+    from collections.abc import Sequence
     from contextlib import suppress
     from pathlib import Path
     from typing import TYPE_CHECKING, Annotated
@@ -19,8 +20,6 @@ except KeyboardInterrupt:  # these imports are most of the time a short command 
     sys.exit(130)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from controller import Budget as Budget
     from controller import Episode as Episode
     from controller import Journal as Journal

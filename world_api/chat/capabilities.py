@@ -11,7 +11,6 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from functools import cache as cached
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
@@ -113,9 +112,7 @@ class Capabilities:
         return None if outcome == "not_tried" else outcome == "ok"
 
 
-@cached
-def _adapter() -> TypeAdapter[Capabilities]:
-    return TypeAdapter(Capabilities)
+_CAPABILITIES = TypeAdapter(Capabilities)
 
 
 def cache_folder(environment: Mapping[str, str], *, home: Path | str) -> Path:
@@ -136,7 +133,7 @@ def read_finding(folder: Path | str, endpoint: Endpoint, model: str) -> Capabili
         record = parse_json(_path(folder, subject).read_bytes().decode())
         if not isinstance(record, dict) or record.get("of") != subject:
             return None
-        return _adapter().validate_python(record.get("found"))
+        return _CAPABILITIES.validate_python(record.get("found"))
     except (OSError, ValueError, ValidationError):
         return None
 

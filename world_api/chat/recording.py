@@ -5,6 +5,7 @@ A recording is a file of JSON lines, one exchange a line. Lines are only ever ap
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import threading
@@ -150,19 +151,13 @@ class CachingChatModel:
 
     def __init__(self, model: ChatModel, folder: Path | str, *, at: Callable[[], str] = lambda: "") -> None:
         folder = Path(folder)
-        reason: str | None = None
         try:
             folder.mkdir(parents=True, exist_ok=True)
             if not os.access(folder, os.W_OK | os.X_OK):
-                reason = "nothing can be written there"
+                raise PermissionError(errno.EACCES, "nothing can be written there")
         except OSError as error:
-            reason = error.strerror
-        if reason is not None:
-            raise BackendFault(
-                "cache_not_writable",
-                f"replies cannot be kept in {folder}: {reason}",
-                hint="name another folder with --cache, or none",
-            )
+            what = f"replies cannot be kept in {folder}: {error.strerror}"
+            raise BackendFault("cache_not_writable", what, hint="name another folder with --cache, or none") from None
         self.name = model.name
         self._model = model
         self._folder = folder

@@ -49,13 +49,8 @@ class Usage:
         return self.prompt + self.completion
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            prompt=self.prompt + other.prompt,
-            completion=self.completion + other.completion,
-            cached=self.cached + other.cached,
-            reasoning=self.reasoning + other.reasoning,
-            estimated=self.estimated or other.estimated,
-        )
+        counts = {name: value + getattr(other, name) for name, value in vars(self).items() if name != "estimated"}
+        return Usage(**counts, estimated=self.estimated or other.estimated)
 
     def record(self) -> dict[str, int | bool]:
         """Return the usage as a JSON object."""
@@ -126,10 +121,6 @@ class Price:
     prompt: float
     cached: float
     completion: float
-
-    def __post_init__(self) -> None:
-        if not all(0 <= amount <= _MOST_USD for amount in asdict(self).values()):
-            raise ValueError(f"a price is between 0 and {_MOST_USD:,}")
 
     def money(self, tokens: Usage | Spent) -> float:
         """Return what these tokens cost, in USD."""

@@ -25,8 +25,7 @@ _ENCODERS = {
 def canonical_json(value: Any) -> str:
     """JSON with sorted keys and no spaces: equal values, equal text.
 
-    Raises:
-        ValueError: a number is not finite, or a value is not JSON.
+    Raises ValueError: a number is not finite, or a value is not JSON.
     """
     return _dump(value, sort_keys=True)
 
@@ -34,8 +33,7 @@ def canonical_json(value: Any) -> str:
 def json_line(value: Any) -> str:
     """JSON on one line with keys in the order of the value, in which a model reads them.
 
-    Raises:
-        ValueError: a number is not finite, or a value is not JSON.
+    Raises ValueError: a number is not finite, or a value is not JSON.
     """
     return _dump(value, sort_keys=False)
 
@@ -60,8 +58,7 @@ def parse_json(text: str, *, repeated: Literal["allow", "refuse", "note"] = "all
             it on the object, which is then a ``JsonObject``.
         finite: Whether a number beyond the range of a float is refused, not read as infinity.
 
-    Raises:
-        ValueError: the text is not JSON; a ``json.JSONDecodeError`` says where.
+    Raises ValueError: the text is not JSON; a ``json.JSONDecodeError`` says where.
     """
     try:
         return json.loads(

@@ -162,8 +162,7 @@ def deadline(seconds: float, *, clock: Callable[[], float] | None = None) -> Ite
 def remaining(default: float) -> float:
     """Seconds the next request may take: the innermost deadline that is left, at most ``default``.
 
-    Raises:
-        BackendFault: ``no_time_left``, if a deadline with a clock is over.
+    Raises BackendFault: ``no_time_left``, if a deadline with a clock is over.
     """
     limit = _innermost.get()
     left = default if limit is None else min(default, limit.remaining())

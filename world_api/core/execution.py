@@ -23,8 +23,7 @@ def ordered_map(
     At most twice ``width`` items are taken ahead of the results. Each call runs in a copy of the caller's context. Closing the
     iterator cancels calls that have not begun and waits for the others.
 
-    Raises:
-        Exception: what the function raised, in place of the result of that item; no further call begins.
+    Raises Exception: what the function raised, in place of the result of that item; no further call begins.
     """
     from concurrent.futures import ThreadPoolExecutor
 

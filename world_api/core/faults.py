@@ -73,8 +73,7 @@ def tool_result_or_error(call: Callable[[], Any]) -> dict[str, Any]:
 
     An unexpected error becomes an ``internal_fault``: the model continues without the tool, and the episode counts it.
 
-    Raises:
-        EpisodeFault: raised by the call; the episode cannot continue.
+    Raises EpisodeFault: raised by the call; the episode cannot continue.
     """
     try:
         result = call()
@@ -92,8 +91,7 @@ def tool_result_or_error(call: Callable[[], Any]) -> dict[str, Any]:
 def as_stored(result: Any) -> Any:
     """Return a result as it reads back from a record, so that a replay continues from the same value.
 
-    Raises:
-        ValueError, TypeError, RecursionError: it is not JSON, or nested too deeply to be stored.
+    Raises ValueError, TypeError, RecursionError: it is not JSON, or nested too deeply to be stored.
     """
     stored = parse_json(json_line(result))
     if is_deep(stored):

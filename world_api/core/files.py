@@ -24,8 +24,7 @@ from world_api.core.identifiers import check_video_id
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a file so that it is there whole or not at all, also across a power cut.
 
-    Raises:
-        StoreFault: ``store_not_writable``, ``disk_full``.
+    Raises StoreFault: ``store_not_writable``, ``disk_full``.
     """
     temporary = path.with_name(f".{path.name}.{uuid4().hex[:8]}.part")
     try:
@@ -45,8 +44,7 @@ def write_atomically(path: Path, data: bytes) -> None:
 def link(there: Path, place: Path) -> None:
     """Give a file that never changes another name; a copy where the file system has no links.
 
-    Raises:
-        StoreFault: ``store_not_writable``, ``disk_full``.
+    Raises StoreFault: ``store_not_writable``, ``disk_full``.
     """
     try:
         os.link(there, place)
@@ -59,8 +57,7 @@ def link(there: Path, place: Path) -> None:
 def open_regular(path: Path) -> BufferedReader:
     """Open a file for reading if it is a regular one; a pipe could be waited on, a device read, for ever.
 
-    Raises:
-        OSError: it cannot be opened; ``EINVAL``: it is no regular file.
+    Raises OSError: it cannot be opened; ``EINVAL``: it is no regular file.
     """
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # without blocking, or a pipe would wait here
     try:
@@ -78,9 +75,7 @@ def open_regular(path: Path) -> BufferedReader:
 def check_plain(folder: Path) -> None:
     """Refuse a folder that holds anything but files and folders: a link leads out of it, a pipe could be waited on for ever.
 
-    Raises:
-        StoreFault: ``world_damaged``.
-        OSError: it cannot be listed; ``ENOENT``: there is no such folder.
+    Raises StoreFault: ``world_damaged``; OSError: it cannot be listed; ``ENOENT``: there is no such folder.
     """
     waiting = [str(folder)]
     while waiting:
@@ -139,8 +134,7 @@ def hash_bytes(data: bytes) -> str:
 def hash_file(path: Path) -> str:
     """SHA-256 of a file's bytes.
 
-    Raises:
-        OSError: it cannot be read; ``EINVAL``: it is no regular file.
+    Raises OSError: it cannot be read; ``EINVAL``: it is no regular file.
     """
     with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -176,8 +170,7 @@ def append_line(path: Path, line: bytes, *, sync: bool = False) -> None:
     died, the disk was full) is removed first; a line that cannot be written whole is taken back. ``sync`` waits until the line
     would survive a power cut.
 
-    Raises:
-        OSError: it cannot be written; the file holds the lines it held.
+    Raises OSError: it cannot be written; the file holds the lines it held.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
@@ -223,29 +216,17 @@ def world_lock(store: Path, video_id: str, *, waiting: Callable[[str], None] | N
 
     If another process holds it, ``waiting`` is called with a message and the call waits; without ``waiting`` it fails at once.
 
-    Raises:
-        StoreFault: ``world_locked``, ``store_not_writable``.
+    Raises StoreFault: ``world_locked``, ``store_not_writable``.
     """
-    from filelock import FileLock, Timeout
 
-    lock = FileLock(store / f".{check_video_id(video_id)}.lock", timeout=0)
-    try:
-        store.mkdir(parents=True, exist_ok=True)
-        try:
-            lock.acquire()
-        except Timeout:
-            busy = f"another process is writing world {video_id!r}"
-            if waiting is None:
-                hint = "wait until it is done, or build under another --id"
-                raise StoreFault("world_locked", busy, hint=hint) from None
-            waiting(f"{busy}; waiting until it is done")
-            lock.acquire(timeout=-1)
-    except OSError as error:
-        raise not_writable(store, error) from error
-    try:
+    def wait() -> None:
+        busy = f"another process is writing world {video_id!r}"
+        if waiting is None:
+            raise StoreFault("world_locked", busy, hint="wait until it is done, or build under another --id")
+        waiting(f"{busy}; waiting until it is done")
+
+    with file_lock(store / f".{check_video_id(video_id)}.lock", before_waiting=wait):
         yield
-    finally:
-        lock.release()
 
 
 #: Hexadecimal digits of a name by which lock files are shared, so that there are never more than 4096 in a folder.
@@ -258,33 +239,33 @@ _THREAD_LOCKS = tuple(threading.Lock() for _ in range(1024))
 
 
 @contextmanager
-def exclusive(folder: Path | None, name: str, *, owner: object = None) -> Iterator[None]:
+def exclusive(folder: Path, name: str) -> Iterator[None]:
     """Hold the right to make the item ``name`` (hexadecimal) in a folder, among threads and processes.
 
-    Without a folder only threads that share ``owner`` wait for each other. If the folder is not writable, processes could not
-    share what they make, so they do not wait. Not to be nested.
+    If the folder is not writable, processes could not share what they make, so they do not wait. Not to be nested.
     """
-    key = (folder if folder is not None else id(owner), name)
-    with _THREAD_LOCKS[hash(key) % len(_THREAD_LOCKS)], ExitStack() as held:
-        if folder is not None:
-            with suppress(StoreFault):
-                held.enter_context(file_lock(folder / LOCKS / name[:_BUCKET]))
+    with _THREAD_LOCKS[hash((folder, name)) % len(_THREAD_LOCKS)], ExitStack() as held:
+        with suppress(StoreFault):
+            held.enter_context(file_lock(folder / LOCKS / name[:_BUCKET]))
         yield
 
 
 @contextmanager
-def file_lock(path: Path) -> Iterator[None]:
+def file_lock(path: Path, *, before_waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
     """Hold a lock among processes; wait for another holder. The lock's file stays, since another process may wait on it.
 
-    Raises:
-        StoreFault: ``store_not_writable``, ``disk_full``.
+    Raises StoreFault: ``store_not_writable``, ``disk_full``.
     """
-    from filelock import FileLock
+    from filelock import FileLock, Timeout
 
     lock = FileLock(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        lock.acquire()
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            before_waiting()
+            lock.acquire()
     except OSError as error:
         raise not_writable(path, error) from error
     try:

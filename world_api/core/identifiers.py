@@ -23,8 +23,7 @@ def is_name(text: str) -> bool:
 def check_video_id(video_id: str) -> str:
     """Return the id, or refuse one that could not safely name a folder.
 
-    Raises:
-        StoreFault: ``bad_video_id``.
+    Raises StoreFault: ``bad_video_id``.
     """
     return _check(video_id, code="bad_video_id", what="video id")
 
@@ -32,8 +31,7 @@ def check_video_id(video_id: str) -> str:
 def check_session_name(name: str) -> str:
     """Return the session's name, or refuse it.
 
-    Raises:
-        StoreFault: ``bad_session_name``.
+    Raises StoreFault: ``bad_session_name``.
     """
     return _check(name, code="bad_session_name", what="session name")
 

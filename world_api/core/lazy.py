@@ -16,20 +16,19 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
     The imports are listed once and read from the source, so type checkers, ``dir`` and ``import *`` see the same names::
 
         if TYPE_CHECKING:
-            from package.module import Name as Name
+            from package.module import Name, other_name
 
         __getattr__, __dir__, __all__ = lazy_names(__name__)
     """
     module = sys.modules[package]
     source = Path(str(module.__file__)).read_text(encoding="utf-8")
     homes = {
-        alias.asname: (str(node.module), alias.name)
+        alias.asname or alias.name: (str(node.module), alias.name)
         for block in ast.parse(source).body
         if isinstance(block, ast.If) and isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING"
         for node in block.body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
-        if alias.asname
     }
 
     def load(name: str) -> Any:

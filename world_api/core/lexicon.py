@@ -84,8 +84,9 @@ _NEGATION = re.compile(
     r"\b(?:not|no|without|never|neither|nor|except|\w+n't)\b|不是|不在|不穿|不戴|没有|没穿|没戴|除了"
 )
 
-_LATIN = re.compile(r"[a-z0-9]+(?:[_'][a-z0-9]+)*")
-_CHINESE = re.compile(r"[㐀-䶿一-鿿豈-﫿]+")
+#: Latin words, and runs of Chinese characters, of a folded text.
+LATIN = re.compile(r"[a-z0-9]+(?:[_'][a-z0-9]+)*")
+CHINESE = re.compile(r"[㐀-䶿一-鿿豈-﫿]+")
 
 _TABLES = (*COLOURS.items(), *CATEGORIES.items())
 #: Word -> concept. Chinese words that mean something else have no concept.
@@ -115,30 +116,20 @@ def words(text: str) -> list[str]:
     one. Stems come from Snowball's English stemmer.
     """
     folded = fold(text)
-    return [_stem(word.replace("'", "")) for word in _LATIN.findall(folded)] + _chinese_units(folded)
-
-
-def latin_words(folded: str) -> list[str]:
-    """Latin words of a folded text, as they are written."""
-    return _LATIN.findall(folded)
-
-
-def chinese_runs(folded: str) -> list[str]:
-    """Runs of Chinese characters of a folded text."""
-    return _CHINESE.findall(folded)
+    return [_stem(word.replace("'", "")) for word in LATIN.findall(folded)] + _chinese_units(folded)
 
 
 def content_words(text: str) -> list[str]:
     """The words of a text without stop words; all of them where nothing else would be left."""
     folded = fold(text)
-    found = [_stem(word.replace("'", "")) for word in _LATIN.findall(folded) if word not in STOP_WORDS]
+    found = [_stem(word.replace("'", "")) for word in LATIN.findall(folded) if word not in STOP_WORDS]
     found += [unit for unit in _chinese_units(folded) if unit not in _STOP_CHINESE]
     return found or words(text)
 
 
 def _chinese_units(folded: str) -> list[str]:
     units: list[str] = []
-    for run in _CHINESE.findall(folded):
+    for run in CHINESE.findall(folded):
         units.extend(run)
         units.extend(run[i : i + 2] for i in range(len(run) - 1))
     return units
@@ -147,17 +138,17 @@ def _chinese_units(folded: str) -> list[str]:
 def concepts(text: str) -> frozenset[str]:
     """Canonical colours and categories that a text names."""
     folded = fold(text)
-    found = {_ENGLISH_CONCEPTS.get(word, "") for word in _LATIN.findall(folded)}
+    found = {_ENGLISH_CONCEPTS.get(word, "") for word in LATIN.findall(folded)}
     # Runs of characters stay apart, so that no word is read over the gap between two of them.
-    found |= {_CHINESE_CONCEPTS[word] for word in _CHINESE_WORD.findall(" ".join(_CHINESE.findall(folded)))}
+    found |= {_CHINESE_CONCEPTS[word] for word in _CHINESE_WORD.findall(" ".join(CHINESE.findall(folded)))}
     return frozenset(found - {""})
 
 
 def unseen_words(text: str) -> list[str]:
     """Content words of a description that name neither a colour nor a category: what colour and kind cannot check."""
     folded = _CHINESE_WORD.sub(lambda word: " " if _CHINESE_CONCEPTS[word[0]] else word[0], fold(text))
-    latin = [word for word in _LATIN.findall(folded) if word not in STOP_WORDS and word not in _ENGLISH_CONCEPTS]
-    runs = [run for run in _CHINESE.findall(folded) if any(character not in _STOP_CHINESE for character in run)]
+    latin = [word for word in LATIN.findall(folded) if word not in STOP_WORDS and word not in _ENGLISH_CONCEPTS]
+    runs = [run for run in CHINESE.findall(folded) if any(character not in _STOP_CHINESE for character in run)]
     return [_stem(word) for word in latin] + runs
 
 
@@ -169,7 +160,7 @@ def required_terms(text: str) -> list[str]:
     kept, _ = _before_negation(text)
     found: list[str] = []
     for word in unseen_words(kept):
-        found += _chinese_terms(word) if _CHINESE.match(word) else [word]
+        found += _chinese_terms(word) if CHINESE.match(word) else [word]
     found += sorted(f"#{concept}" for concept in concepts(kept))
     return list(dict.fromkeys(found or words(text)))
 
@@ -181,11 +172,11 @@ def unrequired_words(text: str) -> list[str]:
     """
     kept, negated = _before_negation(text)
     unseen = set(unseen_words(kept))
-    found = [word for word in _LATIN.findall(kept) if word in NARROWER_WORDS or _stem(word) in unseen]
-    found += [word for run in _CHINESE.findall(kept) for word in _CHINESE_WORD.findall(run) if word in NARROWER_WORDS]
-    found += [word for word in unseen_words(kept) if _CHINESE.search(word)]
-    found += [word for word in _LATIN.findall(negated) if word not in STOP_WORDS or _NEGATION.fullmatch(word)]
-    found += _CHINESE.findall(negated)
+    found = [word for word in LATIN.findall(kept) if word in NARROWER_WORDS or _stem(word) in unseen]
+    found += [word for run in CHINESE.findall(kept) for word in _CHINESE_WORD.findall(run) if word in NARROWER_WORDS]
+    found += [word for word in unseen_words(kept) if CHINESE.search(word)]
+    found += [word for word in LATIN.findall(negated) if word not in STOP_WORDS or _NEGATION.fullmatch(word)]
+    found += CHINESE.findall(negated)
     used = set(required_terms(text))
     return [word for word in dict.fromkeys(found) if not {_stem(word), *_chinese_terms(word)} & used]
 

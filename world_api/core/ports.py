@@ -106,8 +106,7 @@ class SpeechRecogniser(Protocol):
     def transcribe(self, samples: Samples, language: str) -> Sequence[SpokenLine]:
         """The lines spoken in an interval of at most thirty seconds, in time order.
 
-        Raises:
-            BackendFault: ``speech_model_missing``, where its package or its model is not there.
+        Raises BackendFault: ``speech_model_missing``, where its package or its model is not there.
         """
         ...
 
@@ -177,20 +176,14 @@ class FrameSource(Protocol):
     def frame_played_at(self, seconds: float) -> Image:
         """The frame on screen at that time (the last one whose presentation time is not after it).
 
-        Raises:
-            MediaFault: ``source_missing``, ``undecodable``.
+        Raises MediaFault: ``source_missing``, ``undecodable``.
         """
         ...
-
-
-class PictureSource(Protocol):
-    """Several frames of one video at once."""
 
     def pictures_played_at(self, times: Sequence[float], longest_side: int | None) -> Sequence[Image]:
         """The frame on screen at each time (rising), none larger than that; None: as they are.
 
-        Raises:
-            MediaFault: ``source_missing``, ``undecodable``.
+        Raises MediaFault: ``source_missing``, ``undecodable``.
         """
         ...
 
@@ -294,8 +287,7 @@ class EmbeddingModel(Protocol):
     def embed_texts(self, texts: Sequence[str], request: str) -> Embedded:
         """One unit vector a text. The cost is charged under the name ``request``.
 
-        Raises:
-            BackendFault: ``embedding_unreadable``, and what the endpoint names.
+        Raises BackendFault: ``embedding_unreadable``, and what the endpoint names.
         """
         ...
 

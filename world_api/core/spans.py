@@ -30,8 +30,7 @@ def known_time(seconds: float) -> float:
 class TimeSpan:
     """A half-open interval ``[start, end)`` in seconds; ``start <= end``, both finite.
 
-    Raises:
-        ValueError: if an end is not finite or the span runs backwards.
+    Raises ValueError: if an end is not finite or the span runs backwards.
     """
 
     start: float

@@ -14,13 +14,13 @@ from itertools import pairwise
 from world_api.core.lexicon import (
     ANYTHING,
     CATEGORIES,
+    CHINESE,
     COLOURS,
+    LATIN,
     NARROWER_WORDS,
     OTHER_CHINESE,
     STOP_WORDS,
-    chinese_runs,
     fold,
-    latin_words,
     longest_first,
     unseen_words,
 )
@@ -62,12 +62,9 @@ NARROWER = frozenset("baby toddler teenager crowd 大人 成年人 小孩 儿童
 
 
 #: Word or phrase -> canonical category; in English singular forms, and the plurals that are listed.
-_ENGLISH_NAMES = {
-    word: name for table in (CATEGORIES, MORE_CATEGORIES) for name, (own, _) in table.items() for word in own
-}
-_CHINESE_NAMES = {
-    word: name for table in (CATEGORIES, MORE_CATEGORIES) for name, (_, own) in table.items() for word in own
-}
+_NAMES = (*CATEGORIES.items(), *MORE_CATEGORIES.items())
+_ENGLISH_NAMES = {word: name for name, (own, _) in _NAMES for word in own}
+_CHINESE_NAMES = {word: name for name, (_, own) in _NAMES for word in own}
 #: Word -> canonical colour.
 _ENGLISH_COLOURS = {word: colour for colour, (own, _) in COLOURS.items() for word in own}
 _CHINESE_COLOURS = {word: colour for colour, (_, own) in COLOURS.items() for word in own}
@@ -302,7 +299,7 @@ class Vocabulary:
         parts = clauses(_SIZE.sub("", fold(text)).replace("_", " "))
         terms = [term for part in parts if not part.negated for term in self._terms(part.text)]
         named = [term for term in terms if term.kind is not None and (of is None or term.kind in of)]
-        head = None if not named else named[-1 if chinese_runs(named[-1].word) else 0].kind
+        head = None if not named else named[-1 if CHINESE.findall(named[-1].word) else 0].kind
         for part in parts:
             sign, _, rest = part.text.partition(" ") if part.negated else ("", "", part.text)
             own = list(self._terms(rest))
@@ -361,7 +358,7 @@ class Vocabulary:
             return (word, name, rest) if name is not None and name in {ANY, *self.categories} else None
         match = _AFTER_HEAD.search(phrase)
         chunk, after = (phrase, "") if match is None else (phrase[: match.start()], phrase[match.start() :])
-        tokens = latin_words(chunk)
+        tokens = LATIN.findall(chunk)
         for size in (3, 2, 1):
             tail = tokens[-size:]
             name = self._name(" ".join(tail)) if len(tail) == size else None
@@ -380,7 +377,7 @@ class Vocabulary:
 
     def _terms(self, text: str) -> Iterator[_Term]:
         """The words of a text that say something."""
-        tokens = latin_words(text)
+        tokens = LATIN.findall(text)
         place = 0
         while place < len(tokens):
             size, kind = next(
@@ -391,7 +388,7 @@ class Vocabulary:
             if kind != ANY and (kind is not None or word not in _EMPTY):
                 yield _Term(word, kind, _ENGLISH_COLOURS.get(word))
             place += size
-        yield from self._chinese_terms(" ".join(chinese_runs(_OR.sub(" ", text))))
+        yield from self._chinese_terms(" ".join(CHINESE.findall(_OR.sub(" ", text))))
 
     def _chinese_terms(self, runs: str) -> Iterator[_Term]:
         for word in _CHINESE_WORD.findall(runs):
@@ -399,7 +396,7 @@ class Vocabulary:
             if name != ANY:
                 yield _Term(word, name if name in self.categories else None, _CHINESE_COLOURS.get(word))
         for run in unseen_words(_CHINESE_WORD.sub(" ", runs)):
-            if chinese_runs(run) and (word := run.strip("的了着在是和与穿戴")):
+            if CHINESE.findall(run) and (word := run.strip("的了着在是和与穿戴")):
                 yield _Term(word)
 
 

@@ -128,7 +128,7 @@ def _decoder_fault(gone: ProcessGone, name: str) -> MediaFault:
 
 
 class VideoFrames:
-    """Random access to the frames of one video (``FrameSource``, ``PictureSource``)."""
+    """Random access to the frames of one video (``FrameSource``)."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

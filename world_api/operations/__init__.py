@@ -7,7 +7,7 @@ name; ``run`` calls an operation on a session. A new operation takes its argumen
 from collections import ChainMap
 from collections.abc import Iterable, Mapping
 
-from world_api.operations import entities, inspection, memory, navigation, perception  # noqa: F401 - they declare
+from world_api.operations import entities, inspection, memory, navigation, perception  # they declare
 from world_api.operations.registry import (
     ALWAYS,
     CATEGORIES,
@@ -42,8 +42,7 @@ EVERY_OPERATION: Mapping[str, Operation] = ChainMap(_OPTIONAL, OPERATIONS)
 def operations_for(groups: Iterable[str]) -> Mapping[str, Operation]:
     """What a session with these groups switched on offers: the sixteen, then the groups in their declared order.
 
-    Raises:
-        OperationFault: ``unknown_group``.
+    Raises OperationFault: ``unknown_group``.
     """
     wanted = check_groups(groups)
     return {**OPERATIONS, **{name: item for name, item in _OPTIONAL.items() if item.group in wanted}}
@@ -52,8 +51,7 @@ def operations_for(groups: Iterable[str]) -> Mapping[str, Operation]:
 def operations_of(group: str) -> Mapping[str, Operation]:
     """The operations of one optional group, in their declared order.
 
-    Raises:
-        OperationFault: ``unknown_group``.
+    Raises OperationFault: ``unknown_group``.
     """
     check_groups([group])
     return {name: item for name, item in _OPTIONAL.items() if item.group == group}

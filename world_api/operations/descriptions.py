@@ -75,13 +75,6 @@ def has_ended(view: View, appearance: TimeSpan) -> bool:
     return appearance.end < view.duration - EDGE_SECONDS
 
 
-def camera_in_words(view: View, span: TimeSpan) -> str:
-    """The camera movements of an interval: ``The camera pans left, zooms in``; empty if it does not move."""
-    moves = [move for move in view.camera_movements.during(span) if move.span.overlap(span) > 0]
-    kinds = dict.fromkeys(move.label.removeprefix("the camera ") for move in moves)
-    return "The camera " + ", then ".join(kinds) if kinds else ""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Description:
     """A description of an interval, its passages, and what it leaves out, such as ``5 more lines of speech``."""
@@ -106,8 +99,9 @@ def caption(view: View, span: TimeSpan, seen_as: str | None = None) -> Descripti
         seen, unseen = _seen(view, span)
         sentences.extend(seen)
     left_out = [unseen] if unseen else []
-    if moves := camera_in_words(view, span):
-        sentences.append(moves)
+    moves = [move for move in view.camera_movements.during(span) if move.span.overlap(span) > 0]
+    if kinds := dict.fromkeys(move.label.removeprefix("the camera ") for move in moves):
+        sentences.append("The camera " + ", then ".join(kinds))
     if texts := list(dict.fromkeys(p.text for p in passages if p.source == "screen_text")):
         more = more_than(len(texts), MAX_QUOTES, "text")
         sentences.append(

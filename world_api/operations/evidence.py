@@ -23,8 +23,7 @@ from world_api.world.tracks import Track
 def moment(session: Session, video_id: str, timestamp: float) -> float:
     """Check that a moment is visible. The visible interval is half-open, so its end is not.
 
-    Raises:
-        OperationFault: ``wrong_video``, ``not_yet``, ``time_out_of_range``.
+    Raises OperationFault: ``wrong_video``, ``not_yet``, ``time_out_of_range``.
     """
     session.check_video(video_id)
     if timestamp >= session.view.duration:
@@ -35,8 +34,7 @@ def moment(session: Session, video_id: str, timestamp: float) -> float:
 def interval(session: Session, video_id: str, start_time: float, end_time: float) -> TimeSpan:
     """Check an interval of positive length and clip its end to what is visible; the result's hint says so.
 
-    Raises:
-        OperationFault: ``wrong_video``, ``bad_time_range``, ``not_yet``, ``time_out_of_range``.
+    Raises OperationFault: ``wrong_video``, ``bad_time_range``, ``not_yet``, ``time_out_of_range``.
     """
     session.check_video(video_id)
     if end_time <= start_time:
@@ -162,25 +160,22 @@ def segment_hit(
         snippet=shorten(passage.text) if passage else snippet,
         source=passage.source if passage else "look",
         confidence=confidence,
-        matching_lines=[matching_line(session, line, span) for line in lines],
+        matching_lines=[
+            MatchingLine(
+                **times(line.passage.span),
+                text=shorten(line.passage.text),
+                source=line.passage.source,
+                as_given=line.as_given,
+                evidence=[cite_passage(session, line.passage, span)],
+            )
+            for line in lines
+        ],
     )
 
 
 def hits(session: Session, found: Sequence[SegmentHit]) -> list[Hit]:
     """Search hits in their wire form."""
     return [segment_hit(session, hit.span, hit.passage, score=hit.score, lines=hit.lines[:MAX_LINES]) for hit in found]
-
-
-def matching_line(session: Session, line: MatchingPassage, segment: TimeSpan) -> MatchingLine:
-    """A line with its own times, and evidence for the part of it inside the segment found."""
-    passage = line.passage
-    return MatchingLine(
-        **times(passage.span),
-        text=shorten(passage.text),
-        source=passage.source,
-        as_given=line.as_given,
-        evidence=[cite_passage(session, passage, segment)],
-    )
 
 
 def candidates(session: Session, found: Sequence[SegmentHit]) -> Candidates:
@@ -218,9 +213,7 @@ def shorten(text: str, limit: int = SNIPPET_CHARACTERS) -> str:
 def seen_in(session: Session, span: TimeSpan) -> CachedLook | None:
     """The caption of an interval by the vision model; None if the session has no model.
 
-    Raises:
-        MediaFault: ``source_missing``, ``undecodable``.
-        BackendFault: as the model names it.
+    Raises MediaFault: ``source_missing``, ``undecodable``; BackendFault: as the model names it.
     """
     seeing = session.backends.seeing
     return None if seeing is None else seeing.caption(span, until=session.view.duration)
@@ -231,9 +224,7 @@ def said_of(session: Session, example: TimeSpan) -> list[str]:
 
     If only other parts of the video have captions, the model captions the example.
 
-    Raises:
-        MediaFault: ``source_missing``, ``undecodable``.
-        BackendFault: as the model names it.
+    Raises MediaFault: ``source_missing``, ``undecodable``; BackendFault: as the model names it.
     """
     if session.backends.meanings is None or not session.captions.passages:
         return []

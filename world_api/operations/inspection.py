@@ -49,7 +49,7 @@ from world_api.operations.schema import (
     not_blank,
 )
 from world_api.search.indexes import holds_words
-from world_api.search.passages import ORDER, Passage, Passages, passages_of
+from world_api.search.passages import ORDER, Passages, passages_of
 from world_api.search.searcher import MatchingPassage, Scan, Scanner
 from world_api.session.session import Session
 from world_api.world.timeline import Positions
@@ -78,16 +78,6 @@ def _once(passages: Passages, shown: Positions) -> Positions:
     latest_end = np.concatenate([[-math.inf], np.maximum.accumulate(ends)[:-1]])
     kept: Positions = shown[ends > latest_end]
     return kept
-
-
-def _line(passage: Passage) -> TranscriptLine:
-    return TranscriptLine(
-        **times(passage.span),
-        text=shorten(passage.text, LONGEST_LINE),
-        source="speech" if passage.source == "speech" else "screen_text",
-        speaker=passage.speaker or None,
-        confidence=passage.confidence,
-    )
 
 
 def _page(passages: Passages, lines: Positions, span: TimeSpan) -> tuple[int, float | None]:
@@ -270,7 +260,16 @@ def read_transcript(
         first, length = round_time(cut[0].span.start), len(cut[0].text)
         hints.append(f"the line at {first:g} s{others} is cut at {LONGEST_LINE} characters; it has {length}")
     return TranscriptPage(
-        lines=[_line(passage) for passage in page],
+        lines=[
+            TranscriptLine(
+                **times(passage.span),
+                text=shorten(passage.text, LONGEST_LINE),
+                source="speech" if passage.source == "speech" else "screen_text",
+                speaker=passage.speaker or None,
+                confidence=passage.confidence,
+            )
+            for passage in page
+        ],
         spoken=spoken,
         shown=len(lines) - spoken,
         told_until=round_time(span.end) if goes_on is None else goes_on,

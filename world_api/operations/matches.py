@@ -169,8 +169,7 @@ def look_alikes(session: Session, entity_id: str) -> list[LookAlike]:
 def find_entity(session: Session, entity_id: str) -> Track | Registration:
     """The track of a build-time identity, or a registration without one.
 
-    Raises:
-        OperationFault: ``unknown_entity``.
+    Raises OperationFault: ``unknown_entity``.
     """
     if (track := session.view.track_of_entity(entity_id)) is not None:
         return track
@@ -293,21 +292,22 @@ class IdentifiedEntity:
 
 
 def identify(session: Session, at: float, hint: str) -> IdentifiedEntity:
-    """The thing a hint names at a moment: a tracked one, else one detected in that very frame.
+    """The thing a hint names at a moment: a tracked one; if nothing of its kind is tracked, one detected in that very frame.
 
-    Raises:
-        OperationFault: ``nothing_matches``; ``bad_arguments`` for a blank hint.
+    Raises OperationFault: ``nothing_matches``; ``bad_arguments`` for a blank hint.
     """
     if not hint.strip():
         raise OperationFault("bad_arguments", "entity_hint is blank", hint="say what the entity looks like")
     tracks = tracks_at(session, at)
     reading = session.vocabulary.read(hint)
+    is_tracked = any(track.category in (reading.kinds or ()) for track in tracks)
     if (matched := best_match(tracks, reading)) is not None:
         track, match = matched
         position = track.nearest(at)
         entity_id, category, box, time = track.entity_id, track.category, track.box(position), track.times[position]
         sure, lacks = track.confidence * _sureness(match, reading), match.lacks
-    elif (seen := _detected(session, at, reading, tracks)) is not None:
+    elif not is_tracked and (detections := _detections(session, at, reading.kinds)):
+        seen = detections[0]
         entity_id, category, box, time = _seen_id(session, at, seen.box), seen.category, seen.box, at
         sure, lacks = seen.confidence * UNCHECKED, colours_in_words(reading)
     else:
@@ -389,15 +389,6 @@ def _look(session: Session, at: float, reading: ParsedDescription) -> list[tuple
         )
         for seen in _detections(session, at, reading.kinds)
     ]
-
-
-def _detected(
-    session: Session, at: float, reading: ParsedDescription, tracks: Sequence[Track]
-) -> DetectedObject | None:
-    """The best detection of the categories that a hint names; None if such things are tracked there."""
-    if any(track.category in (reading.kinds or ()) for track in tracks):
-        return None
-    return next(iter(_detections(session, at, reading.kinds)), None)
 
 
 def _detections(session: Session, at: float, kinds: frozenset[str] | None) -> list[DetectedObject]:

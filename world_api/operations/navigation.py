@@ -46,7 +46,7 @@ from world_api.operations.schema import (
 )
 from world_api.operations.schema import Scene as SceneEntry
 from world_api.session.session import Session
-from world_api.world.timeline import Positions, Scenes, Times
+from world_api.world.timeline import Items, Positions, SceneInterval, Times
 
 #: A list of scenes is never longer than this; beyond it, scenes are grouped into chapters.
 MAX_ENTRIES = 60
@@ -61,9 +61,9 @@ def list_scenes(session: Session, *, video_id: VideoId, time_range: OptionalTime
     A long video is listed as chapters that group scenes; give a time_range to see the scenes inside it.
     """
     within = optional_interval(session, video_id, time_range)
-    scenes = session.view.scenes
+    scenes, strengths = session.view.scenes, session.view.scene_strengths
     inside = _scenes_in(scenes, within) if within else np.arange(len(scenes))
-    chapters = group_into_chapters(scenes.starts[inside], scenes.ends[inside], scenes.strengths[inside], MAX_ENTRIES)
+    chapters = group_into_chapters(scenes.starts[inside], scenes.ends[inside], strengths[inside], MAX_ENTRIES)
     entries = [_entry(session, scenes, inside[first:end]) for first, end in chapters]
     grouped = len(chapters) < len(inside)
     return SceneList(
@@ -129,13 +129,13 @@ def group_into_chapters(starts: Times, ends: Times, strengths: Times, limit: int
     return list(pairwise([*np.searchsorted(starts, chosen[:-1]).tolist(), len(starts)]))
 
 
-def _scenes_in(scenes: Scenes, span: TimeSpan) -> Positions:
+def _scenes_in(scenes: Items[SceneInterval], span: TimeSpan) -> Positions:
     """Positions of the scenes that overlap a span."""
     touching = scenes.touching(span)
     return touching[scenes.ends[touching] > span.start]
 
 
-def _entry(session: Session, scenes: Scenes, group: Positions) -> SceneEntry:
+def _entry(session: Session, scenes: Items[SceneInterval], group: Positions) -> SceneEntry:
     span = TimeSpan(start=float(scenes.starts[group[0]]), end=float(scenes.ends[group[-1]]))
     single = len(group) == 1
     return SceneEntry(

@@ -51,8 +51,7 @@ class Operation:
     def validate(self, arguments: Mapping[str, Any]) -> BaseModel:
         """The arguments, checked against the declaration; nothing is coerced but int to float.
 
-        Raises:
-            OperationFault: ``bad_arguments``, naming every fault.
+        Raises OperationFault: ``bad_arguments``, naming every fault.
         """
         _check_text(self.name, arguments)
         try:
@@ -121,8 +120,7 @@ def group_names() -> tuple[str, ...]:
 def check_groups(names: Iterable[str]) -> frozenset[str]:
     """Check names of groups.
 
-    Raises:
-        OperationFault: ``unknown_group``.
+    Raises OperationFault: ``unknown_group``.
     """
     wanted = frozenset(names)
     if unknown := sorted(wanted - set(group_names())):

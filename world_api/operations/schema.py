@@ -25,8 +25,7 @@ def _typed(name: str) -> dict[str, Any]:
 def not_blank(text: str) -> str:
     """The text, which must say something.
 
-    Raises:
-        ValueError: it is empty but for white space.
+    Raises ValueError: it is empty but for white space.
     """
     if not text.strip():
         raise ValueError("must not be empty")

@@ -78,8 +78,7 @@ def mcp_tools(operations: Mapping[str, Operation] = OPERATIONS) -> list[Schema]:
 def openai_tool(name: str, description: str, parameters: Mapping[str, Any], *, strict: bool) -> Schema:
     """Return a function tool in the form of the Chat Completions API.
 
-    Raises:
-        ToolFault: ``bad_tool_name``; ``not_strict`` if strict mode cannot express the schema.
+    Raises ToolFault: ``bad_tool_name``; ``not_strict`` if strict mode cannot express the schema.
     """
     if not _TOOL_NAME.fullmatch(name):
         raise ToolFault(

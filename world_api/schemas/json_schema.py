@@ -7,7 +7,7 @@ tools use these functions alike.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from world_api.core.faults import ToolFault
@@ -23,12 +23,11 @@ _SCHEMA_MAPS = ("properties", "patternProperties", "dependentSchemas")
 MAX_NESTING = 10
 
 TYPES = frozenset({"string", "number", "boolean", "integer", "object", "array", "null"})
-FORMATS = frozenset({"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"})
 KEYWORDS = frozenset(
     {
         *("type", "description", "enum", "anyOf"),
         *("properties", "required", "additionalProperties", "items", "minItems", "maxItems"),
-        *("pattern", "format", "multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+        *("pattern", "multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
     }
 )
 _LIMIT_WORDS = {"minLength": "at least {} characters", "maxLength": "at most {} characters"}
@@ -37,8 +36,7 @@ _LIMIT_WORDS = {"minLength": "at least {} characters", "maxLength": "at most {} 
 def plain_schema(schema: Mapping[str, Any]) -> Schema:
     """Return the same JSON Schema, self-contained: ``$defs`` inlined, ``x-type`` and ``title`` removed.
 
-    Raises:
-        ToolFault: ``recursive_schema`` or ``bad_schema_reference``, which no inlined schema can express.
+    Raises ToolFault: ``recursive_schema`` or ``bad_schema_reference``, which no inlined schema can express.
     """
     definitions = {
         f"#/{place}/{name}": body for place in ("$defs", "definitions") for name, body in schema.get(place, {}).items()
@@ -94,10 +92,7 @@ def strict_schema(schema: Mapping[str, Any]) -> Schema:
 def _strict(node: Any) -> Schema:
     if not isinstance(node, Mapping):
         return {}  # "anything" has no strict form; the checker reports it
-    node = _without_composition(node)
     strict: Schema = {key: value for key, value in node.items() if key in KEYWORDS}
-    if strict.get("format", "date") not in FORMATS:
-        del strict["format"]
     if "properties" in node:
         required = set(node.get("required", ()))
         strict["properties"] = {
@@ -115,18 +110,6 @@ def _strict(node: Any) -> Schema:
     return _with_notes(strict, node)
 
 
-def _without_composition(node: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Express ``oneOf``, ``const`` and an ``allOf`` of one part with the keywords of strict mode."""
-    plain = dict(node)
-    if "oneOf" in plain and "anyOf" not in plain:
-        plain["anyOf"] = plain.pop("oneOf")
-    if "const" in plain:
-        plain["enum"] = [plain.pop("const")]
-    if len(plain.get("allOf", ())) == 1:
-        plain = {**plain.pop("allOf")[0], **plain}
-    return plain
-
-
 def _nullable(node: Schema) -> Schema:
     if _accepts_null(node):
         return node
@@ -142,7 +125,7 @@ def _nullable(node: Schema) -> Schema:
 def _accepts_null(node: Mapping[str, Any]) -> bool:
     if "null" in types_of(node) or (not types_of(node) and None in node.get("enum", ())):
         return True
-    return any(_accepts_null(child) for child in (*node.get("anyOf", ()), *node.get("oneOf", ())))
+    return any(_accepts_null(child) for child in node.get("anyOf", ()))
 
 
 def _with_notes(strict: Schema, node: Mapping[str, Any]) -> Schema:
@@ -160,36 +143,27 @@ def _with_notes(strict: Schema, node: Mapping[str, Any]) -> Schema:
 def drop_unset(arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a strict call without the nulls that mean "not given", at any depth.
 
-    A null stays where the schema requires the property or takes null as a value.
+    A null stays where the schema requires the property, does not have it, or takes null as a value.
     """
-    given: dict[str, Any] = _without_unset(dict(arguments), [plain_schema(parameters)])
+    given: dict[str, Any] = _without_unset(dict(arguments), plain_schema(parameters))
     return given
 
 
-def _without_unset(value: Any, schemas: Sequence[Any]) -> Any:
-    """Return the value without such nulls; any of the schemas may describe it."""
-    nodes = [node for schema in schemas for node in _alternatives(schema)]
+def _without_unset(value: Any, schema: Mapping[str, Any]) -> Any:
+    branches = [schema, *schema.get("anyOf", ())]
     if isinstance(value, list):
-        entries = [node["items"] for node in nodes if "items" in node]
-        return [_without_unset(item, entries) for item in value]
+        items: Schema = next((branch["items"] for branch in branches if "items" in branch), {})
+        return [_without_unset(item, items) for item in value]
     if not isinstance(value, dict):
         return value
-    kept = {}
-    for name, item in value.items():
-        declaring = [node for node in nodes if name in node.get("properties", {})]
-        children = [node["properties"][name] for node in declaring]
-        wanted = any(name in node.get("required", ()) for node in declaring) or any(map(_accepts_null, children))
-        if item is not None or not declaring or wanted:
-            kept[name] = _without_unset(item, children)
-    return kept
-
-
-def _alternatives(schema: Any) -> list[Mapping[str, Any]]:
-    """Return a schema and those that it is composed of; none for true and false."""
-    if not isinstance(schema, Mapping):
-        return []
-    parts = [part for keyword in ("anyOf", "oneOf", "allOf") for part in schema.get(keyword, ())]
-    return [schema, *(node for part in parts for node in _alternatives(part))]
+    node: Schema = next((branch for branch in branches if "properties" in branch), {})
+    optional = {name: part for name, part in node.get("properties", {}).items() if name not in node.get("required", ())}
+    unset = {name for name, part in optional.items() if not _accepts_null(part)}
+    return {
+        name: _without_unset(item, node.get("properties", {}).get(name, {}))
+        for name, item in value.items()
+        if item is not None or name not in unset
+    }
 
 
 def strict_violations(schema: Mapping[str, Any]) -> list[str]:
@@ -229,8 +203,6 @@ def _node_problems(node: Mapping[str, Any]) -> Iterator[str]:
         yield "has no type"
     for kind in sorted(kinds - TYPES):
         yield f"type {kind!r} is not supported"
-    if node.get("format", "date") not in FORMATS:
-        yield f"format {node['format']!r} is not supported"
     if "object" in kinds:
         yield from _object_problems(node)
     if "array" in kinds and not isinstance(node.get("items"), Mapping):

@@ -154,8 +154,7 @@ def _answer(call: Call, name: str, arguments: Mapping[str, Any]) -> types.CallTo
 def _marked(result: Mapping[str, Any], *, failed: bool) -> types.CallToolResult:
     """Return a result as data of the video, structured and as text.
 
-    Raises:
-        ValueError, TypeError: it is no JSON.
+    Raises ValueError, TypeError: it is no JSON.
     """
     marked = _unicode({DATA: result})
     content = types.TextContent(type="text", text=data_line(marked))

@@ -107,22 +107,21 @@ class _KeptVector(BaseModel):
 
 
 class Meanings:
-    """A cache of text vectors from a paid model. ``folder`` None keeps them in memory only.
+    """A cache of text vectors from a paid model, in a folder; in memory if that cannot be written.
 
     Vectors of captions are an index, paid for once; a query is charged each time, as a look is.
     """
 
-    def __init__(self, embedder: EmbeddingModel, folder: Path | None) -> None:
+    def __init__(self, embedder: EmbeddingModel, folder: Path) -> None:
         self._embedder = embedder
-        self._folder = None if folder is None else folder / content_hash(embedder.producer)[:16]
+        self._folder = folder / content_hash(embedder.producer)[:16]
         self._memory: dict[str, _KeptVector] = {}
         self.producer = embedder.producer
 
     def of_captions(self, texts: Sequence[str]) -> Vectors:
         """One unit vector a text.
 
-        Raises:
-            BackendFault: as the embedding model names it; ``embedding_changed``.
+        Raises BackendFault: as the embedding model names it; ``embedding_changed``.
         """
         self._fill(texts)
         vectors = [self._vector(text) for text in texts]
@@ -133,8 +132,7 @@ class Meanings:
     def of_query(self, text: str) -> Vectors:
         """The vector of a query, as one row.
 
-        Raises:
-            BackendFault: as the embedding model names it.
+        Raises BackendFault: as the embedding model names it.
         """
         if not self._fill([text]):
             name = self._name(text)
@@ -150,8 +148,7 @@ class Meanings:
     def likeness(self, texts: Sequence[str], queries: Vectors) -> Vectors:
         """Cosine of each text and the nearest of some vectors, shape (n,).
 
-        Raises:
-            BackendFault: as the embedding model names it; ``embedding_changed``.
+        Raises BackendFault: as the embedding model names it; ``embedding_changed``.
         """
         vectors = self.of_captions(texts)
         if vectors.shape[1] != queries.shape[1]:
@@ -170,7 +167,7 @@ class Meanings:
         """Request the missing vectors; return whether there were any."""
         if not self.missing(texts):
             return False
-        with exclusive(self._folder, "meanings", owner=self):
+        with exclusive(self._folder, "meanings"):
             missing = self.missing(texts)
             for first in range(0, len(missing), _BATCH):
                 self._ask(missing[first : first + _BATCH])
@@ -189,14 +186,12 @@ class Meanings:
             tokens = share + (place < rest)
             kept = _KeptVector(text=text, tokens=tokens, estimated=embedded.spent.estimated, vector=packed).sealed()
             self._memory[self._name(text)] = kept
-            if self._folder is not None:
-                # A read-only store can still be queried.
-                with suppress(StoreFault):
-                    write_atomically(self._folder / f"{self._name(text)}.json", kept.model_dump_json().encode())
+            with suppress(StoreFault):  # a read-only store can still be queried
+                write_atomically(self._folder / f"{self._name(text)}.json", kept.model_dump_json().encode())
 
     def _find(self, text: str) -> _KeptVector | None:
         name = self._name(text)
-        if name not in self._memory and self._folder is not None:
+        if name not in self._memory:
             try:
                 kept = _KeptVector.model_validate_json((self._folder / f"{name}.json").read_bytes())
                 sound = kept.text == text and kept.is_sound

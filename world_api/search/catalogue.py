@@ -58,8 +58,7 @@ class CatalogueHit:
 def rebuild(store: Path) -> int:
     """Make the catalogue again from every readable world, in one batch; how many segments it holds.
 
-    Raises:
-        StoreFault: ``store_not_writable``, ``disk_full``, ``catalogue_damaged``.
+    Raises StoreFault: ``store_not_writable``, ``disk_full``, ``catalogue_damaged``.
     """
     with file_lock(store / f"{FOLDER}.lock"), _database(store) as database:
         rows = _rows(store, list(_built(store)))
@@ -72,8 +71,7 @@ def search(store: Path, query: str, top_k: int) -> list[CatalogueHit]:
 
     Worlds that changed since the last search are put in first, all in one batch; if none did, nothing is written.
 
-    Raises:
-        StoreFault: ``no_such_store``, ``store_not_writable``, ``disk_full``, ``catalogue_damaged``.
+    Raises StoreFault: ``no_such_store``, ``store_not_writable``, ``disk_full``, ``catalogue_damaged``.
     """
     if not store.is_dir():
         raise StoreFault("no_such_store", f"there is no store {store}", hint="`videoworld build VIDEO` makes one")

@@ -28,12 +28,6 @@ from world_api.world.tables import SESSION_TABLES, TABLES, matrix
 from world_api.world.timeline import Positions, ranges
 from world_api.world.view import WholeView
 
-_POSTINGS = {
-    "postings.ends": pa.schema([("end", pa.int64())]),
-    "postings": pa.schema([("document", pa.int64()), ("frequency", pa.int64())]),
-    "postings.lengths": pa.schema([("length", pa.int64())]),
-}
-
 
 class WholeDocuments:
     """The documents of a world without a cut, indexed; shared by all sessions on it."""
@@ -46,7 +40,7 @@ class WholeDocuments:
 
     def read_all(self, embedder: TextEmbedder) -> None:
         """Load or derive all tables that are kept beside the world."""
-        _ = (self._postings, self.look_index, self.text_vectors(embedder))
+        _ = (self.look_index, self.text_vectors(embedder))
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -55,9 +49,9 @@ class WholeDocuments:
 
     def find(self, term: str) -> tuple[Positions, Positions]:
         """The documents that hold a term, rising, and how often each does."""
-        ends, documents, frequencies, _ = self._postings
-        number = self._texts.number_of.get(term)
-        part = slice(0) if number is None else slice(int(ends[number - 1]) if number else 0, int(ends[number]))
+        terms, documents, frequencies, _ = self._postings
+        number = self._texts.number_of.get(term, -1)
+        part = slice(*np.searchsorted(terms, [number, number + 1]).tolist())
         return documents[part], frequencies[part]
 
     def text_vectors(self, embedder: TextEmbedder) -> VectorIndex:
@@ -92,12 +86,7 @@ class WholeDocuments:
 
     @cached_property
     def _postings(self) -> tuple[Positions, Positions, Positions, Positions]:
-        """Where the postings of each term end, then of each posting the document and the frequency; lengths of documents."""
-        tables = self._world.derived.tables(_POSTINGS, self._make_postings)
-        ends, documents, frequencies, lengths = (column.to_numpy() for table in tables for column in table.columns)
-        return ends, documents, frequencies, lengths
-
-    def _make_postings(self) -> list[pa.Table]:
+        """The postings in order of their terms: number of the term, document, frequency; then the lengths of documents."""
         passages, texts, count = passages_of(self._view), self._texts, self._count
         segment, passage = passages.in_each(self._view.segments)
         bag_ends, bag_terms, bag_counts = texts.bags
@@ -113,11 +102,7 @@ class WholeDocuments:
         concept = np.array([word.startswith("#") for word in texts.terms.to_pylist()], dtype=np.bool_)
         frequencies = np.where(concept[term], 1, frequencies)
         lengths = np.bincount(document, weights=frequencies, minlength=count).astype(np.int64)
-        return [
-            pa.table({"end": np.searchsorted(term, np.arange(len(concept)), side="right")}),
-            pa.table({"document": document, "frequency": frequencies}),
-            pa.table({"length": lengths}),
-        ]
+        return term, document, frequencies, lengths
 
 
 def document_texts(
@@ -162,8 +147,7 @@ def prepare(store: Path, video_id: str, embedder: TextEmbedder, *, rebuild: bool
     What is kept already is not derived again, unless ``rebuild``; if all of it is kept, the store may be read-only. If another
     process does the same, the call waits.
 
-    Raises:
-        StoreFault: ``no_such_world``, ``world_damaged``, ``store_not_writable``, ``disk_full``.
+    Raises StoreFault: ``no_such_world``, ``world_damaged``, ``store_not_writable``, ``disk_full``.
     """
     folder = world_folder(store, video_id)
     read_manifest(folder)  # a missing world leaves no trace
@@ -192,8 +176,7 @@ def _read_all(folder: Path, embedder: TextEmbedder, *, rebuild: bool = False) ->
 def prepare_all(store: Path, embedder: TextEmbedder, *, rebuild: bool = False) -> None:
     """Prepare every readable world of a store.
 
-    Raises:
-        StoreFault: ``store_not_writable``, ``disk_full``.
+    Raises StoreFault: ``store_not_writable``, ``disk_full``.
     """
     for video_id in list_worlds(store):
         try:

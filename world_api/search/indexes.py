@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Protocol
@@ -215,11 +214,15 @@ class VectorIndex:
 
         among: Any = faiss.SearchParameters  # its stub lacks the argument
         among = among(sel=faiss.IDSelectorRange(first, end))
-        with _one_thread():
+        threads = faiss.omp_get_max_threads()
+        faiss.omp_set_num_threads(1)  # for this thread: to distribute one query costs more than it saves
+        try:
             best, _ = self._index.search(query, count, params=among)
             # Of equal scores those of the first positions are wanted, so all that are as good as the last one are found.
             least = max(np.float32(above), np.nextafter(best[0, -1], np.float32(-np.inf)))
             _, scores, positions = self._index.range_search(query, float(least), params=among)
+        finally:
+            faiss.omp_set_num_threads(threads)
         order = np.lexsort((positions, -scores))[:count]
         return positions[order].astype(np.int64), scores[order].astype(np.float64)
 
@@ -232,19 +235,6 @@ class VectorIndex:
             scores += query[dimension] * self._columns[dimension, first:end]
         found = best_first(np.where(scores > np.float32(above), scores, np.float32(0)), count)
         return found + first, scores[found].astype(np.float64)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Let FAISS search in the calling thread: distributing a single query costs more than it saves."""
-    import faiss
-
-    before = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(1)  # of what the calling thread asks for
-    try:
-        yield
-    finally:
-        faiss.omp_set_num_threads(before)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,9 +7,9 @@ Texts repeat (labels, descriptions), so the distinct texts of a world are number
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate
 
 import numpy as np
@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from world_api.core.ports import Source
 from world_api.core.spans import TimeSpan
 from world_api.search.indexes import index_terms
-from world_api.world.joined_tracks import coded
 from world_api.world.screen_texts import ScreenText
 from world_api.world.store import World
 from world_api.world.tables import one
@@ -31,13 +30,11 @@ from world_api.world.view import View, WholeView
 #: The tables with texts and their text column; texts on screen are the joined ones.
 SPEAKING = {"speech": "text", "screen_texts": "text", "captions": "text", "actions": "label"}
 
-_TEXTS = {
-    "texts": pa.schema([("text", pa.string())]),
+#: The distinct texts, where the terms of each end, the texts of all rows and tracks, the distinct terms, and those of each text.
+_TABLES = {
+    "texts": pa.schema([("text", pa.string()), ("end", pa.int64())]),
     "texts.numbers": pa.schema([("number", pa.int64())]),
-}
-_TERMS = {
     "terms": pa.schema([("term", pa.string())]),
-    "texts.ends": pa.schema([("end", pa.int64())]),
     "texts.terms": pa.schema([("term", pa.int32()), ("count", pa.int32())]),
 }
 
@@ -50,33 +47,32 @@ class Texts:
 
     def read_all(self) -> None:
         """Load or derive all tables that are kept beside the world."""
-        _ = (self._texts, self.bags)
+        _ = self._tables
 
     def text(self, number: int) -> str:
         """A text by its number."""
         found: str = self._texts[number].as_py()
         return found
 
+    @cached_property
+    def number_of_text(self) -> dict[str, int]:
+        """The number of each text."""
+        return {text: number for number, text in enumerate(self._texts.to_pylist())}
+
     def of_rows(self, table: str) -> Positions:
         """The text numbers of the rows of a table of ``SPEAKING``; of ``tracks`` those of their descriptions."""
         return self._numbers[table]
 
-    def confidences(self, table: str) -> NDArray[np.float64]:
-        """Confidences of the rows of a table of ``SPEAKING``, 0 to 1."""
-        found: NDArray[np.float64] = self._rows(table).column("confidence").to_numpy().astype(np.float64)
-        return found
-
     def holding(self, term: str) -> Positions:
         """The numbers of the texts that hold a term, rising."""
-        if (number := self.number_of.get(term)) is None:
-            return np.zeros(0, dtype=np.int64)
-        ends, texts = self._by_term
-        return texts[int(ends[number - 1]) if number else 0 : int(ends[number])]
+        ends, terms, _ = self.bags
+        found: Positions = np.searchsorted(ends, np.flatnonzero(terms == self.number_of.get(term, -1)), side="right")
+        return found
 
     @property
     def terms(self) -> pa.ChunkedArray:
         """The different terms of all texts; concepts begin with ``#``."""
-        return self._term_tables[0].column("term")
+        return self._tables[2].column("term")
 
     @cached_property
     def number_of(self) -> dict[str, int]:
@@ -86,69 +82,50 @@ class Texts:
     @cached_property
     def bags(self) -> tuple[Positions, NDArray[np.int32], NDArray[np.int32]]:
         """The terms of each text: where its own end (after those of the texts before it), term numbers, how often."""
-        _, ends, content = self._term_tables
-        return ends.column("end").to_numpy(), content.column("term").to_numpy(), content.column("count").to_numpy()
-
-    @cached_property
-    def _by_term(self) -> tuple[Positions, Positions]:
-        """The texts of each term: where its own end (after those of the terms before it), text numbers."""
-        ends, terms, _ = self.bags
-        texts = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
-        order = np.argsort(terms, kind="stable")
-        return np.searchsorted(terms[order], np.arange(len(self.number_of)), side="right"), texts[order]
-
-    @cached_property
-    def _text_tables(self) -> list[pa.Table]:
-        def make() -> list[pa.Table]:
-            said = [one(self._rows(table).column(column)) for table, column in SPEAKING.items()]
-            described = _descriptions(self._world.once(WholeView).joined)
-            encoded = pa.concat_arrays([*said, described]).dictionary_encode()
-            numbers = encoded.indices.cast(pa.int64())
-            return [pa.table({"text": encoded.dictionary}), pa.table({"number": numbers})]
-
-        return self._world.derived.tables(_TEXTS, make)
+        texts, _, _, content = self._tables
+        return texts.column("end").to_numpy(), content.column("term").to_numpy(), content.column("count").to_numpy()
 
     @property
     def _texts(self) -> pa.ChunkedArray:
-        return self._text_tables[0].column("text")
+        return self._tables[0].column("text")
 
     @cached_property
     def _numbers(self) -> dict[str, Positions]:
         lengths = [self._rows(table).num_rows for table in SPEAKING]
-        parts = np.split(self._text_tables[1].column("number").to_numpy(), list(accumulate(lengths)))
+        parts = np.split(self._tables[1].column("number").to_numpy(), list(accumulate(lengths)))
         return dict(zip((*SPEAKING, "tracks"), parts, strict=True))
 
     @cached_property
-    def _term_tables(self) -> list[pa.Table]:
-        def make() -> list[pa.Table]:
-            numbers: dict[str, int] = {}
-            ends, terms, counts = [], [], []
-            for text in self._texts.to_pylist():
-                for term, count in Counter(index_terms(text)).items():
-                    terms.append(numbers.setdefault(term, len(numbers)))
-                    counts.append(count)
-                ends.append(len(terms))
-            columns = ({"term": list(numbers)}, {"end": ends}, {"term": terms, "count": counts})
-            return [pa.table(part, schema=schema) for part, schema in zip(columns, _TERMS.values(), strict=True)]
+    def _tables(self) -> list[pa.Table]:
+        return self._world.derived.tables(_TABLES, self._make_tables)
 
-        return self._world.derived.tables(_TERMS, make)
+    def _make_tables(self) -> list[pa.Table]:
+        said = [one(self._rows(table).column(column)) for table, column in SPEAKING.items()]
+        encoded = pa.concat_arrays([*said, _descriptions(self._world.once(WholeView).joined)]).dictionary_encode()
+        numbers: dict[str, int] = {}
+        ends, terms, counts = [], [], []
+        for text in encoded.dictionary.to_pylist():
+            for term, count in Counter(index_terms(text)).items():
+                terms.append(numbers.setdefault(term, len(numbers)))
+                counts.append(count)
+            ends.append(len(terms))
+        texts, rows = {"text": encoded.dictionary, "end": ends}, {"number": encoded.indices.cast(pa.int64())}
+        columns = (texts, rows, {"term": list(numbers)}, {"term": terms, "count": counts})
+        return [pa.table(part, schema=schema) for part, schema in zip(columns, _TABLES.values(), strict=True)]
 
     def _rows(self, table: str) -> pa.Table:
         return self._world.once(WholeView).readings if table == "screen_texts" else self._world.rows(table)
 
 
 def _descriptions(tracks: JoinedTracks) -> pa.Array:
-    """The description of each track in both languages, made once for tracks of the same looks."""
-    looks = pa.array([",".join(colours) for colours in tracks.colours.to_pylist()], pa.string())
-    kinds, kind = coded(tracks.categories)
-    colours, colour = coded(looks)
-    pairs, inverse = np.unique(kind * max(1, len(colours)) + colour, return_inverse=True)
-    described = []
-    for pair in pairs.tolist():
-        category = kinds[pair // len(colours)].as_py()
-        named = [word for word in colours[pair % len(colours)].as_py().split(",") if word]
-        described.append(f"{hint_in_words(category, named)} {hint_in_chinese(category, named)}".strip())
-    return pa.array(described, pa.string()).take(pa.array(inverse))
+    """The description of each track in both languages."""
+    looks = zip(tracks.categories.to_pylist(), map(tuple, tracks.colours.to_pylist()), strict=True)
+    return pa.array([_description(category, colours) for category, colours in looks], pa.string())
+
+
+@lru_cache(maxsize=4096)
+def _description(category: str, colours: tuple[str, ...]) -> str:
+    return f"{hint_in_words(category, colours)} {hint_in_chinese(category, colours)}".strip()
 
 
 #: A line counts as spoken in a segment that holds at least this share of it (or it of the segment).
@@ -198,7 +175,8 @@ class Passages(Items[Passage]):
         parts = [(part.starts, part.ends, np.arange(len(part))) for part in self._lists]
         parts.append((starts, ends, positions))
         numbers = [self._numbers(table, self._lists[number]) for number, table in enumerate(SPEAKING)]
-        numbers.append(self._track_numbers()[positions])
+        reopened = self._numbered(_descriptions(view.tracks.reopened).to_pylist())
+        numbers.append(view.tracks.each(self._known.of_rows("tracks"), reopened)[positions])
         starts, ends = np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
         order = np.argsort(starts, kind="stable")
         self._list = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts])[order]
@@ -214,32 +192,16 @@ class Passages(Items[Passage]):
     def _numbers(self, table: str, items: Items[Spoken] | Items[ScreenText] | Items[Said]) -> Positions:
         """The text numbers of a list; its ``rows`` are -1 for items that were derived for the cut."""
         kept = items.rows >= 0
-        numbers = self._known.of_rows(table)
         found: Positions = np.empty(len(items), dtype=np.int64)
-        found[kept] = numbers[items.rows[kept]]
-        if not kept.all():
-            # A text that the uncut world has there too keeps its number, so that its segments compare equal.
-            starts = self._view.whole.screen_texts.starts
-            near = numbers[int(kept.sum()) : int(np.searchsorted(starts, self._view.duration))]
-            known = {self._known.text(number): number for number in np.unique(near).tolist()}
-            texts = [items[at].text for at in np.flatnonzero(~kept).tolist()]
-            found[~kept] = [known[text] if text in known else self._new_number(text) for text in texts]
+        found[kept] = self._known.of_rows(table)[items.rows[kept]]
+        found[~kept] = self._numbered([items[at].text for at in np.flatnonzero(~kept).tolist()])
         return found
 
-    def _track_numbers(self) -> Positions:
-        """The numbers of the descriptions of the view's tracks."""
-        tracks, known = self._view.tracks, self._known.of_rows("tracks")
-        # Likewise for a track with the same description as without the cut.
-        places = pc.index_in(tracks.reopened.names, tracks.whole.names).fill_null(-1).to_pylist()
-        described = _descriptions(tracks.reopened).to_pylist()
-        reopened = [
-            int(known[place]) if place >= 0 and self._known.text(int(known[place])) == text else self._new_number(text)
-            for place, text in zip(places, described, strict=True)
-        ]
-        return tracks.each(known, np.array(reopened, dtype=np.int64))
-
-    def _new_number(self, text: str) -> int:
-        return self.new_texts.setdefault(text, -1 - len(self.new_texts))
+    def _numbered(self, texts: Sequence[str]) -> Positions:
+        """The numbers of texts. One that the uncut world has too keeps its number, so that its segments compare equal."""
+        known, new = self._known.number_of_text if texts else {}, self.new_texts
+        numbers = [known[text] if text in known else new.setdefault(text, -1 - len(new)) for text in texts]
+        return np.array(numbers, dtype=np.int64)
 
     def inside(self, span: TimeSpan) -> list[Passage]:
         """The passages of an interval: speech, screen text, captions, tracks; each in time order."""
@@ -268,20 +230,6 @@ class Passages(Items[Passage]):
         order = np.lexsort((passage, self.sources[passage], segment))
         return segment[order] + first, passage[order]
 
-    @cached_property
-    def confidences(self) -> Times:
-        """Confidence of each passage, 0 to 1, rounded to hundredths, shape (n,)."""
-        found = np.empty(len(self))
-        for number, (part, table) in enumerate(zip(self._lists, SPEAKING, strict=True)):
-            own = np.flatnonzero(self._list == number)
-            rows = part.rows[self._place[own]]
-            stored, new = own[rows >= 0], own[rows < 0]
-            found[stored] = self._known.confidences(table)[rows[rows >= 0]]
-            found[new] = [self._passage(at).confidence for at in new.tolist()]
-        tracks = np.flatnonzero(self._list == _TRACKS)
-        found[tracks] = self._view.tracks.mean_confidences[self._place[tracks]]
-        return np.round(found, 2)
-
     def text(self, number: int) -> str:
         """The text of a number in ``texts``."""
         return self._known.text(number) if number >= 0 else list(self.new_texts)[-1 - number]
@@ -300,26 +248,12 @@ class Passages(Items[Passage]):
 
         ``near``: positions of the passages that touch the interval.
         """
-        found: dict[str, None] = {}
-        for i in self._of_source(near, span, ORDER.index(source)):
-            found.setdefault(self.quoted(i))
-            if len(found) == count:
-                break
-        return list(found)
-
-    def _of_source(self, near: Positions, span: TimeSpan, source: int) -> Iterator[int]:
-        """Positions of passages with distinct texts, in order, searched in growing steps."""
-        met: set[int] = set()
-        step, at = 256, 0
-        while at < len(near):
-            part = near[at : at + step]
-            part = part[self.sources[part] == source]
-            part = part[_belongs(self.sources[part], self.starts[part], self.ends[part], span.start, span.end)]
-            for i, text in zip(part.tolist(), self.texts[part].tolist(), strict=True):
-                if text not in met:
-                    met.add(text)
-                    yield i
-            at, step = at + step, step * 4
+        own = near[self.sources[near] == ORDER.index(source)]
+        if source == "speech":
+            own = own[_belongs(self.sources[own], self.starts[own], self.ends[own], span.start, span.end)]
+        texts = self.texts[own]
+        distinct = pc.unique(pa.array(texts))[:count].to_pylist()  # in order of first occurrence
+        return [self.quoted(int(own[np.argmax(texts == number)])) for number in distinct]
 
     def _passage(self, position: int) -> Passage:
         number, place = int(self._list[position]), int(self._place[position])

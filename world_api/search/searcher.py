@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ from world_api.search.indexes import (
     unit,
 )
 from world_api.search.passages import Passage, Passages, Texts, passages_of, unchanged_segments
-from world_api.world.timeline import Items, Positions, shared_prefix
+from world_api.world.timeline import Positions, shared_prefix
 from world_api.world.view import View
 
 #: Length of each ranking that is fused.
@@ -84,20 +84,20 @@ class Searcher:
 
     def by_text(self, query: str, top_k: int) -> list[SegmentHit]:
         """Words and meaning, fused by reciprocal rank."""
-        dense, _ = self._dense(query, FUSED, (0, len(self._segments)))
+        dense, _ = self._dense(query, FUSED, (0, len(self._view.segments)))
         return self._fused(best_first(self.lexical.scores(query), FUSED), dense, top_k, query)
 
     def by_meaning(self, query: str, top_k: int, within: TimeSpan | None) -> list[SegmentHit]:
         """Dense search, optionally only among segments whose middle is inside an interval."""
-        among = (0, len(self._segments))
+        among = (0, len(self._view.segments))
         if within is not None:
-            centers = (self._segments.starts + self._segments.ends) / 2
+            centers = (self._view.segments.starts + self._view.segments.ends) / 2
             first, end = np.searchsorted(centers, [within.start, within.end]).tolist()
             among = (first, end)
         if self._meanings is None or not self._captions.passages:
             found, scores = self._dense(query, top_k, among)
             return self._hits(found, scores, query)
-        near = by_meaning(self._captions, self._meanings, self._meanings.of_query(query), self._segments)
+        near = by_meaning(self._captions, self._meanings, self._meanings.of_query(query), self._view.segments)
         near = near[(near >= among[0]) & (near < among[1])]
         return self._fused(near, self._dense(query, FUSED, among)[0], top_k, query)
 
@@ -106,14 +106,14 @@ class Searcher:
         if self._meanings is None or not said:
             return self.by_look(example, min(top_k, FUSED))
         looks = self.by_look(example, FUSED)
-        near = by_meaning(self._captions, self._meanings, self._meanings.of_captions(said), self._segments)
-        apart = (self._segments.ends[near] <= example.start) | (self._segments.starts[near] >= example.end)
-        places = np.searchsorted(self._segments.starts, [hit.span.start for hit in looks]).astype(np.int64)
+        near = by_meaning(self._captions, self._meanings, self._meanings.of_captions(said), self._view.segments)
+        apart = (self._view.segments.ends[near] <= example.start) | (self._view.segments.starts[near] >= example.end)
+        places = np.searchsorted(self._view.segments.starts, [hit.span.start for hit in looks]).astype(np.int64)
         return self._fused(near[apart], places, top_k, " ".join(said))
 
     def _fused(self, one: Positions, other: Positions, top_k: int, query: str) -> list[SegmentHit]:
         """The best of two rankings by reciprocal rank."""
-        fused = fuse([one, other], len(self._segments))
+        fused = fuse([one, other], len(self._view.segments))
         best = best_first(fused, top_k)
         return self._hits(best, fused[best], query)
 
@@ -123,18 +123,14 @@ class Searcher:
         if len(places) == 0:
             return []
         example_look = unit(self._looks.vectors[places].mean(axis=0, keepdims=True))
-        first = int(np.searchsorted(self._segments.ends, example.start, side="right"))
-        end = int(np.searchsorted(self._segments.starts, example.end))
-        among = ((0, first), (max(first, end), len(self._segments)))
+        first = int(np.searchsorted(self._view.segments.ends, example.start, side="right"))
+        end = int(np.searchsorted(self._view.segments.starts, example.end))
+        among = ((0, first), (max(first, end), len(self._view.segments)))
         found, scores = nearest_of(self._look_rows, example_look, top_k, among)
         return [
-            SegmentHit(span=self._segments[place], score=round(score, 4), passage=None)
+            SegmentHit(span=self._view.segments[place], score=round(score, 4), passage=None)
             for place, score in zip(found.tolist(), scores.tolist(), strict=True)
         ]
-
-    @property
-    def _segments(self) -> Items[TimeSpan]:
-        return self._view.segments
 
     @property
     def _same(self) -> int:
@@ -143,13 +139,13 @@ class Searcher:
 
     @cached_property
     def _captioned(self) -> list[list[int]]:
-        return self._captions.in_each(self._segments)
+        return self._captions.in_each(self._view.segments)
 
     @cached_property
     def _rest(self) -> list[str]:
         """The texts of the other segments."""
-        passages, count = passages_of(self._view), len(self._segments) - self._same
-        inside = passages.in_each(self._segments, self._same)
+        passages, count = passages_of(self._view), len(self._view.segments) - self._same
+        inside = passages.in_each(self._view.segments, self._same)
         texts = document_texts(passages, *inside, count=count, first=self._same)
         if self._captions.passages:
             said = [[self._captions.passages[number].text for number in own] for own in self._captioned]
@@ -168,7 +164,7 @@ class Searcher:
 
     @cached_property
     def _look_rows(self) -> list[Rows]:
-        segments, looks, view = self._segments, self._looks, self._view
+        segments, looks, view = self._view.segments, self._looks, self._view
         same, _ = shared_prefix(segments, view.whole.segments)
         same = min(same, int(np.searchsorted(segments.ends, view.first_hidden("looks"), side="right")))
         rest = looks.means(segments.starts[same:], segments.ends[same:])
@@ -185,7 +181,7 @@ class Searcher:
     def _hits(self, found: Positions, scores: NDArray[np.float64], query: str) -> list[SegmentHit]:
         passages, wanted, hits = passages_of(self._view), QueryMatcher(query), []
         for place, score in zip(found.tolist(), scores.tolist(), strict=True):
-            span = self._segments[place]
+            span = self._view.segments[place]
             numbers = self._captioned[place] if self._captions.passages else []
             best = wanted.best([*passages.inside(span), *(self._captions.passages[number] for number in numbers)])
             passage = best[0] if best else None
@@ -301,23 +297,20 @@ class Scanner:
         self, passages: Positions, terms: list[str], within: TimeSpan | None, least: float | None
     ) -> NDArray[np.bool_]:
         numbers = self._passages.texts[passages]
-        known, new = self._holding(terms)
-        fits: NDArray[np.bool_] = np.isin(numbers, np.concatenate([known, new]))
+        fits: NDArray[np.bool_] = np.isin(numbers, self._holding(terms))
         if within is not None:
             starts, ends = self._passages.starts[passages], self._passages.ends[passages]
             fits &= (starts < within.end) & ((ends > within.start) | (starts >= within.start))
         if least is not None:
-            sure = self._passages.confidences[passages]
-            fits &= sure >= least
+            found = np.flatnonzero(fits)
+            sure = (self._passages[place].confidence for place in passages[found].tolist())
+            fits[found] = [confidence is None or confidence >= least for confidence in sure]
         return fits
 
-    def _holding(self, terms: list[str]) -> tuple[Positions, Positions]:
+    def _holding(self, terms: list[str]) -> Positions:
         """The numbers of the texts that hold all terms: those of the whole world, and those that only the cut has."""
         if not terms:
-            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-        known = self._texts.holding(terms[0])
-        for term in terms[1:]:
-            known = np.intersect1d(known, self._texts.holding(term), assume_unique=True)
-        wanted = set(terms)
-        new = [number for text, number in self._passages.new_texts.items() if wanted <= frozenset(index_terms(text))]
-        return known, np.array(new, dtype=np.int64)
+            return np.zeros(0, dtype=np.int64)
+        known = reduce(np.intersect1d, map(self._texts.holding, terms))
+        new = [number for text, number in self._passages.new_texts.items() if set(terms) <= set(index_terms(text))]
+        return np.concatenate([known, np.array(new, dtype=np.int64)])

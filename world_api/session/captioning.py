@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from world_api.core.faults import BackendFault, VideoWorldError
+from world_api.core.faults import VideoWorldError
 from world_api.core.spans import TimeSpan
 from world_api.session.vision import LONGEST_QUESTION, MAX_SPOTS, Vision, VisionConfig
 from world_api.world.view import View
@@ -127,35 +127,28 @@ def caption_segments(
     ending: list[BaseException] = []
     waiting, lock, is_over = deque(missing), threading.Lock(), threading.Event()
 
-    def caption(span: TimeSpan) -> None:
-        nonlocal done, made
-        fault = None
-        try:
-            seeing.caption(span, until=view.duration)
-        except VideoWorldError as error:
-            fault = error
-        with lock:
-            done = min(total, done + span.duration)
-            if fault is None:
-                made += 1
-            else:
-                failed.append((span, fault))
-                if fault.code not in SINGLE_SEGMENT_FAULTS or (made == 0 and len(failed) >= _HOPELESS):
-                    ending.append(fault)
-                    is_over.set()
-            progress(done, total)
-
     def serve() -> None:
+        nonlocal done, made
         while not is_over.is_set():
             try:
                 span = waiting.popleft()
             except IndexError:
                 return
+            fault: BaseException | None = None
             try:
-                caption(span)
+                seeing.caption(span, until=view.duration)
             except BaseException as error:  # noqa: BLE001 - raised again by the thread that waits
-                ending.append(error)
-                is_over.set()
+                fault = error
+            with lock:
+                done = min(total, done + span.duration)
+                made += fault is None
+                if isinstance(fault, VideoWorldError):
+                    failed.append((span, fault))
+                is_single = isinstance(fault, VideoWorldError) and fault.code in SINGLE_SEGMENT_FAULTS
+                if fault is not None and (not is_single or (made == 0 and len(failed) >= _HOPELESS)):
+                    ending.append(fault)
+                    is_over.set()
+                progress(done, total)
 
     # Daemons: a person who interrupts the run need not wait for an endpoint. Each thread has a copy of the context, so that it
     # charges the ledger of the caller.
@@ -171,8 +164,10 @@ def caption_segments(
     finally:
         is_over.set()
     if ending:
-        first = ending[0]
-        raise _with_progress(first, made, len(missing)) if isinstance(first, VideoWorldError) else first
+        if isinstance(ending[0], VideoWorldError):
+            kept = f"{made} of {len(missing)} captions were made and are kept; run it again to go on"
+            ending[0].hint = "; ".join(filter(None, [ending[0].hint, kept]))
+        raise ending[0]
     name_captions(view, seeing)
     failed.sort(key=lambda item: item[0])
     return Captioned(made=made, kept=len(view.segments) - len(missing), failed=tuple(failed))
@@ -190,14 +185,3 @@ def name_captions(view: View, seeing: Vision) -> None:
 def _missing(view: View, seeing: Vision) -> list[TimeSpan]:
     until = view.duration
     return [span for span in view.segments if span.duration > 0 and seeing.kept_caption(span, until=until) is None]
-
-
-def _with_progress(fault: VideoWorldError, made: int, wanted: int) -> VideoWorldError:
-    """The fault, with the number of captions made until then in its hint."""
-    kept = f"{made} of {wanted} captions were made and are kept; run it again to go on"
-    hint = f"{fault.hint}; {kept}" if fault.hint else kept
-    kind = type(fault) if type(fault) is not VideoWorldError else BackendFault
-    extended = kind(fault.code, fault.message, hint=hint)
-    for said in getattr(fault, "__notes__", ()):  # what the server said, for people
-        extended.add_note(said)
-    return extended

@@ -11,8 +11,8 @@ interrupted, it names the files of the world that hold the events before it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import count
@@ -115,35 +115,34 @@ class Overlay:
     def events(self) -> list[Event]:
         """All events so far, in order.
 
-        Raises:
-            StoreFault: ``session_damaged``.
+        Raises StoreFault: ``session_damaged``.
         """
-        with self._current():
+        with self._own:
+            self._refresh()
             return list(self._read)
 
     def digest(self) -> str:
         """A hash of all events so far: two logs have the same only where they hold the same.
 
-        Raises:
-            StoreFault: ``session_damaged``.
+        Raises StoreFault: ``session_damaged``.
         """
-        with self._current():
+        with self._own:
+            self._refresh()
             return self._digest
 
     def number_committed(self, listed: Collection[str]) -> int:
         """The number of leading events that a world holds whose manifest lists these files.
 
-        Raises:
-            StoreFault: ``session_damaged``.
+        Raises StoreFault: ``session_damaged``.
         """
-        with self._current():
+        with self._own:
+            self._refresh()
             return max((count for count, plan in self._plans if set(plan.files) <= set(listed)), default=0)
 
     def plan_commit(self, files: Sequence[str]) -> None:
         """Note which files of rows will hold the events so far; call it under ``locked``, before the manifest lists them.
 
-        Raises:
-            StoreFault: ``store_not_writable``, ``disk_full``.
+        Raises StoreFault: ``store_not_writable``, ``disk_full``.
         """
         if self.path is not None:
             self._write(self.path, CommitPlanned(files=tuple(files)).model_dump_json().encode())
@@ -151,8 +150,7 @@ class Overlay:
     def append(self, make: Callable[[int], Event]) -> Event:
         """Add the event that ``make`` returns for its number in the log (the first is 1), and return it.
 
-        Raises:
-            StoreFault: ``store_not_writable``, ``disk_full``, ``session_damaged``.
+        Raises StoreFault: ``store_not_writable``, ``disk_full``, ``session_damaged``.
         """
         with self._own, self.locked():
             event = make(len(self.events()) + 1)
@@ -166,8 +164,7 @@ class Overlay:
     def locked(self) -> AbstractContextManager[None]:
         """Keep other writers of this session waiting.
 
-        Raises:
-            StoreFault: ``store_not_writable``.
+        Raises StoreFault: ``store_not_writable``.
         """
         return nullcontext() if self.path is None else file_lock(self.path.with_suffix(".lock"))
 
@@ -181,14 +178,6 @@ class Overlay:
                 except OSError as error:
                     raise not_writable(self.path, error) from error
 
-    @contextmanager
-    def _current(self) -> Iterator[None]:
-        """Hold the log, read up to its end."""
-        with self._own:
-            if self.path is not None:
-                self._read_on(self.path)
-            yield
-
     @staticmethod
     def _write(path: Path, line: bytes) -> None:
         try:
@@ -196,7 +185,10 @@ class Overlay:
         except OSError as error:
             raise not_writable(path, error) from error
 
-    def _read_on(self, path: Path) -> None:
+    def _refresh(self) -> None:
+        """Read the log up to its end."""
+        if (path := self.path) is None:
+            return
         try:
             with path.open("rb") as file:
                 inode = os.fstat(file.fileno()).st_ino
@@ -213,7 +205,11 @@ class Overlay:
             raise self._damaged(f"{path.name} is larger than {_MOST_BYTES >> 20} MiB")
         whole = data[: data.rfind(b"\n") + 1]
         for line in whole.split(b"\n")[:-1]:
-            entry = self._parse(line, len(self._read) + len(self._plans) + 1)
+            try:
+                entry = _LINES.validate_json(line)
+            except ValidationError as error:
+                number = len(self._read) + len(self._plans) + 1
+                raise self._damaged(f"line {number} of {path.name} cannot be read") from error
             if isinstance(entry, CommitPlanned):
                 self._plans.append((len(self._read), entry))
             else:
@@ -227,19 +223,10 @@ class Overlay:
         self._read.append(event)
         self._digest = sha256(self._digest.encode() + line).hexdigest()
 
-    def _parse(self, line: bytes, number: int) -> Event | CommitPlanned:
-        try:
-            return _LINES.validate_json(line)
-        except ValidationError as error:
-            name = self.path.name if self.path else "the session"
-            raise self._damaged(f"line {number} of {name} cannot be read") from error
-
-    def _damaged(self, what: str) -> StoreFault:
-        return StoreFault(
-            "session_damaged",
-            what,
-            hint="`videoworld session drop ID NAME` forgets this session; the world itself is not touched",
-        )
+    @staticmethod
+    def _damaged(what: str) -> StoreFault:
+        hint = "`videoworld session drop ID NAME` forgets this session; the world itself is not touched"
+        return StoreFault("session_damaged", what, hint=hint)
 
 
 SESSIONS = "sessions"
@@ -263,8 +250,7 @@ class Committed:
 def open_overlay(store: Path, video_id: str, name: str) -> Overlay:
     """The overlay of a named session.
 
-    Raises:
-        StoreFault: ``bad_video_id``, ``bad_session_name``.
+    Raises StoreFault: ``bad_video_id``, ``bad_session_name``.
     """
     path = world_folder(store, video_id) / SESSIONS / f"{check_session_name(name)}.jsonl"
     return Overlay(path)
@@ -273,8 +259,7 @@ def open_overlay(store: Path, video_id: str, name: str) -> Overlay:
 def list_sessions(store: Path, video_id: str) -> list[tuple[str, int]]:
     """The sessions that wrote something: name and number of events.
 
-    Raises:
-        StoreFault: ``no_such_world``, ``session_damaged``.
+    Raises StoreFault: ``no_such_world``, ``session_damaged``.
     """
     folder = world_folder(store, video_id)
     read_manifest(folder)
@@ -314,8 +299,7 @@ def forget_reserved(store: Path, video_id: str, name: str) -> None:
 
     Only here the lock is removed too: the name was never published, so no process waits on it. Locks of other sessions stay.
 
-    Raises:
-        StoreFault: ``store_not_writable``.
+    Raises StoreFault: ``store_not_writable``.
     """
     overlay = open_overlay(store, video_id, name)
     overlay.drop()
@@ -327,8 +311,7 @@ def forget_reserved(store: Path, video_id: str, name: str) -> None:
 def drop_session(store: Path, video_id: str, name: str) -> int:
     """Delete a session's log and return how many events it had.
 
-    Raises:
-        StoreFault: ``no_such_world``, ``no_such_session``.
+    Raises StoreFault: ``no_such_world``, ``no_such_session``.
     """
     overlay = _existing(store, video_id, name)
     with overlay.locked():

@@ -36,8 +36,7 @@ class StandIn(Protocol):
     def answer(self, session: Session, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """The result of an operation; what it writes, it writes to the session.
 
-        Raises:
-            VideoWorldError: what the operation names.
+        Raises VideoWorldError: what the operation names.
         """
         ...
 
@@ -139,19 +138,13 @@ class Session:
     @property
     def memo_key(self) -> str:
         """Cache key of results that do not depend on what the session wrote."""
-        stood_in = f"+{content_hash(self.stood_in)}" if self.stood_in else ""
-        return f"{self.world_hash}@{'all' if self.as_of is None else self.as_of}{self.perception_key}{stood_in}"
+        beside = "".join(f"+{content_hash(part)}" for part in (self.perception, self.stood_in) if part is not None)
+        return f"{self.world_hash}@{'all' if self.as_of is None else self.as_of}{beside}"
 
     @property
     def stood_in(self) -> dict[str, Any] | None:
         """The operations that stand-ins answer, with their records; None if there is none."""
         return {name: dict(self.stand_ins[name].record) for name in sorted(self.stand_ins)} or None
-
-    @property
-    def perception_key(self) -> str:
-        """Cache key of the vision model and the captions that are searched; empty without a model."""
-        perception = self.perception
-        return "" if perception is None else f"+{content_hash(perception)}"
 
     @property
     def perception(self) -> dict[str, Any] | None:
@@ -184,8 +177,7 @@ class Session:
     def check_video(self, video_id: str) -> None:
         """Refuse a call for another video.
 
-        Raises:
-            OperationFault: ``wrong_video``.
+        Raises OperationFault: ``wrong_video``.
         """
         if video_id != self.video_id:
             raise OperationFault(
@@ -247,12 +239,5 @@ class Session:
 
 def _registration(record: Mapping[str, Any], *, committed: bool) -> Registration:
     """A registration from a row or an event, whose ``hint`` holds the caller's words."""
-    return Registration(
-        entity_id=record["entity_id"],
-        label=record["hint"],
-        category=record["category"],
-        time=record["time"],
-        box=record["box"],
-        confidence=round(record["confidence"], 2),
-        committed=committed,
-    )
+    same = {name: record[name] for name in ("entity_id", "category", "time", "box")}
+    return Registration(**same, label=record["hint"], confidence=round(record["confidence"], 2), committed=committed)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import BoundedSemaphore, Lock
+from threading import BoundedSemaphore, RLock
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,6 @@ from world_api.core.ports import (
     LookTask,
     ObjectDetector,
     Picture,
-    PictureSource,
     VisionModel,
 )
 from world_api.core.spans import Box, TimeSpan, round_time
@@ -106,17 +105,18 @@ class LookBudget:
         self._most = most
         self._counted: set[str] = set()
         self._used = 0
-        self._lock = Lock()
+        self._lock = RLock()
 
-    def check(self) -> None:
-        """Check that a request may be sent, before work is spent on it."""
+    def count(self, looks: int = 1) -> None:
+        """Count a request that is about to be sent, whether or not it succeeds; 0 only checks that one may be sent."""
         with self._lock:
-            self._count(0)
-
-    def sends(self) -> None:
-        """Count a request that is about to be sent, whether or not it succeeds."""
-        with self._lock:
-            self._count(1)
+            if self._most is not None and self._used >= self._most:
+                raise OperationFault(
+                    "looks_spent",
+                    f"a model has looked {self._most} times in this session, which is all it may",
+                    hint="use what was seen so far; the caller may allow more with --looks",
+                )
+            self._used += looks
 
     def made(self, request: str) -> None:
         """Note that a look was answered; from then on it costs this session nothing."""
@@ -127,17 +127,8 @@ class LookBudget:
         """Count a cached look, unless this session had it already."""
         with self._lock:
             if request not in self._counted:
-                self._count(1)
+                self.count()
                 self._counted.add(request)
-
-    def _count(self, looks: int) -> None:
-        if self._most is not None and self._used >= self._most:
-            raise OperationFault(
-                "looks_spent",
-                f"a model has looked {self._most} times in this session, which is all it may",
-                hint="use what was seen so far; the caller may allow more with --looks",
-            )
-        self._used += looks
 
 
 _MARGIN = 0.35  #: of a box's size, shown around what is cut out
@@ -176,18 +167,13 @@ def world_key(manifest: Manifest) -> str:
 
 
 class FrameLooker:
-    """Detection on demand in one world's video. ``cache`` None caches nothing; ``world_key`` identifies the frames."""
+    """Detection on demand in one world's video; ``world_key`` identifies the frames."""
 
-    def __init__(self, *, frames: FrameSource, detector: ObjectDetector, world_key: str, cache: Path | None) -> None:
+    def __init__(self, *, frames: FrameSource, detector: ObjectDetector, world_key: str, cache: Path) -> None:
         self._frames = frames
         self._detector = detector
         self._world_key = world_key
         self._cache = cache
-
-    @property
-    def producer(self) -> str:
-        """What detects, and its version."""
-        return self._detector.producer
 
     def categories(self) -> frozenset[str]:
         """The category words it knows."""
@@ -196,11 +182,8 @@ class FrameLooker:
     def detect(self, time: float, category: str) -> Sequence[DetectedObject]:
         """Objects of a category in the frame played at a time (seconds), the surest first.
 
-        Raises:
-            MediaFault: ``source_missing``, ``undecodable``.
+        Raises MediaFault: ``source_missing``, ``undecodable``.
         """
-        if self._cache is None:
-            return self._detect(time, category)
         key = content_hash([self._detector.producer, "detect", round_time(time), category])
         path = self._cache / self._world_key[:16] / f"{key[:32]}.json"
         with suppress(OSError, ValueError):  # ValueError: it holds no detections
@@ -246,9 +229,7 @@ class Vision:
         BackendFault: as the model names it.
     """
 
-    def __init__(
-        self, config: VisionConfig, *, frames: PictureSource | None, world_key: str, cache: Path | None
-    ) -> None:
+    def __init__(self, config: VisionConfig, *, frames: FrameSource | None, world_key: str, cache: Path) -> None:
         self._config = config
         self._frames = frames
         self._world_key = world_key
@@ -256,7 +237,7 @@ class Vision:
         self._allowance = LookBudget(config.most_looks)
         self.producer = config.producer
         self.most_looks = config.most_looks
-        folder = cache / world_key[:16] / content_hash(self.producer)[:16] if cache is not None else None
+        folder = cache / world_key[:16] / content_hash(self.producer)[:16]
         self.kept = VisionCache(folder, lambda kept: self._name(kept.task, kept.parameters, kept.producer))
 
     def caption(self, span: TimeSpan, *, until: float) -> CachedLook:
@@ -333,7 +314,7 @@ class Vision:
 
     def _ask(self, task: LookTask, parameters: Parameters, request: str) -> CachedLook:
         """Send the request to the model. Every request that is sent counts, whether or not it succeeds."""
-        self._allowance.check()
+        self._allowance.count(0)
         with self._places:
             look = LookRequest(
                 task=task,
@@ -342,9 +323,9 @@ class Vision:
                 request=request,
                 question=parameters["question"],
                 subject=parameters["subject"],
-                again=self._allowance.sends,
+                again=self._allowance.count,
             )
-            self._allowance.sends()
+            self._allowance.count()
             try:
                 made = self._record(look, parameters, self._config.vision.look(look))
             except VideoWorldError:

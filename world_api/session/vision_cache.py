@@ -97,8 +97,7 @@ class CachedLook(BaseModel):
     def sealed(self) -> CachedLook:
         """The same with its digest.
 
-        Raises:
-            ValueError: a text in it cannot be written (half of a character).
+        Raises ValueError: a text in it cannot be written (half of a character).
         """
         return self.model_copy(update={"digest": self._content()})
 
@@ -134,8 +133,7 @@ class CaptionSet(BaseModel):
     @classmethod
     def of(cls, looks: Sequence[CachedLook]) -> CaptionSet:
         """The set of some captions."""
-        facts = [{name: getattr(look, name) for name in ListedCaption.model_fields} for look in looks]
-        captions = [ListedCaption(**item) for item in facts]
+        captions = [ListedCaption.model_validate(look, from_attributes=True) for look in looks]
         captions.sort(key=lambda item: (item.start, item.end, item.request))
         return cls(hash=_hash(captions), captions=tuple(captions))
 
@@ -145,12 +143,12 @@ _CAPTIONS = "captions/set.json"
 
 
 class VisionCache:
-    """The cached looks of one producer at one world, and the captions that are searched. ``folder`` None: in memory only.
+    """The cached looks of one producer at one world, and the captions that are searched; in memory if the folder is read-only.
 
     ``name`` computes the request of a look, so that a file is valid only under the name of its content.
     """
 
-    def __init__(self, folder: Path | None, name: Callable[[CachedLook], str]) -> None:
+    def __init__(self, folder: Path, name: Callable[[CachedLook], str]) -> None:
         self._folder = folder
         self._name = name
         self._memory: dict[str, CachedLook] = {}
@@ -160,17 +158,16 @@ class VisionCache:
         """A kept look; None where there is none that can be read."""
         if (kept := self._memory.get(request)) is not None:
             return kept
-        return None if self._folder is None else self._read(self._folder / f"{request}.json")
+        return self._read(self._folder / f"{request}.json")
 
     def once(self, request: str, make: Callable[[], CachedLook]) -> tuple[CachedLook, bool]:
         """Return a look and whether this call made it; equal requests wait for each other.
 
-        Raises:
-            VideoWorldError: raised by ``make``; the next request tries again.
+        Raises VideoWorldError: raised by ``make``; the next request tries again.
         """
         if (kept := self.get(request)) is not None:
             return kept, False
-        with exclusive(self._folder, request, owner=self):
+        with exclusive(self._folder, request):
             if (kept := self.get(request)) is not None:
                 return kept, False
             made = make()
@@ -181,11 +178,10 @@ class VisionCache:
     def all(self) -> list[CachedLook]:
         """All looks that can be read, in order of their names."""
         found = dict(self._memory)
-        if self._folder is not None:
-            with suppress(OSError):
-                for path in self._folder.glob("*.json"):
-                    if path.stem not in found and (kept := self._read(path)) is not None:
-                        found[path.stem] = kept
+        with suppress(OSError):
+            for path in self._folder.glob("*.json"):
+                if path.stem not in found and (kept := self._read(path)) is not None:
+                    found[path.stem] = kept
         return [found[request] for request in sorted(found)]
 
     def _read(self, path: Path) -> CachedLook | None:
@@ -200,7 +196,7 @@ class VisionCache:
 
     def listed(self) -> CaptionSet:
         """The captions that new sessions search; an empty set where there is none that can be read."""
-        if self._folder is None or self._captions.captions:
+        if self._captions.captions:
             return self._captions
         try:
             found = CaptionSet.model_validate_json((self._folder / _CAPTIONS).read_bytes())
@@ -214,9 +210,7 @@ class VisionCache:
             self._captions = captions
 
     def _write(self, name: str, record: BaseModel) -> bool:
-        """Store a record in the folder; False without one. A read-only store can still be queried."""
-        if self._folder is None:
-            return False
+        """Store a record in the folder; False if it cannot be written. A read-only store can still be queried."""
         try:
             write_atomically(self._folder / name, record.model_dump_json(by_alias=True).encode())
         except StoreFault:

@@ -18,7 +18,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from unicodedata import unidata_version
 from uuid import uuid4
@@ -49,8 +49,7 @@ class Derived:
 
     ``rebuild`` ignores tables that are kept already.
 
-    Raises:
-        StoreFault: ``store_not_writable``, with ``rebuild``.
+    Raises StoreFault: ``store_not_writable``, with ``rebuild``.
     """
 
     def __init__(self, folder: Path, *, keep: bool = False, rebuild: bool = False) -> None:
@@ -70,8 +69,7 @@ class Derived:
     def table(self, name: str, make: Callable[[], pa.Table], *, schema: pa.Schema, rows: int | None = None) -> pa.Table:
         """One table; see ``tables``.
 
-        Raises:
-            StoreFault: ``store_not_writable``, ``disk_full``, when it is to be kept and cannot be.
+        Raises StoreFault: ``store_not_writable``, ``disk_full``, when it is to be kept and cannot be.
         """
         return self.tables({name: schema}, lambda: [make()], rows={name: rows})[0]
 
@@ -86,8 +84,7 @@ class Derived:
 
         Their bytes are checked first. Otherwise ``make`` computes all of them.
 
-        Raises:
-            StoreFault: ``store_not_writable``, ``disk_full``, when they are to be kept and cannot be.
+        Raises StoreFault: ``store_not_writable``, ``disk_full``, when they are to be kept and cannot be.
         """
         self._requested |= set(schemas)
         kept = [self._fitting(name, schema, (rows or {}).get(name)) for name, schema in schemas.items()]
@@ -115,8 +112,7 @@ class Derived:
 
         To be called under ``derived_lock``.
 
-        Raises:
-            StoreFault: ``store_not_writable``, ``disk_full``.
+        Raises StoreFault: ``store_not_writable``, ``disk_full``.
         """
         hashes = {name: digest for name, digest in self._hashes.items() if name in self._requested}
         index = {"key": self._folder.name, "tables": hashes}
@@ -169,8 +165,7 @@ class Derived:
 def derived_lock(store: Path, video_id: str) -> AbstractContextManager[None]:
     """Hold the right to write a world's derived tables; wait for another holder.
 
-    Raises:
-        StoreFault: ``store_not_writable``, ``disk_full``.
+    Raises StoreFault: ``store_not_writable``, ``disk_full``.
     """
     return file_lock(store / FOLDER / f".{video_id}.lock")
 
@@ -186,18 +181,10 @@ def derived_key(manifest: Manifest) -> str:
     Tables that an embedder shapes have its own key in their names.
     """
     files = sorted(f"{entry.path} {entry.sha256}" for entry in manifest.files if entry.table not in SESSION_TABLES)
-    versions = {name: library_version(name) for name in LIBRARIES}
+    versions = {name: version(name) for name in LIBRARIES}
     return content_hash([manifest.video.model_dump(mode="json"), "\n".join(files), _code(), versions, unidata_version])[
         :32
     ]
-
-
-def library_version(name: str) -> str:
-    """The version of an installed library; empty where it is not installed."""
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return ""
 
 
 def state_of(path: Path) -> State:

@@ -133,8 +133,7 @@ class Manifest(_Model):
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write the manifest atomically; from then on the folder is a world.
 
-    Raises:
-        StoreFault: ``store_not_writable``, ``disk_full``.
+    Raises StoreFault: ``store_not_writable``, ``disk_full``.
     """
     write_atomically(folder / MANIFEST, manifest.model_dump_json(indent=1).encode())
 
@@ -142,8 +141,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 def read_manifest(folder: Path) -> Manifest:
     """Read and check a world's manifest, and check that the folder holds only files and folders.
 
-    Raises:
-        StoreFault: ``no_such_world``, ``other_schema_version``, ``world_damaged``.
+    Raises StoreFault: ``no_such_world``, ``other_schema_version``, ``world_damaged``.
     """
     try:
         check_plain(folder)

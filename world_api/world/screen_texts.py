@@ -35,6 +35,7 @@ _ALIKE, _LONG_ENOUGH = 0.85, 5
 _SAME_PLACE = 0.3
 _BETWEEN = " … "
 _SLACK = 1e-6
+_SIDES = ("x1", "y1", "x2", "y2")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,12 +85,6 @@ class _TextLine:
             and same_figures(last.text, reading.text)
         )
 
-    def take(self, reading: _Reading, end: float) -> None:
-        """Add a reading."""
-        self.changes = self.changes or not same_line(self.readings[-1].text, reading.text)
-        self.readings.append(reading)
-        self.end = end
-
     def continues_unread(self, place: Box, time: float, shot: int) -> bool:
         """Whether an unread text at a place is this line with other figures."""
         last = self.readings[-1]
@@ -134,8 +129,9 @@ def join_readings(rows: pa.Table, shots: Sequence[TimeSpan], whole: TimeSpan) ->
                 running.append(_TextLine(readings=[reading], end=end, shot=shot))
             else:
                 free.remove(earlier)
-                earlier.take(reading, end)
-                earlier.shot = shot
+                earlier.changes = earlier.changes or not same_line(earlier.readings[-1].text, reading.text)
+                earlier.readings.append(reading)
+                earlier.shot, earlier.end = shot, end
         for unread in (r for r in readings if not r.text):
             stays = next((s for s in free if s.continues_unread(unread.place, time, shot)), None)
             if stays is not None:
@@ -227,13 +223,19 @@ def _moments(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[float, list[_Read
     """The readings of each moment, top to bottom; a moment at which nothing is on screen has none."""
     ordered = sorted(rows, key=lambda row: (row["time"], row["y1"], row["x1"], row["text"]))
     for time, at_once in groupby(ordered, key=lambda row: float(row["time"])):
-        readings = [row for row in at_once if row["text"] or row["x2"] > row["x1"]]
-        yield time, [_reading(row) for row in readings]
-
-
-def _reading(row: dict[str, Any]) -> _Reading:
-    place = Box(x1=row["x1"], y1=row["y1"], x2=row["x2"], y2=row["y2"])
-    return _Reading(time=float(row["time"]), text=row["text"], place=place, confidence=float(row["confidence"]))
+        yield (
+            time,
+            [
+                _Reading(
+                    time=time,
+                    text=row["text"],
+                    place=Box(**{side: row[side] for side in _SIDES}),
+                    confidence=row["confidence"],
+                )
+                for row in at_once
+                if row["text"] or row["x2"] > row["x1"]
+            ],
+        )
 
 
 def _same_place(one: Box, other: Box) -> bool:

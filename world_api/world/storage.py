@@ -22,8 +22,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -112,49 +111,30 @@ def read_table(folder: Path, table: str, files: list[FileEntry]) -> pa.Table:
         StoreFault: ``world_damaged``, when a file is missing, is not what the manifest lists, or holds what is no row.
     """
     parts = [_read_entry(folder, table, entry) for entry in files]
-    if not parts:
-        return empty_table(table)
-    rows = pa.concat_tables(parts)
-    try:
-        _check_rows(
-            table, rows
-        )  # all at once: a column of a thousand files costs little more than one of a single file
-    except ValueError:
-        for entry, part in zip(files, parts, strict=True):
-            with _named(entry):
-                _check_rows(table, part)
-        raise
-    return rows
+    return pa.concat_tables(parts) if parts else empty_table(table)
 
 
 def _read_entry(folder: Path, table: str, entry: FileEntry) -> pa.Table:
-    with _named(entry):
+    try:
         if hash_stored(folder / entry.path) != entry.sha256:
             raise ValueError("its content has changed")
         rows = read_arrow(folder / entry.path, TABLES[table].schema)
         if rows.num_rows != entry.rows:
             raise ValueError(f"it holds {rows.num_rows} rows, and {MANIFEST} says {entry.rows}")
-        return rows
-
-
-@contextmanager
-def _named(entry: FileEntry) -> Iterator[None]:
-    """Turn an error about a file into ``world_damaged``."""
-    try:
-        yield
+        _check_rows(table, rows)
     except (OSError, ValueError) as error:
         raise StoreFault(
             "world_damaged",
             f"{entry.path} cannot be read: {str(error)[:200]}",
             hint="if the world was just rebuilt, open it again; else build it again with --force",
         ) from error
+    return rows
 
 
 def _check_rows(table: str, rows: pa.Table) -> None:
     """Refuse rows that no video has.
 
-    Raises:
-        ValueError: what is wrong with them.
+    Raises ValueError: what is wrong with them.
     """
     for name, column in zip(rows.column_names, rows.columns, strict=True):
         _check_column(name, column)
@@ -264,9 +244,7 @@ def read_arrow(path: Path, schema: pa.Schema | None = None) -> pa.Table:
 
     Compressed files are refused, since a small one may unpack to any size; this project writes none.
 
-    Raises:
-        OSError: it cannot be opened.
-        ValueError: it is not such a file.
+    Raises OSError: it cannot be opened; ValueError: it is not such a file.
     """
     try:
         with pa.memory_map(str(path), "rb") as source:
@@ -300,8 +278,7 @@ def _read(whole: pa.Buffer, schema: pa.Schema | None) -> pa.Table:
 def _is_compressed(metadata: pa.Buffer) -> bool:
     """Whether a record batch message says so. Metadata is a FlatBuffer, which Arrow verified when it read the message.
 
-    Raises:
-        struct.error: it is cut short.
+    Raises struct.error: it is cut short.
     """
     data = memoryview(metadata)
     root = struct.unpack_from("<I", data)[0]

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
 from typing import TypeVar, cast
-from weakref import WeakValueDictionary
 
 import pyarrow as pa
 
@@ -38,16 +37,14 @@ class World:
     def rows(self, name: str) -> pa.Table:
         """All rows of a table, in key order. Operations read through a view, never here.
 
-        Raises:
-            StoreFault: ``world_damaged``.
+        Raises StoreFault: ``world_damaged``.
         """
         return self._rows.get(name, lambda: self._read(name))
 
     def verify(self) -> None:
         """Read every table now, so that damage is found early.
 
-        Raises:
-            StoreFault: ``world_damaged``.
+        Raises StoreFault: ``world_damaged``.
         """
         for name in TABLES:
             self.rows(name)
@@ -71,15 +68,12 @@ class World:
 _OPEN: dict[Path, tuple[State, World]] = {}
 _KEPT_OPEN = 4
 _GUARD = Lock()
-#: One lock per world that is being opened, so that different worlds open in parallel.
-_OPENING: WeakValueDictionary[Path, Lock] = WeakValueDictionary()
 
 
 def world_folder(store: Path | str, video_id: str) -> Path:
     """The folder of a world; it is always inside the store.
 
-    Raises:
-        StoreFault: ``bad_video_id``.
+    Raises StoreFault: ``bad_video_id``.
     """
     folder = (Path(store) / check_video_id(video_id)).resolve()
     if folder.parent != Path(store).resolve():
@@ -92,36 +86,25 @@ def world_folder(store: Path | str, video_id: str) -> Path:
 def open_world(store: Path | str, video_id: str) -> World:
     """Open a world. The last few stay open, since sessions come and go, until they or what is kept beside them is replaced.
 
-    Raises:
-        StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``.
+    Raises StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``.
     """
     folder = world_folder(store, video_id)
     state = state_of(folder / MANIFEST)
     with _GUARD:
-        opening = _OPENING.get(folder)
-        if opening is None:
-            opening = _OPENING[folder] = Lock()
-    with opening:
-        return _opened(folder, video_id, state)
-
-
-def _opened(folder: Path, video_id: str, state: State) -> World:
-    known = _OPEN.get(folder)
-    if known is None or state is None or known[0] != state or not known[1].derived.is_current():
-        # A folder may have been copied under another name; what it is called here is its id here.
-        known = state, World(folder, read_manifest(folder).model_copy(update={"video_id": video_id}))
-        with _GUARD:
+        known = _OPEN.get(folder)
+        if known is None or state is None or known[0] != state or not known[1].derived.is_current():
+            # A folder may have been copied under another name; what it is called here is its id here.
+            known = state, World(folder, read_manifest(folder).model_copy(update={"video_id": video_id}))
             while len(_OPEN) >= _KEPT_OPEN:
-                _OPEN.pop(next(iter(_OPEN)), None)
+                _OPEN.pop(next(iter(_OPEN)))
             _OPEN[folder] = known
-    return known[1]
+        return known[1]
 
 
 def list_worlds(store: Path | str) -> list[str]:
     """The ids of the worlds in a store, sorted; an absent store has none.
 
-    Raises:
-        StoreFault: ``not_a_store``.
+    Raises StoreFault: ``not_a_store``.
     """
     store = Path(store)
     if not store.exists():

@@ -166,18 +166,6 @@ class Said:
     confidence: float
 
 
-class Scenes(Items[SceneInterval]):
-    """The scenes; ``strengths`` (n): how little each looks like what came before it, 0 to 1."""
-
-    def __init__(self, tiles: Items[TimeSpan], strengths: Times) -> None:
-        self.strengths = strengths
-        super().__init__(tiles.starts, tiles.ends, self._scene)
-
-    def _scene(self, position: int) -> SceneInterval:
-        span = TimeSpan(start=float(self.starts[position]), end=float(self.ends[position]))
-        return SceneInterval(ordinal=position, span=span)
-
-
 #: Seconds before its time that a row covers, and the gap from which rows belong to two movements.
 ROW_SECONDS, APART = 1.0, 1.7
 #: Strength that a movement of a single row needs (picture widths per second).

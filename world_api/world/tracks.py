@@ -6,7 +6,8 @@ only look alike are not merged, since a wrong merge cannot be seen afterwards; a
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -15,7 +16,6 @@ from typing import Literal, TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from world_api.core.lexicon import CATEGORIES, COLOURS
@@ -222,14 +222,6 @@ class JoinedTracks:
         return {name: place for place, name in enumerate(self.names.to_pylist())}
 
     @cached_property
-    def mean_confidences(self) -> Times:
-        """How sure the sightings of each track are, 0 to 1."""
-        total = np.concatenate([[0.0], np.cumsum(np.where(self.clear, self._confidences, 0.0), dtype=np.float64)])
-        count = np.concatenate([[0], np.cumsum(self.clear)])
-        means: Times = (total[self.ends] - total[self.firsts]) / np.maximum(1, count[self.ends] - count[self.firsts])
-        return means
-
-    @cached_property
     def all_appearances(self) -> tuple[Positions, Times, Times]:
         """The appearances of all tracks."""
         return self.appearances(np.arange(self.count))
@@ -362,11 +354,6 @@ class Tracks(Items[Track]):
         starts, ends = np.concatenate([starts[kept], more_starts]), np.concatenate([ends[kept], more_ends])
         return tracks[order], starts[order], ends[order]
 
-    @cached_property
-    def mean_confidences(self) -> Times:
-        """How sure the sightings of each track are, 0 to 1, shape (n,)."""
-        return self.each(self.whole.mean_confidences, self.reopened.mean_confidences)
-
     def each(self, whole: NDArray[Number], reopened: NDArray[Number]) -> NDArray[Number]:
         """The values of all tracks, from those of the whole and of the reopened ones, shape (n,)."""
         found = np.empty(len(self), dtype=whole.dtype)
@@ -411,13 +398,12 @@ class Likenesses:
 
     def __init__(self, world: World) -> None:
         rows = world.rows("look_links").sort_by([("known_at", "ascending"), ("later", "ascending")])
-        self._earlier, self._later = one(rows.column("earlier")), one(rows.column("later"))
+        self._ends = list(zip(rows.column("earlier").to_pylist(), rows.column("later").to_pylist(), strict=True))
         self._scores, self._known_at = rows.column("score").to_numpy(), rows.column("known_at").to_numpy()
-        # Both ends of every link, in order of the track they name: a track's links are neighbours.
-        ends = pa.concat_arrays([self._earlier, self._later])
-        order = pc.sort_indices(ends)
-        self._names = ends.take(order)
-        self._links: Positions = order.to_numpy().astype(np.int64) % max(1, rows.num_rows)
+        self._links: defaultdict[str, list[int]] = defaultdict(list)
+        for number, ends in enumerate(self._ends):
+            for name in ends:
+                self._links[name].append(number)
 
     def of(self, track: Track, tracks: Tracks, cut: Cut) -> tuple[Likeness, ...]:
         """The tracks of the same category that one looks like, as far as a cut lets links through; the most alike first.
@@ -425,18 +411,12 @@ class Likenesses:
         Of two links between the same things the one that became known later holds, since more was seen by then.
         """
         latest: dict[str, float] = {}
-        for number in sorted({number for part in tracks.parts(track) for number in self._links_of(part)}):
+        for number in sorted({number for part in tracks.parts(track) for number in self._links.get(part, ())}):
             if not cut.shows(self._known_at[number]):
                 continue
-            for name in (self._earlier[number].as_py(), self._later[number].as_py()):
+            for name in self._ends[number]:
                 other = tracks.of_part(name)
                 if other is not None and other.track_id != track.track_id and other.category == track.category:
                     latest[other.entity_id] = round(float(self._scores[number]), 2)
         found = [Likeness(entity_id=entity_id, score=alike) for entity_id, alike in latest.items()]
         return tuple(sorted(found, key=lambda item: (-item.score, item.entity_id))[:MOST])
-
-    def _links_of(self, name: str) -> list[int]:
-        """The links that name a track."""
-        first, end = bisect_left(self._names, name, key=str), bisect_right(self._names, name, key=str)
-        numbers: list[int] = self._links[first:end].tolist()
-        return numbers

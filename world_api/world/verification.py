@@ -32,8 +32,7 @@ _PROGRAM = f"import sys; from {__name__} import main; main(*sys.argv[1:])"
 def check_apart(store: Path, video_id: str) -> list[str]:
     """Run :func:`check_world` in a process of its own, which a hostile file may end.
 
-    Raises:
-        StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``.
+    Raises StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``.
     """
     folder = world_folder(store, video_id)
     with suppress(OSError):  # the process says so, too

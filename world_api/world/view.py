@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cached_property
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -37,7 +37,6 @@ from world_api.world.timeline import (
     Positions,
     Said,
     SceneInterval,
-    Scenes,
     Spoken,
     TimedWord,
     Times,
@@ -60,8 +59,7 @@ _SEGMENTS = pa.schema([("start", pa.float64()), ("end", pa.float64())])
 class View:
     """The visible part of a world. ``as_of`` in seconds, or None for all of it.
 
-    Raises:
-        OperationFault: ``bad_as_of``.
+    Raises OperationFault: ``bad_as_of``.
     """
 
     def __init__(self, world: World, as_of: float | None) -> None:
@@ -125,18 +123,18 @@ class View:
         return tile(self.rows("cuts").column("time").to_numpy(), self.span)
 
     @cached_property
-    def scenes(self) -> Scenes:
+    def scenes(self) -> Items[SceneInterval]:
         """The scenes; they tile the visible interval."""
+        tiles = tile(self.rows("scene_cuts").column("time").to_numpy(), self.span)
+        return Items(tiles.starts, tiles.ends, lambda i: SceneInterval(ordinal=i, span=tiles[i]))
+
+    @cached_property
+    def scene_strengths(self) -> Times:
+        """How little each scene looks like what came before it, 0 to 1, shape (n,); 1 for the first."""
         rows = self.rows("scene_cuts")
-        times, strengths = rows.column("time").to_numpy(), rows.column("strength").to_numpy()
-        tiles = tile(times, self.span)
         # If two rows have the same time, the later row counts.
-        at = np.searchsorted(times, tiles.starts, side="right") - 1
-        strong = np.ones(len(tiles))
-        if len(times):
-            known = (at >= 0) & (times[np.maximum(at, 0)] == tiles.starts)
-            strong[known] = strengths[at[known]]
-        return Scenes(tiles, strong)
+        places = np.searchsorted(rows.column("time").to_numpy(), self.scenes.starts[1:], side="right") - 1
+        return np.append(1.0, rows.column("strength").to_numpy()[places])
 
     def scene_at(self, time: float) -> SceneInterval:
         """The scene that contains a visible time (the last one for the very end)."""
@@ -168,11 +166,9 @@ class View:
     @cached_property
     def speech(self) -> Items[Spoken]:
         """The spoken lines in time order, those that begin in the visible interval."""
-        rows = self.world.rows("speech")
-
-        def make(row: int, span: TimeSpan) -> Spoken:
-            line = rows.slice(row, 1).to_pylist()[0]
-            return Spoken(
+        return self._intervals(
+            "speech",
+            lambda line, span: Spoken(
                 span=span,
                 text=line["text"],
                 speaker=line["speaker"],
@@ -180,9 +176,8 @@ class View:
                 language=line["language"],
                 source=line["source"],
                 words=self._words_of(line["start"]) if line["source"] == "recognised" else (),
-            )
-
-        return self._intervals("speech", make)
+            ),
+        )
 
     def _words_of(self, line_start: float) -> tuple[TimedWord, ...]:
         """The recognised words of the line that starts then."""
@@ -255,20 +250,14 @@ class View:
         return self.tracks.find(entity_id.removeprefix(ENTITY)) if entity_id.startswith(ENTITY) else None
 
     def _said(self, table: str, column: str) -> Items[Said]:
-        rows = self.world.rows(table)
+        return self._intervals(
+            table,
+            lambda said, span: Said(
+                span=span, text=said[column], subject=said.get("subject", ""), confidence=round(said["confidence"], 2)
+            ),
+        )
 
-        def make(row: int, span: TimeSpan) -> Said:
-            said = rows.slice(row, 1).to_pylist()[0]
-            return Said(
-                span=span,
-                text=said[column],
-                subject=said.get("subject", ""),
-                confidence=round(said["confidence"], 2),
-            )
-
-        return self._intervals(table, make)
-
-    def _intervals(self, table: str, make: Callable[[int, TimeSpan], Item]) -> Items[Item]:
+    def _intervals(self, table: str, make: Callable[[dict[str, Any], TimeSpan], Item]) -> Items[Item]:
         """The visible rows of a table of intervals, clipped to the visible part."""
         rows = self.world.rows(table)
         starts = rows.column("start").to_numpy()
@@ -277,7 +266,8 @@ class View:
         starts, ends = np.maximum(starts[places], 0.0), np.minimum(ends[places], self.duration)
 
         def item(i: int) -> Item:
-            return make(int(places[i]), TimeSpan(start=float(starts[i]), end=float(ends[i])))
+            row = rows.slice(int(places[i]), 1).to_pylist()[0]
+            return make(row, TimeSpan(start=float(starts[i]), end=float(ends[i])))
 
         return Items(starts, ends, item, rows=places)
 

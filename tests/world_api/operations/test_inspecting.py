@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,8 @@ class Eye:
 
 
 def with_eye(session: Session, eye: Eye, cache: Path | None = None) -> Session:
-    seeing = Vision(VisionConfig(vision=eye), frames=Frames(), world_key=session.world_hash, cache=cache)
+    folder = cache or Path(mkdtemp())
+    seeing = Vision(VisionConfig(vision=eye), frames=Frames(), world_key=session.world_hash, cache=folder)
     backends = Backends(text_embedder=session.backends.text_embedder, looker=session.backends.looker, seeing=seeing)
     return Session(
         view=session.view, overlay=session.overlay, backends=backends, name=session.name, groups=session.groups

@@ -5,7 +5,6 @@ The reader takes over from the whole world what a cut leaves as it is; these tes
 
 from __future__ import annotations
 
-import math
 import random
 from pathlib import Path
 from typing import Any
@@ -173,7 +172,6 @@ def told(view: View) -> dict[str, Any]:
         "categories": view.tracks.categories,
         "camera": list(view.camera_movements),
         "passages": list(passages_of(view)),
-        "sureness": [None if math.isnan(sure) else sure for sure in passages_of(view).confidences.tolist()],
     }
 
 

@@ -2,11 +2,9 @@
 
 import json
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import count
 from pathlib import Path
-from threading import Barrier
 from typing import Any
 
 import pytest
@@ -20,8 +18,6 @@ from world_api.media import Frame, VideoFrames
 from world_api.operations import OPERATIONS, run
 from world_api.perception import ClassicalDetector
 from world_api.session import FrameLooker, Overlay, Session
-from world_api.world import read_manifest
-from world_api.world import store as stored
 
 READING = [case for case in CASES if OPERATIONS[case.operation].state == "reads"]
 
@@ -98,23 +94,6 @@ def test_words_have_the_same_stems_whoever_asks() -> None:
     assert content_words("walking")[0] == "walk"
 
 
-def test_worlds_are_opened_beside_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("one", "two"):
-        write_world(tmp_path, name, Plan.of_segments(5, seed=3))
-    together = Barrier(2)
-
-    def meeting(folder: Path) -> Any:
-        together.wait(20)
-        return read_manifest(folder)
-
-    monkeypatch.setattr(stored, "read_manifest", meeting)
-    with ThreadPoolExecutor(2) as pool:
-        opened = list(pool.map(lambda name: stored.open_world(tmp_path, name), ["one", "two"]))
-
-    assert [world.manifest.video_id for world in opened] == ["one", "two"]
-    assert [stored.open_world(tmp_path, name) for name in ("one", "two")] == opened
-
-
 def test_what_a_frame_is_made_into_is_made_once_for_all_threads() -> None:
     numbers = count()
 
@@ -153,10 +132,10 @@ def test_threads_that_look_at_frames_on_demand_see_what_one_thread_sees(shared_d
     times = [12.4, 61.7]
     looks = [(time, category) for time in times for category in ("person", "face")]
 
-    def looker(cache: Path | None) -> FrameLooker:
+    def looker(cache: Path) -> FrameLooker:
         return FrameLooker(frames=VideoFrames(video), detector=ClassicalDetector(), world_key="0" * 64, cache=cache)
 
-    alone, shared = looker(None), looker(tmp_path / "kept")
+    alone, shared = looker(tmp_path / "alone"), looker(tmp_path / "kept")
     expected = [alone.detect(*look) for look in looks]
 
     found = hammered([partial(shared.detect, *look) for look in looks], threads=3)
