@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from itertools import islice, zip_longest
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -142,7 +142,7 @@ def _load_folder(folder: Traversable, *, allow_judge: bool, groups: Collection[s
 def _check_reading(folder: Traversable, tools: Mapping[str, CompiledTool], stored: list[Any]) -> None:
     """Refuse tools that this version of the compiler reads differently from the one that froze them."""
     for item, was in zip(tools.values(), stored, strict=True):
-        found = differences(was, item.frozen, most=_MOST_DIFFERENCES)
+        found = differences(was, item.frozen)[:_MOST_DIFFERENCES]
         if found:
             raise ToolFault(
                 "library_changed",
@@ -170,7 +170,7 @@ def _check_operations(manifest: Mapping[str, Any]) -> None:
     """Refuse a library whose operations have changed since it was frozen."""
     stored = manifest["operations"]
     current = {name: signature_of(name) for name in stored if name in EVERY_OPERATION}
-    found = list(_differences(stored, current, ()))
+    found = differences(stored, current)
     if found:
         more = f"; and {len(found) - _MOST_DIFFERENCES} differences more" if len(found) > _MOST_DIFFERENCES else ""
         raise ToolFault(
@@ -206,7 +206,7 @@ def freeze_library(tools: Mapping[str, CompiledTool], folder: Path | str, *, nam
             "origin": origin.how,
             "date": origin.date,
             "domain": origin.domain,
-            "tools": {item.name: _tool_parts(item.frozen) for item in tools.values()},
+            "tools": _parts(document),
             "operations": {operation: signature_of(operation) for operation in operations_used(tools)},
             **({"groups": needed} if needed else {}),
         },
@@ -321,10 +321,19 @@ def written(value: object) -> str:
     return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
 
 
-def _tool_parts(frozen: Mapping[str, Any]) -> dict[str, Any]:
-    """Return short hashes of the parts of a frozen tool: each key, and each step."""
-    parts: dict[str, Any] = {key: _short(value) for key, value in frozen.items() if key != "steps"}
-    return parts | {"steps": [_short(step) for step in frozen["steps"]]}
+def _parts(document: object) -> Any:
+    """Return short hashes of each tool's keys and steps, by tool name; the document itself if it does not hold tools."""
+    tools = document.get("tools") if isinstance(document, dict) else None
+    if not isinstance(document, dict) or not isinstance(tools, list) or not all(isinstance(one, dict) for one in tools):
+        return document
+    rest = {key: value for key, value in document.items() if key != "tools"}
+    return rest | {
+        str(tool.get("tool_name")): {
+            key: [_short(step) for step in value] if key == "steps" and isinstance(value, list) else _short(value)
+            for key, value in tool.items()
+        }
+        for tool in tools
+    }
 
 
 def _sealed(manifest: Mapping[str, Any], details: Mapping[str, Any]) -> dict[str, Any]:
@@ -372,24 +381,10 @@ def _read_manifest(folder: Traversable) -> dict[str, Any]:
         raise ToolFault("bad_library", f"{folder.name}: {MANIFEST_FILE} lacks {', '.join(lacking)}")
     rest = {key: value for key, value in manifest.items() if key != "manifest_hash"}
     if content_hash(rest) != manifest["manifest_hash"]:
-        raise _changed(folder, MANIFEST_FILE, _changed_keys(manifest))
+        found = {key: _short(value) for key, value in rest.items() if key != "key_hashes"}
+        raise _changed(folder, MANIFEST_FILE, _changed_places(manifest.get("key_hashes"), found))
     _check_writing(folder, MANIFEST_FILE, manifest, text)
     return manifest
-
-
-def _changed_keys(manifest: Mapping[str, Any]) -> str:
-    hashes = manifest.get("key_hashes")
-    if not isinstance(hashes, Mapping):
-        return "key_hashes"
-    found = {key: value for key, value in manifest.items() if key not in ("key_hashes", "manifest_hash")}
-    return ", ".join(_changed_parts(hashes, found)) or "one of the hashes themselves"
-
-
-def _changed_parts(hashes: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
-    """Return the parts that are new, gone and changed, going by their short hashes."""
-    lines = [f"{key} is new" for key in found if key not in hashes]
-    lines += [f"{key} is gone" for key in hashes if key not in found]
-    return lines + [key for key, value in found.items() if key in hashes and hashes[key] != _short(value)]
 
 
 def _check_tools(folder: Traversable, manifest: Mapping[str, Any], document: object, text: str) -> None:
@@ -399,35 +394,14 @@ def _check_tools(folder: Traversable, manifest: Mapping[str, Any], document: obj
         ToolFault: ``library_changed``, naming the tools and their parts.
     """
     if content_hash(document) != manifest["content_hash"]:
-        raise _changed(folder, TOOLS_FILE, _changed_tools(manifest["tools"], document))
+        raise _changed(folder, TOOLS_FILE, _changed_places(manifest["tools"], _parts(document)))
     _check_writing(folder, TOOLS_FILE, document, text)
 
 
-def _changed_tools(stored: Mapping[str, Any], document: object) -> str:
-    document = document if isinstance(document, Mapping) else {}
-    tools = document.get("tools")
-    if not isinstance(tools, list) or not all(isinstance(tool, Mapping) for tool in tools):
-        return 'it is not {"tools": [...]}'
-    found = {str(tool.get("tool_name")): tool for tool in tools}
-    lines = [f"{name} is gone" for name in stored if name not in found]
-    lines += [f"{name} is new" for name in found if name not in stored]
-    for name, tool in found.items():
-        if name in stored and (parts := _changed_parts_of_tool(stored[name], tool)):
-            lines.append(f"{name}: {', '.join(parts)}")
-    lines += [f"{key} is new" for key in sorted(document.keys() - {"tools"})]
-    return "; ".join(lines) or "the order of its tools"
-
-
-def _changed_parts_of_tool(stored: Any, tool: Mapping[str, Any]) -> list[str]:
-    if not isinstance(stored, Mapping):
-        return ["the whole tool"]
-    steps, hashes = tool.get("steps"), stored.get("steps", [])
-    steps = steps if isinstance(steps, list) else []
-    rest = [{key: value for key, value in item.items() if key != "steps"} for item in (stored, tool)]
-    parts = _changed_parts(*rest)
-    if len(steps) != len(hashes):
-        return [*parts, f"steps ({len(steps)}, frozen {len(hashes)})"]
-    return parts + [f"steps[{n}]" for n, step in enumerate(steps) if _short(step) != hashes[n]]
+def _changed_places(stored: Any, found: Any) -> str:
+    """Return the places at which short hashes of parts differ from the stored ones, such as ``find_person.steps[2]``."""
+    paths = [format_path(path).removeprefix("$").removeprefix(".") for path, _ in _differences(stored, found, ())]
+    return ", ".join(path or "the order of its parts" for path in paths[:_MOST_DIFFERENCES]) or "one of its hashes"
 
 
 def _check_writing(folder: Traversable, name: str, value: object, text: str) -> None:
@@ -535,26 +509,26 @@ def _text(node: Any, *, required: bool) -> str:
     return " ".join(words) + (f" {canonical_json(rest)}" if rest else "")
 
 
-def differences(before: Any, after: Any, *, most: int = 20) -> list[str]:
-    """Return the places at which two JSON values differ, one line each, in document order, at most ``most``."""
-    return list(islice(_differences(before, after, ()), most))
+def differences(before: Any, after: Any) -> list[str]:
+    """Return the places at which two JSON values differ, one line each, in document order."""
+    return [f"{format_path(path)}: {what}" for path, what in _differences(before, after, ())]
 
 
-def _differences(before: Any, after: Any, path: JsonPath) -> Iterator[str]:
+def _differences(before: Any, after: Any, path: JsonPath) -> Iterator[tuple[JsonPath, str]]:
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for key in [*before, *(key for key in after if key not in before)]:
             if key not in after:
-                yield f"{format_path((*path, key))}: gone, was {_shown(before[key])}"
+                yield (*path, key), f"gone, was {_shown(before[key])}"
             elif key not in before:
-                yield f"{format_path((*path, key))}: new, {_shown(after[key])}"
+                yield (*path, key), f"new, {_shown(after[key])}"
             else:
                 yield from _differences(before[key], after[key], (*path, key))
         if list(before) != list(after) and set(before) == set(after):
-            yield f"{format_path(path)}: keys {', '.join(before)} -> keys {', '.join(after)}"
+            yield path, f"keys {', '.join(before)} -> keys {', '.join(after)}"
     elif isinstance(before, list) and isinstance(after, list):
         yield from _differences(dict(enumerate(before)), dict(enumerate(after)), path)
     elif canonical_json(before) != canonical_json(after):
-        yield f"{format_path(path)}: {_shown(before)} -> {_shown(after)}"
+        yield path, f"{_shown(before)} -> {_shown(after)}"
 
 
 def _shown(value: Any) -> str:

@@ -182,7 +182,7 @@ def compared(before: ToolLibrary, after: ToolLibrary) -> dict[str, Any]:
         **changes,
         "changes": {
             name: {
-                "places": differences(was[name] | {"steps": []}, now[name] | {"steps": []}, most=_MAX_PLACES),
+                "places": differences(was[name] | {"steps": []}, now[name] | {"steps": []})[:_MAX_PLACES],
                 "plan": _plan_changes(plan_lines(before.tools[name].tool), plan_lines(after.tools[name].tool)),
             }
             for name in changes["changed"]
