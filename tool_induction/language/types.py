@@ -357,6 +357,19 @@ def type_from_schema(schema: Schema, root: Schema | None = None) -> Type:
     return ANY
 
 
+def resolved(schema: Schema, root: Schema) -> tuple[dict[str, Any], bool]:
+    """Return a schema without its reference and without null, and whether null is allowed."""
+    if "$ref" in schema:
+        inner, nullable = resolved(root.get("$defs", {}).get(str(schema["$ref"]).rsplit("/", 1)[-1], {}), root)
+        return inner | {key: value for key, value in schema.items() if key == "default"}, nullable
+    for word in ("anyOf", "oneOf"):
+        if word in schema:
+            parts = [part for part in schema[word] if part.get("type") != "null"]
+            inner, nullable = resolved(parts[0], root) if parts else ({}, True)
+            return inner, nullable or len(parts) < len(schema[word])
+    return dict(schema), schema.get("type") == "null"
+
+
 def _list(schema: Schema, root: Schema) -> Type:
     item = type_from_schema(schema.get("items", {}), root)
     bound = schema.get("maxItems")
