@@ -411,7 +411,7 @@ NOTES: tuple[Case, ...] = (
     ),
     Case(
         code="W_SHADOW",
-        when="A name hides another one, differs from one by capitals only, or is also the name of an operation.",
+        when="A name hides another one, or is also the name of an operation.",
         example=tool(steps=[SEARCH | {"save_as": "list_scenes"}, EARLIEST | {"inputs": "list_scenes"}]),
         mended=((("steps", 0, "save_as"), "hits"), (("steps", 1, "inputs"), "hits")),
     ),
@@ -489,7 +489,7 @@ NOTES: tuple[Case, ...] = (
     ),
     Case(
         code="L_DUPLICATE",
-        when="The tool does what an operation does, or has the steps of another tool of the file.",
+        when="The tool has the steps of another tool of the file.",
         example=[tool(), tool(tool_name="find_start")],
         mended=(((1, "steps", 1), EARLIEST | {"operation": "pick_latest", "save_as": "latest"}),),
     ),

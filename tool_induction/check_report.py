@@ -14,7 +14,6 @@ from world_api.core.identifiers import pictured
 
 if TYPE_CHECKING:
     from tool_induction.compiler.compilation import Compilation
-    from tool_induction.compiler.price import ToolPrice
     from tool_induction.language.diagnostics import Diagnostic
 
 _PARSER_PLACE = re.compile(r"at line (\d+), column (\d+)")
@@ -64,7 +63,7 @@ def _tool(
     faults = [item for item in found if item.severity == "error"]
     others = [item for item in found if item.severity != "error"]
     if name in compilation.tools:
-        lines = [f"{name}: ok, {priced(compilation.tools[name].price)}"]
+        lines = [f"{name}: ok, {priced(compilation.tools[name].price.record())}"]
     else:
         lines = [f"{name or 'the file'}: {_number(len(faults), 'fault')}"]
     for item in faults:
@@ -76,13 +75,13 @@ def _tool(
     return [*lines, ""]
 
 
-def priced(price: ToolPrice) -> str:
-    """Return a price in words: least, usual, most."""
-    least, usual, most = price.least, price.expected, price.most
-    calls = f"{least.calls} to {most.calls} calls (usually {usual.calls})"
-    models = f", {most.model_calls} of them of a model" if most.model_calls else ""
-    tokens = f", up to {most.tokens} tokens (usually {usual.tokens})" if most.tokens else ""
-    return f"{calls}{models}{tokens}, up to {most.seconds:.3g} s (usually {usual.seconds:.3g})"
+def priced(price: Mapping[str, Mapping[str, float]]) -> str:
+    """Return the wire form of a price in words: least, usual, most."""
+    least, usual, most = price["min"], price["expected"], price["max"]
+    calls = f"{least['calls']} to {most['calls']} calls (usually {usual['calls']})"
+    models = f", {most['model_calls']} of them of a model" if most["model_calls"] else ""
+    tokens = f", up to {most['tokens']} tokens (usually {usual['tokens']})" if most["tokens"] else ""
+    return f"{calls}{models}{tokens}, up to {most['seconds']:.3g} s (usually {usual['seconds']:.3g})"
 
 
 def _fault(item: Diagnostic, place: Position | None) -> list[str]:

@@ -16,14 +16,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from tool_induction import limits
 from tool_induction.compiler.compilation import CompiledTool, compile_document
 from tool_induction.compiler.source import decode, holds_secret
-from tool_induction.language.diagnostics import Findings, closest, format_path
+from tool_induction.language.diagnostics import Findings, closest, format_path, shorten
 from tool_induction.language.diagnostics import Path as JsonPath
 from tool_induction.language.model import Call, walk_steps
 from tool_induction.runtime.values import Unfit, check_json
@@ -129,8 +128,9 @@ def _load_folder(folder: Traversable, *, allow_judge: bool, groups: Collection[s
     manifest = _read_manifest(folder)
     _check_operations(manifest)
     check_groups_on(manifest["name"], groups_needed(manifest["operations"]), groups)
-    document, text = read_json(folder, TOOLS_FILE)
-    _check_tools(folder, manifest, document, text)
+    document = read_json(folder, TOOLS_FILE)
+    if content_hash(document) != manifest["content_hash"]:
+        raise _changed(folder, TOOLS_FILE, _changed_places(manifest["tools"], _parts(document)))
     if not isinstance(document, dict) or document.keys() != {"tools"} or not isinstance(document["tools"], list):
         raise ToolFault("bad_library", f'{folder.name}: {TOOLS_FILE} is not {{"tools": [...]}}')
     tools = compile_document(document, allow_judge=allow_judge, groups=groups).require()
@@ -366,7 +366,7 @@ def _read_manifest(folder: Traversable) -> dict[str, Any]:
     Raises:
         ToolFault: ``unreadable_library``, ``bad_library``, ``other_schema_version``, ``library_changed``.
     """
-    manifest, text = read_json(folder, MANIFEST_FILE)
+    manifest = read_json(folder, MANIFEST_FILE)
     if not isinstance(manifest, dict):
         raise ToolFault("bad_library", f"{folder.name}: {MANIFEST_FILE} is not a JSON object")
     if manifest.get("schema_version") != SCHEMA_VERSION:
@@ -383,37 +383,13 @@ def _read_manifest(folder: Traversable) -> dict[str, Any]:
     if content_hash(rest) != manifest["manifest_hash"]:
         found = {key: _short(value) for key, value in rest.items() if key != "key_hashes"}
         raise _changed(folder, MANIFEST_FILE, _changed_places(manifest.get("key_hashes"), found))
-    _check_writing(folder, MANIFEST_FILE, manifest, text)
     return manifest
-
-
-def _check_tools(folder: Traversable, manifest: Mapping[str, Any], document: object, text: str) -> None:
-    """Refuse tools that are not, character by character, what was frozen.
-
-    Raises:
-        ToolFault: ``library_changed``, naming the tools and their parts.
-    """
-    if content_hash(document) != manifest["content_hash"]:
-        raise _changed(folder, TOOLS_FILE, _changed_places(manifest["tools"], _parts(document)))
-    _check_writing(folder, TOOLS_FILE, document, text)
 
 
 def _changed_places(stored: Any, found: Any) -> str:
     """Return the places at which short hashes of parts differ from the stored ones, such as ``find_person.steps[2]``."""
     paths = [format_path(path).removeprefix("$").removeprefix(".") for path, _ in _differences(stored, found, ())]
     return ", ".join(path or "the order of its parts" for path in paths[:_MOST_DIFFERENCES]) or "one of its hashes"
-
-
-def _check_writing(folder: Traversable, name: str, value: object, text: str) -> None:
-    """Refuse a file that is written differently from how it was frozen; line ends of another system are accepted.
-
-    Raises:
-        ToolFault: ``library_changed``, naming the line.
-    """
-    lines = zip_longest(text.replace("\r\n", "\n").split("\n"), written(value).split("\n"))
-    for number, (line, expected) in enumerate(lines, start=1):
-        if line != expected:
-            raise _changed(folder, name, f"line {number} says the same in another way")
 
 
 def _changed(folder: Traversable, name: str, what: str) -> ToolFault:
@@ -425,18 +401,17 @@ def _changed(folder: Traversable, name: str, what: str) -> ToolFault:
     )
 
 
-def read_json(folder: Traversable, name: str) -> tuple[Any, str]:
-    """Read a JSON file of a library strictly (no repeated keys, finite numbers, valid text); return value and text.
+def read_json(folder: Traversable, name: str) -> Any:
+    """Read a JSON file of a library strictly (no repeated keys, finite numbers, valid text).
 
     Raises:
         ToolFault: ``unreadable_library``, ``bad_library``.
     """
     findings = Findings()
-    content = read_bytes(folder / name)
-    value = decode(content, findings)
+    value = decode(read_bytes(folder / name), findings)
     if findings.errors:
         raise ToolFault("bad_library", f"{folder.name}/{name}: {findings.items[0].message}")
-    return value, content.decode("utf-8")
+    return value
 
 
 def read_bytes(source: Traversable) -> bytes:
@@ -532,5 +507,4 @@ def _differences(before: Any, after: Any, path: JsonPath) -> Iterator[tuple[Json
 
 
 def _shown(value: Any) -> str:
-    text = canonical_json(value)
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+    return shorten(canonical_json(value), _SHOWN)

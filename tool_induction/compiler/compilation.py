@@ -24,7 +24,6 @@ from tool_induction.compiler.source import check_visible, decode
 from tool_induction.language.diagnostics import Diagnostic, Findings, Path, by_relevance
 from tool_induction.language.expressions import located, within_bounds
 from tool_induction.language.model import Aggregate, Call, Tool, read_tool, values, walk_steps
-from world_api.core.canonical import content_hash
 from world_api.core.faults import ToolFault
 
 
@@ -44,11 +43,6 @@ class CompiledTool:
     def frozen(self) -> dict[str, Any]:
         """The document with everything implicit written out."""
         return self.tool.document()
-
-    @cached_property
-    def hash(self) -> str:
-        """Content hash of the frozen form."""
-        return content_hash(self.frozen)
 
 
 @dataclass(frozen=True, kw_only=True)

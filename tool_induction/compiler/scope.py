@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tool_induction.aggregates import AGGREGATES
@@ -50,11 +49,8 @@ class _ScopeChecker:
         self._block(self.tool.steps, defined, frozenset())
         self.variables = frozenset()
         self._outputs(defined)
-        for place, output in enumerate(self.tool.outputs):
-            self._looks_like(output.name, [one.name for one in self.tool.outputs[:place]], output.path)
-        for place, item in enumerate(self.tool.inputs):
+        for item in self.tool.inputs:
             self._hides(item.name, item.path)
-            self._looks_like(item.name, [one.name for one in self.tool.inputs[:place]], item.path)
             if item.name not in self.used:
                 self.findings.add("W_UNUSED", item.path, f"the input {item.name!r} is never used")
         for name, path in self.bound_at.items():
@@ -185,17 +181,9 @@ class _ScopeChecker:
         if name in defined.union(*self.taken):
             self.findings.add("E_REDEFINED", path, f"{name!r} is bound already", suggestion="use a new name")
         self._hides(name, path)
-        self._looks_like(name, defined, path)
         defined.add(name)
         self.later.discard(name)
         self.bound_at.setdefault(name, path)
-
-    def _looks_like(self, name: str, others: Iterable[str], path: Path) -> None:
-        """Warn of names that differ by capitals only."""
-        other = next((one for one in sorted(others) if one != name and one.lower() == name.lower()), None)
-        if other is not None:
-            message = f"{name!r} and {other!r} differ by capitals only"
-            self.findings.add("W_SHADOW", path, message, found=name, suggestion="call each by what it holds")
 
     def _hides(self, name: str, path: Path) -> None:
         if name in EVERY_OPERATION:

@@ -100,27 +100,11 @@ LONG_INTERVAL = RecordType(
 )
 NUMERIC = ("int", "float", "number", "Time", "Score")
 #: fields in which an operation tells how it judged the words it was asked with
-JUDGEMENT = frozenset(
-    ["unused_words", "matched", "unmatched", "not_found", "not_judged", "not_examined", "lacks"],
-)
+JUDGEMENT = frozenset("unused_words matched unmatched not_found not_judged not_examined lacks".split())
 #: fields that describe how a result came about; never meant when "the one list" or "the one value" is
-BOOKKEEPING = frozenset(
-    [
-        "evidence",
-        "truncated",
-        "hint",
-        "confidence",
-        "start_time",
-        "end_time",
-        "center_time",
-        "parent",
-        "status",
-        "summary",
-        "score",
-        "may_be",
-        "matching_lines",
-        *JUDGEMENT,
-    ]
+BOOKKEEPING = JUDGEMENT.union(
+    "evidence truncated hint confidence start_time end_time center_time".split(),
+    "parent status summary score may_be matching_lines".split(),
 )
 
 
