@@ -6,13 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from tool_induction.aggregates import AGGREGATES, ALIASES, AggregateSpec
-from tool_induction.aggregates.spellings import (
-    INSTEAD,
-    ORDER_NAMES,
-    PARAMETERS_ELSEWHERE,
-    PARAMETERS_INSTEAD,
-)
+from tool_induction.aggregates import AGGREGATES, ALIASES, AggregateSpec, spellings
 from tool_induction.checker.environment import joined_field
 from tool_induction.language import expressions as ex
 from tool_induction.language.diagnostics import (
@@ -163,7 +157,7 @@ def _check_aggregate(step: Aggregate, findings: Findings) -> Aggregate:
     name, path = ALIASES.get(step.operation, step.operation), (*step.path, "operation")
     spec = AGGREGATES.get(name)
     if spec is None:
-        suggestion = INSTEAD.get(step.operation) or findings.near(step.operation, AGGREGATES)
+        suggestion = spellings.INSTEAD.get(step.operation) or findings.near(step.operation, AGGREGATES)
         _unknown("E_UNKNOWN_AGGREGATE", "aggregate", step.operation, path, AGGREGATES, suggestion, findings)
         return step
     if name != step.operation:
@@ -238,13 +232,13 @@ def moved_to_params(key: str, value: ex.Expr, step: Aggregate, spec: AggregateSp
 
 def parameter_instead(name: str, spec: AggregateSpec) -> str:
     """Suggest how to say what a parameter says that an aggregate does not have."""
-    if name in ORDER_NAMES and "descending" in spec.params:
+    if name in spellings.ORDER_NAMES and "descending" in spec.params:
         return 'say it with "descending": true for the highest first, false for the lowest first'
-    if name in ORDER_NAMES:
+    if name in spellings.ORDER_NAMES:
         return f'{spec.name} takes no order: leave it out, or put sort_by with "descending" before it'
-    said = PARAMETERS_ELSEWHERE.get((spec.name, name)) or PARAMETERS_ELSEWHERE.get(("", name))
+    said = spellings.PARAMETERS_ELSEWHERE.get((spec.name, name)) or spellings.PARAMETERS_ELSEWHERE.get(("", name))
     if said is None and "key" in spec.params:
-        said = PARAMETERS_INSTEAD.get(name)
+        said = spellings.PARAMETERS_INSTEAD.get(name)
     return said or did_you_mean(name, spec.params)
 
 

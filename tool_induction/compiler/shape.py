@@ -13,35 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tool_induction import limits
-from tool_induction.aggregates import AGGREGATES, ALIASES
-from tool_induction.aggregates.spellings import (
-    ALIASES_WITH,
-    CONDITION_KEYS,
-    LIST_KEYS,
-    ORDERS,
-    PARAMETER_ALIASES,
-)
+from tool_induction.aggregates import AGGREGATES, ALIASES, spellings
 from tool_induction.judge.port import plain_answer
+from tool_induction.language import model
 from tool_induction.language.diagnostics import Findings, Path, Suggestion, did_you_mean, move_to, shorten, write
 from tool_induction.language.evaluation import weight
 from tool_induction.language.keys import TOOL_NAME_PATTERN, TYPE_NAME, Key
-from tool_induction.language.model import (
-    BLOCK,
-    INPUTS,
-    LOOP_KEYS,
-    LOOPING,
-    OUTPUTS,
-    STEP_MODELS,
-    Block,
-    DocumentPart,
-    Input,
-    JudgeStep,
-    Loop,
-    Output,
-    Tool,
-    keys_of,
-    step_type_of,
-)
 from tool_induction.language.types import operation_types
 from world_api.operations import EVERY_OPERATION
 
@@ -63,7 +40,7 @@ def _step(raw: Any, findings: Findings, here: Path) -> Any:
     if not isinstance(raw, dict):
         return raw
     step = dict(raw)
-    if "do" in step and step.get("type", "call_world_api") in LOOPING[:2]:
+    if "do" in step and step.get("type", "call_world_api") in model.LOOPING[:2]:
         step = {"type": "loop"} | {key: value for key, value in step.items() if key != "type"}
         findings.add("W_ALIAS", here, "a step with 'do' is read as type 'loop'")
     if step.get("type") == "aggregate" and isinstance(step.get("operation"), str):
@@ -98,7 +75,7 @@ class _Spelling:
         return read
 
     def _as_aggregate(self, operation: str) -> dict[str, Any] | None:
-        name, needed = ALIASES_WITH.get(operation, (ALIASES.get(operation, operation), frozenset()))
+        name, needed = spellings.ALIASES_WITH.get(operation, (ALIASES.get(operation, operation), frozenset()))
         spec = AGGREGATES.get(name)
         if spec is None:
             return None
@@ -117,13 +94,15 @@ class _Spelling:
         if not isinstance(inputs, dict):
             return {}
         holders = [key for key in ("a", "b") if takes == "pair"] or [
-            key for key in LIST_KEYS.get(takes, ()) if key in inputs
+            key for key in spellings.LIST_KEYS.get(takes, ()) if key in inputs
         ]
         rest = {key: value for key, value in inputs.items() if key not in holders}
         if rest.keys() & self.params.keys():
             return {}
         if takes == "pair":
-            if not rest or any(PARAMETER_ALIASES.get(key, key) not in known and key not in known for key in rest):
+            if not rest or any(
+                spellings.PARAMETER_ALIASES.get(key, key) not in known and key not in known for key in rest
+            ):
                 return {}
             self.notes.append((place, f"{', '.join(rest)} beside the pair are read as parameters"))
             left: Any = {key: value for key, value in inputs.items() if key in holders}
@@ -142,8 +121,8 @@ class _Spelling:
 
     def _rename(self, known: Mapping[str, Any]) -> None:
         order = self.params.get("order")
-        values = {**self.params, "order": ORDERS.get(order) if isinstance(order, str) else None}
-        for other, ours in (*PARAMETER_ALIASES.items(), ("order", "descending")):
+        values = {**self.params, "order": spellings.ORDERS.get(order) if isinstance(order, str) else None}
+        for other, ours in (*spellings.PARAMETER_ALIASES.items(), ("order", "descending")):
             value = values.get(other)
             if ours not in known or other in known or ours in self.params or other not in self.params:
                 continue
@@ -164,8 +143,8 @@ class _Spelling:
             parts |= {("inputs", key): value for key, value in inputs.items()}
         elif inputs is not None:
             parts["inputs",] = inputs
-        holders = [key for key in parts if key[-1] in ("inputs", *LIST_KEYS["list"])]
-        conditions = [key for key in parts if key[-1] in CONDITION_KEYS]
+        holders = [key for key in parts if key[-1] in ("inputs", *spellings.LIST_KEYS["list"])]
+        conditions = [key for key in parts if key[-1] in spellings.CONDITION_KEYS]
         if len(parts) != 2 or len(holders) != 1 or len(conditions) != 1:
             return None
         self.notes.append(((*self.here, "operation"), "the aggregate 'filter' is read as a step of type 'filter'"))
@@ -218,7 +197,7 @@ def check_shape(tool: Any, path: Path, findings: Findings, *, allow_judge: bool 
     if _count_steps(tool) > limits.MAX_TOOL_STEPS:
         findings.add("E_SIZE", (*path, "steps"), f"the tool has more than {limits.MAX_TOOL_STEPS} steps in all")
     else:
-        _ShapeChecker(findings, allow_judge).part(tool, keys_of(Tool), path)
+        _ShapeChecker(findings, allow_judge).part(tool, model.keys_of(model.Tool), path)
     return findings.errors == before
 
 
@@ -261,24 +240,27 @@ class _ShapeChecker:
                 self._key(raw[one.name], one, (*path, one.name))
 
     def _key(self, value: Any, key: Key, path: Path) -> None:
-        most = {"inputs": limits.MAX_INPUTS, "outputs": limits.MAX_OUTPUTS} if key.kind in (INPUTS, OUTPUTS) else {}
-        most |= {"params": limits.MAX_FIELDS, "fields": limits.MAX_FIELDS}
+        is_block = key.kind is model.BLOCK
         size = len(value) if isinstance(value, list | dict) else 0
-        allowed = limits.MAX_STEPS if key.kind is BLOCK else most.get(key.name, size)
+        allowed = limits.MAX_STEPS if is_block else limits.MAX_FIELDS if key.name in ("params", "fields") else size
+        declared: type[model.Input | model.Output] | None = None
+        if key.kind is model.INPUTS:
+            declared, allowed = model.Input, limits.MAX_INPUTS
+        elif key.kind is model.OUTPUTS:
+            declared, allowed = model.Output, limits.MAX_OUTPUTS
         message = f"{size} is more than the {allowed} allowed here" if size > allowed else ""
-        if not message and key.kind is not BLOCK and weight(value, most=limits.MAX_VALUES) > limits.MAX_VALUES:
+        if not message and not is_block and weight(value, most=limits.MAX_VALUES) > limits.MAX_VALUES:
             message = f"this holds more than {limits.MAX_VALUES} values"
             if isinstance(value, str):
                 message = f"this text has {len(value)} characters, more than any place of a tool takes"
         if message:
             self.findings.add("E_SIZE", path, message)
-        elif key.kind is BLOCK:
+        elif is_block:
             self._block(value, path)
         else:
             check_value(value, key.kind.schema, path, self.findings)
-            if key.kind in (INPUTS, OUTPUTS) and isinstance(value, dict):
-                for name, declared in value.items():
-                    self._declaration(declared, Input if key.kind is INPUTS else Output, (*path, name))
+            for name, one in value.items() if declared is not None and isinstance(value, dict) else ():
+                self._declaration(one, declared, (*path, name))
 
     def _block(self, steps: Any, path: Path) -> None:
         if _has_type(steps, ["array"], path, self.findings):
@@ -287,27 +269,29 @@ class _ShapeChecker:
             for place, step in enumerate(steps):
                 self._step(step, (*path, place))
 
-    def _declaration(self, raw: Any, model: type[DocumentPart], path: Path) -> None:
+    def _declaration(self, raw: Any, part: type[model.Input | model.Output], path: Path) -> None:
         if isinstance(raw, str):
             check_value(raw, TYPE_NAME.schema, path, self.findings)
         elif _has_type(raw, ["string", "object"], path, self.findings):
-            self.part(raw, keys_of(model), path, needs=["enum"] if model is Input and raw.get("type") == "enum" else [])
+            needs = ["enum"] if part is model.Input and raw.get("type") == "enum" else []
+            self.part(raw, model.keys_of(part), path, needs=needs)
 
     def _step(self, raw: Any, path: Path) -> None:
         if not _has_type(raw, ["object"], path, self.findings):
             return
-        model = STEP_MODELS.get(step_type_of(raw))
-        if model is None and "type" in raw:
-            _unknown_word(raw["type"], list(STEP_MODELS), (*path, "type"), self.findings, step=raw)
-        elif model is None:
+        kind = model.STEP_MODELS.get(model.step_type_of(raw))
+        if kind is None and "type" in raw:
+            _unknown_word(raw["type"], list(model.STEP_MODELS), (*path, "type"), self.findings, step=raw)
+        elif kind is None:
             self.findings.add("E_SHAPE", path, "a step needs the key 'type'")
         else:
-            if model is JudgeStep:
+            if kind is model.JudgeStep:
                 self._judge(raw, path)
-            loop = keys_of(Loop) if model.step_type in LOOPING else ()
-            known = (*keys_of(model), *(loop if model is Block or LOOP_KEYS[0] in raw else loop[1:]))
+            is_loop = "loop_over" in raw
+            loop = model.keys_of(model.Loop) if kind.step_type in model.LOOPING else ()
+            known = (*model.keys_of(kind), *(loop if kind is model.Block or is_loop else loop[1:]))
             self.part(raw, known, path, beside=("type",))
-            for one in (one for one in loop if one.name in raw and LOOP_KEYS[0] not in raw):
+            for one in (one for one in loop if one.name in raw and not is_loop):
                 self.findings.add("E_SHAPE", (*path, one.name), f"{one.name!r} needs 'loop_over' beside it")
 
     def _judge(self, step: Mapping[str, Any], path: Path) -> None:
@@ -388,7 +372,7 @@ def _what(instance: Mapping[str, Any], where: Path) -> str:
     if is_step and not isinstance(instance.get("type"), str):
         return "a step"
     if "type" in instance and isinstance(instance["type"], str) and "tool_name" not in instance:
-        known = instance["type"] in STEP_MODELS
+        known = instance["type"] in model.STEP_MODELS
         return f"a step of type {shorten(instance['type'], 30)!r}" if known else "a declaration"
     return "a declaration" if len(where) > 1 and where[-2] in ("inputs", "outputs") else "a tool"
 
