@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from tool_induction import limits
 from tool_induction.aggregates import AGGREGATES, ALIASES, spellings
@@ -44,114 +44,93 @@ def _step(raw: Any, findings: Findings, here: Path) -> Any:
         step = {"type": "loop"} | {key: value for key, value in step.items() if key != "type"}
         findings.add("W_ALIAS", here, "a step with 'do' is read as type 'loop'")
     if step.get("type") == "aggregate" and isinstance(step.get("operation"), str):
-        params = step.get("params", {})
-        if isinstance(params, dict):
-            step = _Spelling(step, here, dict(params)).read(findings)
+        step = _aggregate(step, here, findings) if isinstance(step.get("params", {}), dict) else step
     for key in _BLOCKS[1:]:
         if isinstance(step.get(key), list):
             step[key] = _block(step[key], findings, (*here, key))
     return step
 
 
-@dataclass
-class _Spelling:
-    """Reads an aggregate step in another spelling; notes where each part was before."""
+#: a value with its place in the document
+_Placed: TypeAlias = tuple[Any, Path]
 
-    step: dict[str, Any]
-    here: Path
-    params: dict[str, Any]
-    notes: list[tuple[Path, str]] = field(default_factory=list)
-    moves: dict[Path, Path] = field(default_factory=dict)
 
-    def read(self, findings: Findings) -> dict[str, Any]:
-        """The step in the language's spelling; decisions go to the findings."""
-        operation = self.step["operation"]
-        read = self._as_filter() if operation == "filter" else self._as_aggregate(operation)
-        if read is None or not self.notes:
-            return self.step
-        for where, message in self.notes:
-            findings.add("W_ALIAS", where, message)
-        findings.moves.update(self.moves)
-        return read
+def _aggregate(step: dict[str, Any], here: Path, findings: Findings) -> dict[str, Any]:
+    """Read an aggregate step; in another spelling of ours, what moved is reported at its place in the document."""
+    inputs, place = step.get("inputs"), (*here, "inputs")
+    params: dict[str, _Placed] = {key: (it, (*here, "params", key)) for key, it in step.get("params", {}).items()}
+    beside: dict[str, _Placed] = {} if inputs is None else {"inputs": (inputs, place)}
+    if isinstance(inputs, dict):
+        beside = {key: (value, (*place, key)) for key, value in inputs.items()}
+    if step["operation"] == "filter":
+        return _as_filter(step, here, [*params.items(), *beside.items()], findings)
+    name, needed = spellings.ALIASES_WITH.get(step["operation"], (step["operation"], frozenset()))
+    spec = AGGREGATES.get(ALIASES.get(name, name))
+    if spec is None:
+        return step
+    made, notes, moves = dict(step), list[tuple[Path, str]](), dict[Path, Path]()
+    is_pair = spec.takes == "pair"
+    holders = ["a", "b"] if is_pair else [key for key in spellings.LIST_KEYS.get(spec.takes, ()) if key in beside]
+    rest = {key: value for key, value in beside.items() if key not in holders}
+    are_known = all({key, spellings.PARAMETER_ALIASES.get(key, key)} & spec.params.keys() for key in rest)
+    if rest.keys().isdisjoint(params) and isinstance(inputs, dict):
+        if is_pair and rest and are_known:
+            notes.append((place, f"{', '.join(rest)} beside the pair are read as parameters"))
+            made["inputs"] = {key: value for key, value in inputs.items() if key in holders}
+        elif not is_pair and len(holders) == 1:
+            how = f"with the parameters {', '.join(rest)}" if rest else "alone"
+            notes.append((place, f"a record of inputs with {holders[0]!r} is read as that list, {how}"))
+            made["inputs"], moves[place] = beside[holders[0]]
+    if notes:
+        moves |= {} if params else {(*here, "params"): place}
+        params |= rest
+    params = _renamed(params, spec.params, notes)
+    if not needed <= params.keys():
+        return step
+    if needed:
+        notes.append(((*here, "operation"), f"the aggregate {step['operation']!r} is read as {name!r}"))
+        made["operation"] = name
+    for where, message in notes:
+        findings.add("W_ALIAS", where, message)
+    findings.moves.update(moves)
+    findings.moves.update(
+        {(*here, "params", key): old for key, (_, old) in params.items() if old != (*here, "params", key)}
+    )
+    return made | ({"params": {key: value for key, (value, _) in params.items()}} if params else {})
 
-    def _as_aggregate(self, operation: str) -> dict[str, Any] | None:
-        name, needed = spellings.ALIASES_WITH.get(operation, (ALIASES.get(operation, operation), frozenset()))
-        spec = AGGREGATES.get(name)
-        if spec is None:
-            return None
-        inputs = self._take_apart(spec.takes, spec.params)
-        self._rename(spec.params)
-        if not needed <= self.params.keys():
-            return None
-        if needed:
-            self.notes.append(((*self.here, "operation"), f"the aggregate {operation!r} is read as {name!r}"))
-            inputs["operation"] = name
-        return self.step | inputs | ({"params": self.params} if self.params else {})
 
-    def _take_apart(self, takes: str, known: Mapping[str, Any]) -> dict[str, Any]:
-        """Read a record of inputs that holds the list, or the pair, and the parameters beside it."""
-        inputs, place = self.step.get("inputs"), (*self.here, "inputs")
-        if not isinstance(inputs, dict):
-            return {}
-        holders = [key for key in ("a", "b") if takes == "pair"] or [
-            key for key in spellings.LIST_KEYS.get(takes, ()) if key in inputs
-        ]
-        rest = {key: value for key, value in inputs.items() if key not in holders}
-        if rest.keys() & self.params.keys():
-            return {}
-        if takes == "pair":
-            if not rest or any(
-                spellings.PARAMETER_ALIASES.get(key, key) not in known and key not in known for key in rest
-            ):
-                return {}
-            self.notes.append((place, f"{', '.join(rest)} beside the pair are read as parameters"))
-            left: Any = {key: value for key, value in inputs.items() if key in holders}
-        elif len(holders) == 1:
-            beside = f"with the parameters {', '.join(rest)}" if rest else "alone"
-            self.notes.append((place, f"a record of inputs with {holders[0]!r} is read as that list, {beside}"))
-            self.moves[place] = (*place, holders[0])
-            left = inputs[holders[0]]
-        else:
-            return {}
-        if not self.params:
-            self.moves[(*self.here, "params")] = place
-        self.moves |= {(*self.here, "params", key): (*place, key) for key in rest}
-        self.params |= rest
-        return {"inputs": left}
+def _renamed(
+    params: Mapping[str, _Placed], known: Mapping[str, Any], notes: list[tuple[Path, str]]
+) -> dict[str, _Placed]:
+    """Return the parameters under the names that an aggregate has for them."""
+    made = dict(params)
+    for other, ours in (*spellings.PARAMETER_ALIASES.items(), ("order", "descending")):
+        if ours not in known or other in known or ours in made or other not in made:
+            continue
+        value, place = made[other]
+        shown = ours
+        if other == "order":
+            value = spellings.ORDERS.get(str(value))
+            shown = f"{ours}: {str(value).lower()}"
+        if other != "order" or value is not None:
+            notes.append((place, f"the parameter {other!r} is read as {shown!r}"))
+            made = {ours if key == other else key: it for key, it in made.items()} | {ours: (value, place)}
+    return made
 
-    def _rename(self, known: Mapping[str, Any]) -> None:
-        order = self.params.get("order")
-        values = {**self.params, "order": spellings.ORDERS.get(order) if isinstance(order, str) else None}
-        for other, ours in (*spellings.PARAMETER_ALIASES.items(), ("order", "descending")):
-            value = values.get(other)
-            if ours not in known or other in known or ours in self.params or other not in self.params:
-                continue
-            if other == "order" and value is None:
-                continue
-            old: Path = (*self.here, "params", other)
-            stood = self.moves.pop(old, old)
-            shown = ours if value == self.params[other] else f"{ours}: {str(value).lower()}"
-            self.notes.append((stood, f"the parameter {other!r} is read as {shown!r}"))
-            self.params = {ours if key == other else key: item for key, item in self.params.items()} | {ours: value}
-            self.moves[(*self.here, "params", ours)] = stood
 
-    def _as_filter(self) -> dict[str, Any] | None:
-        """Read an aggregate ``filter`` of a list and a condition as a filter step."""
-        inputs = self.step.get("inputs")
-        parts: dict[tuple[str, ...], Any] = {("params", key): value for key, value in self.params.items()}
-        if isinstance(inputs, dict):
-            parts |= {("inputs", key): value for key, value in inputs.items()}
-        elif inputs is not None:
-            parts["inputs",] = inputs
-        holders = [key for key in parts if key[-1] in ("inputs", *spellings.LIST_KEYS["list"])]
-        conditions = [key for key in parts if key[-1] in spellings.CONDITION_KEYS]
-        if len(parts) != 2 or len(holders) != 1 or len(conditions) != 1:
-            return None
-        self.notes.append(((*self.here, "operation"), "the aggregate 'filter' is read as a step of type 'filter'"))
-        self.moves[(*self.here, "inputs")] = (*self.here, *holders[0])
-        self.moves[(*self.here, "where")] = (*self.here, *conditions[0])
-        kept = {key: value for key, value in self.step.items() if key not in ("operation", "params")}
-        return kept | {"type": "filter", "inputs": parts[holders[0]], "where": parts[conditions[0]]}
+def _as_filter(
+    step: dict[str, Any], here: Path, parts: Sequence[tuple[str, _Placed]], findings: Findings
+) -> dict[str, Any]:
+    """Read an aggregate ``filter`` of a list and a condition as a filter step."""
+    holders = [part for key, part in parts if key in ("inputs", *spellings.LIST_KEYS["list"])]
+    conditions = [part for key, part in parts if key in spellings.CONDITION_KEYS]
+    if len(parts) != 2 or len(holders) != 1 or len(conditions) != 1:
+        return step
+    findings.add("W_ALIAS", (*here, "operation"), "the aggregate 'filter' is read as a step of type 'filter'")
+    kept = {key: value for key, value in step.items() if key not in ("operation", "params")}
+    for key, (value, old) in (("inputs", holders[0]), ("where", conditions[0])):
+        kept[key], findings.moves[(*here, key)] = value, old
+    return kept | {"type": "filter"}
 
 
 #: type of JSON Schema -> its name in messages, and the Python type
@@ -259,8 +238,9 @@ class _ShapeChecker:
             self._block(value, path)
         else:
             check_value(value, key.kind.schema, path, self.findings)
-            for name, one in value.items() if declared is not None and isinstance(value, dict) else ():
-                self._declaration(one, declared, (*path, name))
+            if declared is not None and isinstance(value, dict):
+                for name, one in value.items():
+                    self._declaration(one, declared, (*path, name))
 
     def _block(self, steps: Any, path: Path) -> None:
         if _has_type(steps, ["array"], path, self.findings):
