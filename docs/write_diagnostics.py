@@ -17,7 +17,7 @@ from tool_induction import Diagnostic, compile_document
 from tool_induction.check_report import codes_table, count_codes
 from tool_induction.language.diagnostics import Code, format_path
 from tool_induction.language.diagnostics import Path as JsonPath
-from tool_induction.reference import code, table
+from tool_induction.reference import code
 
 FOLDER = Path(__file__).resolve().parent
 #: The recordings beside a checkout, if they are there.
@@ -522,8 +522,8 @@ was meant. If more than one thing can be meant, the suggestion asks, names the c
 
 def diagnostics_page() -> str:
     """The whole page."""
-    rows = [(f"[{case.code}](#{case.code.lower()})", case.when) for case in CASES]
-    parts = [_DIAGNOSTICS_HEAD, *table(("code", "said when"), rows)]
+    rows = [f"| [{case.code}](#{case.code.lower()}) | {case.when.replace('|', chr(92) + '|')} |" for case in CASES]
+    parts = [_DIAGNOSTICS_HEAD, "| code | said when |", "| --- | --- |", *rows, ""]
     for case in CASES:
         parts.extend(_case(case))
     return "\n".join(parts).rstrip() + "\n"

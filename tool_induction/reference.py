@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -103,19 +103,9 @@ def _operations() -> Iterator[tuple[str, str, str, str]]:
         yield name, ", ".join(params), _fields(typed.result, without=("evidence", "truncated", "hint")), operation.state
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Return the lines of a Markdown table; bars inside cells are escaped."""
-    lines = [_row(head), _row(["---"] * len(head))]
-    return [*lines, *(_row(row) for row in rows), ""]
-
-
 def code(text: str) -> str:
     """Return a text as Markdown code."""
     return f"`{text}`" if text else ""
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(map(_cell, cells))} |"
 
 
 def _cell(text: str) -> str:

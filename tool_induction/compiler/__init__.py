@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from tool_induction.compiler.price import ToolPrice as ToolPrice
     from tool_induction.compiler.shape import check_shape as check_shape
     from tool_induction.compiler.source import at_line as at_line
-    from tool_induction.compiler.source import locate as locate
     from tool_induction.compiler.source import locate_all as locate_all
     from tool_induction.compiler.source import without_secrets as without_secrets
 

@@ -57,14 +57,15 @@ _Placed: TypeAlias = tuple[Any, Path]
 
 def _aggregate(step: dict[str, Any], here: Path, findings: Findings) -> dict[str, Any]:
     """Read an aggregate step; in another spelling of ours, what moved is reported at its place in the document."""
+    operation: str = step["operation"]
     inputs, place = step.get("inputs"), (*here, "inputs")
     params: dict[str, _Placed] = {key: (it, (*here, "params", key)) for key, it in step.get("params", {}).items()}
     beside: dict[str, _Placed] = {} if inputs is None else {"inputs": (inputs, place)}
     if isinstance(inputs, dict):
         beside = {key: (value, (*place, key)) for key, value in inputs.items()}
-    if step["operation"] == "filter":
+    if operation == "filter":
         return _as_filter(step, here, [*params.items(), *beside.items()], findings)
-    name, needed = spellings.ALIASES_WITH.get(step["operation"], (step["operation"], frozenset()))
+    name, needed = spellings.ALIASES_WITH.get(operation, (operation, frozenset()))
     spec = AGGREGATES.get(ALIASES.get(name, name))
     if spec is None:
         return step
@@ -88,7 +89,7 @@ def _aggregate(step: dict[str, Any], here: Path, findings: Findings) -> dict[str
     if not needed <= params.keys():
         return step
     if needed:
-        notes.append(((*here, "operation"), f"the aggregate {step['operation']!r} is read as {name!r}"))
+        notes.append(((*here, "operation"), f"the aggregate {operation!r} is read as {name!r}"))
         made["operation"] = name
     for where, message in notes:
         findings.add("W_ALIAS", where, message)

@@ -206,11 +206,6 @@ def _blank(letter: str) -> str:
     return letter if letter == "\t" else " " * columns(letter)
 
 
-def locate(text: str, path: Path) -> Position | None:
-    """The position of the value at a path (for a member: with its key); None where it is not there."""
-    return locate_all(text, [path]).get(path)
-
-
 def locate_all(text: str, paths: Iterable[Path]) -> dict[Path, Position]:
     """Return the positions of many paths, the text being read once. Paths that are not there are left out."""
     wanted = set(paths)

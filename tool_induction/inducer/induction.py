@@ -15,7 +15,6 @@ from typing import Any
 
 from tool_induction import limits
 from tool_induction.admission import ExampleWorld
-from tool_induction.compiler.compilation import CompiledTool, compile_document
 from tool_induction.documents import tool_schema
 from tool_induction.domains import Domain
 from tool_induction.inducer.checkpoint import RECORDING, Checkpoint, check_out
@@ -205,7 +204,7 @@ def _freeze(
 
     def freeze(names: Sequence[str], folder: Path, name: str, details: Mapping[str, Any]) -> ToolLibrary:
         origin = Origin(how=how, date=date, domain=domain.name, details={"induction": details})
-        tools = _compiled(induction, names, settings)
+        tools = {tool: induction.draft.tools[tool] for tool in names}  # those that they call are among them
         return freeze_library(tools, folder, name=name, origin=origin)
 
     try:
@@ -272,16 +271,6 @@ def _details(induction: Induction, domain: Domain, seed: int) -> dict[str, Any]:
         "ending": induction.ending,
         "yields": induction.yields(),
     }
-
-
-def _compiled(induction: Induction, names: Sequence[str], settings: Settings) -> Mapping[str, CompiledTool]:
-    """Compile the named tools by themselves; the tools that they call are among them."""
-    values = [
-        slot.current.written.value
-        for slot in induction.draft.slots
-        if slot.current.status in ("admitted", "duplicate") and slot.current.written.name in names
-    ]
-    return compile_document({"tools": values}, groups=settings.groups, allow_judge=settings.allow_judge).require()
 
 
 #: The default world: the film that the project generates itself.
