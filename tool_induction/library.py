@@ -35,6 +35,10 @@ from world_api.operations import EVERY_OPERATION
 #: 2: signatures of the operations, hashes of the parts of tools and of the manifest's keys
 SCHEMA_VERSION = 2
 TOOLS_FILE, MANIFEST_FILE = "library.json", "manifest.json"
+#: Manifest keys that freezing writes; the others are details of the origin.
+FROZEN_KEYS = frozenset(
+    "schema_version name content_hash manifest_hash key_hashes tools operations groups origin date domain".split()
+)
 _SHOWN = 60  #: characters of a value in a difference
 _SHORT = 16  #: characters of a hash that only says which part it was
 _REFREEZE = "a packaged one: python -m tool_induction.refreeze NAME; any other: freeze it again with this version"

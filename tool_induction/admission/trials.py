@@ -113,14 +113,9 @@ def schema_trials(
     turns: Sequence[int] = (0, 1),
     films: int = 1,
 ) -> Iterator[Trial]:
-    """Yield every schema world with one set of arguments, then the full ones with others.
+    """Yield every schema world with one set of arguments, then the full ones with others (``turns``), crowded ones of ``films``.
 
-    Args:
-        tool: The tool.
-        texts: What to look for.
-        words: Further words of the film; by default those of the tool.
-        turns: Which sets of arguments.
-        films: Crowded films in each turn.
+    ``texts`` are what to look for, ``words`` further words of the film, by default those of the tool.
     """
     worlds = schema_worlds((*(words_of(tool) if words is None else words), *texts))
     offer = _offer(tool, worlds["many"], texts)

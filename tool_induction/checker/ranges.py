@@ -214,13 +214,9 @@ _ORDER = {"start_time": 0, "center_time": 1, "end_time": 2}
 def check_span(
     at: Inference, entries: Mapping[str, ex.Expr], *, places: tuple[str | int, ...] = (), moments: bool = False
 ) -> None:
-    """Note an interval that surely ends before it begins, or, unless moments are allowed, where it begins.
+    """Note an interval that surely ends before it begins, or, unless ``moments`` are allowed, where it begins.
 
-    Args:
-        at: the place of the interval.
-        entries: the written-out values; those under ``start_time`` and ``end_time`` are looked at.
-        places: where start and end stand, when not under their own names.
-        moments: whether an interval may end where it begins.
+    ``entries`` are written-out values, ``places`` where start and end stand if not under their own names.
     """
     start, end = entries.get("start_time"), entries.get("end_time")
     if start is None or end is None:

@@ -18,7 +18,7 @@ from tool_induction.checker.values import bind_outputs, check_answers
 from tool_induction.compiler.lint import lint, lint_entities, lint_library
 from tool_induction.compiler.names import resolve
 from tool_induction.compiler.price import ToolPrice, price_of
-from tool_induction.compiler.scope import check_scope
+from tool_induction.compiler.scope import ScopeChecker
 from tool_induction.compiler.shape import canonical_spelling, check_shape, name_of, split_document
 from tool_induction.compiler.source import check_visible, decode
 from tool_induction.language.diagnostics import Diagnostic, Findings, Path, by_relevance
@@ -166,7 +166,7 @@ class _Compiler:
         # pass 2: do operations, tools, aggregates, parameters exist?
         tools = dict.fromkeys(self._names) | self._models
         tool = resolve(as_read, tools, findings, groups=self.groups)
-        check_scope(tool, findings)  # pass 3: is every name bound before it is read, once?
+        ScopeChecker(tool=tool, findings=findings).run()  # pass 3: is every name bound before it is read, once?
         tool = self._types(tool, findings)  # pass 4
         if findings.errors:
             return

@@ -19,14 +19,12 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _OWN_NAME = 'give the loop variable its own name with "as"'
 
 
-def check_scope(tool: model.Tool, findings: Findings) -> None:
-    """Note every name that is undefined, used too early, bound twice, shadowed or never used."""
-    _ScopeChecker(tool=tool, findings=findings).run()
-
-
 @dataclass(kw_only=True)
-class _ScopeChecker:
-    """Checks one tool. ``defined`` are the names bound so far in a block; ``loops`` the variables of the loops around it."""
+class ScopeChecker:
+    """Notes every name of a tool that is undefined, used too early, bound twice, shadowed or never used.
+
+    ``defined`` are the names bound so far in a block; ``loops`` the variables of the loops around it.
+    """
 
     tool: model.Tool
     findings: Findings
@@ -42,6 +40,7 @@ class _ScopeChecker:
     variables: frozenset[str] = frozenset()  #: of the loops around the value being looked at
 
     def run(self) -> None:
+        """Check the whole tool."""
         self.later = {
             step.save_as for step in model.walk_steps(self.tool.steps) if not isinstance(step, model.If | model.Require)
         }

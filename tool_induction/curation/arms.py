@@ -19,7 +19,7 @@ from tool_induction import limits
 from tool_induction.compiler.compilation import CompiledTool, compile_document
 from tool_induction.curation.fork import ancestor_of
 from tool_induction.language.model import Block, Call, If, JudgeStep, Step, walk_steps
-from tool_induction.library import Origin, ToolLibrary, carried_induction, freeze_library
+from tool_induction.library import FROZEN_KEYS, Origin, ToolLibrary, carried_induction, freeze_library
 from world_api.core.faults import ToolFault
 from world_api.operations import EVERY_OPERATION, Operation, operations_for
 
@@ -28,13 +28,8 @@ from world_api.operations import EVERY_OPERATION, Operation, operations_for
 ArmKind = Literal["random", "placebo", "selected", "unselected", "hand_written", "own", "other"]
 ARM_KINDS: tuple[ArmKind, ...] = get_args(ArmKind)
 
-#: Manifest keys that describe what was frozen; the rest describes the origin.
-_FROZEN_KEYS = frozenset(
-    {
-        "schema_version", "name", "content_hash", "manifest_hash", "origin", "date", "domain", "tools", "operations",
-        "key_hashes", "lineage", "arm", "of", "seed", "groups",
-    }
-)  # fmt: skip
+#: Manifest keys of one library that an arm made from it writes itself.
+_OWN_KEYS = FROZEN_KEYS | {"lineage", "arm", "of", "seed"}
 #: A condition that is always false: each run ends at once, with nothing found.
 _NEVER = {"type": "require", "condition": "{{ 1 > 2 }}", "status": "empty", "reason": "nothing was found"}
 
@@ -78,7 +73,7 @@ def make_arm(
         how, domain = "random composites", ""
         details |= {"seed": seed, "composites": [item.record for item in drawn]}
     else:
-        details |= {key: value for key, value in library.manifest.items() if key not in _FROZEN_KEYS}
+        details |= {key: value for key, value in library.manifest.items() if key not in _OWN_KEYS}
         details |= carried_induction(library.manifest)
     if kind == "placebo":
         document, how = placebo_of(library.tools), "placebo"

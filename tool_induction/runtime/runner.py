@@ -9,7 +9,7 @@ from typing import Any
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.compiler.declarations import asks_judge, inputs_schema
 from tool_induction.judge.port import Judge
-from tool_induction.language.diagnostics import closest
+from tool_induction.language.diagnostics import did_you_mean
 from tool_induction.language.evaluation import Json
 from tool_induction.language.model import Output
 from tool_induction.language.types import plain, show
@@ -65,8 +65,7 @@ def run_tool(
     """
     compiled = tools.get(name)
     if compiled is None:
-        near = closest(name, tools)
-        hint = f"did you mean {near!r}?" if near else "one of: " + ", ".join(tools)
+        hint = did_you_mean(name, tools) or "one of: " + ", ".join(tools)
         raise ToolFault("unknown_tool", f"there is no tool {name!r}", hint=hint)
     checked = check_arguments(compiled, arguments)
     if judge is None and asks_judge(name, tools):
