@@ -301,14 +301,8 @@ def _check_constant(at: Inference, condition: ex.Expr) -> None:
 def _compared_confidence(condition: ex.Expr) -> ex.Expr:
     """The comparison of a confidence, without the ``or`` that was written out for an uncalibrated one."""
     match condition:
-        case ex.Logic("or", ex.IsNone(ex.Field(_, "confidence") as value, False), ex.Compare() as compared) if (
-            value
-            in (
-                compared.left,
-                compared.right,
-            )
-        ):
-            return compared
+        case ex.Logic("or", ex.IsNone(ex.Field(_, "confidence") as value, False), ex.Compare() as compared):
+            return compared if value in (compared.left, compared.right) else condition
     return condition
 
 

@@ -244,9 +244,7 @@ def compile_order(tools: Mapping[str, Tool], findings: Mapping[str, Findings]) -
         deepest = max(edges[name], key=lambda target: depths.get(target, 0), default="")
         depths[name] = 1 + depths.get(deepest, 0)
         if depths[name] > limits.MAX_TOOL_DEPTH:
-            path, message = (
-                calls_of(tools[name])[deepest],
-                f"tools call tools {depths[name]} deep, more than {limits.MAX_TOOL_DEPTH}",
-            )
+            path = calls_of(tools[name])[deepest]
+            message = f"tools call tools {depths[name]} deep, more than {limits.MAX_TOOL_DEPTH}"
             findings[name].add("E_DEPTH", path, message, suggestion="call the operations directly")
     return order

@@ -236,7 +236,7 @@ def parameter_instead(name: str, spec: AggregateSpec) -> str:
         return 'say it with "descending": true for the highest first, false for the lowest first'
     if name in spellings.ORDER_NAMES:
         return f'{spec.name} takes no order: leave it out, or put sort_by with "descending" before it'
-    said = spellings.PARAMETERS_ELSEWHERE.get((spec.name, name)) or spellings.PARAMETERS_ELSEWHERE.get(("", name))
+    said = spellings.PARAMETERS_ELSEWHERE.get(f"{spec.name}.{name}") or spellings.PARAMETERS_ELSEWHERE.get(name)
     if said is None and "key" in spec.params:
         said = spellings.PARAMETERS_INSTEAD.get(name)
     return said or did_you_mean(name, spec.params)
