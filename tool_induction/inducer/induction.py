@@ -296,6 +296,9 @@ def trial_worlds(
             belongs to another split than admission.
         StoreFault: a named world cannot be opened.
     """
+    from world_api.api import open_session
+
+    opened = partial(open_session, store, name=None, groups=groups)
     wanted = () if names is None else tuple(names) or (SAMPLE,)
     for name in wanted:
         owner = domain.split_of_video(name)
@@ -306,7 +309,7 @@ def trial_worlds(
                 hint="tools are tried on videos of the admission split, or on ones that no split names",
             )
     try:
-        sessions = [_opened(name, store, groups) for name in wanted]
+        sessions = [opened(name) for name in wanted]
     except StoreFault as fault:
         if names:
             raise
@@ -318,22 +321,16 @@ def trial_worlds(
         ) from None
     return TrialWorlds(
         hashes={name: session.world_hash for name, session in zip(wanted, sessions, strict=True)},
-        open=lambda: tuple(_example(name, store, groups) for name in wanted),
+        open=lambda: tuple(_example(name, partial(opened, name)) for name in wanted),
     )
 
 
-def _opened(name: str, store: Path, groups: frozenset[str]) -> Session:
-    from world_api.api import open_session
-
-    return open_session(store, name, name=None, groups=groups)
-
-
-def _example(name: str, store: Path, groups: frozenset[str]) -> ExampleWorld:
+def _example(name: str, opened: Callable[[], Session]) -> ExampleWorld:
     """Return a world that opens a new session for every run, and texts to search for: hints of entities, captions of scenes."""
     from world_api.operations import run
 
     def fresh() -> tuple[Caller, WorldState]:
-        session = _opened(name, store, groups)
+        session = opened()
         return partial(run, session), session
 
     call, _ = fresh()
