@@ -10,6 +10,7 @@ from typing import Any, Literal
 from tool_induction.compiler.source import without_secrets
 from tool_induction.documents import emission_schema
 from tool_induction.inducer.prompt_builder import Mode
+from world_api.chat.messages import first_choice, first_message, text_of
 from world_api.chat.recording import Exchange, RecordingChatModel
 from world_api.chat.usage import Usage, usage_of
 from world_api.core.canonical import content_hash
@@ -227,13 +228,11 @@ class Requester:
 
 def _read_reply(exchange: Exchange, mode: Mode, notes: Sequence[Note]) -> ModelReply:
     reply = exchange.reply or {}
-    choices = reply.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
-    message, finish = choice.get("message"), choice.get("finish_reason")
-    text = _text(message.get("content")) if isinstance(message, dict) else ""
+    choice, message = first_choice(reply), first_message(reply)
+    finish, text = choice.get("finish_reason"), text_of(message or {}, separator="")
     if not choice:
         found = [Note("no_choices", "the reply holds no choice")]
-    elif not isinstance(message, dict):
+    elif message is None:
         found = [Note("bad_message", "the reply's message is not an object")]
     else:
         found = list(_oddities(text, finish, message.get("refusal")))
@@ -257,9 +256,3 @@ def _oddities(text: str, finish: Any, refusal: Any) -> Iterator[Note]:
         yield Note("empty_reply", "the reply holds no text")
     if finish == "length":
         yield Note("cut_reply", "the reply was cut off at the longest a reply may be")
-
-
-def _text(content: Any) -> str:
-    """Return the text of a message; content may also be a list of parts."""
-    parts = content if isinstance(content, list) else [{"text": content}]
-    return "".join(part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str))
