@@ -10,7 +10,6 @@ paths of parameters and result (``candidates[].start_time``) with what the schem
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -28,7 +27,7 @@ from tool_induction.language.model import Call, walk_steps
 from tool_induction.runtime.values import Unfit, check_json
 from world_api.core.canonical import canonical_json, content_hash
 from world_api.core.faults import ToolFault
-from world_api.core.files import open_regular
+from world_api.core.files import hash_bytes, open_regular
 from world_api.core.identifiers import is_name
 from world_api.operations import EVERY_OPERATION
 
@@ -273,7 +272,7 @@ def file_hashes(folder: Path, names: Iterable[str]) -> dict[str, str]:
     Raises:
         OSError: one cannot be read.
     """
-    return {name: _sha256(folder / name) for name in names if (folder / name).is_file()}
+    return {name: hash_bytes((folder / name).read_bytes()) for name in names if (folder / name).is_file()}
 
 
 def check_companions(
@@ -289,7 +288,7 @@ def check_companions(
         try:
             if not (folder / name).is_file():
                 missing.append(name)
-            elif _sha256(folder / name) != stored:
+            elif hash_bytes((folder / name).read_bytes()) != stored:
                 raise _changed(folder, name, "its SHA-256")
         except OSError as error:
             raise ToolFault("unreadable_library", f"{name} cannot be read: {error.strerror}") from None
@@ -314,10 +313,6 @@ def _vouched(manifest: Mapping[str, Any]) -> dict[str, str]:
 def _induction(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
     found = manifest.get("induction")
     return found if isinstance(found, Mapping) else {}
-
-
-def _sha256(file: Traversable) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def written(value: object) -> str:

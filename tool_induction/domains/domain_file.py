@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
@@ -18,7 +17,7 @@ from tool_induction.domains.guard import PLACEHOLDER, check_domain, example_temp
 from tool_induction.domains.yaml_text import MAX_BYTES, Place, YamlText, read_yaml
 from tool_induction.language.diagnostics import did_you_mean
 from world_api.core.faults import ToolFault
-from world_api.core.files import open_regular
+from world_api.core.files import hash_bytes, open_regular
 
 SCHEMA_VERSION = 1
 _SUFFIX = ".yaml"
@@ -68,7 +67,7 @@ def load_domain(named: str | Path) -> stored.Domain:
         raise ToolFault("unreadable_domain", f"{source.name} cannot be read: {error.strerror}") from None
     text = read_yaml(content, source.name)
     document = _checked(text, source.name)
-    domain = _domain(document, hashlib.sha256(content).hexdigest())
+    domain = _domain(document, hash_bytes(content))
     lines: dict[str, int] = {split: text.line(("videos", split)) for split in stored.SPLITS}
     for place, kind in enumerate(domain.question_types):
         for item in kind.templates:

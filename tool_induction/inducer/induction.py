@@ -5,7 +5,6 @@ Everything is written in the checkpoint's folder and moved to its place by one r
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from tool_induction.runtime.calls import Caller, WorldState
 from world_api.chat.recording import Exchange, read_exchanges
 from world_api.core.canonical import content_hash, json_line
 from world_api.core.faults import EpisodeFault, StoreFault, ToolFault, VideoWorldError
-from world_api.core.files import open_regular
+from world_api.core.files import hash_bytes, open_regular
 from world_api.core.ports import ChatModel, Clock
 from world_api.installation import project_version
 from world_api.session.session import Session
@@ -107,7 +106,7 @@ def run_induction(
         "repairs": options.repairs,
         **settings.record(),
         "example_worlds": worlds.hashes,
-        "document_hash": "" if document is None else hashlib.sha256(written).hexdigest(),
+        "document_hash": "" if document is None else hash_bytes(written),
     }
     checkpoint = Checkpoint(options.out)
     with checkpoint.held(request) as recorded:
@@ -224,7 +223,7 @@ def _freeze(
         details = sent | _details(induction, domain, settings.seed) | {"cost": cost.record()}
         details |= {
             "notes": [note.record() for item in induction.rounds for note in item.notes],
-            "log_sha256": hashlib.sha256(log).hexdigest(),
+            "log_sha256": hash_bytes(log),
             "compiler": {"version": project_version(), "document_schema": content_hash(tool_schema())},
         }
         duplicates = {item.tool: item.kept for item in admission.verdicts if item.reason == "duplicate"}
