@@ -19,11 +19,11 @@ from tool_induction.domains import Domain
 from tool_induction.inducer.checkpoint import RECORDING, Checkpoint, check_out
 from tool_induction.inducer.induction_report import InductionCost, log_lines, price_of, report_page, spent
 from tool_induction.inducer.prompt_builder import InducerPrompts, examples_of
-from tool_induction.inducer.requests import ReplayOnly, Requester, Settings
+from tool_induction.inducer.requests import Requester, Settings
 from tool_induction.inducer.rounds import MAX_REPAIRS, Induction, induce
 from tool_induction.library import Origin, ToolLibrary, file_hashes, freeze_library, load_library
 from tool_induction.runtime.calls import Caller, WorldState
-from world_api.chat.recording import Exchange, read_exchanges
+from world_api.chat.recording import Exchange, ReplayChatModel, read_exchanges
 from world_api.core.canonical import content_hash, json_line
 from world_api.core.faults import EpisodeFault, StoreFault, ToolFault, VideoWorldError
 from world_api.core.files import hash_bytes, open_regular
@@ -145,7 +145,7 @@ def _model(
 
     name = options.model
     if replayed is not None:
-        return ReplayOnly(name or str(replayed[0].request.get("model")))
+        return ReplayChatModel(replayed, name=name or str(replayed[0].request.get("model")))
     if name is None and options.document is not None:
         return None
     if name is None or name == RULE_BASED:

@@ -11,10 +11,10 @@ from tool_induction.compiler.source import without_secrets
 from tool_induction.documents import emission_schema
 from tool_induction.inducer.prompt_builder import Mode
 from world_api.chat.messages import first_choice, first_message, text_of
-from world_api.chat.recording import Exchange, RecordingChatModel
+from world_api.chat.recording import Exchange, RecordingChatModel, ReplayChatModel
 from world_api.chat.usage import Usage, usage_of
 from world_api.core.canonical import content_hash
-from world_api.core.faults import BackendFault, EpisodeFault
+from world_api.core.faults import BackendFault
 from world_api.core.ports import ChatModel, Clock
 
 #: What can be odd about a reply or its tools; each is noted in the log and in the report.
@@ -103,30 +103,11 @@ class ModelReply:
     notes: tuple[Note, ...] = ()
 
 
-class ReplayOnly:
-    """A model without an endpoint: all its replies are in a recording."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def complete(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Refuse a request that is not in the recording.
-
-        Raises:
-            EpisodeFault: ``replay_mismatch``.
-        """
-        raise EpisodeFault(
-            "replay_mismatch",
-            "the recording holds no reply to this request",
-            hint="replay with the domain, settings, example worlds and version that it was recorded with",
-        )
-
-
 class Requester:
     """Sends requests: recorded replies first; a setting that a server refuses is left out from then on, which is noted once.
 
     A recorded fault is no answer, so its request is sent again. Two faults are taken as recorded: a refusal of the request if the
-    model answered later (then with other settings), and, if there is only the recording (``ReplayOnly``), the fault of a request
+    model answered later (then with other settings), and, if there is only the recording (``ReplayChatModel``), the fault of a request
     without a reply. ``exchanges`` are all that were paid for: the recorded ones, then those of this run, which ``keep`` gets too.
     """
 
@@ -153,7 +134,7 @@ class Requester:
             fault = exchange.fault or {"code": "endpoint_error", "message": "no reply", "hint": ""}
             if exchange.reply is not None:
                 self._replies[exchange.request_hash].append(exchange)
-            elif isinstance(model, ReplayOnly) or (place < answered and fault["code"] in _REFUSALS):
+            elif isinstance(model, ReplayChatModel) or (place < answered and fault["code"] in _REFUSALS):
                 refusal = BackendFault(fault["code"], fault["message"], hint=fault["hint"])
                 self._faults[exchange.request_hash] = refusal
 
