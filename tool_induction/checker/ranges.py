@@ -349,8 +349,3 @@ def _compared(at: Inference, condition: ex.Compare) -> bool | None:
     if ordered(low.most, high.least):
         return True
     return None if ordered(low.least, high.most) else False
-
-
-def is_percentage(number: float) -> bool:
-    """Whether a number that should be a share, from 0 to 1, can be meant as a percentage."""
-    return 10 <= number <= 100
