@@ -134,6 +134,7 @@ def _load_folder(folder: Traversable, *, allow_judge: bool, groups: Collection[s
     document = read_json(folder, TOOLS_FILE)
     if content_hash(document) != manifest["content_hash"]:
         raise _changed(folder, TOOLS_FILE, _changed_places(manifest["tools"], _parts(document)))
+    _check_spelling(folder, TOOLS_FILE, document)
     if not isinstance(document, dict) or document.keys() != {"tools"} or not isinstance(document["tools"], list):
         raise ToolFault("bad_library", f'{folder.name}: {TOOLS_FILE} is not {{"tools": [...]}}')
     tools = compile_document(document, allow_judge=allow_judge, groups=groups).require()
@@ -382,6 +383,7 @@ def _read_manifest(folder: Traversable) -> dict[str, Any]:
     if content_hash(rest) != manifest["manifest_hash"]:
         found = {key: _short(value) for key, value in rest.items() if key != "key_hashes"}
         raise _changed(folder, MANIFEST_FILE, _changed_places(manifest.get("key_hashes"), found))
+    _check_spelling(folder, MANIFEST_FILE, manifest)
     return manifest
 
 
@@ -389,6 +391,12 @@ def _changed_places(stored: Any, found: Any) -> str:
     """Return the places at which short hashes of parts differ from the stored ones, such as ``find_person.steps[2]``."""
     paths = [format_path(path).removeprefix("$").removeprefix(".") for path, _ in _differences(stored, found, ())]
     return ", ".join(path or "the order of its parts" for path in paths[:_MOST_DIFFERENCES]) or "one of its hashes"
+
+
+def _check_spelling(folder: Traversable, name: str, value: object) -> None:
+    """Refuse a file that says the same in another spelling than it was frozen; line ends of another system are accepted."""
+    if read_bytes(folder / name).replace(b"\r\n", b"\n") != written(value).encode("utf-8"):
+        raise _changed(folder, name, "its spelling")
 
 
 def _changed(folder: Traversable, name: str, what: str) -> ToolFault:

@@ -106,6 +106,14 @@ def test_every_changed_byte_of_a_library_is_refused_and_placed(frozen: Any) -> N
     assert load_library(frozen).name == "mine"
 
 
+@pytest.mark.parametrize("spelled", [" {", "\ufeff{", "{\n"])
+def test_the_same_content_in_another_spelling_is_refused(frozen: Any, spelled: str) -> None:
+    file = frozen / "library.json"
+    file.write_text(file.read_text().replace("{", spelled, 1), encoding="utf-8")
+
+    assert refused(frozen).message.endswith("changed: its spelling")
+
+
 def test_the_line_ends_of_another_system_are_no_change(frozen: Any) -> None:
     for name in ("library.json", "manifest.json"):
         (frozen / name).write_bytes((frozen / name).read_bytes().replace(b"\n", b"\r\n"))
