@@ -126,13 +126,11 @@ class StepChecker:
         environment: Environment,
     ) -> tuple[model.Step, Environment]:
         """Bind what a loop collects of the results of its items; ``inside`` is what is known after an item."""
-        inner = ty.plain(result)
-        item, flattens = loop_item(rows.item, inner)
+        collected, flattens = loop_items(rows.item, ty.plain(result), loop)
         if flattens is None and (step.on_error == "null" or isinstance(result, ty.OptionalType)):
-            item = ty.optional(item)
-        bound, typical = flattened_size(inner, loop.bound, loop.typical)
+            collected = replace(collected, item=ty.optional(collected.item))
         keeps = isinstance(step, model.Call) and rows.filled and flattens is None and step.on_error != "skip"
-        collected = ty.ListType(item=item, bound=bound, typical=typical, stated=True, filled=keeps)
+        collected = replace(collected, filled=keeps)
         if loop.until is not None:
             at = Inference(inside.bind(step.save_as, collected), self._findings, (*step.path, "until"))
             loop = replace(loop, until=ranges.whole_condition(at, loop.until))
@@ -331,14 +329,15 @@ def tool_result(outputs: Mapping[str, ty.Type]) -> ty.RecordType:
     return record
 
 
-def loop_item(item: ty.Type, result: ty.Type) -> tuple[ty.Type, str | None]:
-    """The type of what a loop collects, and the list field that is flattened (None: results are kept whole)."""
-    if isinstance(result, ty.ListType):
-        return inherit(result.item, item), ""
-    one = joined_field(result)
-    if one is not None:
-        return inherit(one[1].item, item), one[0]
-    return inherit(result, item), None
+def loop_items(item: ty.Type, result: ty.Type, loop: model.Loop) -> tuple[ty.ListType, str | None]:
+    """The list that a loop collects, and the list field of a result that is flattened (None: results are kept whole)."""
+    field, rows = ("", result) if isinstance(result, ty.ListType) else joined_field(result) or (None, None)
+    if rows is None:
+        return ty.ListType(item=inherit(result, item), bound=loop.bound, typical=loop.typical, stated=True), None
+    each = limits.DEFAULT_LIST_ITEMS if rows.bound is None else rows.bound
+    usual = limits.TYPICAL_LIST_ITEMS if rows.typical is None else rows.typical
+    bound, typical = loop.bound * each, loop.typical * usual
+    return ty.ListType(item=inherit(rows.item, item), bound=bound, typical=typical, stated=True), field
 
 
 def inherit(inner: ty.Type, item: ty.Type) -> ty.Type:
@@ -361,16 +360,6 @@ def inherit(inner: ty.Type, item: ty.Type) -> ty.Type:
     parent = ty.STRING if isinstance(source, ty.EnumType) else source
     made = ty.with_field(made, "parent", parent if sure else ty.optional(parent))
     return ty.optional(made) if inner != ty.plain(inner) else made
-
-
-def flattened_size(result: ty.Type, bound: int, typical: int) -> tuple[int, int]:
-    """How many items a loop collects: at most, and typically."""
-    inner = result if isinstance(result, ty.ListType) else (joined_field(result) or ("", None))[1]
-    if inner is None:
-        return bound, typical
-    each = limits.DEFAULT_LIST_ITEMS if inner.bound is None else inner.bound
-    usual = limits.TYPICAL_LIST_ITEMS if inner.typical is None else inner.typical
-    return bound * each, typical * usual
 
 
 def bounded(loop: model.Loop, rows: ty.ListType, at: Inference) -> model.Loop:
