@@ -17,7 +17,7 @@ from tool_induction import Diagnostic, compile_document
 from tool_induction.check_report import codes_table, count_codes
 from tool_induction.language.diagnostics import Code, format_path
 from tool_induction.language.diagnostics import Path as JsonPath
-from tool_induction.reference import code, table
+from tool_induction.reference import code
 
 FOLDER = Path(__file__).resolve().parent
 #: The recordings beside a checkout, if they are there.
@@ -411,7 +411,7 @@ NOTES: tuple[Case, ...] = (
     ),
     Case(
         code="W_SHADOW",
-        when="A name hides another one, differs from one by capitals only, or is also the name of an operation.",
+        when="A name hides another one, or is also the name of an operation.",
         example=tool(steps=[SEARCH | {"save_as": "list_scenes"}, EARLIEST | {"inputs": "list_scenes"}]),
         mended=((("steps", 0, "save_as"), "hits"), (("steps", 1, "inputs"), "hits")),
     ),
@@ -489,7 +489,7 @@ NOTES: tuple[Case, ...] = (
     ),
     Case(
         code="L_DUPLICATE",
-        when="The tool does what an operation does, or has the steps of another tool of the file.",
+        when="The tool has the steps of another tool of the file.",
         example=[tool(), tool(tool_name="find_start")],
         mended=(((1, "steps", 1), EARLIEST | {"operation": "pick_latest", "save_as": "latest"}),),
     ),
@@ -522,8 +522,8 @@ was meant. If more than one thing can be meant, the suggestion asks, names the c
 
 def diagnostics_page() -> str:
     """The whole page."""
-    rows = [(f"[{case.code}](#{case.code.lower()})", case.when) for case in CASES]
-    parts = [_DIAGNOSTICS_HEAD, *table(("code", "said when"), rows)]
+    rows = [f"| [{case.code}](#{case.code.lower()}) | {case.when.replace('|', chr(92) + '|')} |" for case in CASES]
+    parts = [_DIAGNOSTICS_HEAD, "| code | said when |", "| --- | --- |", *rows, ""]
     for case in CASES:
         parts.extend(_case(case))
     return "\n".join(parts).rstrip() + "\n"

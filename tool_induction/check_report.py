@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, get_args
 
-from tool_induction.compiler.source import Position, at_line, locate_all, redacted, without_secrets
+from tool_induction.compiler.source import Position, at_line, locate_all, masked, without_secrets
 from tool_induction.language.diagnostics import ErrorCode, LintCode, WarningCode
 from world_api.core.identifiers import pictured
 
 if TYPE_CHECKING:
     from tool_induction.compiler.compilation import Compilation
-    from tool_induction.compiler.price import ToolPrice
-    from tool_induction.language.diagnostics import Diagnostic, Path
+    from tool_induction.language.diagnostics import Diagnostic
 
 _PARSER_PLACE = re.compile(r"at line (\d+), column (\d+)")
 
@@ -25,33 +24,28 @@ def report(compilation: Compilation, text: str, *, notes: bool) -> str:
 
     Notes about a tool with faults are shown only with ``notes``, because mending the faults may change them.
     """
-    source = _Source(text, {item.path for item in compilation.diagnostics})
+    positions = _positions(compilation, text)
     lines: list[str] = []
     for name in ("", *dict.fromkeys(compilation.names)):
         found = [item for item in compilation.diagnostics if item.tool == name]
         if name or found:
-            lines.extend(_tool(name, found, compilation, source, notes=notes))
+            lines.extend(_tool(name, found, compilation, positions, notes=notes))
     total = sum(item.severity == "error" for item in compilation.diagnostics)
     sound = f"{len(compilation.tools)} of {len(compilation.names)} tools can run"
     lines.append(f"{sound}; {_number(total, 'fault')}, {_number(len(compilation.diagnostics) - total, 'note')}")
     return "\n".join(pictured(without_secrets(line)) for line in lines)
 
 
-class _Source:
-    """The text of a document without its secrets, and the position of each finding in it."""
-
-    def __init__(self, text: str, paths: Iterable[Path]) -> None:
-        self._text = text
-        self._lines = redacted(text).split("\n")
-        self._places = locate_all(text, paths)
-
-    def place(self, item: Diagnostic) -> Position | None:
-        """Return the position of a finding; in a text that is no JSON, where the parser stopped."""
-        place = self._places.get(item.path)
-        if not item.path:
-            stopped = _PARSER_PLACE.search(item.message)
-            place = at_line(self._text, int(stopped[1]), int(stopped[2])) if stopped else None
-        return None if place is None else replace(place, text=self._lines[place.line - 1].rstrip("\r"))
+def _positions(compilation: Compilation, text: str) -> dict[Diagnostic, Position]:
+    """Return the position of each finding in the text; of a fault of JSON itself, where the parser stopped."""
+    places = locate_all(text, {item.path for item in compilation.diagnostics})
+    found: dict[Diagnostic, Position] = {}
+    for item in compilation.diagnostics:
+        stopped = None if item.path else _PARSER_PLACE.search(item.message)
+        place = at_line(text, int(stopped[1]), int(stopped[2])) if stopped else places.get(item.path)
+        if place is not None and (item.path or stopped):
+            found[item] = replace(place, text=masked(place.text))
+    return found
 
 
 def _number(count: int, what: str) -> str:
@@ -62,32 +56,32 @@ def _tool(
     name: str,
     found: Sequence[Diagnostic],
     compilation: Compilation,
-    source: _Source,
+    positions: Mapping[Diagnostic, Position],
     *,
     notes: bool,
 ) -> list[str]:
     faults = [item for item in found if item.severity == "error"]
     others = [item for item in found if item.severity != "error"]
     if name in compilation.tools:
-        lines = [f"{name}: ok, {priced(compilation.tools[name].price)}"]
+        lines = [f"{name}: ok, {priced(compilation.tools[name].price.record())}"]
     else:
         lines = [f"{name or 'the file'}: {_number(len(faults), 'fault')}"]
     for item in faults:
-        lines.extend(_fault(item, source.place(item)))
+        lines.extend(_fault(item, positions.get(item)))
     if others and (notes or not faults):
-        lines.extend(_note(item, source.place(item)) for item in others)
+        lines.extend(_note(item, positions.get(item)) for item in others)
     elif others:
         lines.append(f"  and {_number(len(others), 'note')} (--notes shows them)")
     return [*lines, ""]
 
 
-def priced(price: ToolPrice) -> str:
-    """Return a price in words: least, usual, most."""
-    least, usual, most = price.least, price.expected, price.most
-    calls = f"{least.calls} to {most.calls} calls (usually {usual.calls})"
-    models = f", {most.model_calls} of them of a model" if most.model_calls else ""
-    tokens = f", up to {most.tokens} tokens (usually {usual.tokens})" if most.tokens else ""
-    return f"{calls}{models}{tokens}, up to {most.seconds:.3g} s (usually {usual.seconds:.3g})"
+def priced(price: Mapping[str, Mapping[str, float]]) -> str:
+    """Return the wire form of a price in words: least, usual, most."""
+    least, usual, most = price["min"], price["expected"], price["max"]
+    calls = f"{least['calls']} to {most['calls']} calls (usually {usual['calls']})"
+    models = f", {most['model_calls']} of them of a model" if most["model_calls"] else ""
+    tokens = f", up to {most['tokens']} tokens (usually {usual['tokens']})" if most["tokens"] else ""
+    return f"{calls}{models}{tokens}, up to {most['seconds']:.3g} s (usually {usual['seconds']:.3g})"
 
 
 def _fault(item: Diagnostic, place: Position | None) -> list[str]:

@@ -389,7 +389,7 @@ def arm(
         groups=groups or (),
     )
     record = {"name": made.name, "hash": made.hash, "arm": kind, "of": {"name": parent.name, "hash": parent.hash}}
-    lines = [f"{item.name}: {priced(item.price)}" for item in made.tools.values()]
+    lines = [f"{item.name}: {priced(item.price.record())}" for item in made.tools.values()]
     cli.show(
         {**record, "tools": list(made.tools)},
         as_json=as_json,

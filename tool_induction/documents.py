@@ -199,18 +199,6 @@ def _key_schema(key: Key) -> Schema:
 # --- structured outputs
 
 
-#: what the strict form cannot say, for the page and for who reads a log
-STRICT_CANNOT_SAY = (
-    "Maps with free keys: inputs, outputs, params and fields are lists of entries with a name.",
-    "Which key goes with which other: loop keys may stand on a step without loop_over; the compiler says so.",
-    "Blocks inside blocks: the steps of do, then and else are plain steps.",
-    "Values inside values: a record or a list among params is written with dotted names (time_range.start_time, labels.0).",
-    "A default of null: null stands for a key that is left out.",
-    "Records and lists as the value of a set or of an output: an expression has to give them.",
-    "Inputs of an aggregate that are records of other names than a and b.",
-    "Lengths of texts and what a name may be called: told in descriptions, checked by the compiler.",
-)
-
 _SCALAR: Schema = {"type": ["string", "number", "boolean", "null"]}
 _BLOCKS = ("do", "then", "else")
 #: maps of a document that are lists of entries in the strict form

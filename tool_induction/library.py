@@ -10,32 +10,34 @@ paths of parameters and result (``candidates[].start_time``) with what the schem
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
 from tool_induction import limits
 from tool_induction.compiler.compilation import CompiledTool, compile_document
 from tool_induction.compiler.source import decode, holds_secret
-from tool_induction.language.diagnostics import Findings, closest, format_path
+from tool_induction.language.diagnostics import Findings, closest, format_path, shorten
 from tool_induction.language.diagnostics import Path as JsonPath
 from tool_induction.language.model import Call, walk_steps
 from tool_induction.runtime.values import Unfit, check_json
 from world_api.core.canonical import canonical_json, content_hash
 from world_api.core.faults import ToolFault
-from world_api.core.files import open_regular
+from world_api.core.files import hash_bytes, open_regular
 from world_api.core.identifiers import is_name
 from world_api.operations import EVERY_OPERATION
 
 #: 2: signatures of the operations, hashes of the parts of tools and of the manifest's keys
 SCHEMA_VERSION = 2
 TOOLS_FILE, MANIFEST_FILE = "library.json", "manifest.json"
+#: Manifest keys that freezing writes; the others are details of the origin.
+FROZEN_KEYS = frozenset(
+    "schema_version name content_hash manifest_hash key_hashes tools operations groups origin date domain".split()
+)
 _SHOWN = 60  #: characters of a value in a difference
 _SHORT = 16  #: characters of a hash that only says which part it was
 _REFREEZE = "a packaged one: python -m tool_induction.refreeze NAME; any other: freeze it again with this version"
@@ -129,8 +131,10 @@ def _load_folder(folder: Traversable, *, allow_judge: bool, groups: Collection[s
     manifest = _read_manifest(folder)
     _check_operations(manifest)
     check_groups_on(manifest["name"], groups_needed(manifest["operations"]), groups)
-    document, text = read_json(folder, TOOLS_FILE)
-    _check_tools(folder, manifest, document, text)
+    document = read_json(folder, TOOLS_FILE)
+    if content_hash(document) != manifest["content_hash"]:
+        raise _changed(folder, TOOLS_FILE, _changed_places(manifest["tools"], _parts(document)))
+    _check_spelling(folder, TOOLS_FILE, document)
     if not isinstance(document, dict) or document.keys() != {"tools"} or not isinstance(document["tools"], list):
         raise ToolFault("bad_library", f'{folder.name}: {TOOLS_FILE} is not {{"tools": [...]}}')
     tools = compile_document(document, allow_judge=allow_judge, groups=groups).require()
@@ -142,7 +146,7 @@ def _load_folder(folder: Traversable, *, allow_judge: bool, groups: Collection[s
 def _check_reading(folder: Traversable, tools: Mapping[str, CompiledTool], stored: list[Any]) -> None:
     """Refuse tools that this version of the compiler reads differently from the one that froze them."""
     for item, was in zip(tools.values(), stored, strict=True):
-        found = differences(was, item.frozen, most=_MOST_DIFFERENCES)
+        found = differences(was, item.frozen)[:_MOST_DIFFERENCES]
         if found:
             raise ToolFault(
                 "library_changed",
@@ -170,7 +174,7 @@ def _check_operations(manifest: Mapping[str, Any]) -> None:
     """Refuse a library whose operations have changed since it was frozen."""
     stored = manifest["operations"]
     current = {name: signature_of(name) for name in stored if name in EVERY_OPERATION}
-    found = list(_differences(stored, current, ()))
+    found = differences(stored, current)
     if found:
         more = f"; and {len(found) - _MOST_DIFFERENCES} differences more" if len(found) > _MOST_DIFFERENCES else ""
         raise ToolFault(
@@ -206,7 +210,7 @@ def freeze_library(tools: Mapping[str, CompiledTool], folder: Path | str, *, nam
             "origin": origin.how,
             "date": origin.date,
             "domain": origin.domain,
-            "tools": {item.name: _tool_parts(item.frozen) for item in tools.values()},
+            "tools": _parts(document),
             "operations": {operation: signature_of(operation) for operation in operations_used(tools)},
             **({"groups": needed} if needed else {}),
         },
@@ -269,7 +273,7 @@ def file_hashes(folder: Path, names: Iterable[str]) -> dict[str, str]:
     Raises:
         OSError: one cannot be read.
     """
-    return {name: _sha256(folder / name) for name in names if (folder / name).is_file()}
+    return {name: hash_bytes((folder / name).read_bytes()) for name in names if (folder / name).is_file()}
 
 
 def check_companions(
@@ -285,7 +289,7 @@ def check_companions(
         try:
             if not (folder / name).is_file():
                 missing.append(name)
-            elif _sha256(folder / name) != stored:
+            elif hash_bytes((folder / name).read_bytes()) != stored:
                 raise _changed(folder, name, "its SHA-256")
         except OSError as error:
             raise ToolFault("unreadable_library", f"{name} cannot be read: {error.strerror}") from None
@@ -312,19 +316,24 @@ def _induction(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _sha256(file: Traversable) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()
-
-
 def written(value: object) -> str:
     """Return the text of a library's file."""
     return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
 
 
-def _tool_parts(frozen: Mapping[str, Any]) -> dict[str, Any]:
-    """Return short hashes of the parts of a frozen tool: each key, and each step."""
-    parts: dict[str, Any] = {key: _short(value) for key, value in frozen.items() if key != "steps"}
-    return parts | {"steps": [_short(step) for step in frozen["steps"]]}
+def _parts(document: object) -> Any:
+    """Return short hashes of each tool's keys and steps, by tool name; the document itself if it does not hold tools."""
+    tools = document.get("tools") if isinstance(document, dict) else None
+    if not isinstance(document, dict) or not isinstance(tools, list) or not all(isinstance(one, dict) for one in tools):
+        return document
+    rest = {key: value for key, value in document.items() if key != "tools"}
+    return rest | {
+        str(tool.get("tool_name")): {
+            key: [_short(step) for step in value] if key == "steps" and isinstance(value, list) else _short(value)
+            for key, value in tool.items()
+        }
+        for tool in tools
+    }
 
 
 def _sealed(manifest: Mapping[str, Any], details: Mapping[str, Any]) -> dict[str, Any]:
@@ -357,7 +366,7 @@ def _read_manifest(folder: Traversable) -> dict[str, Any]:
     Raises:
         ToolFault: ``unreadable_library``, ``bad_library``, ``other_schema_version``, ``library_changed``.
     """
-    manifest, text = read_json(folder, MANIFEST_FILE)
+    manifest = read_json(folder, MANIFEST_FILE)
     if not isinstance(manifest, dict):
         raise ToolFault("bad_library", f"{folder.name}: {MANIFEST_FILE} is not a JSON object")
     if manifest.get("schema_version") != SCHEMA_VERSION:
@@ -372,74 +381,22 @@ def _read_manifest(folder: Traversable) -> dict[str, Any]:
         raise ToolFault("bad_library", f"{folder.name}: {MANIFEST_FILE} lacks {', '.join(lacking)}")
     rest = {key: value for key, value in manifest.items() if key != "manifest_hash"}
     if content_hash(rest) != manifest["manifest_hash"]:
-        raise _changed(folder, MANIFEST_FILE, _changed_keys(manifest))
-    _check_writing(folder, MANIFEST_FILE, manifest, text)
+        found = {key: _short(value) for key, value in rest.items() if key != "key_hashes"}
+        raise _changed(folder, MANIFEST_FILE, _changed_places(manifest.get("key_hashes"), found))
+    _check_spelling(folder, MANIFEST_FILE, manifest)
     return manifest
 
 
-def _changed_keys(manifest: Mapping[str, Any]) -> str:
-    hashes = manifest.get("key_hashes")
-    if not isinstance(hashes, Mapping):
-        return "key_hashes"
-    found = {key: value for key, value in manifest.items() if key not in ("key_hashes", "manifest_hash")}
-    return ", ".join(_changed_parts(hashes, found)) or "one of the hashes themselves"
+def _changed_places(stored: Any, found: Any) -> str:
+    """Return the places at which short hashes of parts differ from the stored ones, such as ``find_person.steps[2]``."""
+    paths = [format_path(path).removeprefix("$").removeprefix(".") for path, _ in _differences(stored, found, ())]
+    return ", ".join(path or "the order of its parts" for path in paths[:_MOST_DIFFERENCES]) or "one of its hashes"
 
 
-def _changed_parts(hashes: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
-    """Return the parts that are new, gone and changed, going by their short hashes."""
-    lines = [f"{key} is new" for key in found if key not in hashes]
-    lines += [f"{key} is gone" for key in hashes if key not in found]
-    return lines + [key for key, value in found.items() if key in hashes and hashes[key] != _short(value)]
-
-
-def _check_tools(folder: Traversable, manifest: Mapping[str, Any], document: object, text: str) -> None:
-    """Refuse tools that are not, character by character, what was frozen.
-
-    Raises:
-        ToolFault: ``library_changed``, naming the tools and their parts.
-    """
-    if content_hash(document) != manifest["content_hash"]:
-        raise _changed(folder, TOOLS_FILE, _changed_tools(manifest["tools"], document))
-    _check_writing(folder, TOOLS_FILE, document, text)
-
-
-def _changed_tools(stored: Mapping[str, Any], document: object) -> str:
-    document = document if isinstance(document, Mapping) else {}
-    tools = document.get("tools")
-    if not isinstance(tools, list) or not all(isinstance(tool, Mapping) for tool in tools):
-        return 'it is not {"tools": [...]}'
-    found = {str(tool.get("tool_name")): tool for tool in tools}
-    lines = [f"{name} is gone" for name in stored if name not in found]
-    lines += [f"{name} is new" for name in found if name not in stored]
-    for name, tool in found.items():
-        if name in stored and (parts := _changed_parts_of_tool(stored[name], tool)):
-            lines.append(f"{name}: {', '.join(parts)}")
-    lines += [f"{key} is new" for key in sorted(document.keys() - {"tools"})]
-    return "; ".join(lines) or "the order of its tools"
-
-
-def _changed_parts_of_tool(stored: Any, tool: Mapping[str, Any]) -> list[str]:
-    if not isinstance(stored, Mapping):
-        return ["the whole tool"]
-    steps, hashes = tool.get("steps"), stored.get("steps", [])
-    steps = steps if isinstance(steps, list) else []
-    rest = [{key: value for key, value in item.items() if key != "steps"} for item in (stored, tool)]
-    parts = _changed_parts(*rest)
-    if len(steps) != len(hashes):
-        return [*parts, f"steps ({len(steps)}, frozen {len(hashes)})"]
-    return parts + [f"steps[{n}]" for n, step in enumerate(steps) if _short(step) != hashes[n]]
-
-
-def _check_writing(folder: Traversable, name: str, value: object, text: str) -> None:
-    """Refuse a file that is written differently from how it was frozen; line ends of another system are accepted.
-
-    Raises:
-        ToolFault: ``library_changed``, naming the line.
-    """
-    lines = zip_longest(text.replace("\r\n", "\n").split("\n"), written(value).split("\n"))
-    for number, (line, expected) in enumerate(lines, start=1):
-        if line != expected:
-            raise _changed(folder, name, f"line {number} says the same in another way")
+def _check_spelling(folder: Traversable, name: str, value: object) -> None:
+    """Refuse a file that says the same in another spelling than it was frozen; line ends of another system are accepted."""
+    if read_bytes(folder / name).replace(b"\r\n", b"\n") != written(value).encode("utf-8"):
+        raise _changed(folder, name, "its spelling")
 
 
 def _changed(folder: Traversable, name: str, what: str) -> ToolFault:
@@ -451,18 +408,17 @@ def _changed(folder: Traversable, name: str, what: str) -> ToolFault:
     )
 
 
-def read_json(folder: Traversable, name: str) -> tuple[Any, str]:
-    """Read a JSON file of a library strictly (no repeated keys, finite numbers, valid text); return value and text.
+def read_json(folder: Traversable, name: str) -> Any:
+    """Read a JSON file of a library strictly (no repeated keys, finite numbers, valid text).
 
     Raises:
         ToolFault: ``unreadable_library``, ``bad_library``.
     """
     findings = Findings()
-    content = read_bytes(folder / name)
-    value = decode(content, findings)
+    value = decode(read_bytes(folder / name), findings)
     if findings.errors:
         raise ToolFault("bad_library", f"{folder.name}/{name}: {findings.items[0].message}")
-    return value, content.decode("utf-8")
+    return value
 
 
 def read_bytes(source: Traversable) -> bytes:
@@ -535,28 +491,27 @@ def _text(node: Any, *, required: bool) -> str:
     return " ".join(words) + (f" {canonical_json(rest)}" if rest else "")
 
 
-def differences(before: Any, after: Any, *, most: int = 20) -> list[str]:
-    """Return the places at which two JSON values differ, one line each, in document order, at most ``most``."""
-    return list(islice(_differences(before, after, ()), most))
+def differences(before: Any, after: Any) -> list[str]:
+    """Return the places at which two JSON values differ, one line each, in document order."""
+    return [f"{format_path(path)}: {what}" for path, what in _differences(before, after, ())]
 
 
-def _differences(before: Any, after: Any, path: JsonPath) -> Iterator[str]:
+def _differences(before: Any, after: Any, path: JsonPath) -> Iterator[tuple[JsonPath, str]]:
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for key in [*before, *(key for key in after if key not in before)]:
             if key not in after:
-                yield f"{format_path((*path, key))}: gone, was {_shown(before[key])}"
+                yield (*path, key), f"gone, was {_shown(before[key])}"
             elif key not in before:
-                yield f"{format_path((*path, key))}: new, {_shown(after[key])}"
+                yield (*path, key), f"new, {_shown(after[key])}"
             else:
                 yield from _differences(before[key], after[key], (*path, key))
         if list(before) != list(after) and set(before) == set(after):
-            yield f"{format_path(path)}: keys {', '.join(before)} -> keys {', '.join(after)}"
+            yield path, f"keys {', '.join(before)} -> keys {', '.join(after)}"
     elif isinstance(before, list) and isinstance(after, list):
         yield from _differences(dict(enumerate(before)), dict(enumerate(after)), path)
     elif canonical_json(before) != canonical_json(after):
-        yield f"{format_path(path)}: {_shown(before)} -> {_shown(after)}"
+        yield path, f"{_shown(before)} -> {_shown(after)}"
 
 
 def _shown(value: Any) -> str:
-    text = canonical_json(value)
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+    return shorten(canonical_json(value), _SHOWN)

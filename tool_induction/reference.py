@@ -7,29 +7,20 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from tool_induction import limits
-from tool_induction.aggregates import AGGREGATES, ALIASES, AggregateSpec, spellings
+from tool_induction.aggregates import AGGREGATES, AggregateSpec, spellings
 from tool_induction.checker.environment import JOINING
-from tool_induction.documents import STRICT_CANNOT_SAY, language_schema, step_keys
-from tool_induction.language import types
+from tool_induction.documents import language_schema, step_keys
+from tool_induction.language import model, types
 from tool_induction.language.expressions import COMPARATORS, FILTERS, FORBIDDEN, OPERATORS
-from tool_induction.language.model import LOOP_KEYS, LOOPING, STEP_MODELS
 from world_api.operations import OPERATIONS
 
 _TEMPLATE = "reference.md.jinja"
-_TAKES = {
-    "list": "one list",
-    "lists": "several lists",
-    "pair": "a pair `{a, b}` of lists",
-    "mix": "any mix of saved names",
-    "slots": "a list of items, nulls counted",
-    "nothing": "",
-}
 
 
 def language_page() -> str:
@@ -44,28 +35,17 @@ def language_page() -> str:
     environment.filters["number"] = lambda value: f"{value:,.15g}"
     return environment.from_string((files(__package__) / _TEMPLATE).read_text(encoding="utf-8")).render(
         parts=language_schema()["$defs"],
-        steps=STEP_MODELS,
         step_keys=step_keys,
-        looping=LOOPING,
-        loop_keys=LOOP_KEYS,
-        known_types=types.known_types(),
-        world_types=types.world_types(),
-        bookkeeping=types.BOOKKEEPING,
+        model=model,
+        types=types,
+        spellings=spellings,
         joining=JOINING,
         aggregates=AGGREGATES.values(),
-        takes=_TAKES,
         operators=[*COMPARATORS.values(), "is none", "is not none", "and", "or", "not", *OPERATORS.values()],
         filters=[name + ("(...)" if most else "") for name, (_, most) in FILTERS.items()],
         forbidden=FORBIDDEN.values(),
-        aliases=ALIASES,
-        aliases_with=spellings.ALIASES_WITH,
-        parameter_aliases=spellings.PARAMETER_ALIASES,
-        orders=spellings.ORDERS,
-        list_keys=spellings.LIST_KEYS,
-        type_aliases=types.TYPE_ALIASES,
         operations=_operations(),
         limits=limits,
-        strict_cannot_say=STRICT_CANNOT_SAY,
     )
 
 
@@ -103,19 +83,9 @@ def _operations() -> Iterator[tuple[str, str, str, str]]:
         yield name, ", ".join(params), _fields(typed.result, without=("evidence", "truncated", "hint")), operation.state
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Return the lines of a Markdown table; bars inside cells are escaped."""
-    lines = [_row(head), _row(["---"] * len(head))]
-    return [*lines, *(_row(row) for row in rows), ""]
-
-
 def code(text: str) -> str:
     """Return a text as Markdown code."""
     return f"`{text}`" if text else ""
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(map(_cell, cells))} |"
 
 
 def _cell(text: str) -> str:

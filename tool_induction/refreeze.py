@@ -13,21 +13,15 @@ import tempfile
 from pathlib import Path
 
 from tool_induction.compiler.compilation import compile_document
-from tool_induction.library import MANIFEST_FILE, TOOLS_FILE, Origin, freeze_library
+from tool_induction.library import FROZEN_KEYS, MANIFEST_FILE, TOOLS_FILE, Origin, freeze_library
 from world_api.operations import group_names
-
-#: Manifest keys that freezing writes; all others are kept.
-_MADE = (
-    *("schema_version", "name", "content_hash", "manifest_hash", "key_hashes"),
-    *("tools", "operations", "groups", "origin", "date", "domain"),
-)
 
 
 def refreeze(folder: Path) -> None:
     """Freeze the library in a folder again, against the operations of this version."""
     tools = compile_document((folder / TOOLS_FILE).read_bytes(), allow_judge=True, groups=group_names()).require()
     manifest = json.loads((folder / MANIFEST_FILE).read_text(encoding="utf-8"))
-    details = {key: value for key, value in manifest.items() if key not in _MADE}
+    details = {key: value for key, value in manifest.items() if key not in FROZEN_KEYS}
     origin = Origin(how=manifest["origin"], date=manifest["date"], domain=manifest["domain"], details=details)
     with tempfile.TemporaryDirectory() as scratch:
         made = Path(scratch) / folder.name

@@ -90,7 +90,7 @@ def library_facts(name: str, hash_: str | None, *, made_by_run: Path, record: Li
         folders.append(find_library(name))
     for folder in folders:
         with contextlib.suppress(VideoWorldError):
-            manifest, document = (read_json(folder, file)[0] for file in (MANIFEST_FILE, TOOLS_FILE))
+            manifest, document = (read_json(folder, file) for file in (MANIFEST_FILE, TOOLS_FILE))
             known = isinstance(manifest, dict) and isinstance(document, dict)
             if known and hash_ in (None, content_hash(document)):
                 return _facts(name, manifest, document)

@@ -96,7 +96,7 @@ def test_with_its_group_on_it_compiles_and_its_price_counts_the_looks() -> None:
     assert tools["look_at_moments"].price.most.model_calls == 5
     assert tools["look_at_moments"].price.most.tokens == 5 * looked.tokens
     again = compile_document({"tools": [item.frozen for item in tools.values()]}, groups=INSPECT).require()
-    assert [item.hash for item in again.values()] == [item.hash for item in tools.values()]
+    assert [item.frozen for item in again.values()] == [item.frozen for item in tools.values()]
 
 
 def test_tokens_that_looks_may_need_are_bounded_like_those_of_judges() -> None:

@@ -89,7 +89,7 @@ def test_a_changed_tool_is_refused_by_its_name_and_part(frozen: Any) -> None:
     fault = refused(frozen)
 
     assert fault.code == "library_changed"
-    assert fault.message.endswith("changed: locate_first_appearance: steps[0]")
+    assert fault.message.endswith("changed: locate_first_appearance.steps[0]")
 
 
 def test_every_changed_byte_of_a_library_is_refused_and_placed(frozen: Any) -> None:
@@ -106,12 +106,12 @@ def test_every_changed_byte_of_a_library_is_refused_and_placed(frozen: Any) -> N
     assert load_library(frozen).name == "mine"
 
 
-@pytest.mark.parametrize(("spelled", "line"), [(" {", 1), ("\ufeff{", 1), ("{\n", 2)])
-def test_the_same_content_in_another_spelling_is_refused(frozen: Any, spelled: str, line: int) -> None:
+@pytest.mark.parametrize("spelled", [" {", "\ufeff{", "{\n"])
+def test_the_same_content_in_another_spelling_is_refused(frozen: Any, spelled: str) -> None:
     file = frozen / "library.json"
     file.write_text(file.read_text().replace("{", spelled, 1), encoding="utf-8")
 
-    assert f"line {line} says the same" in refused(frozen).message
+    assert refused(frozen).message.endswith("changed: its spelling")
 
 
 def test_the_line_ends_of_another_system_are_no_change(frozen: Any) -> None:
@@ -130,14 +130,16 @@ def test_changes_of_a_library_are_named_by_tool_and_key(frozen: Any) -> None:
 
     message = refused(frozen).message
 
-    assert "another is new" in message
-    assert "locate_first_appearance: description, steps (2, frozen 4)" in message
+    places = message.partition("changed: ")[2].split(", ")
+    assert places == [f"locate_first_appearance.{part}" for part in ("description", "steps[2]", "steps[3]")] + [
+        "another"
+    ]
 
 
 def test_a_changed_manifest_is_refused_by_the_key(frozen: Any) -> None:
     edit(frozen / "manifest.json", domain="B", model="other")
 
-    assert refused(frozen).message.endswith("changed: model is new, domain")
+    assert refused(frozen).message.endswith("changed: domain, model")
 
 
 def test_a_library_of_other_operations_is_refused_with_the_differing_paths(frozen: Any) -> None:

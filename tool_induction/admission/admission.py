@@ -11,8 +11,8 @@ from functools import partial
 from tool_induction.admission import trials
 from tool_induction.admission.rules import Admission, Case, Verdict, entity_written_in, ignoring, notes_of, refusal_of
 from tool_induction.admission.schema_world import WORDS
-from tool_induction.compiler.compilation import CompiledTool
-from tool_induction.language.model import Call, Tool, walk_steps
+from tool_induction.compiler.compilation import CompiledTool, calls_of
+from tool_induction.language.model import Tool
 from tool_induction.language.types import show
 from world_api.core.canonical import canonical_json, content_hash
 
@@ -108,7 +108,7 @@ def _refuse_callers(tools: Tools, verdicts: dict[str, Verdict]) -> None:
     while changed:
         changed = False
         for name, verdict in verdicts.items():
-            lost = [target for target in _callees(tools[name].tool) if not verdicts[target].admitted]
+            lost = [target for target in calls_of(tools[name].tool) if not verdicts[target].admitted]
             if verdict.admitted and lost:
                 changed = True
                 verdicts[name] = replace(
@@ -120,18 +120,13 @@ def _refuse_callers(tools: Tools, verdicts: dict[str, Verdict]) -> None:
                 )
 
 
-def _callees(tool: Tool) -> list[str]:
-    """Return the names of the tools that a tool calls."""
-    return [step.target for step in walk_steps(tool.steps) if isinstance(step, Call) and step.kind == "tool"]
-
-
 def _duplicates(tools: Tools, verdicts: Mapping[str, Verdict], run_of: RunOf) -> dict[str, tuple[str, str]]:
     """Return the admitted tools that do what another one does, as far as trials can tell: the kept one, and why.
 
     The cheaper one is kept, of equals the first. A tool that another one calls is never dropped.
     """
     names = [name for name in tools if verdicts[name].admitted]
-    called = {target for name in names for target in _callees(tools[name].tool)}
+    called = {target for name in names for target in calls_of(tools[name].tool)}
     by_plan = _grouped(names, lambda name: _plan_hash(tools[name].tool))
     groups = [("its plan is the same", group) for group in by_plan]
     groups += [("it gave the same answers in all trials", group) for group in _alike(tools, names, verdicts, run_of)]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal
 
-from tool_induction.language.types import JUDGEMENT
+from tool_induction.language.types import JUDGEMENT, resolved
 from world_api.core.canonical import canonical_json
 from world_api.core.faults import OperationFault
 from world_api.core.spans import TimeSpan, round_time
@@ -119,19 +119,6 @@ class CallMeaning:
 def parameters_of(operation: str) -> dict[str, Any]:
     """Return the parameters' schema, cached."""
     return EVERY_OPERATION[operation].parameters_schema()
-
-
-def resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-    """Return a schema without its reference and without null, and whether null is allowed."""
-    if "$ref" in schema:
-        inner, nullable = resolved(root.get("$defs", {}).get(str(schema["$ref"]).rsplit("/", 1)[-1], {}), root)
-        return inner | {key: value for key, value in schema.items() if key == "default"}, nullable
-    for word in ("anyOf", "oneOf"):
-        if word in schema:
-            parts = [part for part in schema[word] if part.get("type") != "null"]
-            inner, nullable = resolved(parts[0], root) if parts else ({}, True)
-            return inner, nullable or len(parts) < len(schema[word])
-    return dict(schema), schema.get("type") == "null"
 
 
 def understood(operation: str, arguments: Mapping[str, Any]) -> CallMeaning:

@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any
 
 from tool_induction.admission.arguments import Offer, arguments_for, found_words, length_of, made_up_ids
@@ -19,6 +18,7 @@ from tool_induction.language.types import AnyType, OptionalType
 from tool_induction.library_tools import limits_for_models
 from tool_induction.runtime.calls import Caller, Memo, WorldState
 from tool_induction.runtime.runner import run_tool
+from tool_induction.runtime.values import validator_of
 from world_api.core.canonical import canonical_json
 from world_api.core.cost import Cost
 from world_api.core.faults import OperationFault, ToolFault, VideoWorldError
@@ -113,14 +113,9 @@ def schema_trials(
     turns: Sequence[int] = (0, 1),
     films: int = 1,
 ) -> Iterator[Trial]:
-    """Yield every schema world with one set of arguments, then the full ones with others.
+    """Yield every schema world with one set of arguments, then the full ones with others (``turns``), crowded ones of ``films``.
 
-    Args:
-        tool: The tool.
-        texts: What to look for.
-        words: Further words of the film; by default those of the tool.
-        turns: Which sets of arguments.
-        films: Crowded films in each turn.
+    ``texts`` are what to look for, ``words`` further words of the film, by default those of the tool.
     """
     worlds = schema_worlds((*(words_of(tool) if words is None else words), *texts))
     offer = _offer(tool, worlds["many"], texts)
@@ -246,16 +241,9 @@ def tried(
     )
 
 
-@lru_cache(maxsize=256)
-def _validator(schema: str) -> Any:
-    from jsonschema import Draft202012Validator
-
-    return Draft202012Validator(json.loads(schema))
-
-
 def _misfit(compiled: CompiledTool, result: Mapping[str, Any]) -> str:
     """Return the part of the result that contradicts the tool's schema and declared types, or an empty text."""
-    error = next(iter(_validator(canonical_json(result_schema(compiled.tool))).iter_errors(result)), None)
+    error = next(iter(validator_of(canonical_json(result_schema(compiled.tool))).iter_errors(result)), None)
     if error is not None:
         return f"{'.'.join(map(str, error.absolute_path))}: {str(error.message)[:160]}"
     if result["status"] == "ok":

@@ -37,8 +37,14 @@ LIST_KEYS: dict[str, tuple[str, ...]] = {"list": ("items", "list"), "lists": ("l
 CONDITION_KEYS = ("where", "condition")
 
 
-#: names that other languages have
-_KNOWN_ELSEWHERE = {
+_WITHOUT_REPEATS = (
+    "concat_lists, then dedupe_by for what has the same value under a key, or dedupe_overlaps for what overlaps in time"
+)
+
+#: names of other languages, and names that occur in recorded answers of a model (from ``filter`` on) -> what to write instead.
+#: Suggestions only inform: nothing is compiled differently for them. But a model that is shown its faults sees these
+#: sentences, so a yield that is measured on those same recordings says nothing about any other document and is void.
+INSTEAD: dict[str, str] = {
     "map": 'use a step of type "project"',
     "project": 'use a step of type "project"',
     "min_by": "sort_by with a key, then first",
@@ -51,16 +57,6 @@ _KNOWN_ELSEWHERE = {
     "difference": "difference_by with a key",
     "pick_first_detection": "first for the first of the list, pick_earliest for the first in time",
     "pick_last_detection": "nth with -1 for the last of the list, pick_latest for the last in time",
-}
-
-_WITHOUT_REPEATS = (
-    "concat_lists, then dedupe_by for what has the same value under a key, or dedupe_overlaps for what overlaps in time"
-)
-
-#: names that occur in recorded answers of a model. Suggestions only inform: nothing is compiled differently for them.
-#: But a model that is shown its faults sees these sentences, so a yield that is measured on those same recordings
-#: says nothing about any other document and is void.
-_SEEN_IN_RECORDINGS = {
     "filter": 'use a step of type "filter" with "where"',
     "filter_non_empty": "nothing empty is left in a list that a loop joined; of records keep those that hold something, "
     'with a step of type "filter"',
@@ -90,8 +86,6 @@ _SEEN_IN_RECORDINGS = {
     "extract_differences": "no aggregate judges; return both sides",
 }
 
-INSTEAD: dict[str, str] = {**_KNOWN_ELSEWHERE, **_SEEN_IN_RECORDINGS}
-
 #: parameters that no aggregate has -> how to say what they say with ``key``
 PARAMETERS_INSTEAD: dict[str, str] = {
     "expression": 'make the value a field first, with a step of type "project", and name that field as "key"',
@@ -103,27 +97,23 @@ PARAMETERS_INSTEAD: dict[str, str] = {
 ORDER_NAMES = frozenset(
     "order direction sort_order reverse reversed desc descending decreasing asc ascending increasing".split()
 )
-#: parameters that one aggregate has not -> what has them
-PARAMETERS_ELSEWHERE: dict[tuple[str, str], str] = {
-    ("pick_latest", "key"): "pick_latest takes the item that ends last; for the highest of another field "
-    "pick_best with that key",
-    ("pick_earliest", "key"): "pick_earliest takes the item that starts first; for the lowest of another field sort_by "
-    "with that key, then first",
-    ("pick_longest", "key"): "pick_longest takes the item that lasts longest; for the highest of another field "
-    "pick_best with that key",
-    (
-        "first",
-        "key",
-    ): "first takes the list as it stands; for the lowest of a field sort_by with that key before it, for the "
+_OTHER_TIMES = (
+    "a stretch is always start_time to end_time; to take other times for these make them so first, with a step of "
+    'type "project"'
+)
+#: ``aggregate.parameter`` that one aggregate has not, or a parameter that none has -> what has them
+PARAMETERS_ELSEWHERE: dict[str, str] = {
+    "pick_latest.key": "pick_latest takes the item that ends last; for the highest of another field pick_best with that key",
+    "pick_earliest.key": "pick_earliest takes the item that starts first; for the lowest of another field sort_by with "
+    "that key, then first",
+    "pick_longest.key": "pick_longest takes the item that lasts longest; for the highest of another field pick_best with "
+    "that key",
+    "first.key": "first takes the list as it stands; for the lowest of a field sort_by with that key before it, for the "
     "highest pick_best with that key",
-    ("count", "where"): 'put a step of type "filter" with this "where" before, and count what it keeps',
-    ("count", "key"): "to count different values use count_distinct with that key; count counts all items",
-    ("merge_intervals", "key"): "it joins all stretches that touch; group_by first, where those of different "
-    "things must not be joined",
-    (
-        "",
-        "start_key",
-    ): "a stretch is always start_time to end_time; to take other times for these make them so first, with a step "
-    'of type "project"',
+    "count.where": 'put a step of type "filter" with this "where" before, and count what it keeps',
+    "count.key": "to count different values use count_distinct with that key; count counts all items",
+    "merge_intervals.key": "it joins all stretches that touch; group_by first, where those of different things must not be "
+    "joined",
+    "start_key": _OTHER_TIMES,
+    "end_key": _OTHER_TIMES,
 }
-PARAMETERS_ELSEWHERE["", "end_key"] = PARAMETERS_ELSEWHERE["", "start_key"]

@@ -8,7 +8,7 @@ from tool_induction.aggregates import AGGREGATES, AggregateSpec, Parameter, fiel
 from tool_induction.checker.environment import DISTINCT, KEPT, Environment, Fact, TypedList, list_field
 from tool_induction.checker.expressions import Inference
 from tool_induction.checker.nulls import own_lists
-from tool_induction.checker.ranges import is_percentage, is_result, whole_condition
+from tool_induction.checker.ranges import is_result, whole_condition
 from tool_induction.checker.scores import is_score, refuse_mixture, refuse_score, refuse_score_argument
 from tool_induction.checker.values import want, want_list
 from tool_induction.language import expressions as ex
@@ -305,7 +305,7 @@ def check_limits(at: Inference, name: str, value: ex.Expr, parameter: Parameter)
     else:
         return
     suggestion = f"write a number from {least:g} to {most:g}" if least is not None and most is not None else ""
-    if most == 1 and is_percentage(number):
+    if most == 1 and 10 <= number <= 100:  # it can be meant as a percentage
         suggestion = f"it is a share, not a percentage: write {number / 100:g}"
     text = ex.to_text(value)
     at.note("E_TYPE", f"{name} must be {wanted}; {text} is not", suggestion=suggestion)

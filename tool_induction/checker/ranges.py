@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tool_induction.checker.environment import OPPOSITE, Typed, facts_of
+from tool_induction.checker.environment import Typed, facts_of
 from tool_induction.checker.nulls import as_condition, ask_for, missing
 from tool_induction.language import expressions as ex
 from tool_induction.language import types as ty
@@ -119,7 +118,8 @@ def within_video(at: Inference, operation: str, name: str, value: ex.Expr) -> ex
     """The value of a parameter, written so that a time is not before the video; note short lists and empty texts."""
     if isinstance(value, ex.Const):
         return value
-    schema = _schema(operation, name)
+    whole = ty.operation_types(operation).parameters_schema
+    schema, _ = ty.resolved(whole["properties"][name], whole)
     if isinstance(value, ex.JsonList | ex.ListExpression):
         least = schema.get("minItems", 0)
         if len(value.items) < least:
@@ -207,18 +207,6 @@ def from_the_start(at: Inference, value: ex.Expr) -> ex.Expr:
     return ex.Filtered(ex.ListExpression((value, ex.Const(0))), "max", ())
 
 
-def _schema(operation: str, name: str) -> Mapping[str, Any]:
-    """The operation's own schema of a parameter, without null."""
-    whole = ty.operation_types(operation).parameters_schema
-    schema: Mapping[str, Any] = whole["properties"][name]
-    for part in schema.get("anyOf", ()):
-        if part.get("type") != "null":
-            schema = {**schema, **part}
-    if "$ref" in schema:
-        schema = whole.get("$defs", {}).get(str(schema["$ref"]).rsplit("/", 1)[-1], {})
-    return schema
-
-
 #: the times of one item, in this order
 _ORDER = {"start_time": 0, "center_time": 1, "end_time": 2}
 
@@ -226,13 +214,9 @@ _ORDER = {"start_time": 0, "center_time": 1, "end_time": 2}
 def check_span(
     at: Inference, entries: Mapping[str, ex.Expr], *, places: tuple[str | int, ...] = (), moments: bool = False
 ) -> None:
-    """Note an interval that surely ends before it begins, or, unless moments are allowed, where it begins.
+    """Note an interval that surely ends before it begins, or, unless ``moments`` are allowed, where it begins.
 
-    Args:
-        at: the place of the interval.
-        entries: the written-out values; those under ``start_time`` and ``end_time`` are looked at.
-        places: where start and end stand, when not under their own names.
-        moments: whether an interval may end where it begins.
+    ``entries`` are written-out values, ``places`` where start and end stand if not under their own names.
     """
     start, end = entries.get("start_time"), entries.get("end_time")
     if start is None or end is None:
@@ -317,14 +301,8 @@ def _check_constant(at: Inference, condition: ex.Expr) -> None:
 def _compared_confidence(condition: ex.Expr) -> ex.Expr:
     """The comparison of a confidence, without the ``or`` that was written out for an uncalibrated one."""
     match condition:
-        case ex.Logic("or", ex.IsNone(ex.Field(_, "confidence") as value, False), ex.Compare() as compared) if (
-            value
-            in (
-                compared.left,
-                compared.right,
-            )
-        ):
-            return compared
+        case ex.Logic("or", ex.IsNone(ex.Field(_, "confidence") as value, False), ex.Compare() as compared):
+            return compared if value in (compared.left, compared.right) else condition
     return condition
 
 
@@ -339,10 +317,10 @@ def _truth(at: Inference, condition: ex.Expr) -> bool | None:
         case ex.IsNone(value, negated):
             type_ = at.infer(value).type
             return None if isinstance(type_, ty.AnyType | ty.OptionalType) else (type_ == ty.NULL) != negated
-        case ex.Logic(op, left, right) as whole:
+        case ex.Logic(op, left, right):
             parts = {_truth(at, left), _truth(at, right)}
             decides = op == "or"
-            if decides in parts or _contradicts(whole):
+            if decides in parts:
                 return decides
             return not decides if parts == {not decides} else None
         case ex.Compare() as comparison:
@@ -371,37 +349,3 @@ def _compared(at: Inference, condition: ex.Compare) -> bool | None:
     if ordered(low.most, high.least):
         return True
     return None if ordered(low.least, high.most) else False
-
-
-def _contradicts(whole: ex.Logic) -> bool:
-    """Whether the parts of an 'and' contradict each other; for an 'or', the opposites of its parts."""
-    conditions: dict[str, list[tuple[str, float | str]]] = {}
-    for part in _parts(whole, whole.op):
-        if isinstance(part, ex.Compare) and part.op in OPPOSITE and isinstance(part.right, ex.Const):
-            value = part.right.value
-            if isinstance(value, int | float | str) and not isinstance(value, bool):
-                op = part.op if whole.op == "and" else OPPOSITE[part.op]
-                conditions.setdefault(ex.to_text(part.left), []).append((op, value))
-    return any(_cannot_all_hold(found) for found in conditions.values())
-
-
-def _parts(expr: ex.Expr, op: str) -> list[ex.Expr]:
-    if isinstance(expr, ex.Logic) and expr.op == op:
-        return [*_parts(expr.left, op), *_parts(expr.right, op)]
-    return [expr]
-
-
-def _cannot_all_hold(conditions: list[tuple[str, float | str]]) -> bool:
-    if len({value for op, value in conditions if isinstance(value, str) and op == "=="}) > 1:
-        return True
-    bounds = [(op, value) for op, value in conditions if not isinstance(value, str)]
-    numbers = sorted({value for _, value in bounds})
-    # Between and beyond the numbers, and at each of them, every comparison keeps its value: one of each will do.
-    tried = [*numbers, *(number + 1 for number in numbers[-1:]), *(number - 1 for number in numbers[:1])]
-    tried += [(one + other) / 2 for one, other in pairwise(numbers)]
-    return bool(bounds) and not any(all(COMPUTED[op](one, value) for op, value in bounds) for one in tried)
-
-
-def is_percentage(number: float) -> bool:
-    """Whether a number that should be a share, from 0 to 1, can be meant as a percentage."""
-    return 10 <= number <= 100

@@ -6,21 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from tool_induction import limits
+from tool_induction.checker import ranges
 from tool_induction.checker.aggregates import check_aggregate
 from tool_induction.checker.environment import Environment, Fact, facts_of, is_path, joined_field, list_field
 from tool_induction.checker.expressions import Inference
 from tool_induction.checker.nulls import base_name, implicit_require
-from tool_induction.checker.ranges import (
-    check_span,
-    check_value,
-    from_the_start,
-    is_shifted,
-    may_be_empty,
-    may_be_negative,
-    named_type,
-    whole_condition,
-    within_video,
-)
 from tool_induction.checker.scores import refuse_score_argument
 from tool_induction.checker.values import check_constant, want, want_list
 from tool_induction.language import expressions as ex
@@ -136,16 +126,14 @@ class StepChecker:
         environment: Environment,
     ) -> tuple[model.Step, Environment]:
         """Bind what a loop collects of the results of its items; ``inside`` is what is known after an item."""
-        inner = ty.plain(result)
-        item, flattens = loop_item(rows.item, inner)
+        collected, flattens = loop_items(rows.item, ty.plain(result), loop)
         if flattens is None and (step.on_error == "null" or isinstance(result, ty.OptionalType)):
-            item = ty.optional(item)
-        bound, typical = flattened_size(inner, loop.bound, loop.typical)
+            collected = replace(collected, item=ty.optional(collected.item))
         keeps = isinstance(step, model.Call) and rows.filled and flattens is None and step.on_error != "skip"
-        collected = ty.ListType(item=item, bound=bound, typical=typical, stated=True, filled=keeps)
+        collected = replace(collected, filled=keeps)
         if loop.until is not None:
             at = Inference(inside.bind(step.save_as, collected), self._findings, (*step.path, "until"))
-            loop = replace(loop, until=whole_condition(at, loop.until))
+            loop = replace(loop, until=ranges.whole_condition(at, loop.until))
         return replace(step, loop=loop, flattens=flattens), environment.bind(step.save_as, collected)
 
     def _loop(self, loop: model.Loop, at: Inference, loops: int) -> tuple[model.Loop, ty.ListType]:
@@ -170,7 +158,7 @@ class StepChecker:
                     written = want(at, value, wanted[name], name)
                     refuse_score_argument(at, written, wanted[name], name)
                     if step.kind == "api":
-                        written = within_video(at, step.target, name, written)
+                        written = ranges.within_video(at, step.target, name, written)
                     if step.kind == "api" and isinstance(written, ex.Const) and at.findings.errors == before:
                         check_constant(at, step.target, name, written)
                 else:
@@ -178,7 +166,7 @@ class StepChecker:
             done.append((name, written))
         if step.kind == "api":
             with at.at("params"):
-                check_span(at, dict(done))
+                ranges.check_span(at, dict(done))
         return tuple(done)
 
     def _result(self, step: model.Call) -> ty.Type:
@@ -211,7 +199,7 @@ class StepChecker:
     def _filter(self, step: model.Filter, environment: Environment) -> tuple[model.Step, Environment]:
         rows, type_, inside = self._rows(step, environment, "a filter")
         with inside.at("where"):
-            where = whole_condition(inside, step.where)
+            where = ranges.whole_condition(inside, step.where)
         facts = facts_of(where, inside.environment)
         typical = None if type_.typical is None else max(1, (type_.typical + 1) // 2)
         kept = replace(type_, item=known_item(type_.item, facts), filled=False, typical=typical, name="")
@@ -226,14 +214,16 @@ class StepChecker:
         for key, value in step.fields:
             with inside.at("fields", key):
                 typed = inside.infer(value)
-                check_value(inside, typed)
+                ranges.check_value(inside, typed)
                 is_time = key in (*TIMES, "timestamp")
-                written = from_the_start(inside, typed.expr) if is_time else typed.expr
+                written = ranges.from_the_start(inside, typed.expr) if is_time else typed.expr
             fields.append((key, written))
             made.pop(key, None)
-            made[key] = named_type(inside, written, typed.type)
+            made[key] = ranges.named_type(inside, written, typed.type)
         with inside.at("fields"):
-            check_span(inside, {key: ex.Field(ex.Name("item"), key) for key in made} | dict(fields), moments=True)
+            ranges.check_span(
+                inside, {key: ex.Field(ex.Name("item"), key) for key in made} | dict(fields), moments=True
+            )
         record = ty.RecordType(fields=tuple(made.items()))
         after = environment.bind(step.save_as, replace(type_, item=record, name="")).measure(step.save_as, rows)
         return replace(step, inputs=rows, fields=tuple(fields)), after
@@ -242,24 +232,24 @@ class StepChecker:
         at = Inference(environment, self._findings, step.path)
         with at.at("value"):
             typed = at.infer(step.value)
-            check_value(at, typed)
+            ranges.check_value(at, typed)
         counts = isinstance(typed.expr, ex.Filtered) and typed.expr.name == "length"
-        meaning = typed.expr if typed.type == ty.BOOL or counts or is_shifted(at, typed.expr) else None
-        after = environment.bind(step.save_as, named_type(at, typed.expr, typed.type), meaning=meaning)
+        meaning = typed.expr if typed.type == ty.BOOL or counts or ranges.is_shifted(at, typed.expr) else None
+        after = environment.bind(step.save_as, ranges.named_type(at, typed.expr, typed.type), meaning=meaning)
         if isinstance(typed.expr, ex.JsonList | ex.ListExpression):
             after = after.assume(after.length_facts(ex.Name(step.save_as), len(typed.expr.items)))
         elif isinstance(typed.type, ty.ListType) and is_path(typed.expr):
             after = after.measure(step.save_as, typed.expr)
-        if may_be_empty(at.knowing(()), typed.expr):
+        if ranges.may_be_empty(at.knowing(()), typed.expr):
             after = after.assume([("joined", step.save_as)])
-        if may_be_negative(at, typed.expr):
+        if ranges.may_be_negative(at, typed.expr):
             after = after.assume([("signed", step.save_as)])
         return replace(step, value=typed.expr), after
 
     def _if(self, step: model.If, environment: Environment, loops: int) -> tuple[model.Step, Environment]:
         at = Inference(environment, self._findings, step.path)
         with at.at("condition"):
-            condition = whole_condition(at, step.condition)
+            condition = ranges.whole_condition(at, step.condition)
         known = [facts_of(condition, environment, holds=holds) for holds in (True, False)]
         then, after_then = self.block(step.then, environment.assume(known[0]), loops=loops)
         otherwise, after_else = self.block(step.otherwise, environment.assume(known[1]), loops=loops)
@@ -281,7 +271,7 @@ class StepChecker:
     def _require(self, step: model.Require, environment: Environment) -> tuple[model.Step, Environment]:
         at = Inference(environment, self._findings, step.path)
         with at.at("condition"):
-            condition = whole_condition(at, step.condition)
+            condition = ranges.whole_condition(at, step.condition)
         with at.at("reason"):
             reason = want(at, step.reason, ty.STRING, "reason")
         if environment.outside is not None and not ex.names(condition) <= environment.outside:
@@ -339,14 +329,15 @@ def tool_result(outputs: Mapping[str, ty.Type]) -> ty.RecordType:
     return record
 
 
-def loop_item(item: ty.Type, result: ty.Type) -> tuple[ty.Type, str | None]:
-    """The type of what a loop collects, and the list field that is flattened (None: results are kept whole)."""
-    if isinstance(result, ty.ListType):
-        return inherit(result.item, item), ""
-    one = joined_field(result)
-    if one is not None:
-        return inherit(one[1].item, item), one[0]
-    return inherit(result, item), None
+def loop_items(item: ty.Type, result: ty.Type, loop: model.Loop) -> tuple[ty.ListType, str | None]:
+    """The list that a loop collects, and the list field of a result that is flattened (None: results are kept whole)."""
+    field, rows = ("", result) if isinstance(result, ty.ListType) else joined_field(result) or (None, None)
+    if rows is None:
+        return ty.ListType(item=inherit(result, item), bound=loop.bound, typical=loop.typical, stated=True), None
+    each = limits.DEFAULT_LIST_ITEMS if rows.bound is None else rows.bound
+    usual = limits.TYPICAL_LIST_ITEMS if rows.typical is None else rows.typical
+    bound, typical = loop.bound * each, loop.typical * usual
+    return ty.ListType(item=inherit(rows.item, item), bound=bound, typical=typical, stated=True), field
 
 
 def inherit(inner: ty.Type, item: ty.Type) -> ty.Type:
@@ -369,16 +360,6 @@ def inherit(inner: ty.Type, item: ty.Type) -> ty.Type:
     parent = ty.STRING if isinstance(source, ty.EnumType) else source
     made = ty.with_field(made, "parent", parent if sure else ty.optional(parent))
     return ty.optional(made) if inner != ty.plain(inner) else made
-
-
-def flattened_size(result: ty.Type, bound: int, typical: int) -> tuple[int, int]:
-    """How many items a loop collects: at most, and typically."""
-    inner = result if isinstance(result, ty.ListType) else (joined_field(result) or ("", None))[1]
-    if inner is None:
-        return bound, typical
-    each = limits.DEFAULT_LIST_ITEMS if inner.bound is None else inner.bound
-    usual = limits.TYPICAL_LIST_ITEMS if inner.typical is None else inner.typical
-    return bound * each, typical * usual
 
 
 def bounded(loop: model.Loop, rows: ty.ListType, at: Inference) -> model.Loop:

@@ -18,13 +18,12 @@ from tool_induction.checker.values import bind_outputs, check_answers
 from tool_induction.compiler.lint import lint, lint_entities, lint_library
 from tool_induction.compiler.names import resolve
 from tool_induction.compiler.price import ToolPrice, price_of
-from tool_induction.compiler.scope import check_scope
+from tool_induction.compiler.scope import ScopeChecker
 from tool_induction.compiler.shape import canonical_spelling, check_shape, name_of, split_document
 from tool_induction.compiler.source import check_visible, decode
 from tool_induction.language.diagnostics import Diagnostic, Findings, Path, by_relevance
 from tool_induction.language.expressions import located, within_bounds
 from tool_induction.language.model import Aggregate, Call, Tool, read_tool, values, walk_steps
-from world_api.core.canonical import content_hash
 from world_api.core.faults import ToolFault
 
 
@@ -44,11 +43,6 @@ class CompiledTool:
     def frozen(self) -> dict[str, Any]:
         """The document with everything implicit written out."""
         return self.tool.document()
-
-    @cached_property
-    def hash(self) -> str:
-        """Content hash of the frozen form."""
-        return content_hash(self.frozen)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +166,7 @@ class _Compiler:
         # pass 2: do operations, tools, aggregates, parameters exist?
         tools = dict.fromkeys(self._names) | self._models
         tool = resolve(as_read, tools, findings, groups=self.groups)
-        check_scope(tool, findings)  # pass 3: is every name bound before it is read, once?
+        ScopeChecker(tool=tool, findings=findings).run()  # pass 3: is every name bound before it is read, once?
         tool = self._types(tool, findings)  # pass 4
         if findings.errors:
             return
@@ -250,9 +244,7 @@ def compile_order(tools: Mapping[str, Tool], findings: Mapping[str, Findings]) -
         deepest = max(edges[name], key=lambda target: depths.get(target, 0), default="")
         depths[name] = 1 + depths.get(deepest, 0)
         if depths[name] > limits.MAX_TOOL_DEPTH:
-            path, message = (
-                calls_of(tools[name])[deepest],
-                f"tools call tools {depths[name]} deep, more than {limits.MAX_TOOL_DEPTH}",
-            )
+            path = calls_of(tools[name])[deepest]
+            message = f"tools call tools {depths[name]} deep, more than {limits.MAX_TOOL_DEPTH}"
             findings[name].add("E_DEPTH", path, message, suggestion="call the operations directly")
     return order

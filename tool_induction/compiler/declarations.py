@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from tool_induction.checker.steps import STATUSES, evidence_list
-from tool_induction.compiler.compilation import CompiledTool
+from tool_induction.compiler.compilation import CompiledTool, calls_of
 from tool_induction.language import types as ty
 from tool_induction.language.model import Call, JudgeStep, Tool, walk_steps
 from world_api.operations import EVERY_OPERATION
@@ -108,9 +108,9 @@ def writes_of(name: str, tools: Mapping[str, CompiledTool]) -> bool:
 
 def asks_judge(name: str, tools: Mapping[str, CompiledTool]) -> bool:
     """Whether a tool, or one it calls, has a judge step."""
-    steps = [*walk_steps(tools[name].tool.steps)]
-    called = {step.target for step in steps if isinstance(step, Call) and step.kind == "tool"}
-    return any(isinstance(step, JudgeStep) for step in steps) or any(asks_judge(one, tools) for one in called)
+    tool = tools[name].tool
+    judges = any(isinstance(step, JudgeStep) for step in walk_steps(tool.steps))
+    return judges or any(asks_judge(one, tools) for one in calls_of(tool))
 
 
 def description_of(compiled: CompiledTool) -> str:

@@ -145,28 +145,8 @@ def lint_wrapper(tool: Tool, findings: Findings) -> None:
     others = [step for step in tool.steps if not isinstance(step, Call | Require | Set)]
     if len(calls) != 1 or calls[0].loop is not None or others:
         return
-    call, path = calls[0], (*tool.path, "steps")
-    if _is_the_same(tool, call):
-        message = f"the tool does what {call.target} does: its inputs go in, its result comes out"
-        findings.add("L_DUPLICATE", path, message, suggestion="leave the tool out")
-        return
-    message = f"the tool only wraps {call.target}; the caller can call that itself"
-    findings.add("L_WRAPPER", path, message)
-
-
-def _is_the_same(tool: Tool, call: Call) -> bool:
-    """Whether every parameter is an input and every output a field of the result."""
-    inputs = {item.name for item in tool.inputs}
-    whole = call.kind == "api" and {name for name, _ in call.params} >= ty.operation_types(call.target).required
-    through = all(isinstance(value, ex.Name) and value.name in inputs for _, value in call.params)
-    handed = all(_root(output.source) == call.save_as for output in tool.outputs)
-    return whole and through and handed and not any(isinstance(step, Set) for step in tool.steps)
-
-
-def _root(value: ex.Expr | None) -> str:
-    while isinstance(value, ex.Field):
-        value = value.base
-    return value.name if isinstance(value, ex.Name) else ""
+    message = f"the tool only wraps {calls[0].target}; the caller can call that itself"
+    findings.add("L_WRAPPER", (*tool.path, "steps"), message)
 
 
 def lint_library(tools: Mapping[str, Tool], findings: Mapping[str, Findings]) -> None:

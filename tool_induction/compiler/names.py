@@ -6,17 +6,10 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from tool_induction.aggregates import AGGREGATES, ALIASES, AggregateSpec
-from tool_induction.aggregates.spellings import (
-    INSTEAD,
-    ORDER_NAMES,
-    PARAMETERS_ELSEWHERE,
-    PARAMETERS_INSTEAD,
-)
+from tool_induction.aggregates import AGGREGATES, ALIASES, AggregateSpec, spellings
 from tool_induction.checker.environment import joined_field
 from tool_induction.language import expressions as ex
 from tool_induction.language.diagnostics import (
-    Code,
     Findings,
     Path,
     Suggestion,
@@ -84,7 +77,8 @@ class _Resolver:
                     f'it is an aggregate: a step of type "aggregate" has {step.target!r} as its "operation" '
                     'and the list as "inputs"'
                 )
-            _unknown("E_UNKNOWN_API", "operation", step.target, path, known, suggestion, findings)
+            message, words = f"there is no operation {step.target!r}", ", ".join(known)
+            findings.add("E_UNKNOWN_API", path, message, found=step.target, expected=words, suggestion=suggestion)
             return step
         if found.group and found.group not in self.groups:
             message = f"{step.target!r} is an operation of the optional group {found.group!r}, which is off"
@@ -100,7 +94,8 @@ class _Resolver:
             if step.target in EVERY_OPERATION:
                 called = {"type": "call_world_api", "api": step.target}
                 suggestion = write(step.path, called, without=["tool"]).after("it is an operation")
-            _unknown("E_UNKNOWN_TOOL", "tool", step.target, path, self.tools, suggestion, self.findings)
+            message, words = f"there is no tool {step.target!r}", ", ".join(self.tools)
+            self.findings.add("E_UNKNOWN_TOOL", path, message, found=step.target, expected=words, suggestion=suggestion)
             return step
         target = self.tools[step.target]
         if target is None:
@@ -146,25 +141,13 @@ def _check_parameters(
     return replace(step, params=params)
 
 
-def _unknown(
-    code: Code,
-    what: str,
-    name: str,
-    path: Path,
-    known: Collection[str],
-    suggestion: str | Suggestion,
-    findings: Findings,
-) -> None:
-    words = ", ".join(known)
-    findings.add(code, path, f"there is no {what} {name!r}", found=name, expected=words, suggestion=suggestion)
-
-
 def _check_aggregate(step: Aggregate, findings: Findings) -> Aggregate:
     name, path = ALIASES.get(step.operation, step.operation), (*step.path, "operation")
     spec = AGGREGATES.get(name)
     if spec is None:
-        suggestion = INSTEAD.get(step.operation) or findings.near(step.operation, AGGREGATES)
-        _unknown("E_UNKNOWN_AGGREGATE", "aggregate", step.operation, path, AGGREGATES, suggestion, findings)
+        suggestion = spellings.INSTEAD.get(step.operation) or findings.near(step.operation, AGGREGATES)
+        message, words = f"there is no aggregate {step.operation!r}", ", ".join(AGGREGATES)
+        findings.add("E_UNKNOWN_AGGREGATE", path, message, found=step.operation, expected=words, suggestion=suggestion)
         return step
     if name != step.operation:
         findings.add("W_ALIAS", path, f"the aggregate {step.operation!r} is read as {name!r}", expected=name)
@@ -238,13 +221,13 @@ def moved_to_params(key: str, value: ex.Expr, step: Aggregate, spec: AggregateSp
 
 def parameter_instead(name: str, spec: AggregateSpec) -> str:
     """Suggest how to say what a parameter says that an aggregate does not have."""
-    if name in ORDER_NAMES and "descending" in spec.params:
+    if name in spellings.ORDER_NAMES and "descending" in spec.params:
         return 'say it with "descending": true for the highest first, false for the lowest first'
-    if name in ORDER_NAMES:
+    if name in spellings.ORDER_NAMES:
         return f'{spec.name} takes no order: leave it out, or put sort_by with "descending" before it'
-    said = PARAMETERS_ELSEWHERE.get((spec.name, name)) or PARAMETERS_ELSEWHERE.get(("", name))
+    said = spellings.PARAMETERS_ELSEWHERE.get(f"{spec.name}.{name}") or spellings.PARAMETERS_ELSEWHERE.get(name)
     if said is None and "key" in spec.params:
-        said = PARAMETERS_INSTEAD.get(name)
+        said = spellings.PARAMETERS_INSTEAD.get(name)
     return said or did_you_mean(name, spec.params)
 
 

@@ -14,6 +14,8 @@ from world_api.core.cost import Cost
 from world_api.operations import EVERY_OPERATION
 
 _NOTHING = Cost()
+_FEWER_CALLS = "give the loops smaller max_items, or the searches a smaller top_k"
+_FEWER_TOKENS = "give its judge steps and the loops in which models look smaller max_items, and judge outside of loops"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,18 +49,8 @@ def price_of(tool: Tool, prices: Mapping[str, ToolPrice], findings: Findings) ->
     """The price of a checked tool; ``prices`` holds those of the tools it calls."""
     price = _block(tool.steps, prices)
     for amount, most, what, suggestion in (
-        (
-            price.most.calls,
-            limits.MAX_PLANNED_CALLS,
-            "calls",
-            "give the loops smaller max_items, or the searches a smaller top_k",
-        ),
-        (
-            price.most.tokens,
-            limits.MAX_PLANNED_TOKENS,
-            "tokens of models",
-            "give its judge steps and the loops in which models look smaller max_items, and judge outside of loops",
-        ),
+        (price.most.calls, limits.MAX_PLANNED_CALLS, "calls", _FEWER_CALLS),
+        (price.most.tokens, limits.MAX_PLANNED_TOKENS, "tokens of models", _FEWER_TOKENS),
     ):
         if amount > most:
             message = f"the tool may need {amount} {what}, more than {most}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tool_induction.aggregates import AGGREGATES
@@ -20,14 +19,12 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _OWN_NAME = 'give the loop variable its own name with "as"'
 
 
-def check_scope(tool: model.Tool, findings: Findings) -> None:
-    """Note every name that is undefined, used too early, bound twice, shadowed or never used."""
-    _ScopeChecker(tool=tool, findings=findings).run()
-
-
 @dataclass(kw_only=True)
-class _ScopeChecker:
-    """Checks one tool. ``defined`` are the names bound so far in a block; ``loops`` the variables of the loops around it."""
+class ScopeChecker:
+    """Notes every name of a tool that is undefined, used too early, bound twice, shadowed or never used.
+
+    ``defined`` are the names bound so far in a block; ``loops`` the variables of the loops around it.
+    """
 
     tool: model.Tool
     findings: Findings
@@ -43,6 +40,7 @@ class _ScopeChecker:
     variables: frozenset[str] = frozenset()  #: of the loops around the value being looked at
 
     def run(self) -> None:
+        """Check the whole tool."""
         self.later = {
             step.save_as for step in model.walk_steps(self.tool.steps) if not isinstance(step, model.If | model.Require)
         }
@@ -50,11 +48,8 @@ class _ScopeChecker:
         self._block(self.tool.steps, defined, frozenset())
         self.variables = frozenset()
         self._outputs(defined)
-        for place, output in enumerate(self.tool.outputs):
-            self._looks_like(output.name, [one.name for one in self.tool.outputs[:place]], output.path)
-        for place, item in enumerate(self.tool.inputs):
+        for item in self.tool.inputs:
             self._hides(item.name, item.path)
-            self._looks_like(item.name, [one.name for one in self.tool.inputs[:place]], item.path)
             if item.name not in self.used:
                 self.findings.add("W_UNUSED", item.path, f"the input {item.name!r} is never used")
         for name, path in self.bound_at.items():
@@ -185,17 +180,9 @@ class _ScopeChecker:
         if name in defined.union(*self.taken):
             self.findings.add("E_REDEFINED", path, f"{name!r} is bound already", suggestion="use a new name")
         self._hides(name, path)
-        self._looks_like(name, defined, path)
         defined.add(name)
         self.later.discard(name)
         self.bound_at.setdefault(name, path)
-
-    def _looks_like(self, name: str, others: Iterable[str], path: Path) -> None:
-        """Warn of names that differ by capitals only."""
-        other = next((one for one in sorted(others) if one != name and one.lower() == name.lower()), None)
-        if other is not None:
-            message = f"{name!r} and {other!r} differ by capitals only"
-            self.findings.add("W_SHADOW", path, message, found=name, suggestion="call each by what it holds")
 
     def _hides(self, name: str, path: Path) -> None:
         if name in EVERY_OPERATION:

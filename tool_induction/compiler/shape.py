@@ -9,39 +9,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from tool_induction import limits
-from tool_induction.aggregates import AGGREGATES, ALIASES
-from tool_induction.aggregates.spellings import (
-    ALIASES_WITH,
-    CONDITION_KEYS,
-    LIST_KEYS,
-    ORDERS,
-    PARAMETER_ALIASES,
-)
+from tool_induction.aggregates import AGGREGATES, ALIASES, spellings
 from tool_induction.judge.port import plain_answer
+from tool_induction.language import model
 from tool_induction.language.diagnostics import Findings, Path, Suggestion, did_you_mean, move_to, shorten, write
 from tool_induction.language.evaluation import weight
 from tool_induction.language.keys import TOOL_NAME_PATTERN, TYPE_NAME, Key
-from tool_induction.language.model import (
-    BLOCK,
-    INPUTS,
-    LOOP_KEYS,
-    LOOPING,
-    OUTPUTS,
-    STEP_MODELS,
-    Block,
-    DocumentPart,
-    Input,
-    JudgeStep,
-    Loop,
-    Output,
-    Tool,
-    keys_of,
-    step_type_of,
-)
 from tool_induction.language.types import operation_types
 from world_api.operations import EVERY_OPERATION
 
@@ -63,116 +40,98 @@ def _step(raw: Any, findings: Findings, here: Path) -> Any:
     if not isinstance(raw, dict):
         return raw
     step = dict(raw)
-    if "do" in step and step.get("type", "call_world_api") in LOOPING[:2]:
+    if "do" in step and step.get("type", "call_world_api") in model.LOOPING[:2]:
         step = {"type": "loop"} | {key: value for key, value in step.items() if key != "type"}
         findings.add("W_ALIAS", here, "a step with 'do' is read as type 'loop'")
     if step.get("type") == "aggregate" and isinstance(step.get("operation"), str):
-        params = step.get("params", {})
-        if isinstance(params, dict):
-            step = _Spelling(step, here, dict(params)).read(findings)
+        step = _aggregate(step, here, findings) if isinstance(step.get("params", {}), dict) else step
     for key in _BLOCKS[1:]:
         if isinstance(step.get(key), list):
             step[key] = _block(step[key], findings, (*here, key))
     return step
 
 
-@dataclass
-class _Spelling:
-    """Reads an aggregate step in another spelling; notes where each part was before."""
+#: a value with its place in the document
+_Placed: TypeAlias = tuple[Any, Path]
 
-    step: dict[str, Any]
-    here: Path
-    params: dict[str, Any]
-    notes: list[tuple[Path, str]] = field(default_factory=list)
-    moves: dict[Path, Path] = field(default_factory=dict)
 
-    def read(self, findings: Findings) -> dict[str, Any]:
-        """The step in the language's spelling; decisions go to the findings."""
-        operation = self.step["operation"]
-        read = self._as_filter() if operation == "filter" else self._as_aggregate(operation)
-        if read is None or not self.notes:
-            return self.step
-        for where, message in self.notes:
-            findings.add("W_ALIAS", where, message)
-        findings.moves.update(self.moves)
-        return read
+def _aggregate(step: dict[str, Any], here: Path, findings: Findings) -> dict[str, Any]:
+    """Read an aggregate step; in another spelling of ours, what moved is reported at its place in the document."""
+    operation: str = step["operation"]
+    inputs, place = step.get("inputs"), (*here, "inputs")
+    params: dict[str, _Placed] = {key: (it, (*here, "params", key)) for key, it in step.get("params", {}).items()}
+    beside: dict[str, _Placed] = {} if inputs is None else {"inputs": (inputs, place)}
+    if isinstance(inputs, dict):
+        beside = {key: (value, (*place, key)) for key, value in inputs.items()}
+    if operation == "filter":
+        return _as_filter(step, here, [*params.items(), *beside.items()], findings)
+    name, needed = spellings.ALIASES_WITH.get(operation, (operation, frozenset()))
+    spec = AGGREGATES.get(ALIASES.get(name, name))
+    if spec is None:
+        return step
+    made, notes, moves = dict(step), list[tuple[Path, str]](), dict[Path, Path]()
+    is_pair = spec.takes == "pair"
+    holders = ["a", "b"] if is_pair else [key for key in spellings.LIST_KEYS.get(spec.takes, ()) if key in beside]
+    rest = {key: value for key, value in beside.items() if key not in holders}
+    are_known = all({key, spellings.PARAMETER_ALIASES.get(key, key)} & spec.params.keys() for key in rest)
+    if rest.keys().isdisjoint(params) and isinstance(inputs, dict):
+        if is_pair and rest and are_known:
+            notes.append((place, f"{', '.join(rest)} beside the pair are read as parameters"))
+            made["inputs"] = {key: value for key, value in inputs.items() if key in holders}
+        elif not is_pair and len(holders) == 1:
+            how = f"with the parameters {', '.join(rest)}" if rest else "alone"
+            notes.append((place, f"a record of inputs with {holders[0]!r} is read as that list, {how}"))
+            made["inputs"], moves[place] = beside[holders[0]]
+    if notes:
+        moves |= {} if params else {(*here, "params"): place}
+        params |= rest
+    params = _renamed(params, spec.params, notes)
+    if not needed <= params.keys():
+        return step
+    if needed:
+        notes.append(((*here, "operation"), f"the aggregate {operation!r} is read as {name!r}"))
+        made["operation"] = name
+    for where, message in notes:
+        findings.add("W_ALIAS", where, message)
+    findings.moves.update(moves)
+    findings.moves.update(
+        {(*here, "params", key): old for key, (_, old) in params.items() if old != (*here, "params", key)}
+    )
+    return made | ({"params": {key: value for key, (value, _) in params.items()}} if params else {})
 
-    def _as_aggregate(self, operation: str) -> dict[str, Any] | None:
-        name, needed = ALIASES_WITH.get(operation, (ALIASES.get(operation, operation), frozenset()))
-        spec = AGGREGATES.get(name)
-        if spec is None:
-            return None
-        inputs = self._take_apart(spec.takes, spec.params)
-        self._rename(spec.params)
-        if not needed <= self.params.keys():
-            return None
-        if needed:
-            self.notes.append(((*self.here, "operation"), f"the aggregate {operation!r} is read as {name!r}"))
-            inputs["operation"] = name
-        return self.step | inputs | ({"params": self.params} if self.params else {})
 
-    def _take_apart(self, takes: str, known: Mapping[str, Any]) -> dict[str, Any]:
-        """Read a record of inputs that holds the list, or the pair, and the parameters beside it."""
-        inputs, place = self.step.get("inputs"), (*self.here, "inputs")
-        if not isinstance(inputs, dict):
-            return {}
-        holders = [key for key in ("a", "b") if takes == "pair"] or [
-            key for key in LIST_KEYS.get(takes, ()) if key in inputs
-        ]
-        rest = {key: value for key, value in inputs.items() if key not in holders}
-        if rest.keys() & self.params.keys():
-            return {}
-        if takes == "pair":
-            if not rest or any(PARAMETER_ALIASES.get(key, key) not in known and key not in known for key in rest):
-                return {}
-            self.notes.append((place, f"{', '.join(rest)} beside the pair are read as parameters"))
-            left: Any = {key: value for key, value in inputs.items() if key in holders}
-        elif len(holders) == 1:
-            beside = f"with the parameters {', '.join(rest)}" if rest else "alone"
-            self.notes.append((place, f"a record of inputs with {holders[0]!r} is read as that list, {beside}"))
-            self.moves[place] = (*place, holders[0])
-            left = inputs[holders[0]]
-        else:
-            return {}
-        if not self.params:
-            self.moves[(*self.here, "params")] = place
-        self.moves |= {(*self.here, "params", key): (*place, key) for key in rest}
-        self.params |= rest
-        return {"inputs": left}
+def _renamed(
+    params: Mapping[str, _Placed], known: Mapping[str, Any], notes: list[tuple[Path, str]]
+) -> dict[str, _Placed]:
+    """Return the parameters under the names that an aggregate has for them."""
+    made = dict(params)
+    for other, ours in (*spellings.PARAMETER_ALIASES.items(), ("order", "descending")):
+        if ours not in known or other in known or ours in made or other not in made:
+            continue
+        value, place = made[other]
+        shown = ours
+        if other == "order":
+            value = spellings.ORDERS.get(str(value))
+            shown = f"{ours}: {str(value).lower()}"
+        if other != "order" or value is not None:
+            notes.append((place, f"the parameter {other!r} is read as {shown!r}"))
+            made = {ours if key == other else key: it for key, it in made.items()} | {ours: (value, place)}
+    return made
 
-    def _rename(self, known: Mapping[str, Any]) -> None:
-        order = self.params.get("order")
-        values = {**self.params, "order": ORDERS.get(order) if isinstance(order, str) else None}
-        for other, ours in (*PARAMETER_ALIASES.items(), ("order", "descending")):
-            value = values.get(other)
-            if ours not in known or other in known or ours in self.params or other not in self.params:
-                continue
-            if other == "order" and value is None:
-                continue
-            old: Path = (*self.here, "params", other)
-            stood = self.moves.pop(old, old)
-            shown = ours if value == self.params[other] else f"{ours}: {str(value).lower()}"
-            self.notes.append((stood, f"the parameter {other!r} is read as {shown!r}"))
-            self.params = {ours if key == other else key: item for key, item in self.params.items()} | {ours: value}
-            self.moves[(*self.here, "params", ours)] = stood
 
-    def _as_filter(self) -> dict[str, Any] | None:
-        """Read an aggregate ``filter`` of a list and a condition as a filter step."""
-        inputs = self.step.get("inputs")
-        parts: dict[tuple[str, ...], Any] = {("params", key): value for key, value in self.params.items()}
-        if isinstance(inputs, dict):
-            parts |= {("inputs", key): value for key, value in inputs.items()}
-        elif inputs is not None:
-            parts["inputs",] = inputs
-        holders = [key for key in parts if key[-1] in ("inputs", *LIST_KEYS["list"])]
-        conditions = [key for key in parts if key[-1] in CONDITION_KEYS]
-        if len(parts) != 2 or len(holders) != 1 or len(conditions) != 1:
-            return None
-        self.notes.append(((*self.here, "operation"), "the aggregate 'filter' is read as a step of type 'filter'"))
-        self.moves[(*self.here, "inputs")] = (*self.here, *holders[0])
-        self.moves[(*self.here, "where")] = (*self.here, *conditions[0])
-        kept = {key: value for key, value in self.step.items() if key not in ("operation", "params")}
-        return kept | {"type": "filter", "inputs": parts[holders[0]], "where": parts[conditions[0]]}
+def _as_filter(
+    step: dict[str, Any], here: Path, parts: Sequence[tuple[str, _Placed]], findings: Findings
+) -> dict[str, Any]:
+    """Read an aggregate ``filter`` of a list and a condition as a filter step."""
+    holders = [part for key, part in parts if key in ("inputs", *spellings.LIST_KEYS["list"])]
+    conditions = [part for key, part in parts if key in spellings.CONDITION_KEYS]
+    if len(parts) != 2 or len(holders) != 1 or len(conditions) != 1:
+        return step
+    findings.add("W_ALIAS", (*here, "operation"), "the aggregate 'filter' is read as a step of type 'filter'")
+    kept = {key: value for key, value in step.items() if key not in ("operation", "params")}
+    for key, (value, old) in (("inputs", holders[0]), ("where", conditions[0])):
+        kept[key], findings.moves[(*here, key)] = value, old
+    return kept | {"type": "filter"}
 
 
 #: type of JSON Schema -> its name in messages, and the Python type
@@ -218,7 +177,7 @@ def check_shape(tool: Any, path: Path, findings: Findings, *, allow_judge: bool 
     if _count_steps(tool) > limits.MAX_TOOL_STEPS:
         findings.add("E_SIZE", (*path, "steps"), f"the tool has more than {limits.MAX_TOOL_STEPS} steps in all")
     else:
-        _ShapeChecker(findings, allow_judge).part(tool, keys_of(Tool), path)
+        _ShapeChecker(findings, allow_judge).part(tool, model.keys_of(model.Tool), path)
     return findings.errors == before
 
 
@@ -261,24 +220,28 @@ class _ShapeChecker:
                 self._key(raw[one.name], one, (*path, one.name))
 
     def _key(self, value: Any, key: Key, path: Path) -> None:
-        most = {"inputs": limits.MAX_INPUTS, "outputs": limits.MAX_OUTPUTS} if key.kind in (INPUTS, OUTPUTS) else {}
-        most |= {"params": limits.MAX_FIELDS, "fields": limits.MAX_FIELDS}
+        is_block = key.kind is model.BLOCK
         size = len(value) if isinstance(value, list | dict) else 0
-        allowed = limits.MAX_STEPS if key.kind is BLOCK else most.get(key.name, size)
+        allowed = limits.MAX_STEPS if is_block else limits.MAX_FIELDS if key.name in ("params", "fields") else size
+        declared: type[model.Input | model.Output] | None = None
+        if key.kind is model.INPUTS:
+            declared, allowed = model.Input, limits.MAX_INPUTS
+        elif key.kind is model.OUTPUTS:
+            declared, allowed = model.Output, limits.MAX_OUTPUTS
         message = f"{size} is more than the {allowed} allowed here" if size > allowed else ""
-        if not message and key.kind is not BLOCK and weight(value, most=limits.MAX_VALUES) > limits.MAX_VALUES:
+        if not message and not is_block and weight(value, most=limits.MAX_VALUES) > limits.MAX_VALUES:
             message = f"this holds more than {limits.MAX_VALUES} values"
             if isinstance(value, str):
                 message = f"this text has {len(value)} characters, more than any place of a tool takes"
         if message:
             self.findings.add("E_SIZE", path, message)
-        elif key.kind is BLOCK:
+        elif is_block:
             self._block(value, path)
         else:
             check_value(value, key.kind.schema, path, self.findings)
-            if key.kind in (INPUTS, OUTPUTS) and isinstance(value, dict):
-                for name, declared in value.items():
-                    self._declaration(declared, Input if key.kind is INPUTS else Output, (*path, name))
+            if declared is not None and isinstance(value, dict):
+                for name, one in value.items():
+                    self._declaration(one, declared, (*path, name))
 
     def _block(self, steps: Any, path: Path) -> None:
         if _has_type(steps, ["array"], path, self.findings):
@@ -287,27 +250,29 @@ class _ShapeChecker:
             for place, step in enumerate(steps):
                 self._step(step, (*path, place))
 
-    def _declaration(self, raw: Any, model: type[DocumentPart], path: Path) -> None:
+    def _declaration(self, raw: Any, part: type[model.Input | model.Output], path: Path) -> None:
         if isinstance(raw, str):
             check_value(raw, TYPE_NAME.schema, path, self.findings)
         elif _has_type(raw, ["string", "object"], path, self.findings):
-            self.part(raw, keys_of(model), path, needs=["enum"] if model is Input and raw.get("type") == "enum" else [])
+            needs = ["enum"] if part is model.Input and raw.get("type") == "enum" else []
+            self.part(raw, model.keys_of(part), path, needs=needs)
 
     def _step(self, raw: Any, path: Path) -> None:
         if not _has_type(raw, ["object"], path, self.findings):
             return
-        model = STEP_MODELS.get(step_type_of(raw))
-        if model is None and "type" in raw:
-            _unknown_word(raw["type"], list(STEP_MODELS), (*path, "type"), self.findings, step=raw)
-        elif model is None:
+        kind = model.STEP_MODELS.get(model.step_type_of(raw))
+        if kind is None and "type" in raw:
+            _unknown_word(raw["type"], list(model.STEP_MODELS), (*path, "type"), self.findings, step=raw)
+        elif kind is None:
             self.findings.add("E_SHAPE", path, "a step needs the key 'type'")
         else:
-            if model is JudgeStep:
+            if kind is model.JudgeStep:
                 self._judge(raw, path)
-            loop = keys_of(Loop) if model.step_type in LOOPING else ()
-            known = (*keys_of(model), *(loop if model is Block or LOOP_KEYS[0] in raw else loop[1:]))
+            is_loop = "loop_over" in raw
+            loop = model.keys_of(model.Loop) if kind.step_type in model.LOOPING else ()
+            known = (*model.keys_of(kind), *(loop if kind is model.Block or is_loop else loop[1:]))
             self.part(raw, known, path, beside=("type",))
-            for one in (one for one in loop if one.name in raw and LOOP_KEYS[0] not in raw):
+            for one in (one for one in loop if one.name in raw and not is_loop):
                 self.findings.add("E_SHAPE", (*path, one.name), f"{one.name!r} needs 'loop_over' beside it")
 
     def _judge(self, step: Mapping[str, Any], path: Path) -> None:
@@ -388,7 +353,7 @@ def _what(instance: Mapping[str, Any], where: Path) -> str:
     if is_step and not isinstance(instance.get("type"), str):
         return "a step"
     if "type" in instance and isinstance(instance["type"], str) and "tool_name" not in instance:
-        known = instance["type"] in STEP_MODELS
+        known = instance["type"] in model.STEP_MODELS
         return f"a step of type {shorten(instance['type'], 30)!r}" if known else "a declaration"
     return "a declaration" if len(where) > 1 and where[-2] in ("inputs", "outputs") else "a tool"
 

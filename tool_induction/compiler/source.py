@@ -157,8 +157,8 @@ _SHAPES = (
     r"\b(?i:api[_-]?key|secret[_-]?key|access[_-]?token|auth[_-]?token|password)\W{1,4}[A-Za-z0-9+/_=-]{16,}",
 )
 _SECRET = re.compile("|".join(f"(?:{shape})" for shape in _SHAPES))
-_QUOTED = re.compile(r'"(?:[^"\\\n]|\\.)*+"')
-_LETTER = re.compile(r"[^\r\n]")
+#: JSON escapes of printable ASCII characters
+_ESCAPE = re.compile(r"\\(?:u00[2-7][0-9A-Fa-f]|/)")
 #: shorter texts cannot hold one
 _SHORTEST = 12
 
@@ -173,23 +173,10 @@ def without_secrets(text: str) -> str:
     return _SECRET.sub(REDACTED, text)
 
 
-def redacted(source: str) -> str:
-    """The text of a document with its secrets masked, also those in escapes; length and lines stay the same."""
-    return _SECRET.sub(_masked, _QUOTED.sub(_without_escaped, source))
-
-
-def _without_escaped(quoted: re.Match[str]) -> str:
-    if "\\" not in quoted[0]:
-        return quoted[0]
-    try:
-        meant = json.loads(quoted[0], strict=False)
-    except ValueError:
-        return quoted[0]
-    return f'"{_masked(quoted)[1:-1]}"' if holds_secret(meant) else quoted[0]
-
-
-def _masked(found: re.Match[str]) -> str:
-    return _LETTER.sub("*", found[0])
+def masked(line: str) -> str:
+    """A line of a document with an asterisk for each character of a credential, also of one with escaped letters."""
+    readable = _ESCAPE.sub(lambda escaped: json.loads(f'"{escaped[0]}"'), line)
+    return _SECRET.sub(lambda found: "*" * len(found[0]), readable)
 
 
 _SPACE = " \t\r\n"
@@ -217,11 +204,6 @@ class Position:
 def _blank(letter: str) -> str:
     """White space as wide as a letter is on a terminal."""
     return letter if letter == "\t" else " " * columns(letter)
-
-
-def locate(text: str, path: Path) -> Position | None:
-    """The position of the value at a path (for a member: with its key); None where it is not there."""
-    return locate_all(text, [path]).get(path)
 
 
 def locate_all(text: str, paths: Iterable[Path]) -> dict[Path, Position]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -19,7 +19,7 @@ from tool_induction import limits
 from tool_induction.compiler.compilation import CompiledTool, compile_document
 from tool_induction.curation.fork import ancestor_of
 from tool_induction.language.model import Block, Call, If, JudgeStep, Step, walk_steps
-from tool_induction.library import Origin, ToolLibrary, carried_induction, freeze_library
+from tool_induction.library import FROZEN_KEYS, Origin, ToolLibrary, carried_induction, freeze_library
 from world_api.core.faults import ToolFault
 from world_api.operations import EVERY_OPERATION, Operation, operations_for
 
@@ -28,13 +28,8 @@ from world_api.operations import EVERY_OPERATION, Operation, operations_for
 ArmKind = Literal["random", "placebo", "selected", "unselected", "hand_written", "own", "other"]
 ARM_KINDS: tuple[ArmKind, ...] = get_args(ArmKind)
 
-#: Manifest keys that describe what was frozen; the rest describes the origin.
-_FROZEN_KEYS = frozenset(
-    {
-        "schema_version", "name", "content_hash", "manifest_hash", "origin", "date", "domain", "tools", "operations",
-        "key_hashes", "lineage", "arm", "of", "seed", "groups",
-    }
-)  # fmt: skip
+#: Manifest keys of one library that an arm made from it writes itself.
+_OWN_KEYS = FROZEN_KEYS | {"lineage", "arm", "of", "seed"}
 #: A condition that is always false: each run ends at once, with nothing found.
 _NEVER = {"type": "require", "condition": "{{ 1 > 2 }}", "status": "empty", "reason": "nothing was found"}
 
@@ -78,7 +73,7 @@ def make_arm(
         how, domain = "random composites", ""
         details |= {"seed": seed, "composites": [item.record for item in drawn]}
     else:
-        details |= {key: value for key, value in library.manifest.items() if key not in _FROZEN_KEYS}
+        details |= {key: value for key, value in library.manifest.items() if key not in _OWN_KEYS}
         details |= carried_induction(library.manifest)
     if kind == "placebo":
         document, how = placebo_of(library.tools), "placebo"
@@ -101,7 +96,7 @@ def placebo_of(tools: Mapping[str, CompiledTool]) -> dict[str, Any]:
 
 def _ended_at_once(tool: CompiledTool) -> list[dict[str, Any]]:
     steps: list[dict[str, Any]] = tool.frozen["steps"]
-    if len(steps) >= limits.MAX_STEPS or sum(1 for _ in walk_steps(tool.tool.steps)) >= limits.MAX_TOOL_STEPS:
+    if len(steps) >= limits.MAX_STEPS or _length(tool) >= limits.MAX_TOOL_STEPS:
         raise ToolFault(
             "no_placebo",
             f"{tool.name!r} has as many steps as a tool may have: none can be added to end it at once",
@@ -248,8 +243,8 @@ def composites_like(
         judged = work.pop(_JUDGED_ITEM, 0)
         for attempt in range(_ATTEMPTS):
             chance = Random(f"{seed} {place} {model.name} {attempt}")  # noqa: S311 - a draw, not a secret
-            budget = _budget(work, judged, aim, min(steps, limits.MAX_STEPS), operations, chance)
-            document = _Writer(chance, budget, operations).document(place)
+            writer = _writer(work, judged, aim, min(steps, limits.MAX_STEPS), operations, chance)
+            document = writer.document(place)
             found = compile_document(document, allow_judge=allow_judge, groups=groups).tools.get(document["tool_name"])
             if found is None:
                 continue
@@ -278,19 +273,9 @@ def _length(tool: CompiledTool) -> int:
     return sum(1 for _ in walk_steps(tool.tool.steps))
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Budget:
-    """The steps of a composite: one source, loops with their number of calls, judge steps with items, others without calls."""
-
-    source: str
-    loops: list[tuple[CallKind, int]]
-    judges: list[int]
-    others: int
-
-
-def _budget(
+def _writer(
     work: Workload, judged: int, aim: Expense, steps: int, operations: Mapping[str, Operation], chance: Random
-) -> _Budget:
+) -> _Writer:
     """Distribute calls and judged items over ``steps`` steps, or more if fewer cannot cost as much."""
     kinds = sorted({_kind(operations[name]) for name in _FOR_EACH if name in operations})
     calls: Workload = Counter()
@@ -303,7 +288,7 @@ def _budget(
     while 1 + len(loops) + len(judges) > steps and _join(loops, aim):
         pass
     spare = max(0, steps - 1 - len(loops) - len(judges))
-    return _Budget(source=source, loops=loops, judges=judges, others=spare)
+    return _Writer(chance=chance, operations=operations, source=source, loops=loops, judges=judges, others=spare)
 
 
 def _add_cheap_calls(calls: Workload, aim: Expense, kinds: list[CallKind]) -> None:
@@ -359,29 +344,34 @@ def _nearest(kind: CallKind, kinds: list[CallKind]) -> CallKind:
     return min(kinds, key=distance)
 
 
+@dataclass(kw_only=True)
 class _Writer:
-    """Writes one tool that keeps to a budget."""
+    """Writes one tool: a source, loops with their number of calls, judge steps with items, others without calls."""
 
-    def __init__(self, chance: Random, budget: _Budget, operations: Mapping[str, Operation]) -> None:
-        self._chance = chance
-        self._budget = budget
-        self._operations = operations
-        self._most = max([limits.TYPICAL_LIST_ITEMS, *(count for _, count in budget.loops), *budget.judges])
-        self._steps: list[dict[str, Any]] = []
-        self._lists: list[str] = []
-        self._intervals: dict[str, int] = {}  #: lists whose items have times, with their largest size
-        self._values: dict[str, str] = {}  #: outputs by type
-        self._described: list[str] = []
-        self._uses_query = False
+    chance: Random
+    operations: Mapping[str, Operation]
+    source: str
+    loops: list[tuple[CallKind, int]]
+    judges: list[int]
+    others: int
+    _steps: list[dict[str, Any]] = field(default_factory=list)
+    _lists: list[str] = field(default_factory=list)
+    _intervals: dict[str, int] = field(default_factory=dict)  #: lists whose items have times, with their largest size
+    _values: dict[str, str] = field(default_factory=dict)  #: outputs by type
+    _described: list[str] = field(default_factory=list)
+    _uses_query: bool = False
+
+    def __post_init__(self) -> None:
+        self._most = max([limits.TYPICAL_LIST_ITEMS, *(count for _, count in self.loops), *self.judges])
 
     def document(self, place: int) -> dict[str, Any]:
         """Return the whole tool."""
-        chance = self._chance
-        self._source()
-        moves: list[Callable[[], None]] = [partial(self._look, kind, count) for kind, count in self._budget.loops]
-        moves += [partial(self._judge, count) for count in self._budget.judges]
+        chance = self.chance
+        self._begin()
+        moves: list[Callable[[], None]] = [partial(self._look, kind, count) for kind, count in self.loops]
+        moves += [partial(self._judge, count) for count in self.judges]
         others = [self._reshape, self._reshape, self._reshape, self._pick, self._measure]
-        moves += [chance.choice(others) for _ in range(self._budget.others)]
+        moves += [chance.choice(others) for _ in range(self.others)]
         chance.shuffle(moves)
         for move in moves:
             move()
@@ -412,9 +402,9 @@ class _Writer:
         self._uses_query |= "query" in params
         return {"type": "call_world_api", "api": api, "params": {"video_id": "{{ video_id }}", **params}, **loop}
 
-    def _source(self) -> None:
+    def _begin(self) -> None:
         """Write the step that returns the first intervals, enough of them for every loop."""
-        api = self._budget.source
+        api = self.source
         params: dict[str, Any] = {} if api == "list_scenes" else {"query": "{{ query }}"}
         if api.startswith("search"):
             params["top_k"] = self._most
@@ -424,10 +414,10 @@ class _Writer:
 
     def _look(self, kind: CallKind, count: int) -> None:
         """Write a loop that calls an operation for each of some intervals."""
-        known = [name for name in _FOR_EACH if name in self._operations]
-        api = self._chance.choice([name for name in known if _kind(self._operations[name]) == kind])
+        known = [name for name in _FOR_EACH if name in self.operations]
+        api = self.chance.choice([name for name in known if _kind(self.operations[name]) == kind])
         loop = {"loop_over": self._wide(count), "max_items": count, "on_error": "skip"}
-        step = self._call(api, _FOR_EACH[api](self._chance), **loop)
+        step = self._call(api, _FOR_EACH[api](self.chance), **loop)
         seen = self._bind("seen", step, f"{api} for each of them")
         self._lists.append(seen)
         if api != "detect_objects":
@@ -435,7 +425,7 @@ class _Writer:
 
     def _judge(self, count: int) -> None:
         step = {
-            "type": "judge", "inputs": self._wide(count), "question": self._chance.choice(_JUDGED),
+            "type": "judge", "inputs": self._wide(count), "question": self.chance.choice(_JUDGED),
             "answers": ["yes", "no"], "max_items": count,
         }  # fmt: skip
         self._lists.append(self._bind("judged", step, "a model's yes or no about each of them"))
@@ -443,20 +433,20 @@ class _Writer:
     def _wide(self, count: int) -> str:
         """Choose one of the last lists of intervals that can have that many items."""
         wide = [name for name, most in self._intervals.items() if most >= count]
-        return self._chance.choice(wide[-2:])
+        return self.chance.choice(wide[-2:])
 
     def _reshape(self) -> None:
-        name = self._chance.choice(sorted(_RESHAPES))
-        params = {key: self._chance.choice(values) for key, values in _RESHAPES[name].items()}
+        name = self.chance.choice(sorted(_RESHAPES))
+        params = {key: self.chance.choice(values) for key, values in _RESHAPES[name].items()}
         self._lists.append(self._bind("kept", self._aggregate(name) | {"params": params}, name))
 
     def _pick(self) -> None:
-        name = self._chance.choice(_PICKS)
+        name = self.chance.choice(_PICKS)
         self._values[self._bind("one", self._aggregate(name), name)] = "record?"
 
     def _measure(self) -> None:
-        name = self._chance.choice(sorted(_MEASURES))
+        name = self.chance.choice(sorted(_MEASURES))
         self._values[self._bind("number", self._aggregate(name), name)] = _MEASURES[name]
 
     def _aggregate(self, name: str) -> dict[str, Any]:
-        return {"type": "aggregate", "operation": name, "inputs": self._chance.choice(self._lists[-2:])}
+        return {"type": "aggregate", "operation": name, "inputs": self.chance.choice(self._lists[-2:])}

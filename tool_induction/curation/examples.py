@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import cycle
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +14,6 @@ from tool_induction.admission.schema_world import schema_worlds
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.compiler.declarations import openai_declaration, signature_card
 from tool_induction.language.model import Tool
-from tool_induction.language.types import STRING, ListType
 from tool_induction.library_tools import limits_for_models, mcp_declarations
 from tool_induction.runtime.calls import Caller, WorldState
 from tool_induction.runtime.runner import run_tool
@@ -106,21 +104,15 @@ class ExampleRuns:
         return {"world": shown, "made_up": self.session is None, "arguments": arguments, "result": dict(result)}
 
 
-def example_arguments(tool: Tool, material: Material, *, ids: Mapping[str, list[str]] | None = None) -> dict[str, Any]:
+def example_arguments(
+    tool: Tool, material: Material, *, ids: Mapping[str, Sequence[str]] | None = None
+) -> dict[str, Any]:
     """Return the required arguments of a tool, made from the names and types of its inputs."""
-    offer = Offer(
-        video_id=material.video_id, texts=material.events, duration=material.duration, named=ids or made_up_ids(tool)
-    )
-    arguments = arguments_for(tool, offer) or {"video_id": material.video_id}
-    unused: dict[tuple[str, ...], Iterator[str]] = {}
-    for item in tool.inputs:
-        type_ = item.type.item if isinstance(item.type, ListType) else item.type
-        if item.name in arguments and type_ == STRING and not item.name.endswith(("_id", "_ids")):
-            texts = material.texts_for(item.name)
-            source = unused.setdefault(texts, cycle(texts))
-            is_list = isinstance(item.type, ListType)
-            arguments[item.name] = [next(source), next(source)] if is_list else next(source)
-    return arguments
+    named = dict(made_up_ids(tool) if ids is None else ids)
+    strings = (one.name for one in tool.inputs if "string" in one.type_name and not one.name.endswith(("_id", "_ids")))
+    named |= {name: material.texts_for(name) for name in strings}
+    offer = Offer(video_id=material.video_id, texts=material.events, duration=material.duration, named=named)
+    return arguments_for(tool, offer) or {"video_id": material.video_id}
 
 
 def material_of(call: Caller, video_id: str) -> Material:

@@ -11,7 +11,7 @@ from typing import Any
 from tool_induction.compiler.compilation import CompiledTool, compile_document
 from tool_induction.compiler.source import decode
 from tool_induction.curation.review import plan_lines
-from tool_induction.language.diagnostics import Findings, closest, format_path
+from tool_induction.language.diagnostics import Findings, did_you_mean, format_path
 from tool_induction.library import Origin, ToolLibrary, carried_induction, differences, freeze_library
 from world_api.core.faults import ToolFault
 
@@ -128,8 +128,7 @@ def _edited(before: Mapping[str, Any], edits: Edits) -> dict[str, Any]:
     named = [name for name, tool in changed.items() if isinstance(tool, dict) and tool.get("tool_name") == name]
     for name in (*edits.keep, *edits.drop, *named):
         if name not in before:
-            near = closest(name, before)
-            hint = f"did you mean {near!r}?" if near else "its tools: " + ", ".join(before)
+            hint = did_you_mean(name, before) or "its tools: " + ", ".join(before)
             more = "; a tool that is new is added" if name in changed else ""
             raise ToolFault("unknown_tool", f"the library has no tool {name[:64]!r}", hint=hint + more)
     lost = sorted(name for name in changed if name in edits.drop or (edits.keep and name not in edits.keep))
@@ -182,7 +181,7 @@ def compared(before: ToolLibrary, after: ToolLibrary) -> dict[str, Any]:
         **changes,
         "changes": {
             name: {
-                "places": differences(was[name] | {"steps": []}, now[name] | {"steps": []}, most=_MAX_PLACES),
+                "places": differences(was[name] | {"steps": []}, now[name] | {"steps": []})[:_MAX_PLACES],
                 "plan": _plan_changes(plan_lines(before.tools[name].tool), plan_lines(after.tools[name].tool)),
             }
             for name in changes["changed"]

@@ -10,6 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from tool_induction.check_report import priced
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.compiler.declarations import signature_card
 from tool_induction.curation.examples import ExampleRuns, call_text
@@ -96,7 +97,7 @@ def _rendered(template: str, review: Record, *, autoescape: bool) -> str:
     return environment.from_string((files(__package__) / template).read_text(encoding="utf-8")).render(
         review=review,
         origin=_origin_lines(review["origin"]),
-        price_text=_price_text,
+        price_text=priced,
         example_line=_example_line,
         call_text=call_text,
     )
@@ -129,16 +130,6 @@ def _origin_lines(origin: Mapping[str, Any]) -> list[str]:
         if key not in ("origin", "domain", "date", "lineage"):
             lines.append(f"{key}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}")
     return [line for line in lines if line]
-
-
-def _price_text(price: Mapping[str, Mapping[str, float]]) -> str:
-    """Return for instance ``4 to 5 calls (usually 5), 0.021 to 0.5 s``."""
-    least, usual, most = price["min"], price["expected"], price["max"]
-    text = f"{least['calls']:g} to {most['calls']:g} calls (usually {usual['calls']:g})"
-    text += f", {least['seconds']:g} to {most['seconds']:g} s"
-    if most.get("model_calls"):
-        text += f", up to {most['model_calls']:g} model calls of {most['tokens']:g} tokens in all"
-    return text
 
 
 def _example_line(example: Record) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
@@ -16,9 +15,9 @@ from pydantic import Field, TypeAdapter, ValidationError
 from tool_induction.domains import domain as stored
 from tool_induction.domains.guard import PLACEHOLDER, check_domain, example_template
 from tool_induction.domains.yaml_text import MAX_BYTES, Place, YamlText, read_yaml
-from tool_induction.language.diagnostics import closest, did_you_mean
+from tool_induction.language.diagnostics import did_you_mean
 from world_api.core.faults import ToolFault
-from world_api.core.files import open_regular
+from world_api.core.files import hash_bytes, open_regular
 
 SCHEMA_VERSION = 1
 _SUFFIX = ".yaml"
@@ -68,7 +67,7 @@ def load_domain(named: str | Path) -> stored.Domain:
         raise ToolFault("unreadable_domain", f"{source.name} cannot be read: {error.strerror}") from None
     text = read_yaml(content, source.name)
     document = _checked(text, source.name)
-    domain = _domain(document, hashlib.sha256(content).hexdigest())
+    domain = _domain(document, hash_bytes(content))
     lines: dict[str, int] = {split: text.line(("videos", split)) for split in stored.SPLITS}
     for place, kind in enumerate(domain.question_types):
         for item in kind.templates:
@@ -89,11 +88,10 @@ def _find(named: str | Path) -> Traversable:
     packaged = packaged_domains()
     if name in packaged:
         return files("toollibs") / "domains" / f"{name}{_SUFFIX}"
-    near = closest(name, packaged)
     raise ToolFault(
         "no_such_domain",
         f"there is no domain or file {str(named)[:200]!r}",
-        hint=f"did you mean {near!r}?" if near else "give a YAML file, or one of: " + ", ".join(packaged),
+        hint=did_you_mean(name, packaged) or "give a YAML file, or one of: " + ", ".join(packaged),
     )
 
 
@@ -179,8 +177,7 @@ def _faults(document: _DomainInFile) -> Iterator[tuple[Place, str, str]]:
                     yield place, "the two wordings have different placeholders", hint
     for number, example in enumerate(document.examples):
         if example.type not in known:
-            near = closest(example.type, known)
-            hint = f"did you mean {near!r}?" if near else "one of: " + ", ".join(known)
+            hint = did_you_mean(example.type, known) or "one of: " + ", ".join(known)
             yield ("examples", number, "type"), f"there is no question type {example.type!r}", hint
 
 

@@ -14,7 +14,7 @@ from itertools import combinations
 from typing import Any, Literal
 
 from tool_induction.domains.domain import Domain, SplitName, Template, overlap
-from tool_induction.language.diagnostics import closest
+from tool_induction.language.diagnostics import did_you_mean
 from world_api.core.faults import ToolFault
 
 PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
@@ -170,11 +170,10 @@ def _template_of(item: PlannedQuestion, domain: Domain, split: SplitName) -> Tem
     templates = {template.id: template for template in _all(domain)}
     claimed = templates.get(item.template)
     if item.template and claimed is None:
-        near = closest(item.template, list(templates))
         raise ToolFault(
             "no_such_template",
             f"{domain.name} has no template {item.template[:80]!r}",
-            hint=f"did you mean {near!r}?" if near else "leave the template out, and the words decide",
+            hint=did_you_mean(item.template, templates) or "leave the template out, and the words decide",
         )
     if claimed is not None and claimed.split != split:
         return claimed

@@ -6,7 +6,7 @@ Scalars follow the core schema of YAML 1.2: ``yes`` and ``1:30`` are texts, not 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,8 +47,9 @@ def read_yaml(content: bytes, name: str) -> YamlText:
     if len(content) > MAX_BYTES:
         raise _bad(name, None, f"it has more than {MAX_BYTES} bytes", "a domain is a page or two of text")
     try:
-        reader = _Reader(yaml.parse(content.decode("utf-8-sig"), Loader=yaml.SafeLoader), name)
-        return reader.document()
+        source = content.decode("utf-8-sig")
+        _check_events(yaml.parse(source, Loader=yaml.SafeLoader), name)
+        root = yaml.compose(source, Loader=yaml.SafeLoader)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise _bad(name, line, "it is not UTF-8", "save the file as UTF-8") from None
@@ -56,75 +57,56 @@ def read_yaml(content: bytes, name: str) -> YamlText:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         problem = " ".join(str(getattr(error, "problem", None) or error).split())[:200]
         raise _bad(name, mark.line + 1 if mark else None, problem, "check indentation, quotes and colons") from None
+    if root is None:
+        raise _bad(name, 1, "it is empty", "begin with one of the packaged domains")
+    text = YamlText()
+    text.value = _value(root, (), text, name)
+    return text
 
 
-class _Reader:
-    """Builds a value from the events of the parser, and refuses what the reader does not take."""
+def _check_events(events: Iterable[Any], name: str) -> None:
+    """Refuse what is not read, before anything is built from it."""
+    import yaml
 
-    def __init__(self, events: Iterator[Any], name: str) -> None:
-        self._events = events
-        self._name = name
-        self._count = 0
-        self._text = YamlText()
-
-    def document(self) -> YamlText:
-        """Return the one document of the stream."""
-        import yaml
-
-        self._next()
-        if isinstance(self._next(), yaml.StreamEndEvent):
-            raise _bad(self._name, 1, "it is empty", "begin with one of the packaged domains")
-        self._text.value = self._value(self._next(), ())
-        self._next()
-        if not isinstance(event := self._next(), yaml.StreamEndEvent):
-            raise self._refused(event, "a second document begins", "keep one document in a file")
-        return self._text
-
-    def _next(self) -> Any:
-        import yaml
-
-        event = next(self._events)
-        self._count += 1
-        if self._count > MAX_NODES:
-            raise self._refused(event, f"it has more than {MAX_NODES} parts", "a domain is a page or two of text")
-        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
-            raise self._refused(event, "anchors and aliases (& and *) are not read", "quote the text, or write it out")
-        if (tag := getattr(event, "tag", None)) is not None:
-            raise self._refused(event, f"the tag {tag[:40]!r} is not read", "leave the tag out, or quote the text")
-        return event
-
-    def _value(self, event: Any, place: Place) -> Any:
-        import yaml
-
-        self._text.lines[place] = _line(event)
-        if isinstance(event, yaml.ScalarEvent):
-            return _scalar(event.value) if event.style is None else event.value
-        if len(place) >= MAX_DEPTH:
-            raise self._refused(event, f"it is nested more than {MAX_DEPTH} deep", "a domain is nested four deep")
-        if isinstance(event, yaml.SequenceStartEvent):
-            items: list[Any] = []
-            while not isinstance(item := self._next(), yaml.SequenceEndEvent):
-                items.append(self._value(item, (*place, len(items))))
-            return items
-        found: dict[str, Any] = {}
-        while not isinstance(item := self._next(), yaml.MappingEndEvent):
-            if not isinstance(item, yaml.ScalarEvent):
-                raise self._refused(item, "a key is not a word", "quote it if it holds { or [")
-            key, line = str(item.value), _line(item)
-            if key in found:
-                first = self._text.lines[(*place, key)]
-                what = f"the key {key[:60]!r} is here a second time (first on line {first})"
-                raise self._refused(item, what, "keep one")
-            found[key] = self._value(self._next(), (*place, key))
-            self._text.lines[(*place, key)] = line
-        return found
-
-    def _refused(self, event: Any, message: str, hint: str) -> ToolFault:
-        return _bad(self._name, _line(event), message, hint)
+    depth = 0
+    for count, event in enumerate(events):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        is_shared = isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None
+        tag = getattr(event, "tag", None)
+        for is_refused, what, hint in (
+            (count > MAX_NODES, f"it has more than {MAX_NODES} parts", "a domain is a page or two of text"),
+            (is_shared, "anchors and aliases (& and *) are not read", "quote the text, or write it out"),
+            (tag is not None, f"the tag {str(tag)[:40]!r} is not read", "leave the tag out, or quote the text"),
+            (depth > MAX_DEPTH, f"it is nested more than {MAX_DEPTH} deep", "a domain is nested four deep"),
+        ):
+            if is_refused:
+                raise _bad(name, _line(event), what, hint)
 
 
-def _line(event: Any) -> int:
-    return int(event.start_mark.line) + 1
+def _value(node: Any, place: Place, text: YamlText, name: str) -> Any:
+    """Return the value of a node, and note the lines of its parts."""
+    import yaml
+
+    text.lines.setdefault(place, _line(node))
+    if isinstance(node, yaml.ScalarNode):
+        return _scalar(node.value) if node.style is None else node.value
+    if isinstance(node, yaml.SequenceNode):
+        return [_value(item, (*place, number), text, name) for number, item in enumerate(node.value)]
+    found: dict[str, Any] = {}
+    for key, item in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            raise _bad(name, _line(key), "a key is not a word", "quote it if it holds { or [")
+        inner = (*place, str(key.value))
+        if inner in text.lines:
+            what = f"the key {key.value[:60]!r} is here a second time (first on line {text.lines[inner]})"
+            raise _bad(name, _line(key), what, "keep one")
+        text.lines[inner] = _line(key)
+        found[key.value] = _value(item, inner, text, name)
+    return found
+
+
+def _line(part: Any) -> int:
+    return int(part.start_mark.line) + 1
 
 
 def _scalar(text: str) -> Any:

@@ -59,7 +59,10 @@ class Checkpoint:
         except OSError as error:
             raise self._not_writable(error) from None
         try:
-            recorded = self._recorded()
+            path = (
+                self.folder / RECORDING
+            )  # what a crash left after its last whole line is not read, and is written over
+            recorded = read_exchanges(path) if path.exists() else []
             if any(exchange.reply is not None for exchange in recorded):
                 self._check_same(request)
             else:  # without an answer nothing can be mixed up
@@ -79,17 +82,6 @@ class Checkpoint:
             append_line(self.folder / RECORDING, exchange.record())
         except OSError as error:
             raise self._not_writable(error) from None
-
-    def _recorded(self) -> list[Exchange]:
-        """Return the recorded exchanges; what a crash left after the last whole line is removed."""
-        path = self.folder / RECORDING
-        if not path.exists():
-            return []
-        content = path.read_bytes()
-        if not content.endswith(b"\n"):
-            with path.open("r+b") as file:
-                file.truncate(content.rfind(b"\n") + 1)
-        return read_exchanges(path)
 
     def _not_writable(self, error: OSError) -> ToolFault:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)

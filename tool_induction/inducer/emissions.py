@@ -33,7 +33,7 @@ _BRACKET = re.compile(r"[\[{]")
 _TOOL_KEYS = ("tool_name", "steps")
 _THOUGHT = "(?:think|thinking|thought|reasoning)"
 #: only at the beginning of a line, where no JSON string can be going on
-_OPENED = re.compile(rf"^[ \t]*<{_THOUGHT}>", re.MULTILINE | re.IGNORECASE)
+_REASONING = re.compile(rf"^[ \t]*<{_THOUGHT}>.*?(?:</{_THOUGHT}>|\Z)", re.MULTILINE | re.IGNORECASE | re.DOTALL)
 _CLOSED = re.compile(rf"</{_THOUGHT}>", re.IGNORECASE)
 
 
@@ -119,22 +119,14 @@ def read_tools(reply: str, *, strict_form: bool = False) -> WrittenTools:
 def _reasoning(reply: str) -> list[tuple[int, int]]:
     """Return the positions of reasoning: from an opening mark to its closing one, or to the end if there is none."""
     found: list[tuple[int, int]] = []
-    closed = _CLOSED.search(reply)
-    opened = _OPENED.search(reply)
+    closed, opened = _CLOSED.search(reply), _REASONING.search(reply)
     if closed is not None and (opened is None or closed.start() < opened.start()):
         # Some servers leave the opening mark out. Inside a tool that can be read, a closing mark is text.
         tools = _Scanner().tools(reply, 0, len(reply))
         if any(item.value is not None and item.start < closed.start() < item.end for item in tools):
             return []
         found.append((0, closed.end()))
-    while opened is not None:
-        start = opened.start()
-        closed = _CLOSED.search(reply, opened.end())
-        end = len(reply) if closed is None else closed.end()
-        if not found or start >= found[-1][1]:
-            found.append((start, end))
-        opened = _OPENED.search(reply, end)
-    return found
+    return found + [part.span() for part in _REASONING.finditer(reply, found[-1][1] if found else 0)]
 
 
 def _without_repeats(reply: str, tools: list[WrittenTool]) -> tuple[list[WrittenTool], list[LeftOut]]:

@@ -5,7 +5,6 @@ Everything is written in the checkpoint's folder and moved to its place by one r
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,20 +14,19 @@ from typing import Any
 
 from tool_induction import limits
 from tool_induction.admission import ExampleWorld
-from tool_induction.compiler.compilation import CompiledTool, compile_document
 from tool_induction.documents import tool_schema
 from tool_induction.domains import Domain
 from tool_induction.inducer.checkpoint import RECORDING, Checkpoint, check_out
 from tool_induction.inducer.induction_report import InductionCost, log_lines, price_of, report_page, spent
 from tool_induction.inducer.prompt_builder import InducerPrompts, examples_of
-from tool_induction.inducer.requests import ReplayOnly, Requester, Settings
+from tool_induction.inducer.requests import Requester, Settings
 from tool_induction.inducer.rounds import MAX_REPAIRS, Induction, induce
 from tool_induction.library import Origin, ToolLibrary, file_hashes, freeze_library, load_library
 from tool_induction.runtime.calls import Caller, WorldState
-from world_api.chat.recording import Exchange, read_exchanges
+from world_api.chat.recording import Exchange, ReplayChatModel, read_exchanges
 from world_api.core.canonical import content_hash, json_line
 from world_api.core.faults import EpisodeFault, StoreFault, ToolFault, VideoWorldError
-from world_api.core.files import open_regular
+from world_api.core.files import hash_bytes, open_regular
 from world_api.core.ports import ChatModel, Clock
 from world_api.installation import project_version
 from world_api.session.session import Session
@@ -108,7 +106,7 @@ def run_induction(
         "repairs": options.repairs,
         **settings.record(),
         "example_worlds": worlds.hashes,
-        "document_hash": "" if document is None else hashlib.sha256(written).hexdigest(),
+        "document_hash": "" if document is None else hash_bytes(written),
     }
     checkpoint = Checkpoint(options.out)
     with checkpoint.held(request) as recorded:
@@ -147,7 +145,7 @@ def _model(
 
     name = options.model
     if replayed is not None:
-        return ReplayOnly(name or str(replayed[0].request.get("model")))
+        return ReplayChatModel(replayed, name=name or str(replayed[0].request.get("model")))
     if name is None and options.document is not None:
         return None
     if name is None or name == RULE_BASED:
@@ -205,7 +203,7 @@ def _freeze(
 
     def freeze(names: Sequence[str], folder: Path, name: str, details: Mapping[str, Any]) -> ToolLibrary:
         origin = Origin(how=how, date=date, domain=domain.name, details={"induction": details})
-        tools = _compiled(induction, names, settings)
+        tools = {tool: induction.draft.tools[tool] for tool in names}  # those that they call are among them
         return freeze_library(tools, folder, name=name, origin=origin)
 
     try:
@@ -225,7 +223,7 @@ def _freeze(
         details = sent | _details(induction, domain, settings.seed) | {"cost": cost.record()}
         details |= {
             "notes": [note.record() for item in induction.rounds for note in item.notes],
-            "log_sha256": hashlib.sha256(log).hexdigest(),
+            "log_sha256": hash_bytes(log),
             "compiler": {"version": project_version(), "document_schema": content_hash(tool_schema())},
         }
         duplicates = {item.tool: item.kept for item in admission.verdicts if item.reason == "duplicate"}
@@ -274,16 +272,6 @@ def _details(induction: Induction, domain: Domain, seed: int) -> dict[str, Any]:
     }
 
 
-def _compiled(induction: Induction, names: Sequence[str], settings: Settings) -> Mapping[str, CompiledTool]:
-    """Compile the named tools by themselves; the tools that they call are among them."""
-    values = [
-        slot.current.written.value
-        for slot in induction.draft.slots
-        if slot.current.status in ("admitted", "duplicate") and slot.current.written.name in names
-    ]
-    return compile_document({"tools": values}, groups=settings.groups, allow_judge=settings.allow_judge).require()
-
-
 #: The default world: the film that the project generates itself.
 SAMPLE = "sample"
 _HINTS, _CAPTIONS, _LONGEST = 4, 2, 200
@@ -307,6 +295,9 @@ def trial_worlds(
             belongs to another split than admission.
         StoreFault: a named world cannot be opened.
     """
+    from world_api.api import open_session
+
+    opened = partial(open_session, store, name=None, groups=groups)
     wanted = () if names is None else tuple(names) or (SAMPLE,)
     for name in wanted:
         owner = domain.split_of_video(name)
@@ -317,7 +308,7 @@ def trial_worlds(
                 hint="tools are tried on videos of the admission split, or on ones that no split names",
             )
     try:
-        sessions = [_opened(name, store, groups) for name in wanted]
+        sessions = [opened(name) for name in wanted]
     except StoreFault as fault:
         if names:
             raise
@@ -329,22 +320,16 @@ def trial_worlds(
         ) from None
     return TrialWorlds(
         hashes={name: session.world_hash for name, session in zip(wanted, sessions, strict=True)},
-        open=lambda: tuple(_example(name, store, groups) for name in wanted),
+        open=lambda: tuple(_example(name, partial(opened, name)) for name in wanted),
     )
 
 
-def _opened(name: str, store: Path, groups: frozenset[str]) -> Session:
-    from world_api.api import open_session
-
-    return open_session(store, name, name=None, groups=groups)
-
-
-def _example(name: str, store: Path, groups: frozenset[str]) -> ExampleWorld:
+def _example(name: str, opened: Callable[[], Session]) -> ExampleWorld:
     """Return a world that opens a new session for every run, and texts to search for: hints of entities, captions of scenes."""
     from world_api.operations import run
 
     def fresh() -> tuple[Caller, WorldState]:
-        session = _opened(name, store, groups)
+        session = opened()
         return partial(run, session), session
 
     call, _ = fresh()

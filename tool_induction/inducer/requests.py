@@ -10,10 +10,11 @@ from typing import Any, Literal
 from tool_induction.compiler.source import without_secrets
 from tool_induction.documents import emission_schema
 from tool_induction.inducer.prompt_builder import Mode
-from world_api.chat.recording import Exchange, RecordingChatModel
+from world_api.chat.messages import first_choice, first_message, text_of
+from world_api.chat.recording import Exchange, RecordingChatModel, ReplayChatModel
 from world_api.chat.usage import Usage, usage_of
 from world_api.core.canonical import content_hash
-from world_api.core.faults import BackendFault, EpisodeFault
+from world_api.core.faults import BackendFault
 from world_api.core.ports import ChatModel, Clock
 
 #: What can be odd about a reply or its tools; each is noted in the log and in the report.
@@ -102,30 +103,11 @@ class ModelReply:
     notes: tuple[Note, ...] = ()
 
 
-class ReplayOnly:
-    """A model without an endpoint: all its replies are in a recording."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def complete(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Refuse a request that is not in the recording.
-
-        Raises:
-            EpisodeFault: ``replay_mismatch``.
-        """
-        raise EpisodeFault(
-            "replay_mismatch",
-            "the recording holds no reply to this request",
-            hint="replay with the domain, settings, example worlds and version that it was recorded with",
-        )
-
-
 class Requester:
     """Sends requests: recorded replies first; a setting that a server refuses is left out from then on, which is noted once.
 
     A recorded fault is no answer, so its request is sent again. Two faults are taken as recorded: a refusal of the request if the
-    model answered later (then with other settings), and, if there is only the recording (``ReplayOnly``), the fault of a request
+    model answered later (then with other settings), and, if there is only the recording (``ReplayChatModel``), the fault of a request
     without a reply. ``exchanges`` are all that were paid for: the recorded ones, then those of this run, which ``keep`` gets too.
     """
 
@@ -152,7 +134,7 @@ class Requester:
             fault = exchange.fault or {"code": "endpoint_error", "message": "no reply", "hint": ""}
             if exchange.reply is not None:
                 self._replies[exchange.request_hash].append(exchange)
-            elif isinstance(model, ReplayOnly) or (place < answered and fault["code"] in _REFUSALS):
+            elif isinstance(model, ReplayChatModel) or (place < answered and fault["code"] in _REFUSALS):
                 refusal = BackendFault(fault["code"], fault["message"], hint=fault["hint"])
                 self._faults[exchange.request_hash] = refusal
 
@@ -227,13 +209,11 @@ class Requester:
 
 def _read_reply(exchange: Exchange, mode: Mode, notes: Sequence[Note]) -> ModelReply:
     reply = exchange.reply or {}
-    choices = reply.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
-    message, finish = choice.get("message"), choice.get("finish_reason")
-    text = _text(message.get("content")) if isinstance(message, dict) else ""
+    choice, message = first_choice(reply), first_message(reply)
+    finish, text = choice.get("finish_reason"), text_of(message or {}, separator="")
     if not choice:
         found = [Note("no_choices", "the reply holds no choice")]
-    elif not isinstance(message, dict):
+    elif message is None:
         found = [Note("bad_message", "the reply's message is not an object")]
     else:
         found = list(_oddities(text, finish, message.get("refusal")))
@@ -257,9 +237,3 @@ def _oddities(text: str, finish: Any, refusal: Any) -> Iterator[Note]:
         yield Note("empty_reply", "the reply holds no text")
     if finish == "length":
         yield Note("cut_reply", "the reply was cut off at the longest a reply may be")
-
-
-def _text(content: Any) -> str:
-    """Return the text of a message; content may also be a list of parts."""
-    parts = content if isinstance(content, list) else [{"text": content}]
-    return "".join(part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str))

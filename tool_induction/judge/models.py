@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from tool_induction.judge.port import JUDGEMENT, Judge, chosen, judged_material
-from world_api.chat.messages import OptionalSettings, first_message, from_cache
+from world_api.chat.messages import OptionalSettings, first_message, from_cache, text_of
 from world_api.chat.prompts import PromptFiles
 from world_api.chat.recording import append_line, check_schema, read_lines
 from world_api.chat.usage import usage_of
@@ -46,7 +46,8 @@ class ChatJudge:
             ToolFault: ``bad_judgement``; ``judge_over_price``: an item took more tokens than its price.
             BackendFault: what the model names.
         """
-        return [chosen(_said(self._reply(question, answers, item)), answers, judge=self.name) for item in items]
+        messages = (first_message(self._reply(question, answers, item)) or {} for item in items)
+        return [chosen(text_of(message), answers, judge=self.name) for message in messages]
 
     def request(self, question: str, answers: Sequence[str], item: str) -> dict[str, Any]:
         """The request about one item, in Chat Completions form."""
@@ -84,12 +85,6 @@ class ChatJudge:
                 hint="use a judging model that answers at once, without reasoning",
             )
         return reply
-
-
-def _said(reply: dict[str, Any]) -> str:
-    """The text of a reply."""
-    content = (first_message(reply) or {}).get("content")
-    return content if isinstance(content, str) else ""
 
 
 SCHEMA_VERSION = 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from threading import Lock
 from typing import Protocol
@@ -123,12 +124,8 @@ def _cut_spelt(text: str, most: int) -> str:
     """A text of at most ``most`` bytes as JSON with escaped marks, or its beginning."""
     if _size(text) <= most + len('""'):
         return text
-    kept = 0
-    for place, sign in enumerate(text):
-        kept += _size(sign) - len('""')
-        if kept > most:
-            return text[:place] + " ..."
-    return text
+    kept = bisect_right(range(len(text)), most, key=lambda place: _size(text[: place + 1]) - len('""'))
+    return text[:kept] + " ..."
 
 
 def _cut(text: str, most: int) -> str:

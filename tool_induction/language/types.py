@@ -100,27 +100,11 @@ LONG_INTERVAL = RecordType(
 )
 NUMERIC = ("int", "float", "number", "Time", "Score")
 #: fields in which an operation tells how it judged the words it was asked with
-JUDGEMENT = frozenset(
-    ["unused_words", "matched", "unmatched", "not_found", "not_judged", "not_examined", "lacks"],
-)
+JUDGEMENT = frozenset("unused_words matched unmatched not_found not_judged not_examined lacks".split())
 #: fields that describe how a result came about; never meant when "the one list" or "the one value" is
-BOOKKEEPING = frozenset(
-    [
-        "evidence",
-        "truncated",
-        "hint",
-        "confidence",
-        "start_time",
-        "end_time",
-        "center_time",
-        "parent",
-        "status",
-        "summary",
-        "score",
-        "may_be",
-        "matching_lines",
-        *JUDGEMENT,
-    ]
+BOOKKEEPING = JUDGEMENT.union(
+    "evidence truncated hint confidence start_time end_time center_time".split(),
+    "parent status summary score may_be matching_lines".split(),
 )
 
 
@@ -355,6 +339,19 @@ def type_from_schema(schema: Schema, root: Schema | None = None) -> Type:
         case str() as name:
             return _SCALARS.get(name, ANY)
     return ANY
+
+
+def resolved(schema: Schema, root: Schema) -> tuple[dict[str, Any], bool]:
+    """Return a schema without its reference and without null, and whether null is allowed."""
+    if "$ref" in schema:
+        inner, nullable = resolved(root.get("$defs", {}).get(str(schema["$ref"]).rsplit("/", 1)[-1], {}), root)
+        return inner | {key: value for key, value in schema.items() if key == "default"}, nullable
+    for word in ("anyOf", "oneOf"):
+        if word in schema:
+            parts = [part for part in schema[word] if part.get("type") != "null"]
+            inner, nullable = resolved(parts[0], root) if parts else ({}, True)
+            return inner, nullable or len(parts) < len(schema[word])
+    return dict(schema), schema.get("type") == "null"
 
 
 def _list(schema: Schema, root: Schema) -> Type:

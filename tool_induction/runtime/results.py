@@ -14,6 +14,7 @@ from typing import TypeVar
 from tool_induction import limits
 from tool_induction.aggregates.functions import evidence_of, is_evidence, span_of
 from tool_induction.language import expressions as ex
+from tool_induction.language.diagnostics import shorten
 from tool_induction.language.evaluation import Json, as_text, evaluate, weight
 from tool_induction.language.model import Output, Tool, binds, values, walk_steps
 from tool_induction.language.types import INT, STRING, TIME, ListType, plain
@@ -154,7 +155,7 @@ def _summary(tool: Tool, outputs: Mapping[str, Json], status: str, reason: str) 
     else:
         line = f"{status}: {reason}" if reason else status
         line = f"{line} ({answer})" if answer and status in ("partial", "budget_exhausted") else line
-    return line if len(line) <= _SUMMARY else line[: _SUMMARY - 3] + "..."
+    return shorten(line, _SUMMARY)
 
 
 def _short(value: Json, output: Output) -> str:
@@ -166,7 +167,7 @@ def _short(value: Json, output: Output) -> str:
         unit = " s" if plain(output.type) == TIME or output.name.endswith(("_time", "_seconds", "duration")) else ""
         return f"{round(value, 2):g}{unit}"
     if isinstance(value, str):
-        return value if len(value) <= 80 else value[:77] + "..."
+        return shorten(value, 80)
     return text_of(value)[:80]
 
 
@@ -228,8 +229,7 @@ def text_of(value: Json) -> str:
     """A list or record as readable text."""
     if weight(value, most=_LARGEST_TEXT) > _LARGEST_TEXT:
         return "(too large to be written out)"
-    text = _written(value)
-    return text if len(text) <= limits.MAX_STRING_RESULT else text[: limits.MAX_STRING_RESULT - 3] + "..."
+    return shorten(_written(value), limits.MAX_STRING_RESULT)
 
 
 def _written(value: Json) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.compiler.declarations import asks_judge, inputs_schema
 from tool_induction.judge.port import Judge
-from tool_induction.language.diagnostics import closest
+from tool_induction.language.diagnostics import did_you_mean
 from tool_induction.language.evaluation import Json
 from tool_induction.language.model import Output
 from tool_induction.language.types import plain, show
@@ -20,13 +19,12 @@ from tool_induction.runtime.interpreter import Interpreter, JudgeCalls, no_judge
 from tool_induction.runtime.parallel import Parallel
 from tool_induction.runtime.results import ToolOutcome, cited, note_evidence, presented
 from tool_induction.runtime.trace import Trace
-from tool_induction.runtime.values import Unfit, check_json, fitted
+from tool_induction.runtime.values import Unfit, check_json, fitted, validator_of
+from world_api.core.canonical import canonical_json
 from world_api.core.cost import Cost
 from world_api.core.faults import ToolFault
 
 _LIMITS = RunLimits()
-#: By the identity of the compiled tool; a tool is too large to be hashed for every run.
-_VALIDATORS: dict[int, Any] = {}
 
 
 def run_tool(
@@ -67,8 +65,7 @@ def run_tool(
     """
     compiled = tools.get(name)
     if compiled is None:
-        near = closest(name, tools)
-        hint = f"did you mean {near!r}?" if near else "one of: " + ", ".join(tools)
+        hint = did_you_mean(name, tools) or "one of: " + ", ".join(tools)
         raise ToolFault("unknown_tool", f"there is no tool {name!r}", hint=hint)
     checked = check_arguments(compiled, arguments)
     if judge is None and asks_judge(name, tools):
@@ -109,7 +106,8 @@ def check_arguments(compiled: CompiledTool, arguments: Mapping[str, Any]) -> dic
     types = {item.name: item.type for item in compiled.tool.inputs}
     try:
         check_json(given)
-        errors = sorted(_validator(compiled).iter_errors(given), key=lambda error: list(map(str, error.path)))
+        validator = validator_of(canonical_json(inputs_schema(compiled.tool)))
+        errors = sorted(validator.iter_errors(given), key=lambda error: list(map(str, error.path)))
         if errors:
             raise Unfit("; ".join(list(dict.fromkeys(map(_explain, errors)))[:8]))
         return {name: fitted(value, types[name], place=name) for name, value in given.items()}
@@ -118,17 +116,6 @@ def check_arguments(compiled: CompiledTool, arguments: Mapping[str, Any]) -> dic
             f"{item.name}: {item.type_name}" + ("" if item.required else " (optional)") for item in compiled.tool.inputs
         )
         raise ToolFault("bad_arguments", f"{compiled.name}: {why}", hint=f"inputs: {wanted}") from None
-
-
-def _validator(compiled: CompiledTool) -> Any:
-    """The JSON Schema validator of a tool's arguments; cached as long as the tool lives."""
-    known = _VALIDATORS.get(id(compiled))
-    if known is None:
-        from jsonschema import Draft202012Validator
-
-        known = _VALIDATORS[id(compiled)] = Draft202012Validator(inputs_schema(compiled.tool))
-        weakref.finalize(compiled, _VALIDATORS.pop, id(compiled), None)
-    return known
 
 
 def _explain(error: Any) -> str:

@@ -6,7 +6,10 @@ computes with are checked again when they are known.
 
 from __future__ import annotations
 
+import json
 import math
+from functools import lru_cache
+from typing import Any
 
 from tool_induction import limits
 from tool_induction.aggregates.functions import span_of, times
@@ -15,6 +18,14 @@ from tool_induction.language.evaluation import Json, kind
 from world_api.core.spans import round_time
 
 _NUMBER_SIZE = 6  #: bytes of a number, a truth value or null with its comma, on the average
+
+
+@lru_cache(maxsize=256)
+def validator_of(schema: str) -> Any:
+    """Return the validator of a JSON Schema that is given as canonical JSON."""
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator(json.loads(schema))
 
 
 class Unfit(ValueError):

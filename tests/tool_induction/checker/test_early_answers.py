@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.positions import locate
 from tool_induction import compile_document, run_tool
-from tool_induction.compiler import locate
 
 EARLIEST = {"type": "aggregate", "operation": "pick_earliest", "inputs": "hits", "save_as": "first"}
 COUNT = {"type": "aggregate", "operation": "count", "inputs": "hits", "save_as": "n"}

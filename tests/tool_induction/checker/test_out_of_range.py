@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.positions import locate
 from tool_induction import compile_document
-from tool_induction.compiler import locate
 
 EARLIEST = {"type": "aggregate", "operation": "pick_earliest", "inputs": "hits", "save_as": "first"}
 THERE = {"type": "require", "condition": "{{ first is not none }}", "status": "empty", "reason": "nothing"}

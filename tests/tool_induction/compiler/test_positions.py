@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from tool_induction.compiler import at_line, locate, locate_all
+from tests.support.positions import locate
+from tool_induction.compiler import at_line, locate_all
 from tool_induction.language import format_path
 
 TEXT = """{

@@ -85,4 +85,4 @@ def test_what_stops_a_tool_takes_later_steps_out_of_its_least_price() -> None:
 def test_a_price_is_told_in_words() -> None:
     compilation = compile_document(tool("few", search(2), describe("hits", "rows")))
 
-    assert priced(compilation.tools["few"].price).startswith("1 to 3 calls (usually 3)")
+    assert priced(compilation.tools["few"].price.record()).startswith("1 to 3 calls (usually 3)")

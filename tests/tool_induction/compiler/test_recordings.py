@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.positions import locate
 from tool_induction import compile_document
-from tool_induction.compiler import locate
 
 RECORDINGS = Path(__file__).resolve().parents[4] / "shared" / "recordings" / "induction"
 FILES = sorted(RECORDINGS.glob("*.json"))

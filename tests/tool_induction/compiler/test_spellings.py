@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.positions import locate
 from tool_induction import compile_document
-from tool_induction.compiler import locate
 
 ORDERED = {
     "type": "aggregate",

@@ -34,19 +34,6 @@ def test_a_step_without_a_type_is_called_a_step(document: Any) -> None:
     assert told(compilation, "E_SHAPE") == [("$.steps[1]", "a step needs the key 'type'", "")]
 
 
-@pytest.mark.parametrize("key", ["inputs", "outputs", "save_as"])
-def test_names_that_differ_by_capitals_only_are_told(document: Any, key: str) -> None:
-    inputs = {"who": "string", "Who": "string"} if key == "inputs" else {}
-    outputs = COUNTED | ({"N": {"type": "int", "from": "{{ hits | length }}"}} if key == "outputs" else {})
-    steps = [{"type": "set", "value": 1, "save_as": "Hits"}] if key == "save_as" else []
-    place = {"inputs": "$.inputs.Who", "outputs": "$.outputs.N", "save_as": "$.steps[1].save_as"}[key]
-
-    compilation = compile_document(document(*steps, outputs=outputs, inputs=inputs))
-
-    assert compilation.ok
-    assert [found[0] for found in told(compilation, "W_SHADOW")] == [place]
-
-
 @pytest.mark.parametrize("name", [name for name, spec in AGGREGATES.items() if spec.takes == "list"])
 def test_an_aggregate_of_an_empty_record_is_refused(document: Any, name: str) -> None:
     step = {"type": "aggregate", "operation": name, "inputs": {}, "save_as": "x"}

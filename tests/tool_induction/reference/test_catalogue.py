@@ -7,8 +7,8 @@ from typing import Any, get_args
 
 import pytest
 
+from tests.support.positions import locate
 from tool_induction import compile_document
-from tool_induction.compiler import locate
 from tool_induction.language import Code, ErrorCode, LintCode, WarningCode
 
 CASES = runpy.run_path(str(Path(__file__).resolve().parents[3] / "docs" / "write_diagnostics.py"))["CASES"]

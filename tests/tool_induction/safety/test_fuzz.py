@@ -10,9 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support.damaged_documents import damaged
+from tests.support.positions import locate
 from tests.support.tool_documents import documents
 from tool_induction.admission import schema_trials, tried
-from tool_induction.compiler import Compilation, compile_document, locate
+from tool_induction.compiler import Compilation, compile_document
 from tool_induction.runtime import Memo, RunLimits, run_tool
 from world_api.core import canonical_json
 
