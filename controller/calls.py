@@ -6,9 +6,10 @@ thread only.
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from contextvars import copy_context
@@ -96,17 +97,9 @@ class CallExecutor:
 
     def _batches(self, calls: Sequence[ToolCall]) -> Iterator[list[ToolCall]]:
         """Split the calls into runs of calls that only read, and single calls that write."""
-        reading: list[ToolCall] = []
-        for call in calls:
-            if not self._is_exclusive(call):
-                reading.append(call)
-                continue
-            if reading:
-                yield reading
-            yield [call]
-            reading = []
-        if reading:
-            yield reading
+        for is_exclusive, run in itertools.groupby(calls, key=self._is_exclusive):
+            batch = list(run)
+            yield from ([call] for call in batch) if is_exclusive else [batch]
 
     def _is_exclusive(self, call: ToolCall) -> bool:
         """Whether a call writes, or could write."""
@@ -116,20 +109,30 @@ class CallExecutor:
     def _start(self, calls: list[ToolCall], until: float) -> list[_PendingCall]:
         """Start the calls. One that writes runs in this thread: it must not go on after it was abandoned."""
         waited: list[_PendingCall] = [(Future(), Ledger()) for _ in calls]
-        work: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        in_turn: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        for call, (future, spending) in zip(calls, waited, strict=True):
-            fulfil = partial(_fulfil, future, partial(self._made, call, spending, until))
+        work: SimpleQueue[tuple[ToolCall, _PendingCall]] = SimpleQueue()
+        in_turn: SimpleQueue[tuple[ToolCall, _PendingCall]] = SimpleQueue()
+        for call, pending in zip(calls, waited, strict=True):
+            declared = self._declared.get(call.tool)
             if self._is_exclusive(call):
-                fulfil()
-            elif call.tool in self._declared and self._declared[call.tool].in_turn:
-                in_turn.put(fulfil)
+                self._fulfil(call, pending, until)
             else:
-                work.put(fulfil)
+                (in_turn if declared is not None and declared.in_turn else work).put((call, pending))
         for queue in [*[work] * min(MAX_PARALLEL, work.qsize()), *[in_turn] * min(1, in_turn.qsize())]:
+            run_all = partial(copy_context().run, self._run_all, queue, until)
             # A daemon thread does not delay the end of the program.
-            threading.Thread(target=copy_context().run, args=(_run_all, queue), name="tool-call", daemon=True).start()
+            threading.Thread(target=run_all, name="tool-call", daemon=True).start()
         return waited
+
+    def _run_all(self, queue: SimpleQueue[tuple[ToolCall, _PendingCall]], until: float) -> None:
+        with suppress(Empty):
+            while True:
+                self._fulfil(*queue.get_nowait(), until)
+
+    def _fulfil(self, call: ToolCall, pending: _PendingCall, until: float) -> None:
+        try:
+            pending[0].set_result(self._made(call, pending[1], until))
+        except BaseException as error:  # noqa: BLE001 - raised again where the result is waited for
+            pending[0].set_exception(error)
 
     def _made(self, call: ToolCall, spending: Ledger, until: float) -> dict[str, Any]:
         left = until - monotonic()
@@ -137,13 +140,6 @@ class CallExecutor:
             return self.overtime  # it was abandoned before it started
         with ledger(spending), deadline(left, clock=monotonic):
             return tool_result_or_error(lambda: as_stored(self.tools.call_tool(call.tool, call.arguments)))
-
-
-def _fulfil(future: Future[dict[str, Any]], work: Callable[[], dict[str, Any]]) -> None:
-    try:
-        future.set_result(work())
-    except BaseException as error:  # noqa: BLE001 - raised again where the result is waited for
-        future.set_exception(error)
 
 
 def _charge_first_call(made: list[CallOutcome]) -> list[CallOutcome]:
@@ -157,9 +153,3 @@ def _charge_first_call(made: list[CallOutcome]) -> list[CallOutcome]:
             paid[item.request] -= 1
         settled.append(replace(one, spent=tuple(spent)))
     return settled
-
-
-def _run_all(work: SimpleQueue[Callable[[], None]]) -> None:
-    with suppress(Empty):
-        while True:
-            work.get_nowait()()

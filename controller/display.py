@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from controller.accounts import PARTS, Account, Accounts, Part, accounts_of, total
+from controller.accounts import PARTS, Account, Accounts, accounts_of, total
 from controller.answers import SUBMIT_ANSWER
 from controller.episode import CallRecord, Episode, RoundRecord
 from controller.episode_tools import judging_tokens
@@ -241,14 +241,11 @@ def result_text(result: Mapping[str, Any]) -> str:
 def outputs_text(origins: Mapping[str, Any]) -> str:
     """Which of a tool's calls each of its outputs came from."""
     outputs = origins.get("outputs")
-    if not isinstance(outputs, Mapping):
-        return ""
     parts = []
-    for name, source in outputs.items():
+    for name, source in outputs.items() if isinstance(outputs, Mapping) else ():
         calls = source.get("calls") if isinstance(source, Mapping) else None
         if isinstance(calls, list) and calls:
-            shown = [str(number) for number in calls[:6] if isinstance(number, int)]
-            numbers = " ".join(shown) + (" ..." if len(calls) > len(shown) else "")
+            numbers = " ".join(single_line(str(number)) for number in calls[:6]) + (" ..." if len(calls) > 6 else "")
             parts.append(f"{single_line(str(name))} from {'call' if len(calls) == 1 else 'calls'} {numbers}")
     return ", ".join(parts)
 
@@ -258,13 +255,9 @@ def spent_text(spent: Sequence[Spent]) -> str:
     parts = []
     for purpose, model in dict.fromkeys((item.purpose, item.model) for item in spent):
         items = [item for item in spent if (item.purpose, item.model) == (purpose, model)]
-        tokens = sum(item.prompt + item.completion for item in items)
-        kept = sum(not item.physical for item in items)
-        images = sum(item.images for item in items)
+        tokens, images = sum(item.prompt + item.completion for item in items), sum(item.images for item in items)
         about = "~" if any(item.estimated for item in items) else ""
-        more = [f"{images} images"] if images else []
-        more += [f"{kept} kept from before"] if kept else []
-        aside = f" ({', '.join(more)})" if more else ""
+        aside = f" ({plural(images, 'image')})" if images else ""
         parts.append(f"{purpose} by {single_line(model)}: {len(items)} asked, {about}{tokens:,} tokens{aside}")
     return "; ".join(parts)
 
@@ -273,11 +266,8 @@ def _part(key: str, value: Any) -> str:
     name = single_line(str(key))
     if not isinstance(value, list):
         return f"{name} {value_text(value, 160)}"
-    more = " ..." if len(value) > _FIRST else ""
-    first = "; ".join(map(_item, value[:_FIRST])) + more
-    if len(value) == 1:  # the name of a list as the name of one thing in it
-        name = name.removesuffix("ies") + "y" if name.endswith("ies") else name.removesuffix("s")
-    return f"{len(value)} {name}" + (f": {first}" if first else "") + more
+    first = "; ".join(map(_item, value[:_FIRST]))
+    return f"{len(value)} {name}" + (f": {first}" if first else "") + (" ..." if len(value) > _FIRST else "")
 
 
 def _item(item: Any) -> str:
@@ -398,28 +388,22 @@ def _inner_lines(calls: Sequence[Mapping[str, Any]], *, full: bool) -> Iterator[
 
 def cost_lines(accounts: Accounts) -> list[str]:
     """Tokens and money of controller, perception and judge, logical and physical; a part without requests is left out."""
-    rows = [("", "", "tokens", "requests", "money"), *_rows("logical", accounts.logical)]
-    is_same = accounts.physical == accounts.logical
-    rows += [("physical", "the same", "", "", "")] if is_same else _rows("physical", accounts.physical)
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    layout = "{:{}}  {:{}}  {:>{}}  {:>{}}  {:{}}"
-    lines = [layout.format(*itertools.chain(*zip(row, widths, strict=True))).rstrip() for row in rows]
+    line = "{:10}{:12}{:>10}  {:>8}  {}".format
+    lines = [line("", "", "tokens", "requests", "money")]
+    for way, held in (("logical", accounts.logical), ("physical", accounts.physical)):
+        if way == "physical" and held == accounts.logical:
+            lines.append(f"{way:10}the same")
+            break
+        used: list[tuple[str, Account]] = [(part, held[part]) for part in PARTS if held[part].requests]
+        for place, (part, one) in enumerate([*used, ("total", total(held))] if len(used) != 1 else used):
+            tokens = f"{'~' * one.estimated}{one.tokens:,}"
+            lines.append(line("" if place else way, part, tokens, f"{one.requests:,}", money_text(one)).rstrip())
     everything = total(accounts.logical) + total(accounts.physical)
     if everything.estimated:
         lines.append("~ estimated: the server did not count them")
     if everything.unpriced:
         lines.append("no price is known for " + ", ".join(map(single_line, everything.unpriced)))
     return lines
-
-
-def _rows(way: str, held: Mapping[Part, Account]) -> list[tuple[str, str, str, str, str]]:
-    used: list[tuple[str, Account]] = [(part, held[part]) for part in PARTS if held[part].requests]
-    named = [*used, ("total", total(held))] if len(used) != 1 else used
-    ways = itertools.chain([way], itertools.repeat(""))
-    return [
-        (first, part, f"{'~' * one.estimated}{one.tokens:,}", f"{one.requests:,}", money_text(one))
-        for first, (part, one) in zip(ways, named, strict=False)
-    ]
 
 
 _LABEL = 10
@@ -476,7 +460,7 @@ def _head(episode: Episode, name: str, conditions: Conditions) -> Iterator[str]:
         yield from _labelled("", f"{letter}. {option}")
     until = f", as of {question.as_of:g} s" if question.as_of is not None else ""
     yield from _labelled("video", f"{task.video_id}, world {task.world_hash[:_HASH]}, session {task.session}{until}")
-    yield from _labelled("system", f"{task.system} ({offered_text(episode, conditions)})")
+    yield from _labelled("system", f"{task.system} ({offered_text(episode)})")
     if task.library is not None:
         yield from _labelled("library", f"{task.library.name} {task.library.hash[:_HASH]}")
     if settings := ", ".join(_settings(task.settings)):
@@ -516,23 +500,21 @@ def _settings(settings: Mapping[str, Any]) -> Iterator[str]:
             yield f"{single_line(key)} {value_text(value)}"
 
 
-def offered_text(episode: Episode, conditions: Conditions) -> str:
+def offered_text(episode: Episode) -> str:
     """How many operations, tools of a library and others the model could call."""
     from world_api.operations import OPERATIONS
 
-    names = [item.get("function", {}).get("name") for item in episode.tools]
-    operations = sum(name in OPERATIONS for name in names)
-    others = [name for name in names if name not in OPERATIONS and name != "submit_answer"]
+    names = {item.get("function", {}).get("name") for item in episode.tools} - {SUBMIT_ANSWER}
+    operations = len(names & OPERATIONS.keys())
     parts = [plural(operations, "operation")] if operations else []
-    parts += [plural(len(others), "further tool")] if others else []
+    parts += [plural(len(names) - operations, "further tool")] if len(names) > operations else []
     return " and ".join(parts) + " on offer" if parts else "nothing to call"
 
 
 def _ending(episode: Episode) -> Iterator[str]:
     yield from _labelled("answer", episode.answer if episode.answer is not None else "none")
     if episode.task.question.kind != "open":
-        value = value_text(episode.value, 200) if episode.value is not None else "none of its type"
-        yield from _labelled("value", value)
+        yield from _labelled("value", "none of its type" if episode.value is None else value_text(episode.value, 200))
     for place, span in enumerate(episode.spans):
         by = ", ".join(episode.tools_that_gave(span))
         source = f"from {by}" if by else "! RETURNED BY NO TOOL"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from controller.answers import SUBMIT_ANSWER, FinalAnswer, parse_answer, usable_answer
@@ -212,11 +214,7 @@ class TurnExecutor:
 
 def _parallel_groups(calls: Sequence[FirstCall]) -> Iterator[list[FirstCall]]:
     """Group neighbouring calls that only read, up to the parallel limit; every other call is a group of its own."""
-    together: list[FirstCall] = []
-    for call in calls:
-        if together and not (call.reads and together[-1].reads and len(together) < MAX_PARALLEL):
-            yield together
-            together = []
-        together.append(call)
-    if together:
-        yield together
+    for reads, run in itertools.groupby(calls, key=attrgetter("reads")):
+        group = list(run)
+        size = MAX_PARALLEL if reads else 1
+        yield from (group[start : start + size] for start in range(0, len(group), size))

@@ -40,9 +40,9 @@ SCHEMA_VERSION = 3
 EPISODES, TIMINGS, BEGUN = "episodes.jsonl", "timings.jsonl", "begun.jsonl"
 RECORDINGS, MATERIALS = "recordings", "materials"
 
-_LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,127}")
+_LABEL = r"[A-Za-z0-9][A-Za-z0-9._+-]{0,127}"  #: the name of an episode; it also names files
 #: The beginning of a line: its name can be read without parsing the rest.
-_HEAD = re.compile(rb'\{"schema_version":\d+,"name":"([A-Za-z0-9._+-]{1,128})"[,}]')
+_HEAD = re.compile(rf'{{"schema_version":\d+,"name":"({_LABEL})"[,}}]'.encode())
 
 #: The fields of a line with the type of each.
 Fields = Mapping[str, type]
@@ -62,7 +62,7 @@ class JournalLine:
         if head := _HEAD.match(self.data):
             return head[1].decode()
         name = self._value.get("name")
-        return name if _is_label(name) else None
+        return name if isinstance(name, str) and re.fullmatch(_LABEL, name) else None
 
     @property
     def _value(self) -> dict[str, Any]:
@@ -80,8 +80,6 @@ class JournalLine:
             raise self.damaged("is not a JSON object")
         check_schema(value, SCHEMA_VERSION, self.path)
         wrong = [key for key, kind in fields.items() if not isinstance(value.get(key), kind)]
-        if not wrong and len(fields) > 1 and not _is_label(value["name"]):  # the name of a material is no label
-            wrong = ["name"]
         if wrong:
             raise self.damaged(f"is not whole: {wrong[0]}")
         return value
@@ -91,10 +89,10 @@ class JournalLine:
         return damaged(f"line {self.number} of {self.path.name} {what}")
 
 
-def lines_of(path: Path) -> Iterator[JournalLine]:
+def lines_of(path: Path, *, missing_ok: bool = True) -> Iterator[JournalLine]:
     """The lines of a file; a last one that a crash cut short was never a line.
 
-    Raises EpisodeFault: ``recording_missing``; ``recording_not_readable``.
+    Raises EpisodeFault: ``recording_missing``, unless ``missing_ok``; ``recording_not_readable``.
     """
     try:
         with open_regular(path) as file:
@@ -102,7 +100,8 @@ def lines_of(path: Path) -> Iterator[JournalLine]:
                 if data.endswith(b"\n"):
                     yield JournalLine(path, number, data)
     except OSError as error:
-        raise _cannot_read(path, error) from None
+        if not missing_ok or not isinstance(error, FileNotFoundError | NotADirectoryError):
+            raise _cannot_read(path, error) from None
 
 
 def is_there(path: Path) -> bool:
@@ -126,24 +125,9 @@ def _own_file(folder: Path, kind: str, name: str) -> Path:
     return folder / kind / f"{name}.jsonl"
 
 
-def _is_label(value: Any) -> bool:
-    """Whether a value is a name of an episode; it also names files."""
-    return isinstance(value, str) and _LABEL.fullmatch(value) is not None
-
-
 _BEGINNING: Fields = {"name": str, "conditions": dict, "episode": dict}
 _EPISODE: Fields = {**_BEGINNING, "sums": dict}
 _TIME: Fields = {"name": str, "clock": list}
-
-#: The parts of a record with a checksum each.
-_PARTS = {
-    "conditions": "the conditions",
-    "episode": "the episode's record",
-    "exchanges": "the exchanges with the model",
-    "materials": "the materials",
-    "timings": "the times",
-    "line": "the line",
-}
 
 
 def exchange_sum(exchange: Exchange, request_hash: str | None = None) -> str:
@@ -171,7 +155,7 @@ def _check(name: str, sums: Mapping[str, Any], found: Mapping[str, str]) -> None
     """Refuse parts that are not what was written. Raises EpisodeFault: ``recording_damaged``."""
     for part, checksum in found.items():
         if sums.get(part) != checksum:
-            raise damaged(f"{_PARTS[part]} of {name} are not what was recorded: its checksum ({part}) differs")
+            raise damaged(f"the {part} of {name}: the checksum is not the recorded one")
 
 
 class EpisodeWriter:
@@ -316,7 +300,7 @@ class Journal:
 
         Raises EpisodeFault: ``recording_missing``.
         """
-        times = {line.name: line for line in self._lines(TIMINGS)}
+        times = {line.name: line for line in lines_of(self._folder / TIMINGS)}
         seen: set[str | None] = set()
         for line in self._episode_lines():
             if only is not None and line.name not in only:
@@ -369,14 +353,14 @@ class Journal:
 
     def unfinished(self) -> list[str]:
         """Episodes that were begun and have no end: they still run, or their process died. Their exchanges are there."""
-        return sorted(recorded(self._folder) - {line.name for line in self._lines(EPISODES)})
+        return sorted(recorded(self._folder) - {line.name for line in lines_of(self._folder / EPISODES)})
 
     def beginning(self, name: str) -> JournalEntry:
         """What there is of an episode without an end: what it began with, and the talk so far.
 
         Raises EpisodeFault: ``unknown_episode``, where nothing had been asked yet; ``recording_damaged``, ``recording_schema``.
         """
-        line = next((line for line in reversed(list(self._lines(BEGUN))) if line.name == name), None)
+        line = next((line for line in reversed(list(lines_of(self._folder / BEGUN))) if line.name == name), None)
         if line is None:
             raise EpisodeFault(
                 "unknown_episode",
@@ -394,7 +378,7 @@ class Journal:
         Raises EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``.
         """
         exchanges = self.exchanges(entry.name)
-        lines = [line.read({"name": str}) for line in self._lines(f"{MATERIALS}/{entry.name}.jsonl")]
+        lines = [line.read({"name": str}) for line in lines_of(_own_file(self._folder, MATERIALS, entry.name))]
         materials = {line["name"]: line.get("value") for line in lines}
         found = {
             "exchanges": content_hash([exchange_sum(item) for item in exchanges]),
@@ -412,13 +396,7 @@ class Journal:
 
     def _episode_lines(self) -> Iterator[JournalLine]:
         """The lines of the episodes; none where nothing has come to its end yet."""
-        if is_there(self._folder / EPISODES) or not is_there(self._folder / RECORDINGS):
-            yield from lines_of(self._folder / EPISODES)
-
-    def _lines(self, file: str) -> Iterator[JournalLine]:
-        """The lines of a file that may be missing."""
-        if is_there(self._folder / file):
-            yield from lines_of(self._folder / file)
+        return lines_of(self._folder / EPISODES, missing_ok=is_there(self._folder / RECORDINGS))
 
 
 def recorded(folder: Path) -> set[str]:
@@ -429,7 +407,9 @@ def recorded(folder: Path) -> set[str]:
 def _entry(line: JournalLine, time: JournalLine | None) -> JournalEntry:
     """An episode with its times. Raises EpisodeFault: ``recording_damaged``, ``recording_schema``."""
     record = line.read(_EPISODE)
-    name, sums = record["name"], record["sums"]
+    name, sums = line.name, record["sums"]
+    if name is None:
+        raise line.damaged("is not whole: name")
     episode, conditions = episode_from_record(record["episode"]), conditions_from_record(record["conditions"])
     whole = sealed(record, {part: value for part, value in sums.items() if part != "line"})["line"]
     _check(name, sums, {**_line_parts(record), "line": whole})

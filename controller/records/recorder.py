@@ -12,6 +12,7 @@ from threading import Lock
 from typing import Any
 
 from controller.episode import CallRecord, Episode, Library, Task
+from controller.episode_budget import refuse_unpriced
 from controller.episode_tools import Toolset, split_result
 from controller.questions import Question
 from controller.records.conditions import Conditions
@@ -37,7 +38,7 @@ def run_system(
     Raises EpisodeFault: ``system_failed`` for an error without a name, or a result that is no episode; ``no_price``;
     VideoWorldError: its own.
     """
-    refuse_unpriced(context)
+    refuse_unpriced(context.budget, context.model.name, context.prices)
     try:
         made = build(context) if build is not None else build_system(system, context)
         episode: object = made.answer(question, session)
@@ -50,16 +51,6 @@ def run_system(
     except (Exception, SystemExit) as error:
         raise _failed(system, f"broke: {_place(error)}") from error
     return episode
-
-
-def refuse_unpriced(context: SystemContext) -> None:
-    """Refuse a budget of money without the model's price, before the first request. Raises EpisodeFault: ``no_price``."""
-    if context.budget.money is not None and context.prices.of(context.model.name) is None:
-        raise EpisodeFault(
-            "no_price",
-            f"a budget of money needs the price of {context.model.name!r}",
-            hint="give prices, or no budget of money",
-        )
 
 
 def _failed(system: str, what: str) -> EpisodeFault:

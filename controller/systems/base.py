@@ -35,7 +35,6 @@ from world_api.core.ports import ChatModel, Clock
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from controller.episode import Episode
     from controller.questions import Question
     from tool_induction.domains import Domain
     from tool_induction.judge.port import Judge
@@ -243,7 +242,8 @@ class LoopSystem(ABC, Generic[OptionsT]):
         task = self.task(question, session)
         self.context.inputs.start(task)
         setup = self.setup(question, session)
-        preamble = replace(setup.preamble, digest=self._digest(session))
+        tokens = self.context.budget.digest_tokens if self.gives_digest else 0
+        digest = self.material("digest", lambda: digest_of(session, tokens)) if tokens else None
         return run_episode(
             task,
             model=self.context.model,
@@ -252,17 +252,9 @@ class LoopSystem(ABC, Generic[OptionsT]):
             clock=self.context.clock,
             prompts=self.prompts,
             prices=self.context.prices,
-            preamble=preamble,
+            preamble=replace(setup.preamble, digest=digest),
             pictures=lambda name: str(self.material(name, lambda: setup.pictures(name))),
         )
-
-    def _digest(self, session: Session) -> dict[str, Any] | None:
-        """The digest of the world, for systems that act in it."""
-        tokens = self.context.budget.digest_tokens
-        if not (self.gives_digest and tokens):
-            return None
-        digest: dict[str, Any] | None = self.material("digest", lambda: digest_of(session, tokens))
-        return digest
 
 
 @dataclass(frozen=True)

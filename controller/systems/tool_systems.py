@@ -17,6 +17,7 @@ from tool_induction.judge.port import RememberedJudge
 from tool_induction.library_tools import LibraryTools, ToolDeclaration
 from world_api.core.canonical import closed_object
 from world_api.core.faults import EpisodeFault, ToolFault, tool_result_or_error
+from world_api.operations import run
 
 if TYPE_CHECKING:
     from controller.questions import Question
@@ -154,11 +155,9 @@ class Hier(_WithLibrary):
         judge = remembered(self.context)
         library: Toolset = LibraryTools.on_session(self.library, session, traced=True, judge=judge)
         operations = AtomicTools(session)
-        offered: list[Toolset] = [library]
-        if options.exposure == "all":
-            offered = [library, operations]
-        elif options.exposure == "tools_first":
-            CombinedTools([library, operations])  # refuses tools of one name
+        offered: list[Toolset] = [library] if options.exposure == "tools" else [library, operations]
+        if options.exposure == "tools_first":
+            CombinedTools(offered)  # refuses tools of one name
             offered = [FallbackTools(library, operations, after=options.patience)]
         if judge is not None:
             offered.append(JudgedItems(judge))
@@ -256,11 +255,8 @@ class ComposedTools:
             raise ToolFault("documents_spent", "no more documents are taken", hint="go on without one")
         self.documents -= 1
         tools = self._compiled(arguments["document"])
-        entry = list(tools)[-1]
-        from world_api.operations import run
-
         runner = LibraryTools(tools, call=partial(run, self.session), world=self.session, traced=True, judge=self.judge)
-        result = runner.call_tool(entry, inputs)
+        result = runner.call_tool(list(tools)[-1], inputs)
         self.ran = self.ran or "status" in result
         return result
 

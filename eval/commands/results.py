@@ -147,10 +147,9 @@ def export(
 
     Needs the extra `inspect`.
     """
-    from eval.inspect_logs import export_run, require_inspect
+    from eval.inspect_logs import export_run
     from eval.runs.run import read_run
 
-    require_inspect()
     files = [{"file": str(path), "samples": samples} for path, samples in export_run(read_run(run), out)]
     show({"run": str(run), "logs": files}, as_json=as_json, text=lambda: _export_text(files))
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from controller.commands import (
+    USUAL_BUDGET,
     CallsOption,
     ExposureOption,
     ModelOption,
@@ -72,6 +73,7 @@ def run(
         return
     from eval.runs.experiment import open_experiment, run_experiment
     from eval.runs.scheduler import progress_display
+    from eval.runs.scoring import JUDGE_WORKERS, score_run
     from world_api.commands.cli import progress_bars
     from world_api.core.ports import SystemClock
 
@@ -93,9 +95,13 @@ def run(
     _judge(found, say=lambda _: None)  # a judge that is not available is reported before hours of questions
     with progress_bars() as bars, progress_display(clock, as_json=as_json) as watch:
         outcome = run_experiment(found, clock=clock, environment=os.environ, display=watch, building=bars)
-    scored, unscored = _scored(found)
-    if scored is not None:
+    scored: Scored | None = None
+    unscored: VideoWorldError | None = None
+    try:
+        scored = score_run(found.folder, judge=_judge(found, say=note), workers=JUDGE_WORKERS)
         outcome.tally.settle(scored.arms)
+    except VideoWorldError as fault:
+        unscored = fault
     record = outcome.record()
     record["scored"] = scored.record() if scored is not None else None
     record["not_scored"] = unscored.record()["error"] if unscored is not None else None
@@ -104,23 +110,13 @@ def run(
 
 
 def _judge(what: Experiment, *, say: Callable[[str], object]) -> AnswerJudge | None:
-    """The judge of the configuration; raises an EvalFault or BackendFault if it is not available."""
+    """The judge of the configuration. Raises EvalFault, BackendFault: it is not available."""
     from eval.runs.scoring import configured_judge
     from world_api.core.ports import SystemClock
 
-    document, clock = what.configuration.document, SystemClock()
-    models = [document.model]
-    return configured_judge(document.judge, what.folder, models=models, clock=clock, environment=os.environ, say=say)
-
-
-def _scored(what: Experiment) -> tuple[Scored | None, VideoWorldError | None]:
-    """Score what is finished; or return why that is not possible."""
-    from eval.runs.scoring import JUDGE_WORKERS, score_run
-
-    try:
-        return score_run(what.folder, judge=_judge(what, say=note), workers=JUDGE_WORKERS), None
-    except VideoWorldError as fault:
-        return None, fault
+    document = what.configuration.document
+    given: dict[str, Any] = {"clock": SystemClock(), "environment": os.environ}
+    return configured_judge(document.judge, what.folder, models=[document.model], say=say, **given)
 
 
 def _run_text(outcome: RunOutcome, scored: Scored | None) -> str:
@@ -198,7 +194,6 @@ def _score_text(scored: Scored, counts: dict[str, Any] | None) -> str:
 
 
 _USUAL_LIBRARY = "hand_A"
-_ROUNDS, _CALLS, _TOKENS, _SECONDS = 12, 40, 200_000, 600.0
 
 compare_app = command_app()
 
@@ -233,10 +228,10 @@ def compare(
         str | None,
         typer.Option(metavar="MODEL", help="Who scores open answers; else they are scored by their words."),
     ] = None,
-    rounds: RoundsOption = _ROUNDS,
-    calls: CallsOption = _CALLS,
-    max_tokens: TokensOption = _TOKENS,
-    seconds: SecondsOption = _SECONDS,
+    rounds: RoundsOption = USUAL_BUDGET.rounds,
+    calls: CallsOption = USUAL_BUDGET.calls,
+    max_tokens: TokensOption = USUAL_BUDGET.tokens,
+    seconds: SecondsOption = USUAL_BUDGET.seconds,
     money: MoneyOption = None,
     out: Annotated[
         Path | None,
@@ -256,7 +251,7 @@ def compare(
     from world_api.commands.cli import progress_bars
     from world_api.core.ports import SystemClock
 
-    budget = {"rounds": rounds, "calls": calls, "tokens": max_tokens, "seconds": seconds}
+    budget = {"rounds": rounds, "calls": calls, "tokens": max_tokens, "seconds": seconds, "money": money}
     wanted = OwnComparison(
         video=video,
         questions=questions,
@@ -269,7 +264,7 @@ def compare(
         seeds=seeds or [1],
         judge=judge,
         prices=prices,
-        budget=budget | ({} if money is None else {"money": money}),
+        budget={key: value for key, value in budget.items() if value is not None},
     )
     clock = SystemClock()
     with progress_bars() as bars, progress_display(clock, as_json=as_json) as watch:

@@ -236,7 +236,7 @@ def trajectory(episode: Episode, conditions: Conditions, pool: Pool) -> dict[str
     declared = [tool.get("function", {}) for tool in episode.tools]
     return {
         "system": task.system,
-        "offered": offered_text(episode, conditions),
+        "offered": offered_text(episode),
         "world": task.world_hash,
         "library": None if task.library is None else [task.library.name, task.library.hash],
         "settings": [[key, value_text(value, 200)] for key, value in _settings(task.settings)],

@@ -244,9 +244,8 @@ def read_configuration(path: Path, *, overrides: Sequence[str] = (), folder: Pat
 
     Relative paths start from ``folder``, by default that of the file.
 
-    Raises:
-        EvalFault: ``configuration_missing``, ``bad_configuration`` (naming up to eight faults with their lines),
-            ``other_schema_version``, ``bad_override``.
+    Raises EvalFault: ``configuration_missing``, ``bad_configuration`` (naming up to eight faults with their lines),
+    ``other_schema_version``, ``bad_override``.
     """
     try:
         with open_regular(path) as file:

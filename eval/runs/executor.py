@@ -16,11 +16,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol, Self
 
 from pydantic import TypeAdapter
 
 from controller.accounts import accounts_of, total
+from controller.episode import Episode, FaultRecord
 from controller.episode_budget import Budget
 from controller.prompts import language_of
 from controller.records.journal import Journal
@@ -29,7 +30,7 @@ from controller.systems.base import SystemContext
 from eval.datasets.items import Item
 from eval.runs.configuration import Configuration
 from eval.runs.libraries import load_run_libraries
-from eval.runs.records import Cell, RunFolder, SampleCost, configuration_of, read_manifest
+from eval.runs.records import Cell, RunFolder, Sample, SampleCost, SampleLine, configuration_of, read_manifest
 from eval.runs.worlds import open_for
 from tool_induction.domains.domain import Domain
 from tool_induction.domains.domain_file import load_domain, packaged_domains
@@ -62,13 +63,39 @@ class SampleOutcome:
     answer: str | None = None
     checksum: str = ""
 
+    @classmethod
+    def of(cls, episode: Episode, name: str | None) -> Self:
+        """The outcome of a sample with a recorded episode."""
+        spent = total(accounts_of(episode).physical)
+        return cls(
+            episode=name,
+            failed=episode.fault.code if episode.fault is not None else None,
+            cost=SampleCost(tokens=spent.tokens, money=spent.money),
+            value=episode.value,
+            answer=episode.answer,
+            checksum=content_hash(episode.record()),
+        )
+
+    def line(self, sample: Sample, *, held: bool = False) -> SampleLine:
+        """The line of a sample with this outcome; ``held``: the sample is not finished."""
+        return SampleLine(
+            sample=sample.key,
+            cell=sample.cell.id,
+            item=sample.item.id,
+            episode=self.episode,
+            fault=self.fault,
+            cost=self.cost,
+            checksum=self.checksum,
+            failed=self.failed is not None,
+            held=held,
+        )
+
 
 _OUTCOME = TypeAdapter(SampleOutcome)
 
 
 def _failed(fault: VideoWorldError) -> SampleOutcome:
-    kept = {"code": fault.code, "message": fault.message, "hint": fault.hint}
-    return SampleOutcome(fault=kept, failed=fault.code)
+    return SampleOutcome(fault=asdict(FaultRecord.of(fault)), failed=fault.code)
 
 
 class SeededModel:
@@ -183,16 +210,7 @@ class SampleRunner:
             )
         except VideoWorldError as fault:
             return _failed(fault)
-        episode = answered.episode
-        spent = total(accounts_of(episode).physical)
-        return SampleOutcome(
-            episode=answered.name,
-            failed=episode.fault.code if episode.fault is not None else None,
-            cost=SampleCost(tokens=spent.tokens, money=spent.money),
-            value=episode.value,
-            answer=episode.answer,
-            checksum=content_hash(episode.record()),
-        )
+        return SampleOutcome.of(answered.episode, answered.name)
 
     def close(self, *, kill: bool = False) -> None:
         """Do nothing: as a ``SampleWorker`` it has no process to end."""

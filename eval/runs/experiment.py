@@ -12,12 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from controller.accounts import accounts_of, total
 from controller.questions import Question
-from controller.records.journal import EPISODES, Journal, JournalEntry, is_there, lines_of, recorded
+from controller.records.journal import EPISODES, Journal, JournalEntry, lines_of, recorded
 from eval.datasets.items import Item, item_record
 from eval.runs.configuration import Configuration, read_configuration
-from eval.runs.executor import SampleRunner, SampleWorker, SubprocessWorker
+from eval.runs.executor import SampleOutcome, SampleRunner, SampleWorker, SubprocessWorker
 from eval.runs.libraries import copy_libraries
 from eval.runs.plan import RunPlan, make_plan
 from eval.runs.records import (
@@ -126,9 +125,8 @@ def run_experiment(
 ) -> RunOutcome:
     """Build missing worlds and run the samples that are not finished; what was recorded is kept.
 
-    Raises:
-        EvalFault: ``run_busy``, ``run_changed``; what the plan refuses.
-        VideoWorldError: as building worlds and planning name it.
+    Raises EvalFault: ``run_busy``, ``run_changed``; what the plan refuses; VideoWorldError: as building worlds and planning
+    name it.
     """
     folder = experiment.folder
     with run_lock(folder, clock=clock) as lock:
@@ -149,7 +147,7 @@ def run_experiment(
             count = min(experiment.workers, len(samples))
             with _workers(runner, folder, count, lock=lock, environment=environment) as workers:
                 scheduler = RunScheduler(
-                    folder, workers, tally=tally, limits=plan.configuration.document.limits,
+                    folder=folder, workers=workers, tally=tally, limits=plan.configuration.document.limits,
                     is_right=correctness(plan), clock=clock, show=display.update, say=display.say,
                 )  # fmt: skip
                 ended = scheduler.run(samples)
@@ -250,9 +248,8 @@ def _holder_lives(handle: int) -> bool:
 def begin(plan: RunPlan, folder: RunFolder, *, progress: Progress, clock: Clock) -> RunManifest:
     """Build missing worlds and write the run's files; a run that was begun must still be the same.
 
-    Raises:
-        EvalFault: ``run_changed``, naming what differs; ``run_damaged``.
-        MediaFault, StoreFault, BackendFault: as building worlds names them.
+    Raises EvalFault: ``run_changed``, naming what differs; ``run_damaged``; MediaFault, StoreFault, BackendFault: as building
+    worlds names them.
     """
     before = check_same_run(plan, folder)
     worlds = _build_worlds(plan, progress=progress, clock=clock)
@@ -386,14 +383,16 @@ def resume_state(plan: RunPlan, folder: RunFolder) -> ResumeState:
     for cell_id, samples in by_cell.items():
         journal = folder.journal(cell_id)
         # Finished episodes whose recording is there; the episodes themselves are not read.
-        lines_there = lines_of(journal / EPISODES) if is_there(journal / EPISODES) else ()
-        there = {str(line.name) for line in lines_there} & recorded(journal)
+        there = {str(line.name) for line in lines_of(journal / EPISODES)} & recorded(journal)
         known = {sample.key: noted[sample.key] for sample in samples if sample.key in noted}
         kept = {key: line for key, line in known.items() if line.episode is None or line.episode in there}
         lost += [line for key, line in known.items() if key not in kept]
         missing = [sample for sample in samples if sample.key not in kept]
         unused = there - {str(line.episode) for line in kept.values()}
-        found = [_adopted_line(entry, sample) for entry, sample in _matched(journal, unused, missing)]
+        found = [
+            SampleOutcome.of(entry.episode, entry.name).line(sample)
+            for entry, sample in _matched(journal, unused, missing)
+        ]
         adopted += found
         finished |= kept | {line.sample: line for line in found}
     return ResumeState(
@@ -423,19 +422,6 @@ def _matched(journal: Path, unused: set[str], missing: Sequence[Sample]) -> Iter
         library = episode.task.library.hash if episode.task.library is not None else None
         if episode.task.system == arm.system and library in (None, arm.library_hash):
             yield entry, open_samples.popleft()
-
-
-def _adopted_line(entry: JournalEntry, sample: Sample) -> SampleLine:
-    spent = total(accounts_of(entry.episode).physical)
-    return SampleLine(
-        sample=sample.key,
-        cell=sample.cell.id,
-        item=sample.item.id,
-        episode=entry.name,
-        cost=SampleCost(tokens=spent.tokens, money=spent.money),
-        checksum=str(entry.sums.get("episode", "")),
-        failed=entry.episode.fault is not None,
-    )
 
 
 def correctness(plan: RunPlan) -> Callable[[Item, Any, str | None], bool | None]:

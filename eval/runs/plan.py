@@ -12,9 +12,9 @@ from itertools import product, zip_longest
 from pathlib import Path
 from typing import Any
 
+from controller.episode_budget import refuse_unpriced
 from controller.prompts import LANGUAGES, Prompts
 from controller.records.conditions import loop_hash
-from controller.records.recorder import refuse_unpriced
 from controller.systems.registry import build_system, own_system, system_names
 from eval.datasets.items import Dataset, Item, VideoFile, item_record
 from eval.datasets.loading import load_dataset
@@ -64,9 +64,8 @@ class Picked:
 def pick_all(configuration: Configuration) -> list[Picked]:
     """The datasets of a configuration, in its order.
 
-    Raises:
-        EvalFault: ``bad_configuration``: a repeated name, a domain without questions, no questions left;
-            what loading a dataset raises.
+    Raises EvalFault: ``bad_configuration``: a repeated name, a domain without questions, no questions left; what loading a
+    dataset raises.
     """
     found: dict[str, Picked] = {}
     for number, part in enumerate(configuration.document.datasets):
@@ -271,10 +270,8 @@ def check_runnable(
 ) -> None:
     """Refuse arms that cannot be built and questions that would measure nothing.
 
-    Raises:
-        EvalFault: ``bad_configuration``, at the arm that cannot be built; ``images_needed``.
-        EpisodeFault: ``no_price``.
-        ToolFault: ``split_leak``, ``no_such_template``.
+    Raises EvalFault: ``bad_configuration``, at the arm that cannot be built; ``images_needed``; EpisodeFault: ``no_price``;
+    ToolFault: ``split_leak``, ``no_such_template``.
     """
     arms = [arm.name for arm in configuration.document.arms]
     questions = {one.name: one for one in picked}
@@ -285,7 +282,7 @@ def check_runnable(
         for item in {item.domain: item for item in questions[cell.dataset].items}.values():
             try:
                 context = runner.context(cell, item)
-                refuse_unpriced(context)
+                refuse_unpriced(context.budget, context.model.name, context.prices)
                 build_system(cell.arm.system, context)
             except VideoWorldError as fault:
                 place = ("arms", arms.index(cell.arm.name))
@@ -414,11 +411,9 @@ def make_plan(
 
     ``copies``: the libraries are those that the run keeps.
 
-    Raises:
-        EvalFault: ``bad_configuration``, ``nothing_to_ask``, ``images_needed``; what datasets name.
-        ToolFault: ``split_leak``; what libraries name.
-        EpisodeFault: ``no_price``; what a system refuses.
-        BackendFault: the model or the prices.
+    Raises EvalFault: ``bad_configuration``, ``nothing_to_ask``, ``images_needed``; what datasets name; ToolFault:
+    ``split_leak``; what libraries name; EpisodeFault: ``no_price``; what a system refuses; BackendFault: the model or the
+    prices.
     """
     picked = pick_all(configuration)
     found = libraries_of(configuration, folder.libraries, date=clock.now()[:10], copies=copies)

@@ -73,9 +73,8 @@ def open_for(
 def hash_of(store: Path, profile: str, video: VideoFile) -> str | None:
     """The hash of a video's world that is there and complete; None where it is not.
 
-    Raises:
-        EvalFault: ``world_in_the_way``: the store has a world under that id which was made of something else.
-        StoreFault: ``other_schema_version``, ``world_damaged``.
+    Raises EvalFault: ``world_in_the_way``: the store has a world under that id which was made of something else; StoreFault:
+    ``other_schema_version``, ``world_damaged``.
     """
     from world_api.world.store import open_world
 
@@ -111,9 +110,8 @@ def can_be_built(profile: str, video: VideoFile | None) -> bool:
 def build_for_run(store: Path, profile: str, video: VideoFile, *, progress: Progress, clock: Clock) -> str:
     """Build a world; its hash.
 
-    Raises:
-        MediaFault, StoreFault, BackendFault: as building names them.
-        EvalFault: subtitles of the dataset that cannot be read.
+    Raises MediaFault, StoreFault, BackendFault: as building names them; EvalFault: subtitles of the dataset that cannot be
+    read.
     """
     from world_api.api import build_world
     from world_api.options import BuildOptions, Listening
