@@ -281,7 +281,7 @@ def _item(item: Any) -> str:
 
 _THOUGHT_LINES = 6  #: of a thought, where not all is shown
 #: Problems of a reply without content; the transcript holds a filler in its place.
-SILENT = frozenset({"no_choices", "bad_message", "empty_reply"})
+_SILENT = frozenset({"no_choices", "bad_message", "empty_reply"})
 _INNER = 12  #: operations inside a tool, where not all are shown
 
 
@@ -319,9 +319,8 @@ def _reply_lines(episode: Episode, record: RoundRecord, *, full: bool) -> Iterat
         yield f"folded    {record.folded} old results, so that the request fits the window"
     if record.thought:
         yield from _labelled("thought", record.thought.strip(), None if full else _THOUGHT_LINES)
-    content = assistant_message(episode, record).get("content")
-    if isinstance(content, str) and content.strip() and not SILENT.intersection(record.problems):
-        yield from _labelled("says", content.strip(), None if full else _THOUGHT_LINES)
+    if said := reply_text(episode, record):
+        yield from _labelled("says", said, None if full else _THOUGHT_LINES)
     for problem in record.problems:
         yield f"slip      {problem}"
 
@@ -335,12 +334,13 @@ def _labelled(label: str, text: str, limit: int | None = None) -> Iterator[str]:
         yield f"{'':{_LABEL}}... and {len(lines) - limit} lines more"
 
 
-def assistant_message(episode: Episode, record: RoundRecord) -> Mapping[str, Any]:
-    """The message that a round's reply became."""
+def reply_text(episode: Episode, record: RoundRecord) -> str:
+    """What the model said in a round beside its calls; empty if its reply had no content."""
     said = [message for message in episode.messages if message.get("role") == "assistant"]
-    if not record.tools_offered and len(said) > len(episode.rounds):
-        return said[-1]  # a turn of the loop may precede the last request
-    return said[record.number - 1] if record.number <= len(said) else {}
+    # A turn of the loop may precede the last request.
+    is_last = not record.tools_offered and len(said) > len(episode.rounds)
+    content = said[-1 if is_last else record.number - 1].get("content") if record.number <= len(said) else None
+    return content.strip() if isinstance(content, str) and not _SILENT.intersection(record.problems) else ""
 
 
 def _call_lines(call: CallRecord, first: str, then: str, *, full: bool) -> Iterator[str]:
@@ -452,30 +452,31 @@ def list_of(entries: Sequence[JournalEntry], unfinished: Sequence[str]) -> str:
 
 
 def _head(episode: Episode, name: str, conditions: Conditions) -> Iterator[str]:
-    task, question = episode.task, episode.task.question
-    yield from _labelled("question", question.text)
-    if question.kind != "open":
-        yield from _labelled("wanted", question.kind)
-    for letter, option in zip(question.letters, question.options, strict=True):
-        yield from _labelled("", f"{letter}. {option}")
+    task, question, budget = episode.task, episode.task.question, episode.budget
     until = f", as of {question.as_of:g} s" if question.as_of is not None else ""
-    yield from _labelled("video", f"{task.video_id}, world {task.world_hash[:_HASH]}, session {task.session}{until}")
-    yield from _labelled("system", f"{task.system} ({offered_text(episode)})")
-    if task.library is not None:
-        yield from _labelled("library", f"{task.library.name} {task.library.hash[:_HASH]}")
-    if settings := ", ".join(_settings(task.settings)):
-        yield from _labelled("settings", settings)
-    yield from _labelled("model", f"{episode.model}, prompts in {episode.language} {episode.prompt_hash[:_HASH]}")
-    budget = episode.budget
     bounds = [plural(budget.rounds, "round"), plural(budget.calls, "call"), plural(budget.tokens, "token")]
     bounds.append(f"{budget.seconds:g} s")
     bounds += [f"${budget.money:g}"] if budget.money is not None else []
     bounds += [f"window of {budget.window:,}"] if budget.window is not None else []
-    yield from _labelled("budget", ", ".join(bounds))
     given = ", ".join(title for title, _ in _given(episode.messages))
-    if given:
-        yield from _labelled("told", f"{given}, before anything was called")
-    yield from _labelled("recorded", f"{name}, by version {conditions.version}")
+    return _fields(
+        ("question", question.text),
+        ("wanted", question.kind if question.kind != "open" else ""),
+        *(("", f"{letter}. {option}") for letter, option in zip(question.letters, question.options, strict=True)),
+        ("video", f"{task.video_id}, world {task.world_hash[:_HASH]}, session {task.session}{until}"),
+        ("system", f"{task.system} ({offered_text(episode)})"),
+        ("library", f"{task.library.name} {task.library.hash[:_HASH]}" if task.library is not None else ""),
+        ("settings", ", ".join(_settings(task.settings))),
+        ("model", f"{episode.model}, prompts in {episode.language} {episode.prompt_hash[:_HASH]}"),
+        ("budget", ", ".join(bounds)),
+        ("told", f"{given}, before anything was called" if given else ""),
+        ("recorded", f"{name}, by version {conditions.version}"),
+    )
+
+
+def _fields(*fields: tuple[str, str]) -> Iterator[str]:
+    """Texts with their labels; those without a text are left out."""
+    return itertools.chain.from_iterable(_labelled(label, text) for label, text in fields if text)
 
 
 def _given(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
@@ -512,23 +513,23 @@ def offered_text(episode: Episode) -> str:
 
 
 def _ending(episode: Episode) -> Iterator[str]:
-    yield from _labelled("answer", episode.answer if episode.answer is not None else "none")
-    if episode.task.question.kind != "open":
-        yield from _labelled("value", "none of its type" if episode.value is None else value_text(episode.value, 200))
-    for place, span in enumerate(episode.spans):
-        by = ", ".join(episode.tools_that_gave(span))
-        source = f"from {by}" if by else "! RETURNED BY NO TOOL"
-        yield from _labelled("" if place else "evidence", f"{span_text(vars(span))}  {source}")
+    value = "none of its type" if episode.value is None else value_text(episode.value, 200)
+    sources = (", ".join(episode.tools_that_gave(span)) for span in episode.spans)
+    cited = [f"from {source}" if source else "! RETURNED BY NO TOOL" for source in sources]
+    spans = [f"{span_text(vars(span))}  {source}" for span, source in zip(episode.spans, cited, strict=True)]
     ended = episode.outcome + (f": {episode.reason}" if episode.reason is not None else "")
-    yield from _labelled("ended", ended + (f" ({episode.fault.message})" if episode.fault is not None else ""))
     calls = episode.tool_calls
     own = sum(call.round == 0 for call in calls)
     work = [plural(len(episode.rounds), "round"), f"{plural(len(calls) - own, 'call')} by the model"]
     work += [f"{own:,} by the system"] if own else []
     work += [f"{sum(len(call.inner_calls) for call in calls):,} inside tools"]
     work += [f"{episode.timings.seconds:.2f} s"] if episode.timings is not None else []
-    yield from _labelled("work", ", ".join(work))
-    if episode.slips:
-        yield from _labelled("slips", slips_text(episode))
-    if (note := watermark(episode)) is not None:
-        yield from _labelled("note", note)
+    return _fields(
+        ("answer", episode.answer or "none"),
+        ("value", value if episode.task.question.kind != "open" else ""),
+        *(("" if place else "evidence", span) for place, span in enumerate(spans)),
+        ("ended", ended + (f" ({episode.fault.message})" if episode.fault is not None else "")),
+        ("work", ", ".join(work)),
+        ("slips", slips_text(episode)),
+        ("note", watermark(episode) or ""),
+    )

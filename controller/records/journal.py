@@ -28,10 +28,11 @@ from typing import Any
 
 from pydantic import StrictFloat, StrictInt, StrictStr, TypeAdapter, ValidationError
 
-from controller.episode import Episode, Task, Timings, episode_from_record
+from controller.episode import Episode, RoundRecord, Task, Timings, episode_from_record
 from controller.records.conditions import Conditions, conditions_from_record
-from controller.records.unfinished import with_rounds
+from world_api.chat.messages import from_cache
 from world_api.chat.recording import Exchange, append_line, check_schema, damaged, read_exchanges
+from world_api.chat.usage import usage_of
 from world_api.core.canonical import content_hash, parse_json
 from world_api.core.faults import EpisodeFault
 from world_api.core.files import open_regular
@@ -460,3 +461,25 @@ def _is_journal(folder: Path) -> bool:
         return (folder / EPISODES).is_file() or (folder / RECORDINGS).is_dir()
     except OSError:  # a name no file system takes
         return False
+
+
+def with_rounds(episode: Episode, exchanges: Sequence[Exchange]) -> Episode:
+    """The episode with the rounds that its exchanges tell of."""
+    tools: list[dict[str, Any]] = next(
+        (exchange.request["tools"] for exchange in exchanges if "tools" in exchange.request), []
+    )
+    rounds = [
+        RoundRecord(
+            number=number,
+            tools_offered="tools" in request,
+            usage=usage_of(request, reply),
+            finish_reason=None,
+            problems=[],
+            physical=not from_cache(reply),
+        )
+        for number, (request, reply) in enumerate(
+            ((item.request, item.reply) for item in exchanges if item.reply is not None), start=1
+        )
+    ]
+    messages = exchanges[-1].request.get("messages", []) if exchanges else []
+    return replace(episode, tools=tools, tools_hash=content_hash(tools), messages=messages, rounds=rounds)

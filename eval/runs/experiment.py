@@ -256,10 +256,11 @@ def begin(plan: RunPlan, folder: RunFolder, *, progress: Progress, clock: Clock)
     manifest = plan.manifest(worlds)
     if before is not None:
         for video, made in before.worlds.items():
-            for profile in (profile for profile, known in made.items() if worlds.get(video, {}).get(profile) != known):
-                what = f"the {profile} world of {video} is not the one that the run was begun with"
-                hint = "begin a new run with another --out, or bring the world back"
-                raise EvalFault("run_changed", what, hint=hint)
+            for profile, known in made.items():
+                if worlds.get(video, {}).get(profile) != known:
+                    what = f"the {profile} world of {video} is not the one that the run was begun with"
+                    hint = "begin a new run with another --out, or bring the world back"
+                    raise EvalFault("run_changed", what, hint=hint)
         kept = {name: getattr(before, name) for name in ("versions", "git", "loop", "provenance")}
         manifest = replace(manifest, **kept)
     items = [ItemLine(dataset=name, item=item_record(item)) for name, held in plan.items.items() for item in held]
@@ -310,22 +311,21 @@ def check_same_run(plan: RunPlan, folder: RunFolder) -> RunManifest | None:
 
 
 def _check_parts(before: RunManifest, now: RunManifest) -> None:
-    changed: list[str] = []
-    for name, record in before.datasets.items():
-        if name not in now.datasets or now.datasets[name].hash != record.hash:
-            changed.append(f"the questions of {name}")
-        elif now.datasets[name].missing_hash != record.missing_hash:
-            changed.append(f"which videos of {name} are there")
-    for library, kept in before.libraries.items():
-        if library not in now.libraries or now.libraries[library].hash != kept.hash:
-            changed.append(f"the library {library}")
-    changed += [f"the {name}" for name in ("model", "prompts") if getattr(before, name) != getattr(now, name)]
-    if not changed:
-        cells = {cell.id for cell in now.cells}
-        changed += [f"the cell {cell.id}" for cell in before.cells if cell.id not in cells][:3]
+    known, cells = _identity(now), {cell.id for cell in now.cells}
+    changed = [part for part, value in _identity(before).items() if known.get(part) != value]
+    changed = changed or [f"the cell {cell.id}" for cell in before.cells if cell.id not in cells][:3]
     if changed:
         what = f"the run was begun with another configuration; what is not as it was: {', '.join(changed)}"
         raise EvalFault("run_changed", what, hint="begin a new run with another --out; what is there stays as it is")
+
+
+def _identity(manifest: RunManifest) -> dict[str, str]:
+    """What must stay the same in a run that is continued, by how it is named."""
+    datasets, libraries = manifest.datasets.items(), manifest.libraries.items()
+    parts = {f"the questions of {name}": one.hash for name, one in datasets}
+    parts |= {f"which videos of {name} are there": one.missing_hash for name, one in datasets}
+    parts |= {f"the library {name}": one.hash for name, one in libraries}
+    return parts | {"the model": manifest.model, "the prompts": manifest.prompts}
 
 
 def _check_questions(before: RunManifest, plan: RunPlan, folder: RunFolder) -> None:
@@ -384,9 +384,9 @@ def resume_state(plan: RunPlan, folder: RunFolder) -> ResumeState:
         journal = folder.journal(cell_id)
         # Finished episodes whose recording is there; the episodes themselves are not read.
         there = {str(line.name) for line in lines_of(journal / EPISODES)} & recorded(journal)
-        known = {sample.key: noted[sample.key] for sample in samples if sample.key in noted}
-        kept = {key: line for key, line in known.items() if line.episode is None or line.episode in there}
-        lost += [line for key, line in known.items() if key not in kept]
+        known = [noted[sample.key] for sample in samples if sample.key in noted]
+        kept = {line.sample: line for line in known if line.episode is None or line.episode in there}
+        lost += [line for line in known if line.sample not in kept]
         missing = [sample for sample in samples if sample.key not in kept]
         unused = there - {str(line.episode) for line in kept.values()}
         found = [

@@ -308,12 +308,10 @@ def check_splits(picked: Picked, libraries: Sequence[ToolLibrary]) -> None:
         try:
             domain = domain_named(name)
             if domain is not None and split is not None:
-                refuse_leaks(domain, split, questions)
-            for library in libraries:
-                manifest = library.manifest
-                refuse_seen(questions, split=split or "test", library=manifest, domain=name)
-                if domain is not None and split is not None:
+                for manifest in (None, *(library.manifest for library in libraries)):
                     refuse_leaks(domain, split, questions, library=manifest)
+            for library in libraries:
+                refuse_seen(questions, split=split or "test", library=library.manifest, domain=name)
         except ToolFault as fault:
             fault.message = f"{picked.name}: {fault.message}"
             raise
@@ -424,10 +422,9 @@ def make_plan(
     profiles = list(dict.fromkeys(profile for cell in cells for profile in profiles_of(cell.world)))
     worlds, missing = _worlds(configuration.store, profiles, picked)
     items = {one.name: tuple(item for item in one.items if item.video_id not in missing[one.name]) for one in picked}
-    for one in picked:
-        if not items[one.name]:
-            what = f"no question of {one.name} can be asked: its videos are not there, and no worlds of them"
-            raise EvalFault("nothing_to_ask", what, hint="`videoworld eval check` names the videos that are missing")
+    for name in (name for name, asked in items.items() if not asked):
+        what = f"no question of {name} can be asked: its videos are not there, and no worlds of them"
+        raise EvalFault("nothing_to_ask", what, hint="`videoworld eval check` names the videos that are missing")
     check_runnable(configuration, cells, picked, found.libraries, runner)
     plan = RunPlan(
         configuration=configuration,
