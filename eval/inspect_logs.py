@@ -167,19 +167,19 @@ def _sample(run: Run, cell: Cell, line: SampleLine, score: Score | None) -> Reco
         "target": answer_text(item.answer),
         "metadata": metadata,
     }
-    answer, why = None, "there is no episode of this sample"
+    episode, why = None, "there is no episode of this sample"
     try:
         episode = run.episode(line)
     except VideoWorldError as fault:
-        episode, why = None, f"{fault.message} [{fault.code}]"
+        why = f"{fault.message} [{fault.code}]"
     if episode is not None:
-        answer = episode.answer
         record |= _episode_fields(episode, line.sample)
         metadata |= _episode_metadata(episode)
     else:
         why = why if line.fault is None else f"{line.fault['message']} [{line.fault['code']}]"
         record["error"] = {"message": why, "traceback": "", "traceback_ansi": ""}
     if score is not None:
+        answer = episode.answer if episode is not None else None
         details = {"scorer": score.scorer, **score.details}
         record["scores"] = {
             "correct": {"value": "C" if score.correct else "I", "answer": answer, "metadata": details},

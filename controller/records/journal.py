@@ -20,6 +20,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -279,22 +280,17 @@ class Journal:
 
         Raises EpisodeFault: ``record_not_writable``.
         """
+        number, name = 1, label
         try:
             (self._folder / RECORDINGS).mkdir(parents=True, exist_ok=True)
-            return EpisodeWriter(self._folder, self._take_name(label))
+            while True:
+                with suppress(FileExistsError):
+                    _own_file(self._folder, RECORDINGS, name).touch(exist_ok=False)
+                    return EpisodeWriter(self._folder, name)
+                number += 1
+                name = f"{label}-{number}"
         except OSError as error:
             raise _not_writable(self._folder, error) from None
-
-    def _take_name(self, label: str) -> str:
-        number = 1
-        while True:
-            name = label if number == 1 else f"{label}-{number}"
-            try:
-                _own_file(self._folder, RECORDINGS, name).touch(exist_ok=False)
-            except FileExistsError:
-                number += 1
-            else:
-                return name
 
     def scan(self, *, only: Collection[str] | None = None) -> Iterator[JournalEntry | DamagedEntry]:
         """The finished episodes, in the order in which they finished, each checked by itself; ``only`` those of some names.
@@ -333,20 +329,14 @@ class Journal:
     def find(self, name: str) -> JournalEntry:
         """A finished episode by name; no other is read.
 
-        Raises:
-            EpisodeFault: ``unknown_episode``, ``recording_missing``; ``recording_damaged`` and ``recording_schema``, of this one.
+        Raises EpisodeFault: ``unknown_episode``, ``recording_missing``; of this one ``recording_damaged``, ``recording_schema``.
         """
         found = list(self.scan(only={name}))
         if not found:
             names = [line.name for line in self._episode_lines() if line.name is not None]
-            was_begun = name in self.unfinished()
-            raise EpisodeFault(
-                "unknown_episode",
-                f"the episode {name[:80]!r} was begun and not finished"
-                if was_begun
-                else f"no episode is named {name[:80]!r}",
-                hint="one of: " + ", ".join(names[-10:]) if names else "the folder holds no finished episode",
-            )
+            state = "was begun and not finished" if name in self.unfinished() else "is not there"
+            hint = "one of: " + ", ".join(names[-10:]) if names else "the folder holds no finished episode"
+            raise EpisodeFault("unknown_episode", f"the episode {name[:80]!r} {state}", hint=hint)
         entry = found[-1]  # the fault of a second one with the same name
         if isinstance(entry, DamagedEntry):
             raise entry.fault
@@ -436,9 +426,8 @@ def _time_adapter() -> TypeAdapter[tuple[Timings | None, tuple[StrictStr | Stric
 def locate_episode(episode: Path, name: str | None = None) -> tuple[Journal, str | None]:
     """Return a journal, and the name of one of its episodes; None means all of them.
 
-    ``DIR`` is the folder that ``--record`` made, ``DIR/NAME`` an episode in it, and so is ``DIR`` with a ``name``.
-
-    ``DIR/recordings/NAME.jsonl``, which a shell completes, is that episode too. Raises EpisodeFault: ``recording_missing``.
+    ``DIR`` is the folder that ``--record`` made, ``DIR/NAME`` an episode in it, and so are ``DIR`` with a ``name`` and
+    ``DIR/recordings/NAME.jsonl``, which a shell completes. Raises EpisodeFault: ``recording_missing``.
     """
     if _is_journal(episode):
         return Journal(episode), name

@@ -9,7 +9,6 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -252,7 +251,6 @@ class TrueWorld:
     def __init__(self, truth: Session) -> None:
         self._truth = truth
         self._known: Counterparts | None = None
-        self._lock = RLock()
 
     @property
     def record(self) -> Mapping[str, Any]:
@@ -265,7 +263,8 @@ class TrueWorld:
 
         Raises VideoWorldError: what the operation names; ``unknown_entity`` for what is nothing in truth.
         """
-        counterparts = self._counterparts(session)
+        counterparts = self._known or Counterparts(list(session.view.tracks), list(self._truth.view.tracks))
+        self._known = counterparts
         own_arguments = dict(arguments)
         if (entity := own_arguments.get("entity_id")) is not None:
             own_arguments["entity_id"] = self._true(session, counterparts, str(entity))
@@ -274,12 +273,6 @@ class TrueWorld:
             self._register(session, counterparts, result)
         answer: dict[str, Any] = _translated(result, counterparts, _window(arguments))
         return answer
-
-    def _counterparts(self, session: Session) -> Counterparts:
-        with self._lock:
-            if self._known is None:
-                self._known = Counterparts(list(session.view.tracks), list(self._truth.view.tracks))
-            return self._known
 
     def _true(self, session: Session, counterparts: Counterparts, entity: str) -> str:
         registered = session.registrations()
