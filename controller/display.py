@@ -372,16 +372,13 @@ def _inner_lines(calls: Sequence[Mapping[str, Any]], *, full: bool) -> Iterator[
     """The operations inside a tool, by their numbers."""
     shown = calls if full or len(calls) <= _INNER else calls[: _INNER - 1]
     for call in shown:
-        arguments = call.get("arguments")
+        arguments, outcome = call.get("arguments"), call.get("outcome")
         given = arguments_text(arguments) if isinstance(arguments, Mapping) else ""
-        outcome = call.get("outcome")
-        came = f"{call['size']} found" if isinstance(call.get("size"), int) else ""
-        if outcome != "ok":
-            came = f"{came} {single_line(str(outcome))}".strip()
+        came = [f"{call['size']} found"] if isinstance(call.get("size"), int) else []
+        came += [single_line(str(outcome))] if outcome != "ok" else []
         # The result comes before the arguments, which may be cut off.
-        yield f"{call.get('call', '-')!s:>3} {single_line(str(call.get('name')))}: {came or 'done'}" + (
-            f" ({given})" if given else ""
-        )
+        line = f"{call.get('call', '-')!s:>3} {single_line(str(call.get('name')))}: {' '.join(came) or 'done'}"
+        yield line + (f" ({given})" if given else "")
     if len(shown) < len(calls):
         yield f"    ... and {len(calls) - len(shown)} operations more"
 

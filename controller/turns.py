@@ -257,12 +257,10 @@ class TurnExecutor:
                 seconds.append(outcome.seconds)
                 self._add_result(call, outcome, round_number, transcript, limit=limit)
                 continue
-            result, problem = (self._executor.too_late, None)
-            if rejection is not None:
-                result, problem = rejection.result, rejection.problem
-            self._keep(call, result, round_number=round_number, problem=problem)
+            refused = rejection or Rejection(result=self._executor.too_late)
+            self._keep(call, refused.result, round_number=round_number, problem=refused.problem)
             notice = self.prompts.notice(call.note) if call.note is not None else None
-            seen = Observation(call=call, result=result, is_data=False, notice=notice)
+            seen = Observation(call=call, result=refused.result, is_data=False, notice=notice)
             transcript.add(seen.message(self.prompts, limit=MAX_RESULT_CHARACTERS))
         malformed = any(item is not None and item.problem in _MALFORMED for item in rejections)
         return TurnResult(answer=answer, malformed=malformed or not valid, call_seconds=seconds)

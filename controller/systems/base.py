@@ -22,14 +22,14 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from controller.digest import digest_of
 from controller.episode import Episode, Library, Task
 from controller.episode_budget import Budget
-from controller.episode_tools import Toolset
+from controller.episode_tools import Toolset, refused
 from controller.loop import run_episode
 from controller.prompts import EMPTY_PREAMBLE, Pictures, Preamble, Prompts, no_pictures
 from tool_induction.domains.domain import SplitName
 from tool_induction.language.diagnostics import closest
 from tool_induction.library_tools import ToolDeclaration
 from world_api.chat.usage import Prices
-from world_api.core.faults import EpisodeFault, OperationFault, ToolFault, tool_result_or_error
+from world_api.core.faults import EpisodeFault, ToolFault, tool_result_or_error
 from world_api.core.ports import ChatModel, Clock
 
 if TYPE_CHECKING:
@@ -270,6 +270,5 @@ class OwnCalls:
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Make a call; its faults are observations."""
         if name not in self.calls:
-            hint = "answer with submit_answer"
-            return {**OperationFault("unknown_tool", f"there is no tool {name[:64]!r}", hint=hint).record()}
+            return refused("unknown_tool", f"there is no tool {name[:64]!r}", "answer with submit_answer")
         return tool_result_or_error(lambda: self.calls[name](**arguments))

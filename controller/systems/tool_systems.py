@@ -288,11 +288,22 @@ class ComposeOptions(Options):
     documents: int = Field(default=4, ge=1, le=50)
 
 
-class FlatCompose(LoopSystem[ComposeOptions]):
+class _Composing(LoopSystem[Any]):
+    """A system whose model writes throw-away tools."""
+
+    gives_digest = True
+
+    def language(self, session: Session) -> str:
+        """The description of the tool language, as an induction gets it."""
+        from tool_induction.inducer.prompt_builder import InducerPrompts
+
+        return InducerPrompts(groups=session.groups, allow_judge=self.context.judge is not None).language()
+
+
+class FlatCompose(_Composing):
     """The operations, and in any round a throw-away tool made of them: programmability without a library."""
 
     name = "flat+compose"
-    gives_digest = True
     options_kind = ComposeOptions
 
     def setup(self, question: Question, session: Session) -> Setup:
@@ -303,16 +314,14 @@ class FlatCompose(LoopSystem[ComposeOptions]):
             composed = ComposedTools(session=session, judge=judge, documents=self.options.documents)
             return OneVideo(CombinedTools([composed, *operations_on(session, judge)]), session.video_id)
 
-        language = tool_language(session.groups, allow_judge=self.context.judge is not None)
-        briefing = self.prompts.render("compose", tool_language=language)
+        briefing = self.prompts.render("compose", tool_language=self.language(session))
         return Setup(make_tools=make_tools, preamble=Preamble(briefing=briefing))
 
 
-class Pipeline(LoopSystem[Options]):
+class Pipeline(_Composing):
     """One throw-away tool first, mended once at most; then an answer from what it found."""
 
     name = "pipeline"
-    gives_digest = True
 
     def setup(self, question: Question, session: Session) -> Setup:
         """Only ``compose_tool``, and no answer before it ran."""
@@ -322,24 +331,10 @@ class Pipeline(LoopSystem[Options]):
             composed = ComposedTools(session=session, judge=judge, documents=PIPELINE_DOCUMENTS, once=True)
             return OneVideo(composed, session.video_id)
 
-        preamble = Preamble(
-            instructions="pipeline",
-            briefing=tool_language(session.groups, allow_judge=self.context.judge is not None),
-            answer_after=COMPOSE,
-            tries=PIPELINE_DOCUMENTS,
-        )
+        language = self.language(session)
+        preamble = Preamble(instructions="pipeline", briefing=language, answer_after=COMPOSE, tries=PIPELINE_DOCUMENTS)
         return Setup(make_tools=make_tools, preamble=preamble)
 
     def settings(self) -> dict[str, Any]:
         """How often the document may be sent."""
         return {"documents": PIPELINE_DOCUMENTS}
-
-
-def tool_language(groups: frozenset[str] = frozenset(), *, allow_judge: bool = False) -> str:
-    """The description of the tool language, as an induction gets it.
-
-    ``groups`` of operations may be called too; with ``allow_judge`` also judge steps are described.
-    """
-    from tool_induction.inducer.prompt_builder import InducerPrompts
-
-    return InducerPrompts(groups=groups, allow_judge=allow_judge).language()

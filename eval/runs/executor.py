@@ -12,11 +12,11 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 from pydantic import TypeAdapter
 
@@ -114,45 +114,42 @@ class SeededModel:
         return self._model.complete({**request, **self._settings})
 
 
+@dataclass(eq=False)
 class SampleRunner:
-    """Runs samples of a run in this process; as a ``SampleWorker`` for threads, which share one.
+    """Runs samples of a run in this process, for threads, which share one.
 
     Raises BackendFault if the model, the prices or the judge are not available.
     """
 
-    def __init__(
-        self,
-        configuration: Configuration,
-        folder: RunFolder,
-        *,
-        libraries: Mapping[str, ToolLibrary],
-        clock: Clock,
-        environment: Mapping[str, str],
-    ) -> None:
+    configuration: Configuration
+    folder: RunFolder
+    libraries: Mapping[str, ToolLibrary]
+    clock: Clock
+    environment: Mapping[str, str]
+
+    def __post_init__(self) -> None:
         from world_api.chat.models import chat_model, takes_images, window_of
         from world_api.chat.usage import Prices
 
-        document = configuration.document
-        self._configuration, self._folder, self._libraries = configuration, folder, libraries
-        self._clock, self._environment = clock, environment
-        cache = configuration.path(document.cache) if document.cache is not None else None
+        document, path = self.configuration.document, self.configuration.path
+        cache = path(document.cache) if document.cache is not None else None
         self.model: ChatModel = chat_model(
-            document.model, clock=clock, environment=environment, wire=document.wire, cache=cache
+            document.model, clock=self.clock, environment=self.environment, wire=document.wire, cache=cache
         )
-        self.takes_images = takes_images(document.model, environment=environment)
-        self.window = window_of(document.model, environment=environment)
-        self.prices = Prices.read(configuration.path(document.prices) if document.prices is not None else None)
+        self.takes_images = takes_images(document.model, environment=self.environment)
+        self.window = window_of(document.model, environment=self.environment)
+        self.prices = Prices.read(path(document.prices) if document.prices is not None else None)
 
     @functools.cached_property
     def judge(self) -> Judge | None:
         """The model that answers the judge steps of tools."""
         from tool_induction.judge.options import judge_from_options
 
-        part = self._configuration.document.tool_judge
+        part = self.configuration.document.tool_judge
         if part is None:
             return None
-        record = self._configuration.path(part.record) if part.record is not None else None
-        return judge_from_options(True, part.model, record, clock=self._clock, environment=self._environment)
+        record = self.configuration.path(part.record) if part.record is not None else None
+        return judge_from_options(True, part.model, record, clock=self.clock, environment=self.environment)
 
     @functools.cached_property
     def vision(self) -> VisionConfig | None:
@@ -160,15 +157,15 @@ class SampleRunner:
         from world_api.api import vision_config
         from world_api.options import VisionChoices
 
-        part = self._configuration.document.perception
+        part = self.configuration.document.perception
         if part is None:
             return None
         chosen = VisionChoices(profile="endpoint", model=None, **part.model_dump())
-        return vision_config(chosen, clock=self._clock, environment=self._environment)
+        return vision_config(chosen, clock=self.clock, environment=self.environment)
 
     def budget(self, name: str) -> Budget:
         """A budget of the configuration."""
-        given = self._configuration.document.budgets[name].model_dump(exclude_none=True)
+        given = self.configuration.document.budgets[name].model_dump(exclude_none=True)
         return Budget(**({"window": self.window} | given))
 
     def context(self, cell: Cell, item: Item) -> SystemContext:
@@ -176,18 +173,18 @@ class SampleRunner:
 
         Raises ToolFault: what loading a domain raises; BackendFault: the judge is not available.
         """
-        document, arm = self._configuration.document, cell.arm
+        document, arm = self.configuration.document, cell.arm
         domain = domain_named(item.domain)
         options = dict(arm.settings)
         if domain is not None and item.split is not None:
             options["split"] = item.split
         return SystemContext(
             model=SeededModel(self.model, seed=cell.seed, request=document.request.model_dump(exclude_none=True)),
-            clock=self._clock,
+            clock=self.clock,
             budget=self.budget(cell.budget),
             prices=self.prices,
             language=language_of(item.question.text) if document.language == "auto" else document.language,
-            library=self._libraries[arm.library] if arm.library is not None else None,
+            library=self.libraries[arm.library] if arm.library is not None else None,
             judge=self.judge,
             domain=domain,
             options=options,
@@ -196,7 +193,7 @@ class SampleRunner:
 
     def run(self, cell: Cell, item: Item) -> SampleOutcome:
         """Answer a question in a cell, in a session of its own that is kept in memory, and record the episode."""
-        store = self._configuration.store
+        store = self.configuration.store
         try:
             session = opened(
                 lambda _: open_for(store, cell.world, item, groups=cell.arm.groups, seeing=self.vision), item.question
@@ -206,14 +203,11 @@ class SampleRunner:
                 session,
                 system=cell.arm.system,
                 context=self.context(cell, item),
-                journal=Journal(self._folder.journal(cell.id)),
+                journal=Journal(self.folder.journal(cell.id)),
             )
         except VideoWorldError as fault:
             return _failed(fault)
         return SampleOutcome.of(answered.episode, answered.name)
-
-    def close(self, *, kill: bool = False) -> None:
-        """Do nothing: as a ``SampleWorker`` it has no process to end."""
 
 
 @functools.cache
@@ -222,16 +216,8 @@ def domain_named(name: str | None) -> Domain | None:
     return load_domain(name) if name is not None and name in packaged_domains() else None
 
 
-class SampleWorker(Protocol):
-    """Runs one sample at a time."""
-
-    def run(self, cell: Cell, item: Item) -> SampleOutcome:
-        """Run a sample. Raises VideoWorldError: no further sample can be run."""
-        ...
-
-    def close(self, *, kill: bool = False) -> None:
-        """End what was started, after the sample under way; with ``kill`` at once."""
-        ...
+#: Runs one sample at a time. Raises VideoWorldError: no further sample can be run.
+SampleWorker = Callable[[Cell, Item], SampleOutcome]
 
 
 class SubprocessWorker:

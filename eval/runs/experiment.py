@@ -185,22 +185,18 @@ def _workers(
     runner: SampleRunner, folder: RunFolder, count: int, *, lock: int, environment: Mapping[str, str]
 ) -> Iterator[list[SampleWorker]]:
     """Threads for a model behind an endpoint or for a single worker, else processes."""
-    workers: list[SampleWorker]
-    if runner.model.name == RULE_BASED and count > 1:
-        processes = [SubprocessWorker(folder, lock=lock, environment=environment) for _ in range(count)]
-        for process in processes:
-            process.start()
-        workers = list(processes)
-    else:
-        workers = [runner] * count
+    wanted = count if runner.model.name == RULE_BASED and count > 1 else 0
+    processes = [SubprocessWorker(folder, lock=lock, environment=environment) for _ in range(wanted)]
+    for process in processes:
+        process.start()
     try:
-        yield workers
+        yield [process.run for process in processes] or [runner.run] * count
     except BaseException:  # such as a second Ctrl-C: the samples under way are not waited for
-        for worker in workers:
-            worker.close(kill=True)
+        for process in processes:
+            process.close(kill=True)
         raise
-    for worker in workers:
-        worker.close()
+    for process in processes:
+        process.close()
 
 
 #: Worker processes of a run that was killed end with their sample; the lock is waited for so long (seconds).

@@ -7,7 +7,9 @@ import platform
 import subprocess
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product, zip_longest
 from pathlib import Path
 from typing import Any
@@ -392,9 +394,9 @@ class RunPlan:
 
 def _settings(document: ConfigurationDocument) -> dict[str, Any]:
     """The other settings that decide what an episode does and how it is scored."""
-    parts = ("request", "tool_judge", "perception", "judge")
-    given = document.model_dump(include={"language", *parts}, exclude_none=True)
-    return {"language": document.language, **{name: given[name] for name in parts if given.get(name)}}
+    parts = ("language", "request", "tool_judge", "perception", "judge")
+    given = document.model_dump(include=set(parts), exclude_none=True)
+    return {name: given[name] for name in parts if given.get(name)}
 
 
 def make_plan(
@@ -461,14 +463,10 @@ def _worlds(
 
 def _commit(file: Path) -> str | None:
     """The commit of the running code, marked if it was changed since; None outside a checkout."""
-    if _git(file.parent, "ls-files", "--error-unmatch", file.name) is None:
-        return None  # installed, maybe inside another checkout
-    return _git(file.parent, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
-
-
-def _git(folder: Path, *arguments: str) -> str | None:
-    try:
-        ran = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=10)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return ran.stdout.strip() or None if ran.returncode == 0 else None
+    git = partial(subprocess.run, cwd=file.parent, capture_output=True, text=True, check=False, timeout=10)
+    with suppress(OSError, subprocess.TimeoutExpired):
+        # Otherwise it is installed, maybe inside another checkout.
+        if git(["git", "ls-files", "--error-unmatch", file.name]).returncode == 0:
+            described = git(["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"])
+            return described.stdout.strip() or None if described.returncode == 0 else None
+    return None

@@ -111,7 +111,7 @@ class RunScheduler:
             if sample is None:
                 return
             try:
-                self._outcomes.put((sample, worker.run(sample.cell, sample.item)))
+                self._outcomes.put((sample, worker(sample.cell, sample.item)))
             except VideoWorldError as fault:
                 self._outcomes.put((sample, fault))
                 return
