@@ -296,7 +296,7 @@ def log_record(run: Run, conditions: Sequence[Condition], scores: Scores | None 
         "version": _LOG_VERSION,
         "status": "success" if planned == len(samples) else "started",
         "eval": _spec(run, conditions, samples, min(started, default=UNKNOWN_TIME)),
-        "plan": {"name": "plan", "steps": [_step(condition.cells[0].arm) for condition in conditions]},
+        "plan": {"name": "plan", "steps": [_step(condition.first.arm) for condition in conditions]},
         "results": _results(samples, planned),
         "stats": {
             "started_at": min(started, default=""),
@@ -374,10 +374,7 @@ def _results(samples: list[Record], planned: int) -> Record:
 
 
 def export_run(run: Run, out: Path) -> Iterator[tuple[Path, int]]:
-    """Write a run as one log (``out`` ends in .eval or .json) or as one log per condition in a folder.
-
-    Yields:
-        Each file with its number of samples.
+    """Write a run as one log (``out`` ends in .eval or .json) or as one per condition; yield each file with its samples' number.
 
     Raises BackendFault: ``extra_missing``; EvalFault: ``nothing_to_export``, ``bad_export_name``, ``not_exportable``;
     StoreFault: ``store_not_writable``.

@@ -429,27 +429,21 @@ def locate_episode(episode: Path, name: str | None = None) -> tuple[Journal, str
     ``DIR`` is the folder that ``--record`` made, ``DIR/NAME`` an episode in it, and so are ``DIR`` with a ``name`` and
     ``DIR/recordings/NAME.jsonl``, which a shell completes. Raises EpisodeFault: ``recording_missing``.
     """
-    if _is_journal(episode):
-        return Journal(episode), name
-    if name is not None:
-        return locate_episode(episode / name)
-    folder, name = episode.parent, episode.name
-    if folder.name == RECORDINGS and name.endswith(".jsonl"):
-        folder, name = folder.parent, name.removesuffix(".jsonl")
-    if _is_journal(folder):
-        return Journal(folder), name
+    if episode.parent.name == RECORDINGS and episode.suffix == ".jsonl":
+        places: list[tuple[Path, str | None]] = [(episode.parent.parent, episode.stem)]
+    elif name is None:
+        places = [(episode, None), (episode.parent, episode.name)]
+    else:
+        places = [(episode, name), (episode / name, None)]
+    for folder, found in places:
+        with suppress(OSError):  # a name no file system takes
+            if (folder / EPISODES).is_file() or (folder / RECORDINGS).is_dir():
+                return Journal(folder), found
     raise EpisodeFault(
         "recording_missing",
         f"no episodes are recorded in {str(episode)[:200]}",
         hint="give the folder that --record made, or FOLDER/NAME for one of its episodes",
     )
-
-
-def _is_journal(folder: Path) -> bool:
-    try:
-        return (folder / EPISODES).is_file() or (folder / RECORDINGS).is_dir()
-    except OSError:  # a name no file system takes
-        return False
 
 
 def with_rounds(episode: Episode, exchanges: Sequence[Exchange]) -> Episode:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -46,25 +45,20 @@ def check(
 ) -> None:
     """Say what a dataset holds, and which of its videos and worlds are here; nothing is built from videos."""
     from eval.datasets import check_availability, ensure_text_worlds, load_dataset
+    from eval.scoring import check_protocol
+    from world_api.core.faults import EvalFault
 
     found = load_dataset(dataset, videos=videos, annotations=annotations)
     if text_worlds:
         for video_id in ensure_text_worlds(found, store):
             note(f"written: {video_id}")
-    record = check_availability(found, store, bad_scoring=_scoring_fault(found.protocol)).record()
-    show(record, as_json=as_json, text=lambda: _page(record))
-
-
-def _scoring_fault(protocol: Mapping[str, Any]) -> str:
-    """What is wrong with the scorers that a protocol names."""
-    from eval.scoring import check_protocol
-    from world_api.core.faults import EvalFault
-
+    bad_scoring = ""
     try:
-        check_protocol(protocol)
+        check_protocol(found.protocol)
     except EvalFault as fault:
-        return fault.message
-    return ""
+        bad_scoring = fault.message
+    record = check_availability(found, store, bad_scoring=bad_scoring).record()
+    show(record, as_json=as_json, text=lambda: _page(record))
 
 
 def _page(record: dict[str, Any]) -> str:

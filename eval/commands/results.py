@@ -146,13 +146,12 @@ def export(
     from eval.inspect_logs import export_run
     from eval.runs.run import read_run
 
-    files = [{"file": str(path), "samples": samples} for path, samples in export_run(read_run(run), out)]
-    show({"run": str(run), "logs": files}, as_json=as_json, text=lambda: _export_text(files))
-
-
-def _export_text(files: list[dict[str, Any]]) -> str:
+    files: list[dict[str, Any]] = [
+        {"file": str(path), "samples": samples} for path, samples in export_run(read_run(run), out)
+    ]
     lines = [f"{item['file']}: {item['samples']:,} samples" for item in files]
-    return "\n".join([*lines, f"next: inspect view --log-dir {Path(files[0]['file']).parent}"])
+    lines.append(f"next: inspect view --log-dir {Path(str(files[0]['file'])).parent}")
+    show({"run": str(run), "logs": files}, as_json=as_json, text=lambda: "\n".join(lines))
 
 
 judge_app = command_app()

@@ -27,7 +27,6 @@ from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, comma
 from world_api.core.faults import EvalFault, VideoWorldError
 
 if TYPE_CHECKING:
-    from eval.report.own_video import OwnOutcome
     from eval.runs.experiment import Experiment, RunOutcome
     from eval.runs.scoring import Scored
     from eval.scoring import AnswerJudge
@@ -245,9 +244,9 @@ def compare(
     Your questions are asked twice: with the sixteen operations alone, and with a tool library beside them. Answers that you
     know are scored; where you know none, both answers are shown. Run it again and it continues where it stopped.
     """
-    from eval.commands.results import record_of
+    from eval.commands.results import record_of, text_of
     from eval.report.own_video import OwnComparison, compare_own
-    from eval.runs.scheduler import progress_display
+    from eval.runs.scheduler import progress_display, progress_text
     from world_api.commands.cli import progress_bars
     from world_api.core.ports import SystemClock
 
@@ -269,16 +268,9 @@ def compare(
     clock = SystemClock()
     with progress_bars() as bars, progress_display(clock, as_json=as_json) as watch:
         compared = compare_own(wanted, clock=clock, environment=os.environ, shown=watch, building=bars)
-    report = None if compared.written is None else record_of(compared.written)
-    show(compared.outcome.record() | {"report": report}, as_json=as_json, text=lambda: _text(compared))
+    written, text = compared.written, progress_text(compared.outcome.tally)
+    text += "\n" + ("not finished: run the same command again" if written is None else text_of(written))
+    report = None if written is None else record_of(written)
+    show(compared.outcome.record() | {"report": report}, as_json=as_json, text=lambda: text)
     ended = compared.outcome.ended
     end_command(ended.fault, interrupted=ended.interrupted, as_json=as_json)
-
-
-def _text(compared: OwnOutcome) -> str:
-    from eval.commands.results import text_of
-    from eval.runs.scheduler import progress_text
-
-    summary = progress_text(compared.outcome.tally)
-    written = compared.written
-    return f"{summary}\n" + ("not finished: run the same command again" if written is None else text_of(written))

@@ -29,7 +29,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 from uuid import uuid4
@@ -374,11 +374,10 @@ def _contents(archive: zipfile.ZipFile) -> Contents:
 def _unpack(archive: zipfile.ZipFile, path: str, part: PackedFile, target: Path | None) -> None:
     """Unpack a part and compare it with its size and hash; no more than that size is unpacked."""
     digest, left = hashlib.sha256(), part.bytes
-    with ExitStack() as closing:
-        sink: IO[bytes] | None = None
-        if target is not None:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            sink = closing.enter_context(target.open("xb"))
+    if target is not None:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    opened: AbstractContextManager[IO[bytes] | None] = nullcontext() if target is None else target.open("xb")
+    with opened as sink:
         for block in _blocks(archive, path, most=left + 1):
             left -= len(block)
             digest.update(block)

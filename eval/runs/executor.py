@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import TypeAdapter
 
@@ -305,14 +305,20 @@ def _read_outcome(line: bytes) -> SampleOutcome:
         raise EvalFault("worker_ended", f"a process that asks answered what cannot be read: {line[:80]!r}") from error
 
 
-def serve(folder: RunFolder, requests: IO[bytes], outcomes: IO[bytes]) -> None:
-    """Run the samples that are requested, one after the other, until ``requests`` ends."""
+def main() -> None:
+    """Run the samples that stdin requests, one after the other, and write outcomes to stdout; the parent handles Ctrl-C."""
     from eval.runs.run import read_items
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # it was blocked until it could be ignored
+    outcomes = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints must not mix with outcomes
 
     def reply(record: Mapping[str, Any]) -> None:
         outcomes.write(json_line(record).encode() + b"\n")
         outcomes.flush()
 
+    folder = RunFolder(Path(sys.argv[1]))
     try:
         configuration, manifest = configuration_of(folder), read_manifest(folder.manifest)
         libraries = load_run_libraries(configuration, folder.libraries, manifest.libraries)
@@ -322,19 +328,10 @@ def serve(folder: RunFolder, requests: IO[bytes], outcomes: IO[bytes]) -> None:
     except VideoWorldError as fault:
         reply({"unusable": fault.record()["error"]})
         return
-    for line in requests:
+    for line in sys.stdin.buffer:
         wanted = parse_json(line.decode())
         outcome = runner.run(cells[wanted["cell"]], items[wanted["dataset"], wanted["item"]])
         try:
             reply(asdict(outcome))
         except BrokenPipeError:
             return  # the run was killed; the next one adopts what was recorded
-
-
-def main() -> None:
-    """Serve a run over stdin and stdout. Ctrl-C is handled by the process that started this one."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # it was blocked until it could be ignored
-    outcomes = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints must not mix with outcomes
-    serve(RunFolder(Path(sys.argv[1])), sys.stdin.buffer, outcomes)

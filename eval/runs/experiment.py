@@ -223,7 +223,10 @@ def run_lock(folder: RunFolder, *, clock: Clock) -> Iterator[int]:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
-                if clock.monotonic() >= until or _holder_lives(handle):
+                # If the process that took the lock is gone, its worker processes hold it and are about to end.
+                holder = os.pread(handle, 32, 0).strip()
+                is_alive = holder.isdigit() and Path(f"/proc/{int(holder)}").exists()
+                if is_alive or clock.monotonic() >= until:
                     what = f"another process asks in {folder.root.name}"
                     hint = "wait until it is through, or give another folder with --out"
                     raise EvalFault("run_busy", what, hint=hint) from None
@@ -233,12 +236,6 @@ def run_lock(folder: RunFolder, *, clock: Clock) -> Iterator[int]:
         yield handle
     finally:
         os.close(handle)
-
-
-def _holder_lives(handle: int) -> bool:
-    """Whether the process that took the lock is alive; if not, its worker processes hold it and are about to end."""
-    holder = os.pread(handle, 32, 0).strip()
-    return holder.isdigit() and Path(f"/proc/{int(holder)}").exists()
 
 
 def begin(plan: RunPlan, folder: RunFolder, *, progress: Progress, clock: Clock) -> RunManifest:

@@ -22,8 +22,6 @@ from tool_induction.library import (
 from world_api.core.faults import EvalFault, ToolFault
 from world_api.core.files import write_atomically
 
-_UNFINISHED = ".making"  #: suffix of the folder in which a control arm is made
-
 
 @dataclass(frozen=True, kw_only=True)
 class RunLibraries:
@@ -68,7 +66,7 @@ def libraries_of(configuration: Configuration, kept: Path, *, date: str, copies:
         elif part.arm is not None:
             parent = libraries.get(str(part.of)) or found(place, str(part.of))
             if not has_copy:  # it is made under another name first, so that one that was broken off is made again
-                unfinished = folder.with_name(name + _UNFINISHED)
+                unfinished = folder.with_name(name + ".making")
                 shutil.rmtree(unfinished, ignore_errors=True)
                 make_arm(
                     part.arm, parent, unfinished, name=name, date=date, seed=part.seed, allow_judge=allow_judge, groups=groups

@@ -227,10 +227,9 @@ def check_primary(configuration: Configuration, picked: Sequence[Picked], cells:
     Raises EvalFault: ``bad_configuration``, at the key.
     """
     document = configuration.document
-    primary = document.primary
+    primary, arms = document.primary, [arm.name for arm in document.arms]
     if primary is None:
         return
-    arms = [arm.name for arm in document.arms]
     compared = [one for one in picked if primary.dataset in (None, one.name)]
     domains = sorted({item.domain for one in compared for item in one.items if item.domain})
     for key, value, names, what in (

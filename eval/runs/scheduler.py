@@ -193,7 +193,7 @@ class RunScheduler:
 
 
 _WARM_UP = 10  #: samples before the pace is used: workers are still loading
-_LOG_INTERVAL, _JSON_INTERVAL = 10.0, 2.0  #: seconds between lines, and between JSON records
+_INTERVAL = 5.0  #: seconds between two lines of progress
 
 
 @dataclass
@@ -278,14 +278,13 @@ class ProgressLog:
 
     def __init__(self, clock: Clock, *, as_json: bool) -> None:
         self._clock, self._as_json = clock, as_json
-        self._interval = _JSON_INTERVAL if as_json else _LOG_INTERVAL
         self._shown_at, self._shown = clock.monotonic(), -1
 
     def update(self, tally: Tally) -> None:
         """Write a line if the last one is long enough ago, or if the run is complete."""
         now = self._clock.monotonic()
         complete = tally.done >= tally.planned
-        if self._shown != tally.done and (complete or now - self._shown_at >= self._interval):
+        if self._shown != tally.done and (complete or now - self._shown_at >= _INTERVAL):
             self._shown_at, self._shown = now, tally.done
             self._write({"progress": tally.record()}, progress_text(tally))
 
