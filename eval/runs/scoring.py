@@ -163,12 +163,8 @@ def _answers(
                 code = line.fault["code"] if line.fault is not None else "no_episode"
                 yield cell, line, EpisodeFault(code, "there is no episode")
             else:
-                item = run.item(line)
-                yield (
-                    cell,
-                    line,
-                    AnswerToScore(item=item, value=episode.value, answer=episode.answer, protocol=protocol),
-                )
+                value, answer = episode.value, episode.answer
+                yield cell, line, AnswerToScore(item=run.item(line), value=value, answer=answer, protocol=protocol)
 
 
 def _wrong(reason: str) -> Score:
