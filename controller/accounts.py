@@ -8,7 +8,7 @@ them. Money is given only where a price is known; a sum with an unpriced part is
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from controller.episode import Episode, RoundRecord
@@ -95,10 +95,10 @@ def total(held: Mapping[Part, Account]) -> Account:
 def accounts_of(episode: Episode) -> Accounts:
     """The accounts of an episode, at the prices it was run with."""
     spent = [item for call in episode.calls for item in call.spent]
-    paid_rounds = [item for item in episode.rounds if item.physical]
+    paid = [item for item in spent if item.physical], [item for item in episode.rounds if item.physical]
     return Accounts(
         logical=_by_part(each_once(spent, set()), episode.rounds, episode, cold=True),
-        physical=_by_part((item for item in spent if item.physical), paid_rounds, episode, cold=False),
+        physical=_by_part(*paid, episode, cold=False),
     )
 
 
@@ -109,8 +109,7 @@ def _by_part(
     for round_ in rounds:
         held["controller"] += _account(round_.usage, episode.model, episode.prices, cold=cold)
     for item in spent:
-        charged = _account(item, item.model, episode.prices, cold=cold)
-        held[item.purpose] += replace(charged, images=item.images)
+        held[item.purpose] += _account(item, item.model, episode.prices, cold=cold)
     return held
 
 
@@ -123,6 +122,7 @@ def _account(item: Usage | Spent, model: str, prices: Mapping[str, Price], *, co
         prompt=tokens.prompt,
         cached=tokens.cached,
         completion=tokens.completion,
+        images=item.images if isinstance(item, Spent) else 0,
         estimated=item.estimated,
         money=None if price is None else price.money(tokens),
         unpriced=(model,) if price is None and tokens.total else (),

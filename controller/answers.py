@@ -78,11 +78,14 @@ def usable_answer(question: Question, arguments: Mapping[str, Any]) -> FinalAnsw
     If the value is not of its type, its text is kept without a value.
     """
     given, spans = arguments.get("answer"), arguments.get("spans")
-    good = tuple(_good_spans(spans[:MAX_SPANS])) if isinstance(spans, list) else ()
+    good: list[TimeSpan] = []
+    for item in spans[:MAX_SPANS] if isinstance(spans, list) else ():
+        with suppress(InvalidAnswer):
+            good.append(span_of(item))
     if isinstance(given, str):
-        return read_answer(question, given, good)
+        return read_answer(question, given, tuple(good))
     try:
-        return answered(question, value_of(question, given), good)
+        return answered(question, value_of(question, given), tuple(good))
     except InvalidAnswer:
         return None
 
@@ -134,12 +137,6 @@ def _all_spans(given: Any) -> list[TimeSpan]:
         except InvalidAnswer as why:
             raise InvalidAnswer(f"number {place}: {why}") from None
     return spans
-
-
-def _good_spans(given: list[Any]) -> Iterator[TimeSpan]:
-    for item in given:
-        with suppress(InvalidAnswer):
-            yield span_of(item)
 
 
 # --- how many -----------------------------------------------------------------------------------------------------

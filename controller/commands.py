@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from controller.episode_budget import Budget
+from controller.episode_budget import Budget, refuse_unpriced
 from controller.questions import Kind
 from tool_induction.judge.options import AllowJudgeOption, JudgeModelOption, JudgeRecordOption
 from world_api.chat.models import WireChoice
@@ -28,8 +28,6 @@ from world_api.commands.vision import DEFAULT_VISION, VisionOptions, with_vision
 from world_api.core.faults import EpisodeFault
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from controller.records.journal import DamagedEntry, Journal, JournalEntry
 
 
@@ -146,7 +144,7 @@ RecordOption = Annotated[
 ]
 
 
-_USUAL = Budget()
+USUAL_BUDGET = Budget()
 
 ask_app = command_app()
 
@@ -173,13 +171,13 @@ def ask(
     wire: WireOption = "auto",
     cache: CacheOption = None,
     prices: PricesOption = None,
-    rounds: RoundsOption = _USUAL.rounds,
-    calls: CallsOption = _USUAL.calls,
-    max_tokens: TokensOption = _USUAL.tokens,
-    seconds: SecondsOption = _USUAL.seconds,
+    rounds: RoundsOption = USUAL_BUDGET.rounds,
+    calls: CallsOption = USUAL_BUDGET.calls,
+    max_tokens: TokensOption = USUAL_BUDGET.tokens,
+    seconds: SecondsOption = USUAL_BUDGET.seconds,
     money: MoneyOption = None,
     window: WindowOption = None,
-    digest_tokens: DigestOption = _USUAL.digest_tokens,
+    digest_tokens: DigestOption = USUAL_BUDGET.digest_tokens,
     vision: VisionOptions = DEFAULT_VISION,
     store: StoreOption = DEFAULT_STORE,
     session: OwnSessionOption = None,
@@ -193,7 +191,7 @@ def ask(
     from controller.prompts import language_of
     from controller.questions import Question
     from controller.records.journal import Journal
-    from controller.records.recorder import answer, refuse_unpriced
+    from controller.records.recorder import answer
     from controller.systems.base import SystemContext
     from controller.systems.registry import build_system
     from tool_induction.domains.domain_file import load_domain
@@ -204,9 +202,6 @@ def ask(
     from world_api.commands.cli import progress_bars
     from world_api.core.ports import SystemClock
     from world_api.session.overlay import forget_reserved, reserve_session
-
-    def note_name(name: str) -> None:
-        note(f"recorded as {name}")
 
     query = Question(text=question, kind=kind, options=tuple(option or ()), as_of=as_of)
     clock, environment = SystemClock(), os.environ
@@ -231,7 +226,7 @@ def ask(
     )  # fmt: skip
     name = system or ("hier" if tools is not None else "flat")
     build_system(name, context)  # refuse what cannot be combined before anything is built
-    refuse_unpriced(context)
+    refuse_unpriced(context.budget, context.model.name, context.prices)
     vision.confirm(store, video, config, prices=context.prices, during="for this question")
     with progress_bars() as bars:
         video_id = ensure_world(video, store, progress=bars, clock=clock)
@@ -243,11 +238,11 @@ def ask(
         opened.view.world.verify()  # a model would take a damaged world for one in which nothing is there
         answered = answer(
             query, opened, system=name, context=context, journal=None if record is None else Journal(record),
-            when_broken_off=note_name,
+            when_broken_off=lambda name: note(f"recorded as {name}"),
         )  # fmt: skip
         if (fault := answered.episode.fault) is not None:
             if answered.name is not None:
-                note_name(answered.name)
+                note(f"recorded as {answered.name}")
             raise EpisodeFault(fault.code, fault.message, hint=fault.hint)
     except BaseException:
         if fresh is not None:
@@ -366,21 +361,22 @@ def show_episode(
         found = [item for item in scanned if not isinstance(item, DamagedEntry)]
         broken = [item for item in scanned if isinstance(item, DamagedEntry)]
         if broken or unfinished or len(found) != 1:
-            episodes = [
-                {
-                    "name": item.name,
-                    "question": item.episode.task.question.text,
-                    "system": item.episode.task.system,
-                    "outcome": item.episode.outcome,
-                    "answer": item.episode.answer,
-                }
-                for item in found
-            ]
-            damaged = [{"name": item.name, **item.fault.record()} for item in broken]
-            listing = {"episodes": episodes, "unfinished": unfinished, "damaged": damaged}
-            lines = [f"{item.name}  damaged: {item.fault.message}" for item in broken]
-            if found or unfinished or not broken:
-                lines.insert(0, list_of(found, unfinished))
+            listing = {
+                "episodes": [
+                    {
+                        "name": item.name,
+                        "question": item.episode.task.question.text,
+                        "system": item.episode.task.system,
+                        "outcome": item.episode.outcome,
+                        "answer": item.episode.answer,
+                    }
+                    for item in found
+                ],
+                "unfinished": unfinished,
+                "damaged": [{"name": item.name, **item.fault.record()} for item in broken],
+            }
+            lines = [list_of(found, unfinished)] if found or unfinished or not broken else []
+            lines += [f"{item.name}  damaged: {item.fault.message}" for item in broken]
             show(listing, as_json=as_json, text=lambda: "\n".join(lines))
             if broken:
                 raise typer.Exit(1)

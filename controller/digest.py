@@ -14,7 +14,8 @@ from world_api.chat.usage import estimate_tokens
 from world_api.core.faults import VideoWorldError
 from world_api.core.spans import TimeSpan, round_time
 from world_api.operations import run
-from world_api.session.session import Session
+from world_api.session.session import Registration, Session
+from world_api.world.tracks import Track
 
 #: Shares of what is left after the section before.
 _MEMORIES_SHARE, _ENTITIES_SHARE = 0.3, 0.35
@@ -101,23 +102,19 @@ def _entities(session: Session) -> Entries:
             _described(item["hint"], item.get("label")) | {key: item[key] for key in _SECONDS_FIELDS} for item in listed
         ]
     registered = {item.entity_id: item for item in session.registrations()}
-    rows: list[tuple[str, Any, Any, TimeSpan, int]] = []
+    found: Entries = []
+
+    def add(item: Track | Registration, label: Any, span: TimeSpan, appearances: int) -> None:
+        times = {"first_time": round_time(span.start), "last_time": round_time(span.end)}
+        described = {"entity_id": item.entity_id, **_described(item.hint, label), **times, "appearances": appearances}
+        found.append(described)
+
     for track in session.view.tracks:
         own = registered.pop(track.entity_id, None)
-        label = None if own is None else own.label
-        rows.append((track.entity_id, track.hint, label, track.span, len(track.appearances)))
+        add(track, None if own is None else own.label, track.span, len(track.appearances))
     for item in sorted(registered.values(), key=lambda item: (item.time, item.entity_id)):
-        rows.append((item.entity_id, item.hint, item.label, session.view.frame_at(item.time), 1))
-    return [
-        {
-            "entity_id": entity_id,
-            **_described(hint, label),
-            "first_time": round_time(span.start),
-            "last_time": round_time(span.end),
-            "appearances": appearances,
-        }
-        for entity_id, hint, label, span, appearances in rows
-    ]
+        add(item, item.label, session.view.frame_at(item.time), 1)
+    return found
 
 
 def _described(hint: Any, label: Any) -> dict[str, str]:

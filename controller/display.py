@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from controller.accounts import PARTS, Account, Accounts, Part, accounts_of, total
+from controller.accounts import PARTS, Account, Accounts, accounts_of, total
 from controller.answers import SUBMIT_ANSWER
 from controller.episode import CallRecord, Episode, RoundRecord
 from controller.episode_tools import judging_tokens
@@ -241,14 +241,11 @@ def result_text(result: Mapping[str, Any]) -> str:
 def outputs_text(origins: Mapping[str, Any]) -> str:
     """Which of a tool's calls each of its outputs came from."""
     outputs = origins.get("outputs")
-    if not isinstance(outputs, Mapping):
-        return ""
     parts = []
-    for name, source in outputs.items():
+    for name, source in outputs.items() if isinstance(outputs, Mapping) else ():
         calls = source.get("calls") if isinstance(source, Mapping) else None
         if isinstance(calls, list) and calls:
-            shown = [str(number) for number in calls[:6] if isinstance(number, int)]
-            numbers = " ".join(shown) + (" ..." if len(calls) > len(shown) else "")
+            numbers = " ".join(single_line(str(number)) for number in calls[:6]) + (" ..." if len(calls) > 6 else "")
             parts.append(f"{single_line(str(name))} from {'call' if len(calls) == 1 else 'calls'} {numbers}")
     return ", ".join(parts)
 
@@ -258,13 +255,9 @@ def spent_text(spent: Sequence[Spent]) -> str:
     parts = []
     for purpose, model in dict.fromkeys((item.purpose, item.model) for item in spent):
         items = [item for item in spent if (item.purpose, item.model) == (purpose, model)]
-        tokens = sum(item.prompt + item.completion for item in items)
-        kept = sum(not item.physical for item in items)
-        images = sum(item.images for item in items)
+        tokens, images = sum(item.prompt + item.completion for item in items), sum(item.images for item in items)
         about = "~" if any(item.estimated for item in items) else ""
-        more = [f"{images} images"] if images else []
-        more += [f"{kept} kept from before"] if kept else []
-        aside = f" ({', '.join(more)})" if more else ""
+        aside = f" ({plural(images, 'image')})" if images else ""
         parts.append(f"{purpose} by {single_line(model)}: {len(items)} asked, {about}{tokens:,} tokens{aside}")
     return "; ".join(parts)
 
@@ -273,11 +266,8 @@ def _part(key: str, value: Any) -> str:
     name = single_line(str(key))
     if not isinstance(value, list):
         return f"{name} {value_text(value, 160)}"
-    more = " ..." if len(value) > _FIRST else ""
-    first = "; ".join(map(_item, value[:_FIRST])) + more
-    if len(value) == 1:  # the name of a list as the name of one thing in it
-        name = name.removesuffix("ies") + "y" if name.endswith("ies") else name.removesuffix("s")
-    return f"{len(value)} {name}" + (f": {first}" if first else "") + more
+    first = "; ".join(map(_item, value[:_FIRST]))
+    return f"{len(value)} {name}" + (f": {first}" if first else "") + (" ..." if len(value) > _FIRST else "")
 
 
 def _item(item: Any) -> str:
@@ -291,7 +281,7 @@ def _item(item: Any) -> str:
 
 _THOUGHT_LINES = 6  #: of a thought, where not all is shown
 #: Problems of a reply without content; the transcript holds a filler in its place.
-SILENT = frozenset({"no_choices", "bad_message", "empty_reply"})
+_SILENT = frozenset({"no_choices", "bad_message", "empty_reply"})
 _INNER = 12  #: operations inside a tool, where not all are shown
 
 
@@ -329,9 +319,8 @@ def _reply_lines(episode: Episode, record: RoundRecord, *, full: bool) -> Iterat
         yield f"folded    {record.folded} old results, so that the request fits the window"
     if record.thought:
         yield from _labelled("thought", record.thought.strip(), None if full else _THOUGHT_LINES)
-    content = assistant_message(episode, record).get("content")
-    if isinstance(content, str) and content.strip() and not SILENT.intersection(record.problems):
-        yield from _labelled("says", content.strip(), None if full else _THOUGHT_LINES)
+    if said := reply_text(episode, record):
+        yield from _labelled("says", said, None if full else _THOUGHT_LINES)
     for problem in record.problems:
         yield f"slip      {problem}"
 
@@ -345,12 +334,13 @@ def _labelled(label: str, text: str, limit: int | None = None) -> Iterator[str]:
         yield f"{'':{_LABEL}}... and {len(lines) - limit} lines more"
 
 
-def assistant_message(episode: Episode, record: RoundRecord) -> Mapping[str, Any]:
-    """The message that a round's reply became."""
+def reply_text(episode: Episode, record: RoundRecord) -> str:
+    """What the model said in a round beside its calls; empty if its reply had no content."""
     said = [message for message in episode.messages if message.get("role") == "assistant"]
-    if not record.tools_offered and len(said) > len(episode.rounds):
-        return said[-1]  # a turn of the loop may precede the last request
-    return said[record.number - 1] if record.number <= len(said) else {}
+    # A turn of the loop may precede the last request.
+    is_last = not record.tools_offered and len(said) > len(episode.rounds)
+    content = said[-1 if is_last else record.number - 1].get("content") if record.number <= len(said) else None
+    return content.strip() if isinstance(content, str) and not _SILENT.intersection(record.problems) else ""
 
 
 def _call_lines(call: CallRecord, first: str, then: str, *, full: bool) -> Iterator[str]:
@@ -382,44 +372,35 @@ def _inner_lines(calls: Sequence[Mapping[str, Any]], *, full: bool) -> Iterator[
     """The operations inside a tool, by their numbers."""
     shown = calls if full or len(calls) <= _INNER else calls[: _INNER - 1]
     for call in shown:
-        arguments = call.get("arguments")
+        arguments, outcome = call.get("arguments"), call.get("outcome")
         given = arguments_text(arguments) if isinstance(arguments, Mapping) else ""
-        outcome = call.get("outcome")
-        came = f"{call['size']} found" if isinstance(call.get("size"), int) else ""
-        if outcome != "ok":
-            came = f"{came} {single_line(str(outcome))}".strip()
+        came = [f"{call['size']} found"] if isinstance(call.get("size"), int) else []
+        came += [single_line(str(outcome))] if outcome != "ok" else []
         # The result comes before the arguments, which may be cut off.
-        yield f"{call.get('call', '-')!s:>3} {single_line(str(call.get('name')))}: {came or 'done'}" + (
-            f" ({given})" if given else ""
-        )
+        line = f"{call.get('call', '-')!s:>3} {single_line(str(call.get('name')))}: {' '.join(came) or 'done'}"
+        yield line + (f" ({given})" if given else "")
     if len(shown) < len(calls):
         yield f"    ... and {len(calls) - len(shown)} operations more"
 
 
 def cost_lines(accounts: Accounts) -> list[str]:
     """Tokens and money of controller, perception and judge, logical and physical; a part without requests is left out."""
-    rows = [("", "", "tokens", "requests", "money"), *_rows("logical", accounts.logical)]
-    is_same = accounts.physical == accounts.logical
-    rows += [("physical", "the same", "", "", "")] if is_same else _rows("physical", accounts.physical)
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    layout = "{:{}}  {:{}}  {:>{}}  {:>{}}  {:{}}"
-    lines = [layout.format(*itertools.chain(*zip(row, widths, strict=True))).rstrip() for row in rows]
+    line = "{:10}{:12}{:>10}  {:>8}  {}".format
+    lines = [line("", "", "tokens", "requests", "money")]
+    for way, held in (("logical", accounts.logical), ("physical", accounts.physical)):
+        if way == "physical" and held == accounts.logical:
+            lines.append(f"{way:10}the same")
+            break
+        used: list[tuple[str, Account]] = [(part, held[part]) for part in PARTS if held[part].requests]
+        for place, (part, one) in enumerate([*used, ("total", total(held))] if len(used) != 1 else used):
+            tokens = f"{'~' * one.estimated}{one.tokens:,}"
+            lines.append(line("" if place else way, part, tokens, f"{one.requests:,}", money_text(one)).rstrip())
     everything = total(accounts.logical) + total(accounts.physical)
     if everything.estimated:
         lines.append("~ estimated: the server did not count them")
     if everything.unpriced:
         lines.append("no price is known for " + ", ".join(map(single_line, everything.unpriced)))
     return lines
-
-
-def _rows(way: str, held: Mapping[Part, Account]) -> list[tuple[str, str, str, str, str]]:
-    used: list[tuple[str, Account]] = [(part, held[part]) for part in PARTS if held[part].requests]
-    named = [*used, ("total", total(held))] if len(used) != 1 else used
-    ways = itertools.chain([way], itertools.repeat(""))
-    return [
-        (first, part, f"{'~' * one.estimated}{one.tokens:,}", f"{one.requests:,}", money_text(one))
-        for first, (part, one) in zip(ways, named, strict=False)
-    ]
 
 
 _LABEL = 10
@@ -468,30 +449,31 @@ def list_of(entries: Sequence[JournalEntry], unfinished: Sequence[str]) -> str:
 
 
 def _head(episode: Episode, name: str, conditions: Conditions) -> Iterator[str]:
-    task, question = episode.task, episode.task.question
-    yield from _labelled("question", question.text)
-    if question.kind != "open":
-        yield from _labelled("wanted", question.kind)
-    for letter, option in zip(question.letters, question.options, strict=True):
-        yield from _labelled("", f"{letter}. {option}")
+    task, question, budget = episode.task, episode.task.question, episode.budget
     until = f", as of {question.as_of:g} s" if question.as_of is not None else ""
-    yield from _labelled("video", f"{task.video_id}, world {task.world_hash[:_HASH]}, session {task.session}{until}")
-    yield from _labelled("system", f"{task.system} ({offered_text(episode, conditions)})")
-    if task.library is not None:
-        yield from _labelled("library", f"{task.library.name} {task.library.hash[:_HASH]}")
-    if settings := ", ".join(_settings(task.settings)):
-        yield from _labelled("settings", settings)
-    yield from _labelled("model", f"{episode.model}, prompts in {episode.language} {episode.prompt_hash[:_HASH]}")
-    budget = episode.budget
     bounds = [plural(budget.rounds, "round"), plural(budget.calls, "call"), plural(budget.tokens, "token")]
     bounds.append(f"{budget.seconds:g} s")
     bounds += [f"${budget.money:g}"] if budget.money is not None else []
     bounds += [f"window of {budget.window:,}"] if budget.window is not None else []
-    yield from _labelled("budget", ", ".join(bounds))
     given = ", ".join(title for title, _ in _given(episode.messages))
-    if given:
-        yield from _labelled("told", f"{given}, before anything was called")
-    yield from _labelled("recorded", f"{name}, by version {conditions.version}")
+    return _fields(
+        ("question", question.text),
+        ("wanted", question.kind if question.kind != "open" else ""),
+        *(("", f"{letter}. {option}") for letter, option in zip(question.letters, question.options, strict=True)),
+        ("video", f"{task.video_id}, world {task.world_hash[:_HASH]}, session {task.session}{until}"),
+        ("system", f"{task.system} ({offered_text(episode)})"),
+        ("library", f"{task.library.name} {task.library.hash[:_HASH]}" if task.library is not None else ""),
+        ("settings", ", ".join(_settings(task.settings))),
+        ("model", f"{episode.model}, prompts in {episode.language} {episode.prompt_hash[:_HASH]}"),
+        ("budget", ", ".join(bounds)),
+        ("told", f"{given}, before anything was called" if given else ""),
+        ("recorded", f"{name}, by version {conditions.version}"),
+    )
+
+
+def _fields(*fields: tuple[str, str]) -> Iterator[str]:
+    """Texts with their labels; those without a text are left out."""
+    return itertools.chain.from_iterable(_labelled(label, text) for label, text in fields if text)
 
 
 def _given(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
@@ -516,37 +498,35 @@ def _settings(settings: Mapping[str, Any]) -> Iterator[str]:
             yield f"{single_line(key)} {value_text(value)}"
 
 
-def offered_text(episode: Episode, conditions: Conditions) -> str:
+def offered_text(episode: Episode) -> str:
     """How many operations, tools of a library and others the model could call."""
     from world_api.operations import OPERATIONS
 
-    names = [item.get("function", {}).get("name") for item in episode.tools]
-    operations = sum(name in OPERATIONS for name in names)
-    others = [name for name in names if name not in OPERATIONS and name != "submit_answer"]
+    names = {item.get("function", {}).get("name") for item in episode.tools} - {SUBMIT_ANSWER}
+    operations = len(names & OPERATIONS.keys())
     parts = [plural(operations, "operation")] if operations else []
-    parts += [plural(len(others), "further tool")] if others else []
+    parts += [plural(len(names) - operations, "further tool")] if len(names) > operations else []
     return " and ".join(parts) + " on offer" if parts else "nothing to call"
 
 
 def _ending(episode: Episode) -> Iterator[str]:
-    yield from _labelled("answer", episode.answer if episode.answer is not None else "none")
-    if episode.task.question.kind != "open":
-        value = value_text(episode.value, 200) if episode.value is not None else "none of its type"
-        yield from _labelled("value", value)
-    for place, span in enumerate(episode.spans):
-        by = ", ".join(episode.tools_that_gave(span))
-        source = f"from {by}" if by else "! RETURNED BY NO TOOL"
-        yield from _labelled("" if place else "evidence", f"{span_text(vars(span))}  {source}")
+    value = "none of its type" if episode.value is None else value_text(episode.value, 200)
+    sources = (", ".join(episode.tools_that_gave(span)) for span in episode.spans)
+    cited = [f"from {source}" if source else "! RETURNED BY NO TOOL" for source in sources]
+    spans = [f"{span_text(vars(span))}  {source}" for span, source in zip(episode.spans, cited, strict=True)]
     ended = episode.outcome + (f": {episode.reason}" if episode.reason is not None else "")
-    yield from _labelled("ended", ended + (f" ({episode.fault.message})" if episode.fault is not None else ""))
     calls = episode.tool_calls
     own = sum(call.round == 0 for call in calls)
     work = [plural(len(episode.rounds), "round"), f"{plural(len(calls) - own, 'call')} by the model"]
     work += [f"{own:,} by the system"] if own else []
     work += [f"{sum(len(call.inner_calls) for call in calls):,} inside tools"]
     work += [f"{episode.timings.seconds:.2f} s"] if episode.timings is not None else []
-    yield from _labelled("work", ", ".join(work))
-    if episode.slips:
-        yield from _labelled("slips", slips_text(episode))
-    if (note := watermark(episode)) is not None:
-        yield from _labelled("note", note)
+    return _fields(
+        ("answer", episode.answer or "none"),
+        ("value", value if episode.task.question.kind != "open" else ""),
+        *(("" if place else "evidence", span) for place, span in enumerate(spans)),
+        ("ended", ended + (f" ({episode.fault.message})" if episode.fault is not None else "")),
+        ("work", ", ".join(work)),
+        ("slips", slips_text(episode)),
+        ("note", watermark(episode) or ""),
+    )

@@ -130,10 +130,9 @@ class RoundRecord:
 class CallRecord:
     """One tool call: as the model wrote it, as it ran, and the whole result.
 
-    ``ran`` is False if the call was not executed; ``result`` is then the message to the model.
-    ``inner_calls`` are the operations an induced tool called, in the order of its plan; ``origins`` tells by their
-    numbers which of them each output, and each piece of evidence that is shown, came from. ``spent`` is what models that
-    look or judge were asked on the way.
+    ``ran`` is False if the call was not executed; ``result`` is then the message to the model. ``inner_calls`` are the
+    operations an induced tool called, in the order of its plan; ``origins`` tells by their numbers which of them each output,
+    and each piece of evidence that is shown, came from. ``spent`` is what models that look or judge were asked on the way.
     """
 
     id: str

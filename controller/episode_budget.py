@@ -59,14 +59,19 @@ class Budget:
         return asdict(self)
 
 
+def refuse_unpriced(budget: Budget, model: str, prices: Prices) -> None:
+    """Refuse a budget of money without the model's price, before the first request. Raises EpisodeFault: ``no_price``."""
+    if budget.money is not None and prices.of(model) is None:
+        raise EpisodeFault(
+            "no_price", f"a budget of money needs the price of {model!r}", hint="give prices, or no budget of money"
+        )
+
+
 class BudgetMeter:
     """Adds up what an episode spends and compares it with the budget."""
 
     def __init__(self, budget: Budget, clock: Clock, *, model: str, prices: Prices) -> None:
-        if budget.money is not None and prices.of(model) is None:
-            raise EpisodeFault(
-                "no_price", f"a budget of money needs the price of {model!r}", hint="give prices, or no budget of money"
-            )
+        refuse_unpriced(budget, model, prices)
         self.budget = budget
         self.rounds = 0
         self.calls = 0

@@ -23,6 +23,11 @@ from world_api.session.session import Session
 TRACE = "trace"
 
 
+def refused(code: str, message: str, hint: str) -> dict[str, Any]:
+    """The result of a call that is not run."""
+    return {**OperationFault(code, message, hint=hint).record()}
+
+
 class Toolset(Protocol):
     """Tools that can be offered and called."""
 
@@ -83,8 +88,7 @@ class CombinedTools:
         """Run the tool in the toolset that offers it."""
         owner = self._owner.get(name)
         if owner is None:
-            hint = "call one of the tools offered"
-            return {**OperationFault("unknown_tool", f"there is no tool {name[:64]!r}", hint=hint).record()}
+            return refused("unknown_tool", f"there is no tool {name[:64]!r}", "call one of the tools offered")
         return owner.call_tool(name, arguments)
 
 
@@ -103,12 +107,8 @@ class OneVideo:
         """Run the call unless it names another video."""
         video_id = arguments.get("video_id", self.video_id)
         if video_id != self.video_id:
-            fault = OperationFault(
-                "wrong_video",
-                f"the question is about {self.video_id!r}, not about {str(video_id)[:64]!r}",
-                hint=f"use video_id {self.video_id!r}",
-            )
-            return {**fault.record()}
+            what = f"the question is about {self.video_id!r}, not about {str(video_id)[:64]!r}"
+            return refused("wrong_video", what, f"use video_id {self.video_id!r}")
         return self.toolset.call_tool(name, arguments)
 
 
@@ -227,17 +227,12 @@ class FallbackTools:
         if name in self._later:
             if self._is_open or self._ran >= self._after:
                 return self._fallback.call_tool(name, arguments)
-            fault = OperationFault(
-                "operation_not_open",
-                f"{name} can be called once a tool has found nothing or failed",
-                hint="call the tool that fits the question best first",
-            )
-            return {**fault.record()}
+            what = f"{name} can be called once a tool has found nothing or failed"
+            return refused("operation_not_open", what, "call the tool that fits the question best first")
         result = self._first.call_tool(name, arguments)
         error = result.get("error")
-        is_defect = (
-            isinstance(error, Mapping) and error.get("code") == INTERNAL_FAULT
-        )  # another call would not avoid it
+        # Another call would not avoid a defect.
+        is_defect = isinstance(error, Mapping) and error.get("code") == INTERNAL_FAULT
         self._ran += is_defect or "status" in result  # a result without a status says what was wrong with the call
         self._is_open = self._is_open or is_defect or result.get("status") in _FRUITLESS
         return result

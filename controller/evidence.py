@@ -98,16 +98,23 @@ def _spans_in(value: Any, under: str, *, read_texts: bool) -> Iterator[tuple[Tim
 
 def _numbers_in(value: Any) -> Iterator[float]:
     """The numbers in the arguments of a call, also those written in their texts."""
+    for _, leaf in leaves(value):
+        if isinstance(leaf, str):
+            yield from map(float, _NUMBER.findall(leaf))
+        elif _is_time(leaf):
+            yield float(leaf)
+
+
+def leaves(value: Any, under: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the scalars of a JSON value in order, each with the nearest key above it."""
     if isinstance(value, Mapping):
-        for item in value.values():
-            yield from _numbers_in(item)
+        for key, item in value.items():
+            yield from leaves(item, str(key))
     elif isinstance(value, list):
         for item in value:
-            yield from _numbers_in(item)
-    elif isinstance(value, str):
-        yield from map(float, _NUMBER.findall(value))
-    elif _is_time(value):
-        yield float(value)
+            yield from leaves(item, under)
+    else:
+        yield under, value
 
 
 def _is_among(time: float, numbers: Sequence[float]) -> bool:

@@ -80,8 +80,9 @@ def run_episode(
     turns = TurnExecutor(
         question=task.question, tools=tools, preamble=preamble, meter=meter, clock=clock, prompts=prompts
     )
+    names = frozenset(tool.name for tool in declared)
     loop = _Loop(
-        task=task, preamble=preamble, offer=offer, transcript=transcript, requests=requests, turns=turns, prompts=prompts,
+        task=task, preamble=preamble, names=names, transcript=transcript, requests=requests, turns=turns, prompts=prompts,
         meter=meter,
     )  # fmt: skip
     began = clock.monotonic()
@@ -118,7 +119,7 @@ class _Loop:
 
     task: Task
     preamble: Preamble
-    offer: list[dict[str, Any]]
+    names: frozenset[str]  #: of the tools that can be called
     transcript: Conversation
     requests: ModelRequests
     turns: TurnExecutor
@@ -126,10 +127,6 @@ class _Loop:
     meter: BudgetMeter
     rounds: list[RoundRecord] = field(default_factory=list)
     timings: list[RoundTiming] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self._question = self.task.question
-        self._names = frozenset(item["function"]["name"] for item in self.offer)
 
     def run(self) -> _Ending:
         try:
@@ -146,7 +143,7 @@ class _Loop:
 
     def _open(self) -> None:
         """Add the system message and the question, with the results of the system's own calls."""
-        question, preamble = self._question, self.preamble
+        question, preamble = self.task.question, self.preamble
         instructions = self.prompts.render(
             preamble.instructions, as_of=question.as_of, briefing=preamble.briefing, kind=question.kind
         )
@@ -210,8 +207,8 @@ class _Loop:
 
     def _force(self, reason: str) -> _Ending:
         """Request the best answer so far once, without tools; used when the budget is spent."""
-        letters = ", ".join(self._question.letters)
-        self._say(self.prompts.render("forced", reason=reason, kind=self._question.kind, letters=letters))
+        letters = ", ".join(self.task.question.letters)
+        self._say(self.prompts.render("forced", reason=reason, kind=self.task.question.kind, letters=letters))
         reply = self._read(self.requests.ask_final(), tools_offered=False)
         # The best answer in the final reply or in one that was rejected before; a typed one if possible.
         given, before = self._answer_in_final_reply(reply), self.turns.rejected_answer
@@ -229,15 +226,15 @@ class _Loop:
 
     def _answer_in_final_reply(self, reply: Reply) -> FinalAnswer | None:
         for call in reply.calls:  # some models call submit_answer although no tool is offered
-            answer = usable_answer(self._question, call.arguments) if call.tool == SUBMIT_ANSWER else None
+            answer = usable_answer(self.task.question, call.arguments) if call.tool == SUBMIT_ANSWER else None
             if answer is not None:
-                if isinstance(parse_answer(self._question, call.arguments), str):
+                if isinstance(parse_answer(self.task.question, call.arguments), str):
                     self._mark_round("bad_answer")
                 return answer
         if reply.fault == "call_in_text":
-            words = reply.content[: call_position(reply.content, self._names)]  # the text before the call
-            given = answer_in_text(self._question, reply.content)
-            return given or self.turns.rejected_answer or read_answer(self._question, words)
+            words = reply.content[: call_position(reply.content, self.names)]  # the text before the call
+            given = answer_in_text(self.task.question, reply.content)
+            return given or self.turns.rejected_answer or read_answer(self.task.question, words)
         return self._answer_in_prose(reply)
 
     def _answer_in_prose(self, reply: Reply) -> FinalAnswer | None:
@@ -246,13 +243,13 @@ class _Loop:
             return None  # the model repeats the filler of an empty reply
         if reply.content and self.rounds[-1].finish_reason == "length":
             self._mark_round("cut_reply")
-        return read_answer(self._question, reply.content)
+        return read_answer(self.task.question, reply.content)
 
     def _read(self, answered: ModelReply, *, tools_offered: bool) -> Reply:
         """Parse a reply, record its round and append it to the transcript."""
         number = len(self.rounds) + 1
         used_ids = {call.id for call in self.turns.calls}
-        reply = read_reply(answered.reply, tools=self._names, round_number=number, used_ids=used_ids)
+        reply = read_reply(answered.reply, tools=self.names, round_number=number, used_ids=used_ids)
         self.meter.add_round(answered.usage)
         self.timings.append(RoundTiming(model_seconds=answered.seconds, tool_seconds=[]))
         self.rounds.append(

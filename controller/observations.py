@@ -6,11 +6,11 @@ its field.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from controller.evidence import spans_in
+from controller.evidence import leaves, spans_in
 from controller.prompts import Prompts
 from controller.replies import Problem, ToolCall
 from world_api.chat.prompts import DATA, data_line
@@ -87,8 +87,9 @@ def _listed(result: Mapping[str, Any]) -> list[Any]:
 def _gist(call: ToolCall, result: Mapping[str, Any]) -> dict[str, Any]:
     found = {key: value for key, value in result.items() if key not in _BOOK_KEEPING | {"evidence"}}
     spans = list(dict.fromkeys((span.start, span.end) for span in spans_in(found) if span.duration > 0))
-    ids = list(dict.fromkeys(text for key, text in _texts(found) if key in _IDS))
-    says = next((text for wanted in _SAYINGS for key, text in _texts(found) if key == wanted), "")
+    texts = [(key, leaf) for key, leaf in leaves(found) if isinstance(leaf, str)]
+    ids = list(dict.fromkeys(text for key, text in texts if key in _IDS))
+    says = next((text for wanted in _SAYINGS for key, text in texts if key == wanted), "")
     gist: dict[str, Any] = {
         "tool": call.tool,
         "asked": shorten(call.arguments, _QUOTED)[0],
@@ -100,18 +101,6 @@ def _gist(call: ToolCall, result: Mapping[str, Any]) -> dict[str, Any]:
         "says": says if len(says) <= _KEPT_CHARACTERS else says[:_KEPT_CHARACTERS] + "...",
     }
     return {key: value for key, value in gist.items() if value or key == "tool"}
-
-
-def _texts(value: Any, under: str = "") -> Iterator[tuple[str, str]]:
-    """The texts of a value with the names they stand under."""
-    if isinstance(value, str):
-        yield under, value
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from _texts(item, key)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _texts(item, under)
 
 
 @dataclass(frozen=True, kw_only=True)

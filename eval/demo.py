@@ -25,17 +25,11 @@ MAX_LINES = 40  #: of a command's output; the rest is counted, not shown
 Runner = Callable[[Sequence[str]], CompletedProcess[str]]  #: runs one command, given its arguments
 
 
-@dataclass(frozen=True, kw_only=True)
 class Step:
     """One ``videoworld`` command and why it is run."""
 
-    why: str
-    arguments: tuple[str, ...]
-
-
-def step(why: str, *arguments: str) -> Step:
-    """A step with the arguments of its command."""
-    return Step(why=why, arguments=arguments)
+    def __init__(self, why: str, *arguments: str) -> None:
+        self.why, self.arguments = why, arguments
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,39 +60,34 @@ def steps(subject: DemoSubject, folder: Path) -> list[Step]:
     ask = ("ask", video_id, subject.question, "--tools", "hand_A", "--record", episodes, *store)
     run_tool = ("tools", "run", str(TOOLS), "locate_first_appearance", *on_video, f"person_query={subject.person}")
     return [
-        step("Build the video's world", "build", str(subject.video), *store),
-        step("What the world holds", "inspect", video_id, *store),
-        step("The sixteen operations", "ops"),
-        step("An operation: the scenes", "call", "list_scenes", *on_video),
-        step("An operation: search by words", *search),
-        step("An operation: who and what was identified", "call", "list_entities", *on_video),
-        step("Check a high-level tool", "tools", "check", str(TOOLS)),
-        step("Run it", *run_tool),
-        step("Ask a question, with a tool library, and record the episode", *ask),
-        step("What it did, round by round", "show", episodes),
-        step("Run the episode again, offline: the same bytes", "replay", episodes),
+        Step("Build the video's world", "build", str(subject.video), *store),
+        Step("What the world holds", "inspect", video_id, *store),
+        Step("The sixteen operations", "ops"),
+        Step("An operation: the scenes", "call", "list_scenes", *on_video),
+        Step("An operation: search by words", *search),
+        Step("An operation: who and what was identified", "call", "list_entities", *on_video),
+        Step("Check a high-level tool", "tools", "check", str(TOOLS)),
+        Step("Run it", *run_tool),
+        Step("Ask a question, with a tool library, and record the episode", *ask),
+        Step("What it did, round by round", "show", episodes),
+        Step("Run the episode again, offline: the same bytes", "replay", episodes),
     ]
 
 
 def run_steps(steps: Sequence[Step], folder: Path, run: Runner, say: Callable[[str], None]) -> int:
     """Run steps until one fails; return its exit status, or 0 after naming ``folder``."""
     for number, step in enumerate(steps, start=1):
-        status = _shown(step, f"{number}. {step.why}", run, say)
-        if status:
-            return status
+        say(f"\n== {number}. {step.why}\n$ videoworld {shlex.join(step.arguments)}")
+        ran = run(step.arguments)
+        lines = ran.stdout.rstrip("\n").split("\n")
+        if ran.stdout:
+            say("\n".join(lines[:MAX_LINES]))
+        if len(lines) > MAX_LINES:
+            say(f"... and {len(lines) - MAX_LINES} lines more")
+        if ran.returncode:
+            return ran.returncode
     say(f"\nAll of it is in {folder}/. Remove that folder to begin again.")
     return 0
-
-
-def _shown(step: Step, title: str, run: Runner, say: Callable[[str], None]) -> int:
-    say(f"\n== {title}\n$ videoworld {shlex.join(step.arguments)}")
-    ran = run(step.arguments)
-    lines = ran.stdout.rstrip("\n").split("\n")
-    if ran.stdout:
-        say("\n".join(lines[:MAX_LINES]))
-    if len(lines) > MAX_LINES:
-        say(f"... and {len(lines) - MAX_LINES} lines more")
-    return ran.returncode
 
 
 def videoworld(arguments: Sequence[str]) -> CompletedProcess[str]:
@@ -114,14 +103,11 @@ def videoworld(arguments: Sequence[str]) -> CompletedProcess[str]:
 def main(environment: Mapping[str, str]) -> int:
     """Show ``VIDEO``, or the sample film where none is named."""
     named = environment.get("VIDEO", "").strip()
-    if named:
-        return run_steps(steps(DemoSubject(video=Path(named).expanduser()), FOLDER), FOLDER, videoworld, _say)
-    if not (FOLDER / "sample.truth.json").exists():  # written last: where it is, the film is whole
-        draw = step("Draw a sample video (VIDEO=path takes yours)", "sample", str(FOLDER))
-        status = _shown(draw, f"0. {draw.why}", videoworld, _say)
-        if status:
-            return status
-    return run_steps(steps(sample_subject(FOLDER), FOLDER), FOLDER, videoworld, _say)
+    subject = DemoSubject(video=Path(named).expanduser()) if named else sample_subject(FOLDER)
+    shown = steps(subject, FOLDER)
+    if not named and not (FOLDER / "sample.truth.json").exists():  # written last: where it is, the film is whole
+        shown.insert(0, Step("Draw a sample video (VIDEO=path takes yours)", "sample", str(FOLDER)))
+    return run_steps(shown, FOLDER, videoworld, _say)
 
 
 def _say(text: str) -> None:
@@ -138,20 +124,20 @@ def ablation_steps(folder: Path) -> list[Step]:
     films, configuration, run = (str(folder / name) for name in ("films", CONFIGURATION, "run"))
     compare = ("eval", "compare", run)
     return [
-        step(
+        Step(
             "Make three films with truth and questions",
             *shlex.split("sandbox make --seed 1 --count 3 --minutes 3 --split test --out"),
             films,
         ),
-        step("What there is to be asked", "eval", "check", films),
-        step("What it would ask and take; nothing is asked", "eval", "run", configuration, "--dry-run"),
-        step("Build the worlds, ask the questions", "eval", "run", configuration),
-        step("Score the episodes again: the same scores", "eval", "score", run),
-        step("Hierarchical against flat", *compare, "hier@library=hand_A", "flat"),
-        step("Sanity: flat against itself must cover zero", *compare, "flat-again", "flat"),
-        step("Sanity: tools that find nothing must not help", *compare, "hier@library=placebo_hand_A", "flat"),
-        step("Libraries against domains", "eval", "transfer", run),
-        step("The report", "eval", "report", run),
+        Step("What there is to be asked", "eval", "check", films),
+        Step("What it would ask and take; nothing is asked", "eval", "run", configuration, "--dry-run"),
+        Step("Build the worlds, ask the questions", "eval", "run", configuration),
+        Step("Score the episodes again: the same scores", "eval", "score", run),
+        Step("Hierarchical against flat", *compare, "hier@library=hand_A", "flat"),
+        Step("Sanity: flat against itself must cover zero", *compare, "flat-again", "flat"),
+        Step("Sanity: tools that find nothing must not help", *compare, "hier@library=placebo_hand_A", "flat"),
+        Step("Libraries against domains", "eval", "transfer", run),
+        Step("The report", "eval", "report", run),
     ]
 
 

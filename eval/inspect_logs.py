@@ -7,6 +7,7 @@ A condition is an arm, library, dataset, world and budget. A log is first plain 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
@@ -105,13 +106,14 @@ def _call(call: Mapping[str, Any]) -> Record:
     function = function if isinstance(function, Mapping) else {}
     written = function.get("arguments")
     record: Record = {"id": str(call.get("id") or ""), "function": str(function.get("name") or ""), "type": "function"}
+    why = "it is not a JSON object"
     try:
         value = parse_json(written) if isinstance(written, str) else written
     except ValueError as error:
-        return {**record, "arguments": {"written": str(written)}, "parse_error": str(error)[:200]}
-    if not isinstance(value, dict):
-        return {**record, "arguments": {"written": json_line(value)}, "parse_error": "it is not a JSON object"}
-    return {**record, "arguments": value}
+        value, why = None, str(error)[:200]
+    if isinstance(value, dict):
+        return {**record, "arguments": value}
+    return {**record, "arguments": {"written": answer_text(written)}, "parse_error": why}
 
 
 def answer_text(value: object) -> str:
@@ -165,19 +167,19 @@ def _sample(run: Run, cell: Cell, line: SampleLine, score: Score | None) -> Reco
         "target": answer_text(item.answer),
         "metadata": metadata,
     }
-    answer, why = None, "there is no episode of this sample"
+    episode, why = None, "there is no episode of this sample"
     try:
         episode = run.episode(line)
     except VideoWorldError as fault:
-        episode, why = None, f"{fault.message} [{fault.code}]"
+        why = f"{fault.message} [{fault.code}]"
     if episode is not None:
-        answer = episode.answer
         record |= _episode_fields(episode, line.sample)
         metadata |= _episode_metadata(episode)
     else:
         why = why if line.fault is None else f"{line.fault['message']} [{line.fault['code']}]"
         record["error"] = {"message": why, "traceback": "", "traceback_ansi": ""}
     if score is not None:
+        answer = episode.answer if episode is not None else None
         details = {"scorer": score.scorer, **score.details}
         record["scores"] = {
             "correct": {"value": "C" if score.correct else "I", "answer": answer, "metadata": details},
@@ -244,11 +246,10 @@ def conditions_of(run: Run) -> list[Condition]:
     for cell in run.cells.values():
         key = canonical_json([asdict(cell.arm), cell.dataset, cell.world, cell.budget, cell.model])
         groups.setdefault(key, []).append(cell)
+    names = Counter(_name(cells[0]) for cells in groups.values())
     found = []
-    names = {key: _name(cells[0]) for key, cells in groups.items()}
     for key, cells in groups.items():
-        is_single = list(names.values()).count(names[key]) == 1
-        name = names[key] if is_single else f"{names[key]}-{content_hash(key)[:8]}"
+        name = _name(cells[0]) if names[_name(cells[0])] == 1 else f"{_name(cells[0])}-{content_hash(key)[:8]}"
         found.append(Condition(name=name, cells=tuple(sorted(cells, key=lambda cell: (cell.seed, cell.id)))))
     return found
 
@@ -295,7 +296,7 @@ def log_record(run: Run, conditions: Sequence[Condition], scores: Scores | None 
         "version": _LOG_VERSION,
         "status": "success" if planned == len(samples) else "started",
         "eval": _spec(run, conditions, samples, min(started, default=UNKNOWN_TIME)),
-        "plan": {"name": "plan", "steps": [_step(condition.cells[0].arm) for condition in conditions]},
+        "plan": {"name": "plan", "steps": [_step(condition.first.arm) for condition in conditions]},
         "results": _results(samples, planned),
         "stats": {
             "started_at": min(started, default=""),
@@ -373,17 +374,13 @@ def _results(samples: list[Record], planned: int) -> Record:
 
 
 def export_run(run: Run, out: Path) -> Iterator[tuple[Path, int]]:
-    """Write a run as one log (``out`` ends in .eval or .json) or as one log per condition in a folder.
+    """Write a run as one log (``out`` ends in .eval or .json) or as one per condition; yield each file with its samples' number.
 
-    Yields:
-        Each file with its number of samples.
-
-    Raises:
-        BackendFault: ``extra_missing``.
-        EvalFault: ``nothing_to_export``, ``bad_export_name``, ``not_exportable``.
-        StoreFault: ``store_not_writable``.
+    Raises BackendFault: ``extra_missing``; EvalFault: ``nothing_to_export``, ``bad_export_name``, ``not_exportable``;
+    StoreFault: ``store_not_writable``.
     """
-    require_inspect()
+    with from_extra("inspect"):
+        import inspect_ai.log  # noqa: F401 - only whether it can be imported
     if not run.samples:
         what = "no sample of this run is finished"
         raise EvalFault("nothing_to_export", what, hint="`videoworld eval run RUN` continues it")
@@ -392,12 +389,6 @@ def export_run(run: Run, out: Path) -> Iterator[tuple[Path, int]]:
         record = log_record(run, conditions, scores)
         _write(record, path)
         yield path, len(record["samples"])
-
-
-def require_inspect() -> None:
-    """Check that Inspect is installed. Raises BackendFault: ``extra_missing``."""
-    with from_extra("inspect"):
-        import inspect_ai.log  # noqa: F401 - only whether it can be imported
 
 
 def _files(run: Run, out: Path) -> list[tuple[Path, list[Condition]]]:

@@ -5,22 +5,12 @@ with the model and its materials; ``answer_many`` does so for many questions in 
 without endpoint, world or video: the bytes are equal, or the first difference is named.
 """
 
-from controller.records.conditions import Conditions, loop_hash
-from controller.records.journal import (
-    EPISODES,
-    RECORDINGS,
-    DamagedEntry,
-    Journal,
-    JournalEntry,
-    exchange_sum,
-    locate_episode,
-    sealed,
-)
+from controller.records.conditions import Conditions
+from controller.records.journal import EPISODES, RECORDINGS, DamagedEntry, Journal, JournalEntry, exchange_sum, sealed
 from controller.records.recorder import Answered, Unanswered, answer, answer_many, answer_recorded
 from controller.records.replay import Replayed, replay_entry, replay_recorded
 
 __all__ = [
     "EPISODES", "RECORDINGS", "Answered", "Conditions", "DamagedEntry", "Journal", "JournalEntry", "Replayed",
-    "Unanswered", "answer", "answer_many", "answer_recorded", "exchange_sum", "locate_episode", "loop_hash",
-    "replay_entry", "replay_recorded", "sealed",
+    "Unanswered", "answer", "answer_many", "answer_recorded", "exchange_sum", "replay_entry", "replay_recorded", "sealed",
 ]  # fmt: skip

@@ -20,6 +20,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -28,10 +29,11 @@ from typing import Any
 
 from pydantic import StrictFloat, StrictInt, StrictStr, TypeAdapter, ValidationError
 
-from controller.episode import Episode, Task, Timings, episode_from_record
+from controller.episode import Episode, RoundRecord, Task, Timings, episode_from_record
 from controller.records.conditions import Conditions, conditions_from_record
-from controller.records.unfinished import with_rounds
+from world_api.chat.messages import from_cache
 from world_api.chat.recording import Exchange, append_line, check_schema, damaged, read_exchanges
+from world_api.chat.usage import usage_of
 from world_api.core.canonical import content_hash, parse_json
 from world_api.core.faults import EpisodeFault
 from world_api.core.files import open_regular
@@ -40,9 +42,9 @@ SCHEMA_VERSION = 3
 EPISODES, TIMINGS, BEGUN = "episodes.jsonl", "timings.jsonl", "begun.jsonl"
 RECORDINGS, MATERIALS = "recordings", "materials"
 
-_LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,127}")
+_LABEL = r"[A-Za-z0-9][A-Za-z0-9._+-]{0,127}"  #: the name of an episode; it also names files
 #: The beginning of a line: its name can be read without parsing the rest.
-_HEAD = re.compile(rb'\{"schema_version":\d+,"name":"([A-Za-z0-9._+-]{1,128})"[,}]')
+_HEAD = re.compile(rf'{{"schema_version":\d+,"name":"({_LABEL})"[,}}]'.encode())
 
 #: The fields of a line with the type of each.
 Fields = Mapping[str, type]
@@ -62,7 +64,7 @@ class JournalLine:
         if head := _HEAD.match(self.data):
             return head[1].decode()
         name = self._value.get("name")
-        return name if _is_label(name) else None
+        return name if isinstance(name, str) and re.fullmatch(_LABEL, name) else None
 
     @property
     def _value(self) -> dict[str, Any]:
@@ -80,8 +82,6 @@ class JournalLine:
             raise self.damaged("is not a JSON object")
         check_schema(value, SCHEMA_VERSION, self.path)
         wrong = [key for key, kind in fields.items() if not isinstance(value.get(key), kind)]
-        if not wrong and len(fields) > 1 and not _is_label(value["name"]):  # the name of a material is no label
-            wrong = ["name"]
         if wrong:
             raise self.damaged(f"is not whole: {wrong[0]}")
         return value
@@ -91,10 +91,10 @@ class JournalLine:
         return damaged(f"line {self.number} of {self.path.name} {what}")
 
 
-def lines_of(path: Path) -> Iterator[JournalLine]:
+def lines_of(path: Path, *, missing_ok: bool = True) -> Iterator[JournalLine]:
     """The lines of a file; a last one that a crash cut short was never a line.
 
-    Raises EpisodeFault: ``recording_missing``; ``recording_not_readable``.
+    Raises EpisodeFault: ``recording_missing``, unless ``missing_ok``; ``recording_not_readable``.
     """
     try:
         with open_regular(path) as file:
@@ -102,7 +102,8 @@ def lines_of(path: Path) -> Iterator[JournalLine]:
                 if data.endswith(b"\n"):
                     yield JournalLine(path, number, data)
     except OSError as error:
-        raise _cannot_read(path, error) from None
+        if not missing_ok or not isinstance(error, FileNotFoundError | NotADirectoryError):
+            raise _cannot_read(path, error) from None
 
 
 def is_there(path: Path) -> bool:
@@ -126,24 +127,9 @@ def _own_file(folder: Path, kind: str, name: str) -> Path:
     return folder / kind / f"{name}.jsonl"
 
 
-def _is_label(value: Any) -> bool:
-    """Whether a value is a name of an episode; it also names files."""
-    return isinstance(value, str) and _LABEL.fullmatch(value) is not None
-
-
 _BEGINNING: Fields = {"name": str, "conditions": dict, "episode": dict}
 _EPISODE: Fields = {**_BEGINNING, "sums": dict}
 _TIME: Fields = {"name": str, "clock": list}
-
-#: The parts of a record with a checksum each.
-_PARTS = {
-    "conditions": "the conditions",
-    "episode": "the episode's record",
-    "exchanges": "the exchanges with the model",
-    "materials": "the materials",
-    "timings": "the times",
-    "line": "the line",
-}
 
 
 def exchange_sum(exchange: Exchange, request_hash: str | None = None) -> str:
@@ -171,7 +157,7 @@ def _check(name: str, sums: Mapping[str, Any], found: Mapping[str, str]) -> None
     """Refuse parts that are not what was written. Raises EpisodeFault: ``recording_damaged``."""
     for part, checksum in found.items():
         if sums.get(part) != checksum:
-            raise damaged(f"{_PARTS[part]} of {name} are not what was recorded: its checksum ({part}) differs")
+            raise damaged(f"the {part} of {name}: the checksum is not the recorded one")
 
 
 class EpisodeWriter:
@@ -294,29 +280,24 @@ class Journal:
 
         Raises EpisodeFault: ``record_not_writable``.
         """
+        number, name = 1, label
         try:
             (self._folder / RECORDINGS).mkdir(parents=True, exist_ok=True)
-            return EpisodeWriter(self._folder, self._take_name(label))
+            while True:
+                with suppress(FileExistsError):
+                    _own_file(self._folder, RECORDINGS, name).touch(exist_ok=False)
+                    return EpisodeWriter(self._folder, name)
+                number += 1
+                name = f"{label}-{number}"
         except OSError as error:
             raise _not_writable(self._folder, error) from None
-
-    def _take_name(self, label: str) -> str:
-        number = 1
-        while True:
-            name = label if number == 1 else f"{label}-{number}"
-            try:
-                _own_file(self._folder, RECORDINGS, name).touch(exist_ok=False)
-            except FileExistsError:
-                number += 1
-            else:
-                return name
 
     def scan(self, *, only: Collection[str] | None = None) -> Iterator[JournalEntry | DamagedEntry]:
         """The finished episodes, in the order in which they finished, each checked by itself; ``only`` those of some names.
 
         Raises EpisodeFault: ``recording_missing``.
         """
-        times = {line.name: line for line in self._lines(TIMINGS)}
+        times = {line.name: line for line in lines_of(self._folder / TIMINGS)}
         seen: set[str | None] = set()
         for line in self._episode_lines():
             if only is not None and line.name not in only:
@@ -348,20 +329,14 @@ class Journal:
     def find(self, name: str) -> JournalEntry:
         """A finished episode by name; no other is read.
 
-        Raises:
-            EpisodeFault: ``unknown_episode``, ``recording_missing``; ``recording_damaged`` and ``recording_schema``, of this one.
+        Raises EpisodeFault: ``unknown_episode``, ``recording_missing``; of this one ``recording_damaged``, ``recording_schema``.
         """
         found = list(self.scan(only={name}))
         if not found:
             names = [line.name for line in self._episode_lines() if line.name is not None]
-            was_begun = name in self.unfinished()
-            raise EpisodeFault(
-                "unknown_episode",
-                f"the episode {name[:80]!r} was begun and not finished"
-                if was_begun
-                else f"no episode is named {name[:80]!r}",
-                hint="one of: " + ", ".join(names[-10:]) if names else "the folder holds no finished episode",
-            )
+            state = "was begun and not finished" if name in self.unfinished() else "is not there"
+            hint = "one of: " + ", ".join(names[-10:]) if names else "the folder holds no finished episode"
+            raise EpisodeFault("unknown_episode", f"the episode {name[:80]!r} {state}", hint=hint)
         entry = found[-1]  # the fault of a second one with the same name
         if isinstance(entry, DamagedEntry):
             raise entry.fault
@@ -369,14 +344,14 @@ class Journal:
 
     def unfinished(self) -> list[str]:
         """Episodes that were begun and have no end: they still run, or their process died. Their exchanges are there."""
-        return sorted(recorded(self._folder) - {line.name for line in self._lines(EPISODES)})
+        return sorted(recorded(self._folder) - {line.name for line in lines_of(self._folder / EPISODES)})
 
     def beginning(self, name: str) -> JournalEntry:
         """What there is of an episode without an end: what it began with, and the talk so far.
 
         Raises EpisodeFault: ``unknown_episode``, where nothing had been asked yet; ``recording_damaged``, ``recording_schema``.
         """
-        line = next((line for line in reversed(list(self._lines(BEGUN))) if line.name == name), None)
+        line = next((line for line in reversed(list(lines_of(self._folder / BEGUN))) if line.name == name), None)
         if line is None:
             raise EpisodeFault(
                 "unknown_episode",
@@ -394,7 +369,7 @@ class Journal:
         Raises EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``.
         """
         exchanges = self.exchanges(entry.name)
-        lines = [line.read({"name": str}) for line in self._lines(f"{MATERIALS}/{entry.name}.jsonl")]
+        lines = [line.read({"name": str}) for line in lines_of(_own_file(self._folder, MATERIALS, entry.name))]
         materials = {line["name"]: line.get("value") for line in lines}
         found = {
             "exchanges": content_hash([exchange_sum(item) for item in exchanges]),
@@ -412,13 +387,7 @@ class Journal:
 
     def _episode_lines(self) -> Iterator[JournalLine]:
         """The lines of the episodes; none where nothing has come to its end yet."""
-        if is_there(self._folder / EPISODES) or not is_there(self._folder / RECORDINGS):
-            yield from lines_of(self._folder / EPISODES)
-
-    def _lines(self, file: str) -> Iterator[JournalLine]:
-        """The lines of a file that may be missing."""
-        if is_there(self._folder / file):
-            yield from lines_of(self._folder / file)
+        return lines_of(self._folder / EPISODES, missing_ok=is_there(self._folder / RECORDINGS))
 
 
 def recorded(folder: Path) -> set[str]:
@@ -429,7 +398,9 @@ def recorded(folder: Path) -> set[str]:
 def _entry(line: JournalLine, time: JournalLine | None) -> JournalEntry:
     """An episode with its times. Raises EpisodeFault: ``recording_damaged``, ``recording_schema``."""
     record = line.read(_EPISODE)
-    name, sums = record["name"], record["sums"]
+    name, sums = line.name, record["sums"]
+    if name is None:
+        raise line.damaged("is not whole: name")
     episode, conditions = episode_from_record(record["episode"]), conditions_from_record(record["conditions"])
     whole = sealed(record, {part: value for part, value in sums.items() if part != "line"})["line"]
     _check(name, sums, {**_line_parts(record), "line": whole})
@@ -455,19 +426,19 @@ def _time_adapter() -> TypeAdapter[tuple[Timings | None, tuple[StrictStr | Stric
 def locate_episode(episode: Path, name: str | None = None) -> tuple[Journal, str | None]:
     """Return a journal, and the name of one of its episodes; None means all of them.
 
-    ``DIR`` is the folder that ``--record`` made, ``DIR/NAME`` an episode in it, and so is ``DIR`` with a ``name``.
-
-    ``DIR/recordings/NAME.jsonl``, which a shell completes, is that episode too. Raises EpisodeFault: ``recording_missing``.
+    ``DIR`` is the folder that ``--record`` made, ``DIR/NAME`` an episode in it, and so are ``DIR`` with a ``name`` and
+    ``DIR/recordings/NAME.jsonl``, which a shell completes. Raises EpisodeFault: ``recording_missing``.
     """
-    if _is_journal(episode):
-        return Journal(episode), name
-    if name is not None:
-        return locate_episode(episode / name)
-    folder, name = episode.parent, episode.name
-    if folder.name == RECORDINGS and name.endswith(".jsonl"):
-        folder, name = folder.parent, name.removesuffix(".jsonl")
-    if _is_journal(folder):
-        return Journal(folder), name
+    if episode.parent.name == RECORDINGS and episode.suffix == ".jsonl":
+        places: list[tuple[Path, str | None]] = [(episode.parent.parent, episode.stem)]
+    elif name is None:
+        places = [(episode, None), (episode.parent, episode.name)]
+    else:
+        places = [(episode, name), (episode / name, None)]
+    for folder, found in places:
+        with suppress(OSError):  # a name no file system takes
+            if (folder / EPISODES).is_file() or (folder / RECORDINGS).is_dir():
+                return Journal(folder), found
     raise EpisodeFault(
         "recording_missing",
         f"no episodes are recorded in {str(episode)[:200]}",
@@ -475,8 +446,23 @@ def locate_episode(episode: Path, name: str | None = None) -> tuple[Journal, str
     )
 
 
-def _is_journal(folder: Path) -> bool:
-    try:
-        return (folder / EPISODES).is_file() or (folder / RECORDINGS).is_dir()
-    except OSError:  # a name no file system takes
-        return False
+def with_rounds(episode: Episode, exchanges: Sequence[Exchange]) -> Episode:
+    """The episode with the rounds that its exchanges tell of."""
+    tools: list[dict[str, Any]] = next(
+        (exchange.request["tools"] for exchange in exchanges if "tools" in exchange.request), []
+    )
+    rounds = [
+        RoundRecord(
+            number=number,
+            tools_offered="tools" in request,
+            usage=usage_of(request, reply),
+            finish_reason=None,
+            problems=[],
+            physical=not from_cache(reply),
+        )
+        for number, (request, reply) in enumerate(
+            ((item.request, item.reply) for item in exchanges if item.reply is not None), start=1
+        )
+    ]
+    messages = exchanges[-1].request.get("messages", []) if exchanges else []
+    return replace(episode, tools=tools, tools_hash=content_hash(tools), messages=messages, rounds=rounds)

@@ -11,18 +11,18 @@ from functools import partial
 from threading import Lock
 from typing import Any
 
-from controller.episode import CallRecord, Episode, Library, Task
+from controller.episode import CallRecord, Episode, FaultRecord, Library, Task
+from controller.episode_budget import refuse_unpriced
 from controller.episode_tools import Toolset, split_result
 from controller.questions import Question
 from controller.records.conditions import Conditions
-from controller.records.journal import EpisodeWriter, Journal, label_for
-from controller.records.unfinished import begun, broken_off
+from controller.records.journal import EpisodeWriter, Journal, label_for, with_rounds
 from controller.systems.base import EpisodeInputs, SystemBuilder, SystemContext
 from controller.systems.registry import build_system
 from tool_induction.library_tools import ToolDeclaration
-from world_api.chat.prompts import noting_prompts
+from world_api.chat.prompts import PromptHashes, noting_prompts
 from world_api.chat.recording import Exchange, RecordingChatModel, RecordingClock
-from world_api.core.canonical import json_line, parse_json
+from world_api.core.canonical import content_hash, json_line, parse_json
 from world_api.core.cost import Spent, ledger_beside
 from world_api.core.execution import ordered_map
 from world_api.core.faults import EpisodeFault, VideoWorldError, as_stored, internal_fault, tool_result_or_error
@@ -37,7 +37,7 @@ def run_system(
     Raises EpisodeFault: ``system_failed`` for an error without a name, or a result that is no episode; ``no_price``;
     VideoWorldError: its own.
     """
-    refuse_unpriced(context)
+    refuse_unpriced(context.budget, context.model.name, context.prices)
     try:
         made = build(context) if build is not None else build_system(system, context)
         episode: object = made.answer(question, session)
@@ -50,16 +50,6 @@ def run_system(
     except (Exception, SystemExit) as error:
         raise _failed(system, f"broke: {_place(error)}") from error
     return episode
-
-
-def refuse_unpriced(context: SystemContext) -> None:
-    """Refuse a budget of money without the model's price, before the first request. Raises EpisodeFault: ``no_price``."""
-    if context.budget.money is not None and context.prices.of(context.model.name) is None:
-        raise EpisodeFault(
-            "no_price",
-            f"a budget of money needs the price of {context.model.name!r}",
-            hint="give prices, or no budget of money",
-        )
 
 
 def _failed(system: str, what: str) -> EpisodeFault:
@@ -188,7 +178,7 @@ def answer_recorded(
 
         def begin() -> EpisodeWriter:
             recording = journal.begin(label_for(task, context.clock.now()))
-            recording.start(begun(recorder.task, context, prompts), replace(conditions, prompts=dict(prompts)))
+            recording.start(_begun(recorder.task, context, prompts), replace(conditions, prompts=dict(prompts)))
             return recording
 
         recorder = EpisodeRecorder(context.inputs, task, begin=begin)
@@ -200,13 +190,7 @@ def answer_recorded(
             episode = run_system(system, wrapped, question, session, build=build)
         except (VideoWorldError, KeyboardInterrupt) as failure:
             if recorder.begun:
-                ended = broken_off(
-                    begun(recorder.task, context, prompts),
-                    context,
-                    exchanges=recorder.exchanges,
-                    calls=recorder.calls,
-                    failure=failure,
-                )
+                ended = _broken_off(recorder, context, prompts, failure)
                 there = replace(conditions, prompts=prompts, broken_off=True)
                 recorder.recording.finish(ended, there, clock.readings)
                 if when_broken_off is not None:
@@ -315,3 +299,44 @@ class _RecordingTools:
         finally:
             self.recorder.note(name, arguments, result, book.items if book is not None else ())
         return result
+
+
+_NOT_FINISHED = FaultRecord(
+    code="not_finished",
+    message="the episode has no end: it still runs, or its process died",
+    hint="ask the question again if it does not run any more",
+)
+_INTERRUPTED = FaultRecord(code="interrupted", message="the episode was interrupted", hint="ask again")
+
+
+def _begun(task: Task, context: SystemContext, prompts: PromptHashes) -> Episode:
+    """An episode at its beginning."""
+    price = context.prices.of(context.model.name)
+    return Episode(
+        task=task,
+        model=context.model.name,
+        prompt_hash=content_hash(prompts),
+        language=context.language,
+        tools=[],
+        tools_hash=content_hash([]),
+        budget=context.budget,
+        prices={context.model.name: price} if price is not None else {},
+        outcome="failed",
+        reason=_NOT_FINISHED.code,
+        fault=_NOT_FINISHED,
+    )
+
+
+def _broken_off(
+    recorder: EpisodeRecorder,
+    context: SystemContext,
+    prompts: PromptHashes,
+    failure: VideoWorldError | KeyboardInterrupt,
+) -> Episode:
+    """What its exchanges and calls tell of an episode that was broken off: the talk, what was made, and its price."""
+    beginning, calls = _begun(recorder.task, context, prompts), recorder.calls
+    fault = _INTERRUPTED if isinstance(failure, KeyboardInterrupt) else FaultRecord.of(failure)
+    prices_of_calls = {item.model: context.prices.of(item.model) for call in calls for item in call.spent}
+    prices = beginning.prices | {model: price for model, price in prices_of_calls.items() if price is not None}
+    ended = replace(beginning, prices=dict(sorted(prices.items())), calls=calls, reason=fault.code, fault=fault)
+    return with_rounds(ended, recorder.exchanges)

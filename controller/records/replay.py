@@ -39,23 +39,18 @@ class RecordedInputs(EpisodeInputs):
 
     def __init__(self, episode: Episode, materials: Mapping[str, Any]) -> None:
         self._materials = materials
-        self._tools = RecordedTools(episode.tool_calls, offered=offered_tools(episode))
-        self._untaken = set(materials)
-
-    @property
-    def left(self) -> dict[str, int]:
-        """What was recorded and not used, by kind."""
-        return {"call": self._tools.left, "material": len(self._untaken)}
+        self.recorded_tools = RecordedTools(episode.tool_calls, offered=offered_tools(episode))
+        self.untaken = set(materials)
 
     def tools(self, make: Callable[[], Toolset]) -> Toolset:
         """The recorded toolset."""
-        return self._tools
+        return self.recorded_tools
 
     def material(self, name: str, make: Callable[[], Any]) -> Any:
         """The recorded value. Raises EpisodeFault: ``replay_mismatch``, when none was recorded under the name."""
         if name not in self._materials:
             raise _mismatch(f"the replay takes the material {name[:64]!r}, which was not recorded")
-        self._untaken.discard(name)
+        self.untaken.discard(name)
         return self._materials[name]
 
 
@@ -210,7 +205,8 @@ def replay_entry(
         episode = run_system(conditions.system, context, question, session, build=build)
         again, kept = episode.record(), recorded.record()
         identical = json_line(again) == json_line(kept)
-        left = {"exchange": model.left, **inputs.left, "clock reading": clock.left}
+        left = {"exchange": model.left, "call": inputs.recorded_tools.left}
+        left |= {"material": len(inputs.untaken), "clock reading": clock.left}
         unused = [f"{number} x {what}" for what, number in left.items() if number]
         if identical and unused:
             raise EpisodeFault(

@@ -22,20 +22,19 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from controller.digest import digest_of
 from controller.episode import Episode, Library, Task
 from controller.episode_budget import Budget
-from controller.episode_tools import Toolset
+from controller.episode_tools import Toolset, refused
 from controller.loop import run_episode
 from controller.prompts import EMPTY_PREAMBLE, Pictures, Preamble, Prompts, no_pictures
 from tool_induction.domains.domain import SplitName
 from tool_induction.language.diagnostics import closest
 from tool_induction.library_tools import ToolDeclaration
 from world_api.chat.usage import Prices
-from world_api.core.faults import EpisodeFault, OperationFault, ToolFault, tool_result_or_error
+from world_api.core.faults import EpisodeFault, ToolFault, tool_result_or_error
 from world_api.core.ports import ChatModel, Clock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from controller.episode import Episode
     from controller.questions import Question
     from tool_induction.domains import Domain
     from tool_induction.judge.port import Judge
@@ -243,7 +242,8 @@ class LoopSystem(ABC, Generic[OptionsT]):
         task = self.task(question, session)
         self.context.inputs.start(task)
         setup = self.setup(question, session)
-        preamble = replace(setup.preamble, digest=self._digest(session))
+        tokens = self.context.budget.digest_tokens if self.gives_digest else 0
+        digest = self.material("digest", lambda: digest_of(session, tokens)) if tokens else None
         return run_episode(
             task,
             model=self.context.model,
@@ -252,17 +252,9 @@ class LoopSystem(ABC, Generic[OptionsT]):
             clock=self.context.clock,
             prompts=self.prompts,
             prices=self.context.prices,
-            preamble=preamble,
+            preamble=replace(setup.preamble, digest=digest),
             pictures=lambda name: str(self.material(name, lambda: setup.pictures(name))),
         )
-
-    def _digest(self, session: Session) -> dict[str, Any] | None:
-        """The digest of the world, for systems that act in it."""
-        tokens = self.context.budget.digest_tokens
-        if not (self.gives_digest and tokens):
-            return None
-        digest: dict[str, Any] | None = self.material("digest", lambda: digest_of(session, tokens))
-        return digest
 
 
 @dataclass(frozen=True)
@@ -278,6 +270,5 @@ class OwnCalls:
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Make a call; its faults are observations."""
         if name not in self.calls:
-            hint = "answer with submit_answer"
-            return {**OperationFault("unknown_tool", f"there is no tool {name[:64]!r}", hint=hint).record()}
+            return refused("unknown_tool", f"there is no tool {name[:64]!r}", "answer with submit_answer")
         return tool_result_or_error(lambda: self.calls[name](**arguments))

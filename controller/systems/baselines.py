@@ -27,8 +27,6 @@ from world_api.perception.endpoint import data_url
 from world_api.session.captioning import SINGLE_SEGMENT_FAULTS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from controller.episode_budget import Budget
     from controller.questions import Question
     from world_api.session.session import Session
@@ -47,31 +45,25 @@ def transcript_tokens(budget: Budget) -> int:
 
 def transcript(session: Session, *, max_tokens: int) -> dict[str, Any]:
     """The visible lines of speech from the first on, as many as fit about ``max_tokens``; what is left out is said."""
+    spoken = session.view.speech
     lines: list[dict[str, Any]] = []
     spent = 0
-    spoken = session.view.speech
     for said in spoken:
-        line: dict[str, Any] = {
-            "start_time": round_time(said.span.start),
-            "end_time": round_time(said.span.end),
-            "text": said.text,
-        }
-        if said.speaker:
-            line["speaker"] = said.speaker
+        start, end = round_time(said.span.start), round_time(said.span.end)
+        line = {"start_time": start, "end_time": end, "text": said.text} | (
+            {"speaker": said.speaker} if said.speaker else {}
+        )
         spent += estimate_tokens(line)
         if spent > max_tokens:
             break
         lines.append(line)
-    found: dict[str, Any] = {"lines": lines}
     if not len(spoken):
-        found["hint"] = "nothing was heard, or nobody wrote down what is said"
-    elif len(lines) < len(spoken):
-        until = lines[-1]["end_time"] if lines else 0.0
-        found |= {
-            "truncated": True,
-            "hint": f"the transcript is longer than fits: the first {len(lines)} of {len(spoken)} lines, up to {until} s",
-        }
-    return found
+        return {"lines": [], "hint": "nothing was heard, or nobody wrote down what is said"}
+    if len(lines) == len(spoken):
+        return {"lines": lines}
+    until = lines[-1]["end_time"] if lines else 0.0
+    hint = f"the transcript is longer than fits: the first {len(lines)} of {len(spoken)} lines, up to {until} s"
+    return {"lines": lines, "truncated": True, "hint": hint}
 
 
 class BlindOptions(Options):
@@ -257,17 +249,12 @@ class ClipCaptions:
         self._operations = AtomicTools(session)
         self._embedder = session.backends.text_embedder
         self._clips = clips
-        self._made: dict[tuple[float, float], dict[str, Any]] = {}
-        self._missed: dict[tuple[float, float], Mapping[str, Any]] = {}
+        self._results: dict[tuple[float, float], dict[str, Any]] = {}
 
     def describe(self, **arguments: Any) -> dict[str, Any]:
         """Describe a clip, and keep its caption, or why there is none."""
         result = self._operations.call_tool(DESCRIBE, arguments)
-        if isinstance(result.get("caption"), str):
-            kept = {key: result[key] for key in ("start_time", "end_time", "caption")}
-            self._made[kept["start_time"], kept["end_time"]] = kept
-        else:
-            self._missed[arguments["start_time"], arguments["end_time"]] = result.get("error", {})
+        self._results[arguments["start_time"], arguments["end_time"]] = result
         return result
 
     def search(self, query: str, top_k: int) -> dict[str, Any]:
@@ -275,40 +262,32 @@ class ClipCaptions:
 
         ``of`` counts all clips, ``undescribed`` by reason those for which there is no caption.
 
-        Raises OperationFault: ``no_captions``; the fault for which clips are undescribed, where it is not about single clips.
+        Raises OperationFault: ``no_captions``; a fault that is not about single clips: what is left would be an arbitrary part of
+        the video.
         """
-        undescribed = self._undescribed()
-        made = [self._made[key] for key in sorted(self._made)]
-        if not made:
-            reasons = "".join(f"; {code}: {count}" for code, count in undescribed.items())
-            raise OperationFault("no_captions", f"no clip of the video could be described{reasons}", hint=_BUILD_AGAIN)
-        places = self._ranked([str(item["caption"]) for item in made], query)[:top_k]
-        hints = []
-        if undescribed:
-            hints.append(f"{sum(undescribed.values())} of {self._clips} clips could not be described")
-        found = [made[place] for place in sorted(places)]
-        if not places:
-            found = made[:: max(1, math.ceil(len(made) / top_k))]
-            hints.append("no caption shares a word with the question; these are spread evenly over what was described")
-        result = {"captions": found, "of": self._clips}
-        more = {"undescribed": undescribed, "hint": "; ".join(hints)}
-        return result | {key: value for key, value in more.items() if value}
-
-    def _undescribed(self) -> dict[str, int]:
-        """How many clips have no caption, by the code of the fault.
-
-        Raises OperationFault: a fault that was not about single clips: what is left would be an arbitrary part of the video.
-        """
-        missed = [self._missed[key] for key in sorted(self._missed)]
+        results = [self._results[key] for key in sorted(self._results)]
+        described = [result for result in results if isinstance(result.get("caption"), str)]
+        made = [{key: result[key] for key in ("start_time", "end_time", "caption")} for result in described]
+        missed = [result.get("error", {}) for result in results if not isinstance(result.get("caption"), str)]
         for error in missed:
             if error.get("code") not in _OF_ONE_CLIP:
                 raise OperationFault(
                     str(error.get("code")),
-                    f"{self._clips - len(self._made)} of {self._clips} clips were not described: {error.get('message')}",
+                    f"{self._clips - len(made)} of {self._clips} clips were not described: {error.get('message')}",
                     hint=str(error.get("hint", "")),
                 )
-        counted = Counter(str(error["code"]) for error in missed)
-        return dict(sorted(counted.items()))
+        undescribed = dict(sorted(Counter(str(error["code"]) for error in missed).items()))
+        if not made:
+            reasons = "".join(f"; {code}: {count}" for code, count in undescribed.items())
+            raise OperationFault("no_captions", f"no clip of the video could be described{reasons}", hint=_BUILD_AGAIN)
+        places = self._ranked([item["caption"] for item in made], query)[:top_k]
+        found = [made[place] for place in sorted(places)]
+        hints = [f"{len(missed)} of {self._clips} clips could not be described"] if missed else []
+        if not places:
+            found = made[:: max(1, math.ceil(len(made) / top_k))]
+            hints.append("no caption shares a word with the question; these are spread evenly over what was described")
+        more = {"undescribed": undescribed, "hint": "; ".join(hints)}
+        return {"captions": found, "of": self._clips} | {key: value for key, value in more.items() if value}
 
     def _ranked(self, texts: list[str], query: str) -> list[int]:
         """Words and meaning, fused by reciprocal rank, as the search of segments does it."""

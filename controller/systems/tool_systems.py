@@ -17,6 +17,7 @@ from tool_induction.judge.port import RememberedJudge
 from tool_induction.library_tools import LibraryTools, ToolDeclaration
 from world_api.core.canonical import closed_object
 from world_api.core.faults import EpisodeFault, ToolFault, tool_result_or_error
+from world_api.operations import run
 
 if TYPE_CHECKING:
     from controller.questions import Question
@@ -154,11 +155,9 @@ class Hier(_WithLibrary):
         judge = remembered(self.context)
         library: Toolset = LibraryTools.on_session(self.library, session, traced=True, judge=judge)
         operations = AtomicTools(session)
-        offered: list[Toolset] = [library]
-        if options.exposure == "all":
-            offered = [library, operations]
-        elif options.exposure == "tools_first":
-            CombinedTools([library, operations])  # refuses tools of one name
+        offered: list[Toolset] = [library] if options.exposure == "tools" else [library, operations]
+        if options.exposure == "tools_first":
+            CombinedTools(offered)  # refuses tools of one name
             offered = [FallbackTools(library, operations, after=options.patience)]
         if judge is not None:
             offered.append(JudgedItems(judge))
@@ -256,11 +255,8 @@ class ComposedTools:
             raise ToolFault("documents_spent", "no more documents are taken", hint="go on without one")
         self.documents -= 1
         tools = self._compiled(arguments["document"])
-        entry = list(tools)[-1]
-        from world_api.operations import run
-
         runner = LibraryTools(tools, call=partial(run, self.session), world=self.session, traced=True, judge=self.judge)
-        result = runner.call_tool(entry, inputs)
+        result = runner.call_tool(list(tools)[-1], inputs)
         self.ran = self.ran or "status" in result
         return result
 
@@ -292,11 +288,22 @@ class ComposeOptions(Options):
     documents: int = Field(default=4, ge=1, le=50)
 
 
-class FlatCompose(LoopSystem[ComposeOptions]):
+class _Composing(LoopSystem[Any]):
+    """A system whose model writes throw-away tools."""
+
+    gives_digest = True
+
+    def language(self, session: Session) -> str:
+        """The description of the tool language, as an induction gets it."""
+        from tool_induction.inducer.prompt_builder import InducerPrompts
+
+        return InducerPrompts(groups=session.groups, allow_judge=self.context.judge is not None).language()
+
+
+class FlatCompose(_Composing):
     """The operations, and in any round a throw-away tool made of them: programmability without a library."""
 
     name = "flat+compose"
-    gives_digest = True
     options_kind = ComposeOptions
 
     def setup(self, question: Question, session: Session) -> Setup:
@@ -307,16 +314,14 @@ class FlatCompose(LoopSystem[ComposeOptions]):
             composed = ComposedTools(session=session, judge=judge, documents=self.options.documents)
             return OneVideo(CombinedTools([composed, *operations_on(session, judge)]), session.video_id)
 
-        language = tool_language(session.groups, allow_judge=self.context.judge is not None)
-        briefing = self.prompts.render("compose", tool_language=language)
+        briefing = self.prompts.render("compose", tool_language=self.language(session))
         return Setup(make_tools=make_tools, preamble=Preamble(briefing=briefing))
 
 
-class Pipeline(LoopSystem[Options]):
+class Pipeline(_Composing):
     """One throw-away tool first, mended once at most; then an answer from what it found."""
 
     name = "pipeline"
-    gives_digest = True
 
     def setup(self, question: Question, session: Session) -> Setup:
         """Only ``compose_tool``, and no answer before it ran."""
@@ -326,24 +331,10 @@ class Pipeline(LoopSystem[Options]):
             composed = ComposedTools(session=session, judge=judge, documents=PIPELINE_DOCUMENTS, once=True)
             return OneVideo(composed, session.video_id)
 
-        preamble = Preamble(
-            instructions="pipeline",
-            briefing=tool_language(session.groups, allow_judge=self.context.judge is not None),
-            answer_after=COMPOSE,
-            tries=PIPELINE_DOCUMENTS,
-        )
+        language = self.language(session)
+        preamble = Preamble(instructions="pipeline", briefing=language, answer_after=COMPOSE, tries=PIPELINE_DOCUMENTS)
         return Setup(make_tools=make_tools, preamble=preamble)
 
     def settings(self) -> dict[str, Any]:
         """How often the document may be sent."""
         return {"documents": PIPELINE_DOCUMENTS}
-
-
-def tool_language(groups: frozenset[str] = frozenset(), *, allow_judge: bool = False) -> str:
-    """The description of the tool language, as an induction gets it.
-
-    ``groups`` of operations may be called too; with ``allow_judge`` also judge steps are described.
-    """
-    from tool_induction.inducer.prompt_builder import InducerPrompts
-
-    return InducerPrompts(groups=groups, allow_judge=allow_judge).language()

@@ -54,10 +54,8 @@ JudgePromptOption = Annotated[
 def end_command(fault: VideoWorldError | None, *, interrupted: bool, as_json: bool) -> None:
     """End a command with the exit status of how its run ended.
 
-    Raises:
-        KeyboardInterrupt: the run was interrupted.
-        typer.Exit: there is a fault, and the JSON record that was printed holds it.
-        VideoWorldError: the fault.
+    Raises KeyboardInterrupt: the run was interrupted; typer.Exit: there is a fault, and the JSON record that was printed holds
+    it; VideoWorldError: the fault.
     """
     if interrupted:
         raise KeyboardInterrupt

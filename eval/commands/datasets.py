@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from tool_induction.domains.domain import SplitName
-from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, note, show
+from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, note, progress_bars, show
+from world_api.core.identifiers import plural
 
 check_app = command_app()
 
 _MOST_SHOWN = 8
+#: What is said of worlds that are there and cannot be used, by their state.
+_STATES = {
+    "other": "made from something else (another --store keeps them apart)",
+    "unfinished": "still growing",
+    "damaged": "damaged (build them again with --force)",
+}
 
 
 @check_app.command()
@@ -39,85 +45,60 @@ def check(
 ) -> None:
     """Say what a dataset holds, and which of its videos and worlds are here; nothing is built from videos."""
     from eval.datasets import check_availability, ensure_text_worlds, load_dataset
+    from eval.scoring import check_protocol
+    from world_api.core.faults import EvalFault
 
     found = load_dataset(dataset, videos=videos, annotations=annotations)
     if text_worlds:
         for video_id in ensure_text_worlds(found, store):
             note(f"written: {video_id}")
-    record = check_availability(found, store, bad_scoring=_scoring_fault(found.protocol)).record()
+    bad_scoring = ""
+    try:
+        check_protocol(found.protocol)
+    except EvalFault as fault:
+        bad_scoring = fault.message
+    record = check_availability(found, store, bad_scoring=bad_scoring).record()
     show(record, as_json=as_json, text=lambda: _page(record))
 
 
-def _scoring_fault(protocol: Mapping[str, Any]) -> str:
-    """What is wrong with the scorers that a protocol names."""
-    from eval.scoring import check_protocol
-    from world_api.core.faults import EvalFault
-
-    try:
-        check_protocol(protocol)
-    except EvalFault as fault:
-        return fault.message
-    return ""
-
-
 def _page(record: dict[str, Any]) -> str:
-    videos, worlds, left_out = record["videos"], record["worlds"], record["left_out"]
+    videos, worlds, left_out, leaks = record["videos"], record["worlds"], record["left_out"], record["leaks"]
     protocol = f"protocol {record['protocol']['name']}" if record["protocol"] else "no protocol of others"
-    questions = _many(record["questions"], "question")
-    about = _many(videos["asked_about"], "text" if videos["texts"] else "video")
+    questions = plural(record["questions"], "question")
+    about = plural(videos["asked_about"], "text" if videos["texts"] else "video")
     reasons = "; ".join(f"{count} x {reason}" for reason, count in list(left_out["reasons"].items())[:_MOST_SHOWN])
-    leaks = record["leaks"]
-    states = {
-        "other": "made from something else (another --store keeps them apart)",
-        "unfinished": "still growing",
-        "damaged": "damaged (build them again with --force)",
+    profiles = f" ({_counts(worlds['profiles'])})" if worlds["profiles"] else ""
+    lines = [f"{record['name']}: {questions} about {about}, {protocol}, hash {record['hash'][:12]}"]
+    lines += [f"  {key:9} {_counts(record[key])}" for key in ("kinds", "domains")]
+    lines += [f"  {key:9} {_counts(record[key])}" for key in ("contents", "splits") if set(record[key]) != {"none"}]
+    remarks: dict[str, Any] = {
+        f"asked in the middle of the video: {record['as_of']:,}": record["as_of"],
+        f"left out  {plural(left_out['questions'], 'question')} that cannot be asked: {reasons}": left_out["questions"],
+        f"no packaged domain is called {_some(record['unknown_domains'])}": record["unknown_domains"],
+        f"cannot be scored: {record['bad_scoring']}": record["bad_scoring"],
+        f"{plural(len(leaks), 'question')} may not be asked in the split named: {''.join(leaks[:1])}": leaks,
+        f"evidence after the end of the world: {_some(record['late'])}": record["late"],
     }
-    found = {state: [name for name, value in worlds["states"].items() if value == state] for state in states}
-    rows: list[tuple[bool, str]] = [
-        (True, f"{record['name']}: {questions} about {about}, {protocol}, hash {record['hash'][:12]}"),
-        (True, f"  kinds     {_counts(record['kinds'])}"),
-        (True, f"  domains   {_counts(record['domains'])}"),
-        (set(record["contents"]) != {"none"}, f"  contents  {_counts(record['contents'])}"),
-        (set(record["splits"]) != {"none"}, f"  splits    {_counts(record['splits'])}"),
-        (bool(record["as_of"]), f"  asked in the middle of the video: {record['as_of']:,}"),
-        (
-            bool(left_out["questions"]),
-            f"  left out  {_many(left_out['questions'], 'question')} that cannot be asked: {reasons}",
-        ),
-        (bool(record["unknown_domains"]), f"  no packaged domain is called {_some(record['unknown_domains'])}"),
-        (bool(record["bad_scoring"]), f"  cannot be scored: {record['bad_scoring']}"),
-        (bool(leaks), f"  {_many(len(leaks), 'question')} may not be asked in the split named: {''.join(leaks[:1])}"),
-        (bool(record["late"]), f"  evidence after the end of the world: {_some(record['late'])}"),
-        (True, ""),
-        (True, _video_lines(videos)),
-        (
-            True,
-            f"worlds    {worlds['there']} in {worlds['store']}, {worlds['missing']} not built yet"
-            + (f" ({_counts(worlds['profiles'])})" if worlds["profiles"] else ""),
-        ),
-        *((bool(ids), f"          {states[state]}: {_some(ids)}") for state, ids in found.items()),
-        (True, ""),
-        (True, f"{record['askable']:,} of {questions} can be asked here"),
-    ]
-    return "\n".join(text for applies, text in rows if applies)
+    lines += [f"  {text}" for text, applies in remarks.items() if applies]
+    lines += ["", *_video_lines(videos)]
+    lines.append(f"worlds    {worlds['there']} in {worlds['store']}, {worlds['missing']} not built yet{profiles}")
+    for state, meaning in _STATES.items():
+        if ids := [name for name, value in worlds["states"].items() if value == state]:
+            lines.append(f"          {meaning}: {_some(ids)}")
+    return "\n".join([*lines, "", f"{record['askable']:,} of {questions} can be asked here"])
 
 
-def _video_lines(videos: dict[str, Any]) -> str:
+def _video_lines(videos: dict[str, Any]) -> list[str]:
     if videos["texts"]:
-        return f"videos    none needed: {_many(videos['texts'], 'text')}"
+        return [f"videos    none needed: {plural(videos['texts'], 'text')}"]
     missing = videos["missing"]
     text = f"videos    {videos['there']} here, {len(missing)} missing"
     text += f", {videos['with_subtitles']} with subtitles of the dataset" if videos["with_subtitles"] else ""
     text += f", {videos['with_truth']} with their truth" if videos["with_truth"] else ""
-    if missing:
-        text += (
-            f"\n          missing: {_some(missing)}\n          hash of what is missing: {videos['missing_hash'][:12]}"
-        )
-    return text
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+    if not missing:
+        return [text]
+    hash_line = f"          hash of what is missing: {videos['missing_hash'][:12]}"
+    return [text, f"          missing: {_some(missing)}", hash_line]
 
 
 def _counts(counts: dict[str, int]) -> str:
@@ -130,8 +111,6 @@ def _some(names: list[str]) -> str:
 
 
 sandbox_app = command_app("Make videos with exact truth, and questions about them.")
-
-_EVERY = 5.0  #: seconds between two lines of progress
 
 
 @sandbox_app.callback()
@@ -182,25 +161,27 @@ def make(
 
     voices = None if tones else installed_voices()
     records: list[dict[str, Any]] = []
-    for number in range(seed, seed + count):
-        name = video_id(number, split)
-        facts, made = make_film(out, seed=number, minutes=minutes, split=split, voices=voices, progress=_progress(name))
-        files = FilmFiles.of(out, name)
-        items = questions_of(facts, seed=number, split=split)
-        in_all = add_questions(out, files.video, name, items, work=work_folder(out))
-        counted = ("people", "places", "things", "scenes", "events")
-        records.append(
-            {
-                "id": name,
-                "made": made,
-                "seconds": facts.duration,
-                **{"rooms" if key == "places" else key: len(getattr(facts, key)) for key in counted},
-                "questions": len(items),
-                "by_domain": {name: sum(item.domain == name for item in items) for name in MAKERS},
-                "by_type": dict(sorted(Counter(str(item.labels["type"]) for item in items).items())),
-                **{key: str(getattr(files, key)) for key in ("video", "subtitles", "truth", "facts")},
-            }
-        )
+    with progress_bars() as bars:
+        for number in range(seed, seed + count):
+            name = video_id(number, split)
+            progress = partial(bars.update, name)
+            facts, made = make_film(out, seed=number, minutes=minutes, split=split, voices=voices, progress=progress)
+            files = FilmFiles.of(out, name)
+            items = questions_of(facts, seed=number, split=split)
+            in_all = add_questions(out, files.video, name, items, work=work_folder(out))
+            counted = ("people", "places", "things", "scenes", "events")
+            records.append(
+                {
+                    "id": name,
+                    "made": made,
+                    "seconds": facts.duration,
+                    **{"rooms" if key == "places" else key: len(getattr(facts, key)) for key in counted},
+                    "questions": len(items),
+                    "by_domain": {name: sum(item.domain == name for item in items) for name in MAKERS},
+                    "by_type": dict(sorted(Counter(str(item.labels["type"]) for item in items).items())),
+                    **{key: str(getattr(files, key)) for key in ("video", "subtitles", "truth", "facts")},
+                }
+            )
     record = {"dataset": str(out), "questions": in_all, "films": records}
     show(record, as_json=as_json, text=lambda: _films_text(record))
 
@@ -222,22 +203,6 @@ def prior(
 
     lines = prior_of_folder(folder, films=films)
     show({"lines": [line.record() for line in lines]}, as_json=as_json, text=lambda: table_of(lines))
-
-
-def _progress(name: str) -> Callable[[float, float], None]:
-    """Writes a line now and then: how far a film is, how fast it goes, how long it will take."""
-    begun = last = time.monotonic()
-
-    def tell(done: float, whole: float) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last >= _EVERY or done >= whole:
-            last = now
-            pace = max(done, 1e-6) / max(now - begun, 1e-6)
-            left = (whole - done) / pace
-            note(f"{name}: {done / 60:.1f} of {whole / 60:.1f} min, {pace:.1f} x real time, {left:.0f} s left")
-
-    return tell
 
 
 def _films_text(record: dict[str, Any]) -> str:

@@ -111,21 +111,17 @@ def _bundle_text(record: dict[str, Any], done: str, gone: Gone) -> str:
     lines = [f"{record['run']}: {record['parts']:,} parts, {record['bytes']:,} bytes, {done}", f"hash {record['hash']}"]
     if not record["pictures"]:
         lines.append("it has no pictures: `videoworld eval report RUN` keeps those it shows, for bundles made after it")
-    return "\n".join([*lines, *_losses(gone)])
-
-
-def _losses(gone: Gone) -> Iterator[str]:
-    """What the run that was packed does not hold any more."""
     if gone.episodes:
         arms = ", ".join(f"{arm} {number:,}" for arm, number in sorted(gone.episodes.items()))
-        yield (
+        lines.append(
             f"WARNING: the episodes of {sum(gone.episodes.values()):,} samples are deleted or damaged ({arms}); "
             "they count as wrong in every table made of this bundle"
         )
     if gone.recordings:
-        yield f"WARNING: the recordings of {gone.recordings:,} episodes are gone: they cannot be replayed"
+        lines.append(f"WARNING: the recordings of {gone.recordings:,} episodes are gone: they cannot be replayed")
     if gone.episodes or gone.recordings:
-        yield "`videoworld eval run RUN` asks what is gone again; then pack the run once more"
+        lines.append("`videoworld eval run RUN` asks what is gone again; then pack the run once more")
+    return "\n".join(lines)
 
 
 export_app = command_app()
@@ -147,17 +143,15 @@ def export(
 
     Needs the extra `inspect`.
     """
-    from eval.inspect_logs import export_run, require_inspect
+    from eval.inspect_logs import export_run
     from eval.runs.run import read_run
 
-    require_inspect()
-    files = [{"file": str(path), "samples": samples} for path, samples in export_run(read_run(run), out)]
-    show({"run": str(run), "logs": files}, as_json=as_json, text=lambda: _export_text(files))
-
-
-def _export_text(files: list[dict[str, Any]]) -> str:
+    files: list[dict[str, Any]] = [
+        {"file": str(path), "samples": samples} for path, samples in export_run(read_run(run), out)
+    ]
     lines = [f"{item['file']}: {item['samples']:,} samples" for item in files]
-    return "\n".join([*lines, f"next: inspect view --log-dir {Path(files[0]['file']).parent}"])
+    lines.append(f"next: inspect view --log-dir {Path(str(files[0]['file'])).parent}")
+    show({"run": str(run), "logs": files}, as_json=as_json, text=lambda: "\n".join(lines))
 
 
 judge_app = command_app()

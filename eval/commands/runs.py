@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from controller.commands import (
+    USUAL_BUDGET,
     CallsOption,
     ExposureOption,
     ModelOption,
@@ -26,7 +27,6 @@ from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, comma
 from world_api.core.faults import EvalFault, VideoWorldError
 
 if TYPE_CHECKING:
-    from eval.report.own_video import OwnOutcome
     from eval.runs.experiment import Experiment, RunOutcome
     from eval.runs.scoring import Scored
     from eval.scoring import AnswerJudge
@@ -72,6 +72,7 @@ def run(
         return
     from eval.runs.experiment import open_experiment, run_experiment
     from eval.runs.scheduler import progress_display
+    from eval.runs.scoring import JUDGE_WORKERS, score_run
     from world_api.commands.cli import progress_bars
     from world_api.core.ports import SystemClock
 
@@ -93,9 +94,13 @@ def run(
     _judge(found, say=lambda _: None)  # a judge that is not available is reported before hours of questions
     with progress_bars() as bars, progress_display(clock, as_json=as_json) as watch:
         outcome = run_experiment(found, clock=clock, environment=os.environ, display=watch, building=bars)
-    scored, unscored = _scored(found)
-    if scored is not None:
+    scored: Scored | None = None
+    unscored: VideoWorldError | None = None
+    try:
+        scored = score_run(found.folder, judge=_judge(found, say=note), workers=JUDGE_WORKERS)
         outcome.tally.settle(scored.arms)
+    except VideoWorldError as fault:
+        unscored = fault
     record = outcome.record()
     record["scored"] = scored.record() if scored is not None else None
     record["not_scored"] = unscored.record()["error"] if unscored is not None else None
@@ -104,23 +109,13 @@ def run(
 
 
 def _judge(what: Experiment, *, say: Callable[[str], object]) -> AnswerJudge | None:
-    """The judge of the configuration; raises an EvalFault or BackendFault if it is not available."""
+    """The judge of the configuration. Raises EvalFault, BackendFault: it is not available."""
     from eval.runs.scoring import configured_judge
     from world_api.core.ports import SystemClock
 
-    document, clock = what.configuration.document, SystemClock()
-    models = [document.model]
-    return configured_judge(document.judge, what.folder, models=models, clock=clock, environment=os.environ, say=say)
-
-
-def _scored(what: Experiment) -> tuple[Scored | None, VideoWorldError | None]:
-    """Score what is finished; or return why that is not possible."""
-    from eval.runs.scoring import JUDGE_WORKERS, score_run
-
-    try:
-        return score_run(what.folder, judge=_judge(what, say=note), workers=JUDGE_WORKERS), None
-    except VideoWorldError as fault:
-        return None, fault
+    document = what.configuration.document
+    given: dict[str, Any] = {"clock": SystemClock(), "environment": os.environ}
+    return configured_judge(document.judge, what.folder, models=[document.model], say=say, **given)
 
 
 def _run_text(outcome: RunOutcome, scored: Scored | None) -> str:
@@ -198,7 +193,6 @@ def _score_text(scored: Scored, counts: dict[str, Any] | None) -> str:
 
 
 _USUAL_LIBRARY = "hand_A"
-_ROUNDS, _CALLS, _TOKENS, _SECONDS = 12, 40, 200_000, 600.0
 
 compare_app = command_app()
 
@@ -233,10 +227,10 @@ def compare(
         str | None,
         typer.Option(metavar="MODEL", help="Who scores open answers; else they are scored by their words."),
     ] = None,
-    rounds: RoundsOption = _ROUNDS,
-    calls: CallsOption = _CALLS,
-    max_tokens: TokensOption = _TOKENS,
-    seconds: SecondsOption = _SECONDS,
+    rounds: RoundsOption = USUAL_BUDGET.rounds,
+    calls: CallsOption = USUAL_BUDGET.calls,
+    max_tokens: TokensOption = USUAL_BUDGET.tokens,
+    seconds: SecondsOption = USUAL_BUDGET.seconds,
     money: MoneyOption = None,
     out: Annotated[
         Path | None,
@@ -250,13 +244,13 @@ def compare(
     Your questions are asked twice: with the sixteen operations alone, and with a tool library beside them. Answers that you
     know are scored; where you know none, both answers are shown. Run it again and it continues where it stopped.
     """
-    from eval.commands.results import record_of
+    from eval.commands.results import record_of, text_of
     from eval.report.own_video import OwnComparison, compare_own
-    from eval.runs.scheduler import progress_display
+    from eval.runs.scheduler import progress_display, progress_text
     from world_api.commands.cli import progress_bars
     from world_api.core.ports import SystemClock
 
-    budget = {"rounds": rounds, "calls": calls, "tokens": max_tokens, "seconds": seconds}
+    budget = {"rounds": rounds, "calls": calls, "tokens": max_tokens, "seconds": seconds, "money": money}
     wanted = OwnComparison(
         video=video,
         questions=questions,
@@ -269,21 +263,14 @@ def compare(
         seeds=seeds or [1],
         judge=judge,
         prices=prices,
-        budget=budget | ({} if money is None else {"money": money}),
+        budget={key: value for key, value in budget.items() if value is not None},
     )
     clock = SystemClock()
     with progress_bars() as bars, progress_display(clock, as_json=as_json) as watch:
         compared = compare_own(wanted, clock=clock, environment=os.environ, shown=watch, building=bars)
-    report = None if compared.written is None else record_of(compared.written)
-    show(compared.outcome.record() | {"report": report}, as_json=as_json, text=lambda: _text(compared))
+    written, text = compared.written, progress_text(compared.outcome.tally)
+    text += "\n" + ("not finished: run the same command again" if written is None else text_of(written))
+    report = None if written is None else record_of(written)
+    show(compared.outcome.record() | {"report": report}, as_json=as_json, text=lambda: text)
     ended = compared.outcome.ended
     end_command(ended.fault, interrupted=ended.interrupted, as_json=as_json)
-
-
-def _text(compared: OwnOutcome) -> str:
-    from eval.commands.results import text_of
-    from eval.runs.scheduler import progress_text
-
-    summary = progress_text(compared.outcome.tally)
-    written = compared.written
-    return f"{summary}\n" + ("not finished: run the same command again" if written is None else text_of(written))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -15,7 +15,7 @@ from tool_induction.judge.options import AllowJudgeOption
 from world_api.commands.cli import JsonOption, WithOption, command_app, show
 
 if TYPE_CHECKING:
-    from eval.tables import ArmComparison, Selected, Study, Which
+    from eval.tables import ArmComparison, Selected, Study
     from tool_induction.library import ToolLibrary
 
 ArmArgument = Annotated[
@@ -83,24 +83,13 @@ def _compared_text(found: ArmComparison) -> str:
 
     first = found.tables[0]
     parts = [fields_text(first, place) for place in range(len(first.rows))]
-    parts += [table_text(table, only=SHORT) for table in found.tables[1:]]
+    parts += [table_text(table, only=_SHORT) for table in found.tables[1:]]
     parts.append(differs_text(found.differs, found.concerns))
     return "\n\n".join(parts)
 
 
 #: What is shown of a comparison where there is one line for it.
-SHORT = (
-    "dataset",
-    "world",
-    "budget",
-    "domain",
-    "pairs",
-    "videos",
-    "accuracy",
-    "accuracy_against",
-    "difference",
-    "p_holm",
-)
+_SHORT = "dataset world budget domain pairs videos accuracy accuracy_against difference p_holm".split()
 
 
 def differs_text(differs: list[str], concerns: list[str]) -> str:
@@ -115,7 +104,9 @@ def differs_text(differs: list[str], concerns: list[str]) -> str:
 
 diff_app = command_app()
 
-_WHICH: Mapping[str, Which] = {"all": "all", "a": "a", "b": "b"}
+OnlyOption = Annotated[
+    Literal["a", "b", "all"], typer.Option(metavar="a|b|all", help="Only those that A, or B, alone got right.")
+]
 
 
 @diff_app.command("diff")
@@ -123,7 +114,7 @@ def diff(
     run: RunOrBundle,
     arm: ArmArgument,
     against: AgainstArgument,
-    only: Annotated[str, typer.Option(metavar="a|b|all", help="Only those that A, or B, alone got right.")] = "all",
+    only: OnlyOption = "all",
     limit: Annotated[int, typer.Option(min=0, help="Show so many at most; 0 counts them only.")] = 10,
     skip: Annotated[int, typer.Option(min=0, help="Leave out so many at the beginning.")] = 0,
     full: Annotated[bool, typer.Option("--full", help="Whole thoughts, arguments and results.")] = False,
@@ -141,16 +132,12 @@ def diff(
     In a terminal of fewer than 120 columns one is below the other.
     """
     from eval.tables import flip_text, flipped, flips_of, opened_study, paired_groups
-    from world_api.core.faults import EvalFault
 
-    which = _WHICH.get(only)
-    if which is None:
-        raise EvalFault("bad_filter", f"--only is a, b or all, not {only[:40]!r}", hint="a: only A was right")
     filters = filters_of(dataset=dataset, domain=domain, world=world, budget=budget, kind=kind, seed=seed)
     read, study = opened_study(run)
     found = paired_groups(study, arm, against, filters)
     pairs = found.pairs
-    chosen = flipped(pairs, which)
+    chosen = flipped(pairs, only)
     flips = flips_of(read, chosen[skip : skip + limit])
     record: dict[str, Any] = {
         "a": arm,
@@ -170,15 +157,14 @@ def diff(
     def text() -> str:
         columns = width or shutil.get_terminal_size((164, 24)).columns
         shown = "no outcome flipped: where both were right or wrong, trajectories are in `videoworld eval report`"
-        head = [
-            f"{len(pairs.pairs)} pairs: {len(pairs.better)} that only {arm} got right, "
-            f"{len(pairs.worse)} that only {against} did",
-            f"shown: {len(flips)} of {len(chosen)}" if chosen else shown,
-            *([study.watermark] if study.watermark else []),
-            differs_text(found.differs, found.concerns),
-        ]
-        parts = ["\n".join(head), *(flip_text(flip, width=columns, full=full) for flip in flips)]
-        return warned(study, f"\n{'=' * columns}\n".join(parts))
+        head = f"{len(pairs.pairs)} pairs: {len(pairs.better)} that only {arm} got right, "
+        head += f"{len(pairs.worse)} that only {against} did\n"
+        head += f"shown: {len(flips)} of {len(chosen)}\n" if chosen else f"{shown}\n"
+        head += f"{study.watermark}\n" if study.watermark else ""
+        head += differs_text(found.differs, found.concerns)
+        return warned(
+            study, f"\n{'=' * columns}\n".join([head, *(flip_text(flip, width=columns, full=full) for flip in flips)])
+        )
 
     show(record, as_json=as_json, text=text)
 
@@ -207,10 +193,10 @@ def transfer(
     record = {"tables": [table.record() for table in tables], "warning": study.warning}
 
     def text() -> str:
-        main = [[column.key for column in table.columns if not column.aside] for table in tables]
-        return "\n\n".join(table_text(table, only=keys) for table, keys in zip(tables, main, strict=True))
+        parts = (table_text(table, only=[c.key for c in table.columns if not c.aside]) for table in tables)
+        return warned(study, "\n\n".join(parts))
 
-    show(record, as_json=as_json, text=lambda: warned(study, text()))
+    show(record, as_json=as_json, text=text)
 
 
 select_app = command_app()

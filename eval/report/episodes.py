@@ -16,12 +16,11 @@ from typing import Any
 from controller.accounts import accounts_of
 from controller.answers import SUBMIT_ANSWER
 from controller.display import (
-    SILENT,
     arguments_text,
-    assistant_message,
     cut,
     offered_text,
     outputs_text,
+    reply_text,
     result_text,
     single_line,
     spent_text,
@@ -236,7 +235,7 @@ def trajectory(episode: Episode, conditions: Conditions, pool: Pool) -> dict[str
     declared = [tool.get("function", {}) for tool in episode.tools]
     return {
         "system": task.system,
-        "offered": offered_text(episode, conditions),
+        "offered": offered_text(episode),
         "world": task.world_hash,
         "library": None if task.library is None else [task.library.name, task.library.hash],
         "settings": [[key, value_text(value, 200)] for key, value in _settings(task.settings)],
@@ -277,13 +276,11 @@ def _rounds(episode: Episode, pool: Pool) -> Iterator[dict[str, Any]]:
 
 def _round(episode: Episode, record: RoundRecord) -> dict[str, Any]:
     usage = record.usage
-    said = assistant_message(episode, record).get("content")
-    is_shown = isinstance(said, str) and said.strip() and not SILENT.intersection(record.problems)
     shown = {
         "number": record.number,
         "tokens": [usage.prompt, usage.completion, usage.cached, int(usage.estimated)],
         "thought": record.thought,
-        "says": said if is_shown else None,
+        "says": reply_text(episode, record),
         "problems": list(record.problems),
         "folded": record.folded,
         "bare": not record.tools_offered,

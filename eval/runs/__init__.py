@@ -8,71 +8,20 @@ would cost, ``pack`` and ``open_bundle`` turn it into one file and back.
 from eval.runs.bundle import CONTENTS, FILES, Contents, PackedFile, contents_of, head, open_bundle, pack
 from eval.runs.configuration import EXAMPLE, ConfigurationDocument, DatasetPart, read_configuration
 from eval.runs.estimate import RunEstimate, building_of, estimate_run
-from eval.runs.executor import SampleRunner, SubprocessWorker
-from eval.runs.experiment import Experiment, RunOutcome, open_experiment, run_experiment
+from eval.runs.executor import SubprocessWorker
+from eval.runs.experiment import RunOutcome, open_experiment, run_experiment
 from eval.runs.plan import Picked, RunPlan, WorldNeeded, make_plan, pick_all, spread
-from eval.runs.records import (
-    Arm,
-    Cell,
-    DatasetRecord,
-    RunFolder,
-    RunManifest,
-    SampleLine,
-    ScoreLine,
-    read_lines,
-    read_manifest,
-)
+from eval.runs.records import Arm, Cell, DatasetRecord, RunFolder, SampleLine, ScoreLine, read_lines, read_manifest
 from eval.runs.run import Run, read_run
-from eval.runs.scheduler import ProgressDisplay, RunEnd, Tally
-from eval.runs.scoring import score_run, scored_now
-from eval.runs.worlds import build_for_run, open_for, open_ladder, operations_on
+from eval.runs.scheduler import Tally
+from eval.runs.scoring import score_run
+from eval.runs.worlds import build_for_run, open_ladder, operations_on
 
 __all__ = [
-    "CONTENTS",
-    "EXAMPLE",
-    "FILES",
-    "Arm",
-    "Cell",
-    "ConfigurationDocument",
-    "Contents",
-    "DatasetPart",
-    "DatasetRecord",
-    "Experiment",
-    "PackedFile",
-    "Picked",
-    "ProgressDisplay",
-    "Run",
-    "RunEnd",
-    "RunEstimate",
-    "RunFolder",
-    "RunManifest",
-    "RunOutcome",
-    "RunPlan",
-    "SampleLine",
-    "SampleRunner",
-    "ScoreLine",
-    "SubprocessWorker",
-    "Tally",
-    "WorldNeeded",
-    "build_for_run",
-    "building_of",
-    "contents_of",
-    "estimate_run",
-    "head",
-    "make_plan",
-    "open_bundle",
-    "open_experiment",
-    "open_for",
-    "open_ladder",
-    "operations_on",
-    "pack",
-    "pick_all",
-    "read_configuration",
-    "read_lines",
-    "read_manifest",
-    "read_run",
-    "run_experiment",
-    "score_run",
-    "scored_now",
-    "spread",
-]
+    "CONTENTS", "EXAMPLE", "FILES", "Arm", "Cell", "ConfigurationDocument", "Contents", "DatasetPart",
+    "DatasetRecord", "PackedFile", "Picked", "Run", "RunEstimate", "RunFolder", "RunOutcome", "RunPlan",
+    "SampleLine", "ScoreLine", "SubprocessWorker", "Tally", "WorldNeeded", "build_for_run", "building_of",
+    "contents_of", "estimate_run", "head", "make_plan", "open_bundle", "open_experiment", "open_ladder",
+    "operations_on", "pack", "pick_all", "read_configuration", "read_lines", "read_manifest", "read_run",
+    "run_experiment", "score_run", "spread",
+]  # fmt: skip

@@ -29,7 +29,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 from uuid import uuid4
@@ -165,18 +165,15 @@ def _refused(what: str) -> EvalFault:
     return EvalFault("bundle_refused", what, hint="such a file is not opened; see where it came from")
 
 
-_LEVEL = 6
 _BLOCK = 1 << 20
-_MODE = 0o644 << 16
 
 
 def pack(folder: RunFolder, out: Path) -> Contents:
     """Write the bundle of a run and return its contents; equal files give equal bytes.
 
-    Raises:
-        EvalFault: ``no_such_run``, ``run_damaged``; ``not_scored``; ``bundle_exists``; ``run_changed``: a file was written meanwhile;
-            ``bundle_refused``: links, names or sizes that no bundle may have.
-        StoreFault: ``store_not_writable``, ``disk_full``.
+    Raises EvalFault: ``no_such_run``, ``run_damaged``; ``not_scored``; ``bundle_exists``; ``run_changed``: a file was written
+    meanwhile; ``bundle_refused``: links, names or sizes that no bundle may have; StoreFault: ``store_not_writable``,
+    ``disk_full``.
     """
     run = read_run(folder.root)
     if run.unscored or not run.samples:
@@ -244,26 +241,18 @@ def _write(target: Path, folder: RunFolder, contents: Contents) -> None:
     blank = head("0" * 64)
     with target.open("w+b") as file:
         file.write(blank)
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
-            archive.writestr(_entry(CONTENTS), contents.encoded(), compresslevel=_LEVEL)
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+            archive.writestr(_entry(CONTENTS), contents.encoded(), compresslevel=6)
             for path, part in contents.parts.items():
                 _add(archive, path, folder.root / path, part)
             _check_sizes(contents, packed=sum(entry.compress_size for entry in archive.infolist()))
         file.flush()
         file.seek(len(blank))
-        digest = _digest(file)
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
         file.seek(0)
         file.write(head(digest))
         file.flush()
         os.fsync(file.fileno())
-
-
-def _digest(file: IO[bytes]) -> str:
-    """The SHA-256 of the rest of a file."""
-    digest = hashlib.sha256()
-    while block := file.read(_BLOCK):
-        digest.update(block)
-    return digest.hexdigest()
 
 
 def _add(archive: zipfile.ZipFile, path: str, source: Path, part: PackedFile) -> None:
@@ -278,7 +267,7 @@ def _add(archive: zipfile.ZipFile, path: str, source: Path, part: PackedFile) ->
 def _entry(path: str) -> zipfile.ZipInfo:
     entry = zipfile.ZipInfo(path, date_time=(1980, 1, 1, 0, 0, 0))
     entry.compress_type = zipfile.ZIP_DEFLATED
-    entry.external_attr = _MODE
+    entry.external_attr = 0o644 << 16
     entry.create_system = 3  # the same on every system
     return entry
 
@@ -295,10 +284,9 @@ _UNREADABLE = (
 def open_bundle(bundle: Path, out: Path) -> Contents:
     """Unpack a bundle into a new folder, from which tables, report and scores can be made; return its contents.
 
-    Raises:
-        EvalFault: ``no_such_bundle``, ``not_a_bundle``; ``bundle_damaged``, naming the changed part; ``bundle_refused``: no run has
-            such contents; ``bundle_exists``: the folder is not empty; ``other_schema_version``.
-        StoreFault: ``store_not_writable``, ``disk_full``.
+    Raises EvalFault: ``no_such_bundle``, ``not_a_bundle``; ``bundle_damaged``, naming the changed part; ``bundle_refused``: no
+    run has such contents; ``bundle_exists``: the folder is not empty; ``other_schema_version``; StoreFault:
+    ``store_not_writable``, ``disk_full``.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         hint = "give a folder that is empty or not there"
@@ -306,7 +294,9 @@ def open_bundle(bundle: Path, out: Path) -> Contents:
     with _unfinished(out) as folder:
         with _checked(bundle) as (archive, contents):
             folder.mkdir(parents=True)
-            _refuse_full(folder, contents)
+            if contents.size > (free := shutil.disk_usage(folder).free):
+                what = f"the bundle unpacks to {contents.size:,} bytes, {free:,} are free"
+                raise StoreFault("disk_full", what, hint="free some space, or another --out")
             for path, part in contents.parts.items():
                 _unpack(archive, path, part, folder / path)
         if out.exists():
@@ -349,7 +339,7 @@ def _checked(bundle: Path) -> Iterator[tuple[zipfile.ZipFile, Contents]]:
         raise EvalFault("no_such_bundle", what, hint="give a file of `videoworld eval bundle`") from None
     with file:
         wanted = read_head(file.readline(_MOST_HEAD))
-        whole = _digest(file) == wanted
+        whole = hashlib.file_digest(file, "sha256").hexdigest() == wanted
         try:
             archive = zipfile.ZipFile(file)
             contents = _contents(archive)
@@ -381,23 +371,13 @@ def _contents(archive: zipfile.ZipFile) -> Contents:
     return contents
 
 
-def _refuse_full(folder: Path, contents: Contents) -> None:
-    """Refuse a bundle that is larger than the free space."""
-    free = shutil.disk_usage(folder).free
-    if contents.size > free:
-        what = f"the bundle unpacks to {contents.size:,} bytes, {free:,} are free"
-        raise StoreFault("disk_full", what, hint="free some space, or another --out")
-
-
 def _unpack(archive: zipfile.ZipFile, path: str, part: PackedFile, target: Path | None) -> None:
     """Unpack a part and compare it with its size and hash; no more than that size is unpacked."""
     digest, left = hashlib.sha256(), part.bytes
-    with ExitStack() as closing:
-        sink: IO[bytes] | None = None
-        if target is not None:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
-            sink = closing.enter_context(os.fdopen(handle, "wb"))
+    if target is not None:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    opened: AbstractContextManager[IO[bytes] | None] = nullcontext() if target is None else target.open("xb")
+    with opened as sink:
         for block in _blocks(archive, path, most=left + 1):
             left -= len(block)
             digest.update(block)

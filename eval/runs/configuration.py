@@ -140,11 +140,7 @@ class RequestPart(ConfigurationPart):
 
 def _short(key: str) -> BeforeValidator:
     """One word in place of a mapping is its most telling key."""
-
-    def read(value: Any) -> Any:
-        return {key: value} if isinstance(value, str) else value
-
-    return BeforeValidator(read)
+    return BeforeValidator(lambda value: {key: value} if isinstance(value, str) else value)
 
 
 def _arm(value: Any) -> Any:
@@ -244,9 +240,8 @@ def read_configuration(path: Path, *, overrides: Sequence[str] = (), folder: Pat
 
     Relative paths start from ``folder``, by default that of the file.
 
-    Raises:
-        EvalFault: ``configuration_missing``, ``bad_configuration`` (naming up to eight faults with their lines),
-            ``other_schema_version``, ``bad_override``.
+    Raises EvalFault: ``configuration_missing``, ``bad_configuration`` (naming up to eight faults with their lines),
+    ``other_schema_version``, ``bad_override``.
     """
     try:
         with open_regular(path) as file:
@@ -281,7 +276,8 @@ def _validated(text: YamlText, name: str, places: Mapping[Place, str]) -> Config
     try:
         return ConfigurationDocument.model_validate(text.value)
     except ValidationError as error:
-        faults = sorted(((_place(item["loc"]), item) for item in error.errors()), key=lambda fault: text.line(fault[0]))
+        found = ((tuple(part for part in item["loc"] if part != "[key]"), item) for item in error.errors())
+        faults = sorted(found, key=lambda fault: text.line(fault[0]))
     shown = [
         f"{_override_at(place, places) or f'line {text.line(place)}'}: {_explained(place, item)}"
         for place, item in faults[:_MAX_SHOWN]
@@ -333,10 +329,6 @@ def _override_at(place: Place, places: Mapping[Place, str]) -> str | None:
     """The override that set a key, or a key around it, as ``--set KEY=VALUE``."""
     around = (place[:length] for length in range(len(place), 0, -1))
     return next((f"--set {places[part][:80]}" for part in around if part in places), None)
-
-
-def _place(location: tuple[str | int, ...]) -> Place:
-    return tuple(part for part in location if part != "[key]")
 
 
 def _explained(place: Place, error: Mapping[str, Any]) -> str:

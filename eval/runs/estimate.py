@@ -6,10 +6,11 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from statistics import fmean
+from typing import Any
 
 from controller.accounts import accounts_of, total
 from controller.episode import Episode
@@ -26,6 +27,7 @@ from controller.systems.baselines import (
     transcript_tokens,
 )
 from eval.datasets.items import Item
+from eval.runs.configuration import PrimaryPart
 from eval.runs.experiment import Experiment, check_limits, check_same_run, resume_state
 from eval.runs.plan import RunPlan, WorldNeeded, make_plan
 from eval.runs.records import Cell, RunFolder
@@ -69,28 +71,26 @@ def building_of(worlds: Sequence[WorldNeeded]) -> Building:
     missing = [world for world in worlds if world.hash is None]
     if not missing:
         return Building()
-    filmed = [world for world in missing if world.video.text is None and world.video.path is not None]
-    rates = {world.profile: _BUILD_SECONDS.get(world.profile, _BUILD_SECONDS[PERCEIVED]) for world in filmed}
-    minutes = _mean_minutes(list(dict.fromkeys(world.video.path for world in filmed if world.video.path is not None)))
+    filmed = [(world.profile, world.video.path) for world in missing if world.video.text is None and world.video.path]
+    rates = {profile: _BUILD_SECONDS.get(profile, _BUILD_SECONDS[PERCEIVED]) for profile, _ in filmed}
+    minutes = _mean_minutes(list(dict.fromkeys(path for _, path in filmed)))
     basis = [f"{rate:g} s a minute of {profile} world" for profile, rate in rates.items()]
-    films = "no film could be read, so without them" if minutes is None else f"films of {minutes:.1f} minutes"
-    basis += [films] if filmed else []
+    if filmed:
+        basis.append("no film could be read, so without them" if minutes is None else f"films of {minutes:.1f} minutes")
     return Building(
         worlds=Counter(world.profile for world in missing),
-        seconds=_WORLD_SECONDS * len(missing) + sum(rates[world.profile] for world in filmed) * (minutes or 0.0),
+        seconds=_WORLD_SECONDS * len(missing) + sum(rates[profile] for profile, _ in filmed) * (minutes or 0.0),
         basis="assumed: " + ", ".join([*basis, f"{_WORLD_SECONDS:g} s a world"]),
     )
 
 
 def _mean_minutes(films: Sequence[Path]) -> float | None:
     """The mean length of some films, as their files state it; None if none does."""
-    worker, found = MediaWorker(), list[float | None]()
-    try:
+    found: list[float | None] = []
+    with closing(MediaWorker()) as worker:
         for film in films[:: max(1, -(-len(films) // _MAX_FILMS))]:
             with suppress(MediaFault):  # building it will name it
                 found.append(worker.probe(film).declared_duration)
-    finally:
-        worker.close()
     seconds = _mean(found)
     return None if seconds is None else seconds / 60
 
@@ -142,7 +142,7 @@ def _mean_cost(episodes: Sequence[Episode]) -> SampleEstimate:
 
 def _mean(values: Iterable[float | None]) -> float | None:
     known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    return fmean(known) if known else None
 
 
 def _sum(values: Iterable[float | None]) -> float | None:
@@ -194,19 +194,19 @@ def _request_parts(cell: Cell, budget: Budget, *, store: Path, items: Sequence[I
     """The parts of a system's single request: tokens and names; None for a system that acts with tools."""
     system, settings = cell.arm.system, cell.arm.settings
     parts: list[tuple[int, str]] = []
-    speech = False
+    hears = False
     if system == Direct.name:
         direct = read_options(DirectOptions, settings, system=system)
-        parts = [(IMAGE_TOKENS * direct.frames, f"{direct.frames} pictures of {IMAGE_TOKENS} tokens")]
-        speech = direct.transcript
+        parts.append((IMAGE_TOKENS * direct.frames, f"{direct.frames} pictures of {IMAGE_TOKENS} tokens"))
+        hears = direct.transcript
     elif system == Blind.name:
-        speech = read_options(BlindOptions, settings, system=system).variant == "transcript"
+        hears = read_options(BlindOptions, settings, system=system).variant == "transcript"
     elif system == Socratic.name:
         captions = read_options(SocraticOptions, settings, system=system).top_k
-        parts = [(_CAPTION_TOKENS * captions, f"{captions} captions")]
+        parts.append((_CAPTION_TOKENS * captions, f"{captions} captions"))
     else:
         return None
-    return [*parts, _speech(cell, budget, store, items)] if speech else parts
+    return [*parts, _speech(cell, budget, store, items)] if hears else parts
 
 
 def _speech(cell: Cell, budget: Budget, store: Path, items: Sequence[Item]) -> tuple[int, str]:
@@ -236,26 +236,13 @@ class ArmEstimate:
     basis: str
     time_basis: str
 
-    @classmethod
-    def of(cls, label: str, parts: Sequence[tuple[int, SampleEstimate]]) -> Self:
-        """The sum over the cells of an arm; each part is a number of samples and what one of them costs."""
-        return cls(
-            label=label,
-            left=sum(count for count, _ in parts),
-            tokens=round(sum(count * (one.prompt + one.completion) for count, one in parts)),
-            money=_sum(None if one.money is None else count * one.money for count, one in parts),
-            seconds=_sum(None if one.seconds is None else count * one.seconds for count, one in parts),
-            basis=parts[0][1].basis,
-            time_basis=parts[0][1].time_basis,
-        )
-
 
 @dataclass(frozen=True, kw_only=True)
 class RunEstimate:
     """The result of a dry run."""
 
     name: str
-    cells: int
+    cells: tuple[str, ...]  #: their ids
     samples: int
     finished: int
     building: Building
@@ -264,8 +251,7 @@ class RunEstimate:
     parallel: int
     primary: str | None
     power: Power | None
-    without: tuple[str, ...] = ()  #: models whose costs are in no figure
-    cell_ids: tuple[str, ...] = field(default=(), repr=False)
+    without: tuple[str, ...]  #: models whose costs are in no figure
 
     @property
     def tokens(self) -> int:
@@ -297,7 +283,7 @@ class RunEstimate:
         """The wire form."""
         return {
             **{key: getattr(self, key) for key in ("name", "samples", "finished", "tokens", "money", "seconds")},
-            "cells": list(self.cell_ids),
+            "cells": list(self.cells),
             "worlds_to_build": dict(self.building.worlds),
             "missing_videos": {name: list(videos) for name, videos in self.missing.items()},
             "arms": [asdict(arm) for arm in self.arms],
@@ -313,7 +299,9 @@ class RunEstimate:
 
     def text(self) -> str:
         """For people."""
-        lines = [f"{self.name}: {self.cells:,} cells, {self.samples:,} samples, {self.finished:,} of them finished"]
+        lines = [
+            f"{self.name}: {len(self.cells):,} cells, {self.samples:,} samples, {self.finished:,} of them finished"
+        ]
         build = ", ".join(f"{count} {profile}" for profile, count in self.building.worlds.items() if count)
         lines.append(f"worlds to build: {build or 'none'}")
         lines += [
@@ -326,8 +314,11 @@ class RunEstimate:
         for arm in self.arms:
             money = "" if arm.money is None else f"  {arm.money:8.2f} USD"
             lines.append(f"  {arm.label:{width}}  {arm.left:6,} to ask  {arm.tokens:12,} tokens{money}  {arm.basis}")
+        known = _sum(arm.money for arm in self.arms)
+        cost = "money not known (no `prices`)" if known is None else f"{known:.2f} USD"
+        cost += f" and what {', '.join(self.unpriced)} take" if known is not None and self.unpriced else ""
         time = f", {duration(self.seconds)}" if self.seconds is not None else ""
-        lines.append(f"in all about {self.tokens:,} tokens, {self._money_text()}{time}")
+        lines.append(f"in all about {self.tokens:,} tokens, {cost}{time}")
         if self.building.seconds:
             lines.append(f"  of it building worlds: {duration(self.building.seconds)} ({self.building.basis})")
         if self.asking:
@@ -337,16 +328,9 @@ class RunEstimate:
         if self.primary is None:
             lines.append("no primary contrast is named; `primary:` names one before anything is asked")
         else:
-            lines.append(f"primary: {self.primary}")
-            lines.append("power: " + (self.power.text if self.power is not None else "no question is asked in both"))
-        lines.append("nothing was asked")
-        return "\n".join(lines)
-
-    def _money_text(self) -> str:
-        if self.money is not None:
-            return f"{self.money:.2f} USD"
-        known = _sum(arm.money for arm in self.arms)
-        return f"{known:.2f} USD and what {', '.join(self.unpriced)} take" if known else "money not known (no `prices`)"
+            power_text = self.power.text if self.power is not None else "no question is asked in both"
+            lines += [f"primary: {self.primary}", f"power: {power_text}"]
+        return "\n".join([*lines, "nothing was asked"])
 
 
 def estimate_run(
@@ -377,7 +361,7 @@ def estimate_run(
         (document.tool_judge, "the judge steps of tools"),
         (document.perception, "the model that looks at frames"),
     )
-    store = what.configuration.store
+    store, primary = what.configuration.store, document.primary
     by_label: dict[str, list[tuple[int, SampleEstimate]]] = {}
     for cell in plan.cells:
         items = plan.items[cell.dataset]
@@ -386,35 +370,39 @@ def estimate_run(
         by_label.setdefault(cell.label, []).append((left, one))
     return RunEstimate(
         name=document.name or what.configuration.name,
-        cells=len(plan.cells),
+        cells=tuple(cell.id for cell in plan.cells),
         samples=plan.count,
         finished=len(finished),
         building=building_of(plan.worlds),
         missing=plan.missing,
-        arms=tuple(ArmEstimate.of(label, parts) for label, parts in by_label.items()),
+        arms=tuple(
+            ArmEstimate(
+                label=label,
+                left=sum(count for count, _ in parts),
+                tokens=round(sum(count * (one.prompt + one.completion) for count, one in parts)),
+                money=_sum(None if one.money is None else count * one.money for count, one in parts),
+                seconds=_sum(None if one.seconds is None else count * one.seconds for count, one in parts),
+                basis=parts[0][1].basis,
+                time_basis=parts[0][1].time_basis,
+            )
+            for label, parts in by_label.items()
+        ),
         parallel=what.workers,
         without=tuple(name for part, name in others if part is not None),
-        primary=_primary(plan),
-        power=_power(plan, effect),
-        cell_ids=tuple(cell.id for cell in plan.cells),
+        primary=_primary(primary) if primary is not None else None,
+        power=_power(plan, primary, effect) if primary is not None else None,
     )
 
 
-def _primary(plan: RunPlan) -> str | None:
-    part = plan.configuration.document.primary
-    if part is None:
-        return None
+def _primary(part: PrimaryPart) -> str:
     named = {key: getattr(part, key) for key in ("dataset", "domain", "library")}
     where = [f"budget {part.budget}", f"{part.world} worlds"]
     where += [f"{key} {value}" for key, value in named.items() if value is not None]
     return f"{part.arm} against {part.against}, {', '.join(where)}"
 
 
-def _power(plan: RunPlan, effect: float) -> Power | None:
+def _power(plan: RunPlan, part: PrimaryPart, effect: float) -> Power | None:
     """The power of the primary contrast over the videos of its questions."""
-    part = plan.configuration.document.primary
-    if part is None:
-        return None
     asked = ((name, item) for name, items in plan.items.items() for item in items if part.dataset in (None, name))
     videos = Counter((name, item.video_id) for name, item in asked if part.domain in (None, item.domain))
     if not videos:

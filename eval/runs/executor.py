@@ -12,15 +12,16 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import TypeAdapter
 
 from controller.accounts import accounts_of, total
+from controller.episode import Episode, FaultRecord
 from controller.episode_budget import Budget
 from controller.prompts import language_of
 from controller.records.journal import Journal
@@ -29,7 +30,7 @@ from controller.systems.base import SystemContext
 from eval.datasets.items import Item
 from eval.runs.configuration import Configuration
 from eval.runs.libraries import load_run_libraries
-from eval.runs.records import Cell, RunFolder, SampleCost, configuration_of, read_manifest
+from eval.runs.records import Cell, RunFolder, Sample, SampleCost, SampleLine, configuration_of, read_manifest
 from eval.runs.worlds import open_for
 from tool_induction.domains.domain import Domain
 from tool_induction.domains.domain_file import load_domain, packaged_domains
@@ -62,13 +63,39 @@ class SampleOutcome:
     answer: str | None = None
     checksum: str = ""
 
+    @classmethod
+    def of(cls, episode: Episode, name: str | None) -> Self:
+        """The outcome of a sample with a recorded episode."""
+        spent = total(accounts_of(episode).physical)
+        return cls(
+            episode=name,
+            failed=episode.fault.code if episode.fault is not None else None,
+            cost=SampleCost(tokens=spent.tokens, money=spent.money),
+            value=episode.value,
+            answer=episode.answer,
+            checksum=content_hash(episode.record()),
+        )
+
+    def line(self, sample: Sample, *, held: bool = False) -> SampleLine:
+        """The line of a sample with this outcome; ``held``: the sample is not finished."""
+        return SampleLine(
+            sample=sample.key,
+            cell=sample.cell.id,
+            item=sample.item.id,
+            episode=self.episode,
+            fault=self.fault,
+            cost=self.cost,
+            checksum=self.checksum,
+            failed=self.failed is not None,
+            held=held,
+        )
+
 
 _OUTCOME = TypeAdapter(SampleOutcome)
 
 
 def _failed(fault: VideoWorldError) -> SampleOutcome:
-    kept = {"code": fault.code, "message": fault.message, "hint": fault.hint}
-    return SampleOutcome(fault=kept, failed=fault.code)
+    return SampleOutcome(fault=asdict(FaultRecord.of(fault)), failed=fault.code)
 
 
 class SeededModel:
@@ -87,45 +114,42 @@ class SeededModel:
         return self._model.complete({**request, **self._settings})
 
 
+@dataclass(eq=False)
 class SampleRunner:
-    """Runs samples of a run in this process; as a ``SampleWorker`` for threads, which share one.
+    """Runs samples of a run in this process, for threads, which share one.
 
     Raises BackendFault if the model, the prices or the judge are not available.
     """
 
-    def __init__(
-        self,
-        configuration: Configuration,
-        folder: RunFolder,
-        *,
-        libraries: Mapping[str, ToolLibrary],
-        clock: Clock,
-        environment: Mapping[str, str],
-    ) -> None:
+    configuration: Configuration
+    folder: RunFolder
+    libraries: Mapping[str, ToolLibrary]
+    clock: Clock
+    environment: Mapping[str, str]
+
+    def __post_init__(self) -> None:
         from world_api.chat.models import chat_model, takes_images, window_of
         from world_api.chat.usage import Prices
 
-        document = configuration.document
-        self._configuration, self._folder, self._libraries = configuration, folder, libraries
-        self._clock, self._environment = clock, environment
-        cache = configuration.path(document.cache) if document.cache is not None else None
+        document, path = self.configuration.document, self.configuration.path
+        cache = path(document.cache) if document.cache is not None else None
         self.model: ChatModel = chat_model(
-            document.model, clock=clock, environment=environment, wire=document.wire, cache=cache
+            document.model, clock=self.clock, environment=self.environment, wire=document.wire, cache=cache
         )
-        self.takes_images = takes_images(document.model, environment=environment)
-        self.window = window_of(document.model, environment=environment)
-        self.prices = Prices.read(configuration.path(document.prices) if document.prices is not None else None)
+        self.takes_images = takes_images(document.model, environment=self.environment)
+        self.window = window_of(document.model, environment=self.environment)
+        self.prices = Prices.read(path(document.prices) if document.prices is not None else None)
 
     @functools.cached_property
     def judge(self) -> Judge | None:
         """The model that answers the judge steps of tools."""
         from tool_induction.judge.options import judge_from_options
 
-        part = self._configuration.document.tool_judge
+        part = self.configuration.document.tool_judge
         if part is None:
             return None
-        record = self._configuration.path(part.record) if part.record is not None else None
-        return judge_from_options(True, part.model, record, clock=self._clock, environment=self._environment)
+        record = self.configuration.path(part.record) if part.record is not None else None
+        return judge_from_options(True, part.model, record, clock=self.clock, environment=self.environment)
 
     @functools.cached_property
     def vision(self) -> VisionConfig | None:
@@ -133,15 +157,15 @@ class SampleRunner:
         from world_api.api import vision_config
         from world_api.options import VisionChoices
 
-        part = self._configuration.document.perception
+        part = self.configuration.document.perception
         if part is None:
             return None
         chosen = VisionChoices(profile="endpoint", model=None, **part.model_dump())
-        return vision_config(chosen, clock=self._clock, environment=self._environment)
+        return vision_config(chosen, clock=self.clock, environment=self.environment)
 
     def budget(self, name: str) -> Budget:
         """A budget of the configuration."""
-        given = self._configuration.document.budgets[name].model_dump(exclude_none=True)
+        given = self.configuration.document.budgets[name].model_dump(exclude_none=True)
         return Budget(**({"window": self.window} | given))
 
     def context(self, cell: Cell, item: Item) -> SystemContext:
@@ -149,18 +173,18 @@ class SampleRunner:
 
         Raises ToolFault: what loading a domain raises; BackendFault: the judge is not available.
         """
-        document, arm = self._configuration.document, cell.arm
+        document, arm = self.configuration.document, cell.arm
         domain = domain_named(item.domain)
         options = dict(arm.settings)
         if domain is not None and item.split is not None:
             options["split"] = item.split
         return SystemContext(
             model=SeededModel(self.model, seed=cell.seed, request=document.request.model_dump(exclude_none=True)),
-            clock=self._clock,
+            clock=self.clock,
             budget=self.budget(cell.budget),
             prices=self.prices,
             language=language_of(item.question.text) if document.language == "auto" else document.language,
-            library=self._libraries[arm.library] if arm.library is not None else None,
+            library=self.libraries[arm.library] if arm.library is not None else None,
             judge=self.judge,
             domain=domain,
             options=options,
@@ -169,7 +193,7 @@ class SampleRunner:
 
     def run(self, cell: Cell, item: Item) -> SampleOutcome:
         """Answer a question in a cell, in a session of its own that is kept in memory, and record the episode."""
-        store = self._configuration.store
+        store = self.configuration.store
         try:
             session = opened(
                 lambda _: open_for(store, cell.world, item, groups=cell.arm.groups, seeing=self.vision), item.question
@@ -179,23 +203,11 @@ class SampleRunner:
                 session,
                 system=cell.arm.system,
                 context=self.context(cell, item),
-                journal=Journal(self._folder.journal(cell.id)),
+                journal=Journal(self.folder.journal(cell.id)),
             )
         except VideoWorldError as fault:
             return _failed(fault)
-        episode = answered.episode
-        spent = total(accounts_of(episode).physical)
-        return SampleOutcome(
-            episode=answered.name,
-            failed=episode.fault.code if episode.fault is not None else None,
-            cost=SampleCost(tokens=spent.tokens, money=spent.money),
-            value=episode.value,
-            answer=episode.answer,
-            checksum=content_hash(episode.record()),
-        )
-
-    def close(self, *, kill: bool = False) -> None:
-        """Do nothing: as a ``SampleWorker`` it has no process to end."""
+        return SampleOutcome.of(answered.episode, answered.name)
 
 
 @functools.cache
@@ -204,16 +216,8 @@ def domain_named(name: str | None) -> Domain | None:
     return load_domain(name) if name is not None and name in packaged_domains() else None
 
 
-class SampleWorker(Protocol):
-    """Runs one sample at a time."""
-
-    def run(self, cell: Cell, item: Item) -> SampleOutcome:
-        """Run a sample. Raises VideoWorldError: no further sample can be run."""
-        ...
-
-    def close(self, *, kill: bool = False) -> None:
-        """End what was started, after the sample under way; with ``kill`` at once."""
-        ...
+#: Runs one sample at a time. Raises VideoWorldError: no further sample can be run.
+SampleWorker = Callable[[Cell, Item], SampleOutcome]
 
 
 class SubprocessWorker:
@@ -301,14 +305,20 @@ def _read_outcome(line: bytes) -> SampleOutcome:
         raise EvalFault("worker_ended", f"a process that asks answered what cannot be read: {line[:80]!r}") from error
 
 
-def serve(folder: RunFolder, requests: IO[bytes], outcomes: IO[bytes]) -> None:
-    """Run the samples that are requested, one after the other, until ``requests`` ends."""
+def main() -> None:
+    """Run the samples that stdin requests, one after the other, and write outcomes to stdout; the parent handles Ctrl-C."""
     from eval.runs.run import read_items
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # it was blocked until it could be ignored
+    outcomes = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints must not mix with outcomes
 
     def reply(record: Mapping[str, Any]) -> None:
         outcomes.write(json_line(record).encode() + b"\n")
         outcomes.flush()
 
+    folder = RunFolder(Path(sys.argv[1]))
     try:
         configuration, manifest = configuration_of(folder), read_manifest(folder.manifest)
         libraries = load_run_libraries(configuration, folder.libraries, manifest.libraries)
@@ -318,19 +328,10 @@ def serve(folder: RunFolder, requests: IO[bytes], outcomes: IO[bytes]) -> None:
     except VideoWorldError as fault:
         reply({"unusable": fault.record()["error"]})
         return
-    for line in requests:
+    for line in sys.stdin.buffer:
         wanted = parse_json(line.decode())
         outcome = runner.run(cells[wanted["cell"]], items[wanted["dataset"], wanted["item"]])
         try:
             reply(asdict(outcome))
         except BrokenPipeError:
             return  # the run was killed; the next one adopts what was recorded
-
-
-def main() -> None:
-    """Serve a run over stdin and stdout. Ctrl-C is handled by the process that started this one."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # it was blocked until it could be ignored
-    outcomes = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints must not mix with outcomes
-    serve(RunFolder(Path(sys.argv[1])), sys.stdin.buffer, outcomes)

@@ -12,12 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from controller.accounts import accounts_of, total
 from controller.questions import Question
-from controller.records.journal import EPISODES, Journal, JournalEntry, is_there, lines_of, recorded
+from controller.records.journal import EPISODES, Journal, JournalEntry, lines_of, recorded
 from eval.datasets.items import Item, item_record
 from eval.runs.configuration import Configuration, read_configuration
-from eval.runs.executor import SampleRunner, SampleWorker, SubprocessWorker
+from eval.runs.executor import SampleOutcome, SampleRunner, SampleWorker, SubprocessWorker
 from eval.runs.libraries import copy_libraries
 from eval.runs.plan import RunPlan, make_plan
 from eval.runs.records import (
@@ -126,9 +125,8 @@ def run_experiment(
 ) -> RunOutcome:
     """Build missing worlds and run the samples that are not finished; what was recorded is kept.
 
-    Raises:
-        EvalFault: ``run_busy``, ``run_changed``; what the plan refuses.
-        VideoWorldError: as building worlds and planning name it.
+    Raises EvalFault: ``run_busy``, ``run_changed``; what the plan refuses; VideoWorldError: as building worlds and planning
+    name it.
     """
     folder = experiment.folder
     with run_lock(folder, clock=clock) as lock:
@@ -149,7 +147,7 @@ def run_experiment(
             count = min(experiment.workers, len(samples))
             with _workers(runner, folder, count, lock=lock, environment=environment) as workers:
                 scheduler = RunScheduler(
-                    folder, workers, tally=tally, limits=plan.configuration.document.limits,
+                    folder=folder, workers=workers, tally=tally, limits=plan.configuration.document.limits,
                     is_right=correctness(plan), clock=clock, show=display.update, say=display.say,
                 )  # fmt: skip
                 ended = scheduler.run(samples)
@@ -187,22 +185,18 @@ def _workers(
     runner: SampleRunner, folder: RunFolder, count: int, *, lock: int, environment: Mapping[str, str]
 ) -> Iterator[list[SampleWorker]]:
     """Threads for a model behind an endpoint or for a single worker, else processes."""
-    workers: list[SampleWorker]
-    if runner.model.name == RULE_BASED and count > 1:
-        processes = [SubprocessWorker(folder, lock=lock, environment=environment) for _ in range(count)]
-        for process in processes:
-            process.start()
-        workers = list(processes)
-    else:
-        workers = [runner] * count
+    wanted = count if runner.model.name == RULE_BASED and count > 1 else 0
+    processes = [SubprocessWorker(folder, lock=lock, environment=environment) for _ in range(wanted)]
+    for process in processes:
+        process.start()
     try:
-        yield workers
+        yield [process.run for process in processes] or [runner.run] * count
     except BaseException:  # such as a second Ctrl-C: the samples under way are not waited for
-        for worker in workers:
-            worker.close(kill=True)
+        for process in processes:
+            process.close(kill=True)
         raise
-    for worker in workers:
-        worker.close()
+    for process in processes:
+        process.close()
 
 
 #: Worker processes of a run that was killed end with their sample; the lock is waited for so long (seconds).
@@ -229,7 +223,10 @@ def run_lock(folder: RunFolder, *, clock: Clock) -> Iterator[int]:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
-                if clock.monotonic() >= until or _holder_lives(handle):
+                # If the process that took the lock is gone, its worker processes hold it and are about to end.
+                holder = os.pread(handle, 32, 0).strip()
+                is_alive = holder.isdigit() and Path(f"/proc/{int(holder)}").exists()
+                if is_alive or clock.monotonic() >= until:
                     what = f"another process asks in {folder.root.name}"
                     hint = "wait until it is through, or give another folder with --out"
                     raise EvalFault("run_busy", what, hint=hint) from None
@@ -241,28 +238,22 @@ def run_lock(folder: RunFolder, *, clock: Clock) -> Iterator[int]:
         os.close(handle)
 
 
-def _holder_lives(handle: int) -> bool:
-    """Whether the process that took the lock is alive; if not, its worker processes hold it and are about to end."""
-    holder = os.pread(handle, 32, 0).strip()
-    return holder.isdigit() and Path(f"/proc/{int(holder)}").exists()
-
-
 def begin(plan: RunPlan, folder: RunFolder, *, progress: Progress, clock: Clock) -> RunManifest:
     """Build missing worlds and write the run's files; a run that was begun must still be the same.
 
-    Raises:
-        EvalFault: ``run_changed``, naming what differs; ``run_damaged``.
-        MediaFault, StoreFault, BackendFault: as building worlds names them.
+    Raises EvalFault: ``run_changed``, naming what differs; ``run_damaged``; MediaFault, StoreFault, BackendFault: as building
+    worlds names them.
     """
     before = check_same_run(plan, folder)
     worlds = _build_worlds(plan, progress=progress, clock=clock)
     manifest = plan.manifest(worlds)
     if before is not None:
         for video, made in before.worlds.items():
-            for profile in (profile for profile, known in made.items() if worlds.get(video, {}).get(profile) != known):
-                what = f"the {profile} world of {video} is not the one that the run was begun with"
-                hint = "begin a new run with another --out, or bring the world back"
-                raise EvalFault("run_changed", what, hint=hint)
+            for profile, known in made.items():
+                if worlds.get(video, {}).get(profile) != known:
+                    what = f"the {profile} world of {video} is not the one that the run was begun with"
+                    hint = "begin a new run with another --out, or bring the world back"
+                    raise EvalFault("run_changed", what, hint=hint)
         kept = {name: getattr(before, name) for name in ("versions", "git", "loop", "provenance")}
         manifest = replace(manifest, **kept)
     items = [ItemLine(dataset=name, item=item_record(item)) for name, held in plan.items.items() for item in held]
@@ -313,22 +304,21 @@ def check_same_run(plan: RunPlan, folder: RunFolder) -> RunManifest | None:
 
 
 def _check_parts(before: RunManifest, now: RunManifest) -> None:
-    changed: list[str] = []
-    for name, record in before.datasets.items():
-        if name not in now.datasets or now.datasets[name].hash != record.hash:
-            changed.append(f"the questions of {name}")
-        elif now.datasets[name].missing_hash != record.missing_hash:
-            changed.append(f"which videos of {name} are there")
-    for library, kept in before.libraries.items():
-        if library not in now.libraries or now.libraries[library].hash != kept.hash:
-            changed.append(f"the library {library}")
-    changed += [f"the {name}" for name in ("model", "prompts") if getattr(before, name) != getattr(now, name)]
-    if not changed:
-        cells = {cell.id for cell in now.cells}
-        changed += [f"the cell {cell.id}" for cell in before.cells if cell.id not in cells][:3]
+    known, cells = _identity(now), {cell.id for cell in now.cells}
+    changed = [part for part, value in _identity(before).items() if known.get(part) != value]
+    changed = changed or [f"the cell {cell.id}" for cell in before.cells if cell.id not in cells][:3]
     if changed:
         what = f"the run was begun with another configuration; what is not as it was: {', '.join(changed)}"
         raise EvalFault("run_changed", what, hint="begin a new run with another --out; what is there stays as it is")
+
+
+def _identity(manifest: RunManifest) -> dict[str, str]:
+    """What must stay the same in a run that is continued, by how it is named."""
+    datasets, libraries = manifest.datasets.items(), manifest.libraries.items()
+    parts = {f"the questions of {name}": one.hash for name, one in datasets}
+    parts |= {f"which videos of {name} are there": one.missing_hash for name, one in datasets}
+    parts |= {f"the library {name}": one.hash for name, one in libraries}
+    return parts | {"the model": manifest.model, "the prompts": manifest.prompts}
 
 
 def _check_questions(before: RunManifest, plan: RunPlan, folder: RunFolder) -> None:
@@ -386,14 +376,16 @@ def resume_state(plan: RunPlan, folder: RunFolder) -> ResumeState:
     for cell_id, samples in by_cell.items():
         journal = folder.journal(cell_id)
         # Finished episodes whose recording is there; the episodes themselves are not read.
-        lines_there = lines_of(journal / EPISODES) if is_there(journal / EPISODES) else ()
-        there = {str(line.name) for line in lines_there} & recorded(journal)
-        known = {sample.key: noted[sample.key] for sample in samples if sample.key in noted}
-        kept = {key: line for key, line in known.items() if line.episode is None or line.episode in there}
-        lost += [line for key, line in known.items() if key not in kept]
+        there = {str(line.name) for line in lines_of(journal / EPISODES)} & recorded(journal)
+        known = [noted[sample.key] for sample in samples if sample.key in noted]
+        kept = {line.sample: line for line in known if line.episode is None or line.episode in there}
+        lost += [line for line in known if line.sample not in kept]
         missing = [sample for sample in samples if sample.key not in kept]
         unused = there - {str(line.episode) for line in kept.values()}
-        found = [_adopted_line(entry, sample) for entry, sample in _matched(journal, unused, missing)]
+        found = [
+            SampleOutcome.of(entry.episode, entry.name).line(sample)
+            for entry, sample in _matched(journal, unused, missing)
+        ]
         adopted += found
         finished |= kept | {line.sample: line for line in found}
     return ResumeState(
@@ -423,19 +415,6 @@ def _matched(journal: Path, unused: set[str], missing: Sequence[Sample]) -> Iter
         library = episode.task.library.hash if episode.task.library is not None else None
         if episode.task.system == arm.system and library in (None, arm.library_hash):
             yield entry, open_samples.popleft()
-
-
-def _adopted_line(entry: JournalEntry, sample: Sample) -> SampleLine:
-    spent = total(accounts_of(entry.episode).physical)
-    return SampleLine(
-        sample=sample.key,
-        cell=sample.cell.id,
-        item=sample.item.id,
-        episode=entry.name,
-        cost=SampleCost(tokens=spent.tokens, money=spent.money),
-        checksum=str(entry.sums.get("episode", "")),
-        failed=entry.episode.fault is not None,
-    )
 
 
 def correctness(plan: RunPlan) -> Callable[[Item, Any, str | None], bool | None]:

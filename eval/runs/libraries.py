@@ -22,8 +22,6 @@ from tool_induction.library import (
 from world_api.core.faults import EvalFault, ToolFault
 from world_api.core.files import write_atomically
 
-_UNFINISHED = ".making"  #: suffix of the folder in which a control arm is made
-
 
 @dataclass(frozen=True, kw_only=True)
 class RunLibraries:
@@ -39,13 +37,13 @@ def libraries_of(configuration: Configuration, kept: Path, *, date: str, copies:
     ``kept`` also holds the run's copies of the other libraries. A copy is loaded if the library itself is gone, and with
     ``copies`` in any case: the caller then compares its hash with the manifest.
 
-    Raises:
-        EvalFault: ``bad_configuration``; ``run_changed`` if a control arm was made of another library.
-        ToolFault: what loading, making and freezing a library raise.
+    Raises EvalFault: ``bad_configuration``; ``run_changed`` if a control arm was made of another library; ToolFault: what
+    loading, making and freezing a library raise.
     """
     document = configuration.document
+    allow_judge = document.tool_judge is not None
     groups = sorted({group for arm in document.arms for group in arm.groups})
-    load = partial(load_library, allow_judge=document.tool_judge is not None, groups=groups)
+    load = partial(load_library, allow_judge=allow_judge, groups=groups)
 
     def found(place: int, path: str) -> ToolLibrary:
         try:
@@ -54,49 +52,41 @@ def libraries_of(configuration: Configuration, kept: Path, *, date: str, copies:
             fault.message = f"{configuration.where('libraries', place)}: {fault.message}"
             raise
 
-    def found_or_copy(place: int, path: str, folder: Path) -> ToolLibrary:
-        has_copy = (folder / MANIFEST_FILE).is_file()
-        if copies and has_copy:
-            return load(folder)
-        try:
-            return found(place, path)
-        except ToolFault as fault:
-            if not has_copy or fault.code != "no_such_library":
-                raise
-        return load(folder)
-
-    def made(place: int, part: LibraryPart, folder: Path) -> ToolLibrary:
-        if copies and folder.exists():
-            return load(folder)
-        parent = libraries.get(str(part.of)) or found(place, str(part.of))
-        if not folder.exists():  # it is made under another name first, so that one that was broken off is made again
-            unfinished = folder.with_name(folder.name + _UNFINISHED)
-            shutil.rmtree(unfinished, ignore_errors=True)
-            make_arm(
-                str(part.arm), parent, unfinished, name=folder.name, date=date, seed=part.seed,
-                allow_judge=document.tool_judge is not None, groups=groups,
-            )  # fmt: skip
-            unfinished.rename(folder)
-        library = load(folder)
-        of = library.manifest.get("of")
-        same = isinstance(of, Mapping) and of.get("content_hash") == parent.hash
-        if not same or library.manifest.get("arm") != part.arm:
-            what = f"the library in {folder.name} was not made of {parent.name} as it is now"
-            raise EvalFault("run_changed", what, hint="begin a new run in another folder")
-        return library
-
     libraries: dict[str, ToolLibrary] = {}
-    records: dict[str, LibraryRecord] = {}
     for place, part in enumerate(document.libraries):
         _check(configuration, place, part)
         name = name_of(part)
         if name in libraries:
             what = f"two libraries are named {name!r}"
             raise configuration.bad(("libraries", place), what, hint="give one of them a `name`")
-        libraries[name] = (
-            made(place, part, kept / name) if part.arm else found_or_copy(place, str(part.path), kept / name)
-        )
-        records[name] = _record(libraries[name], part)
+        folder = kept / name
+        has_copy = (folder / MANIFEST_FILE).is_file()
+        if copies and has_copy:
+            library = load(folder)
+        elif part.arm is not None:
+            parent = libraries.get(str(part.of)) or found(place, str(part.of))
+            if not has_copy:  # it is made under another name first, so that one that was broken off is made again
+                unfinished = folder.with_name(name + ".making")
+                shutil.rmtree(unfinished, ignore_errors=True)
+                make_arm(
+                    part.arm, parent, unfinished, name=name, date=date, seed=part.seed, allow_judge=allow_judge, groups=groups
+                )  # fmt: skip
+                unfinished.rename(folder)
+            library = load(folder)
+            of = library.manifest.get("of")
+            same = isinstance(of, Mapping) and of.get("content_hash") == parent.hash
+            if not same or library.manifest.get("arm") != part.arm:
+                what = f"the library in {name} was not made of {parent.name} as it is now"
+                raise EvalFault("run_changed", what, hint="begin a new run in another folder")
+        else:
+            try:
+                library = found(place, str(part.path))
+            except ToolFault as fault:
+                if not has_copy or fault.code != "no_such_library":
+                    raise
+                library = load(folder)
+        libraries[name] = library
+    records = {name_of(part): _record(libraries[name_of(part)], part) for part in document.libraries}
     return RunLibraries(libraries=libraries, records=records)
 
 

@@ -7,14 +7,16 @@ import platform
 import subprocess
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product, zip_longest
 from pathlib import Path
 from typing import Any
 
+from controller.episode_budget import refuse_unpriced
 from controller.prompts import LANGUAGES, Prompts
 from controller.records.conditions import loop_hash
-from controller.records.recorder import refuse_unpriced
 from controller.systems.registry import build_system, own_system, system_names
 from eval.datasets.items import Dataset, Item, VideoFile, item_record
 from eval.datasets.loading import load_dataset
@@ -64,9 +66,8 @@ class Picked:
 def pick_all(configuration: Configuration) -> list[Picked]:
     """The datasets of a configuration, in its order.
 
-    Raises:
-        EvalFault: ``bad_configuration``: a repeated name, a domain without questions, no questions left;
-            what loading a dataset raises.
+    Raises EvalFault: ``bad_configuration``: a repeated name, a domain without questions, no questions left; what loading a
+    dataset raises.
     """
     found: dict[str, Picked] = {}
     for number, part in enumerate(configuration.document.datasets):
@@ -226,10 +227,9 @@ def check_primary(configuration: Configuration, picked: Sequence[Picked], cells:
     Raises EvalFault: ``bad_configuration``, at the key.
     """
     document = configuration.document
-    primary = document.primary
+    primary, arms = document.primary, [arm.name for arm in document.arms]
     if primary is None:
         return
-    arms = [arm.name for arm in document.arms]
     compared = [one for one in picked if primary.dataset in (None, one.name)]
     domains = sorted({item.domain for one in compared for item in one.items if item.domain})
     for key, value, names, what in (
@@ -271,10 +271,8 @@ def check_runnable(
 ) -> None:
     """Refuse arms that cannot be built and questions that would measure nothing.
 
-    Raises:
-        EvalFault: ``bad_configuration``, at the arm that cannot be built; ``images_needed``.
-        EpisodeFault: ``no_price``.
-        ToolFault: ``split_leak``, ``no_such_template``.
+    Raises EvalFault: ``bad_configuration``, at the arm that cannot be built; ``images_needed``; EpisodeFault: ``no_price``;
+    ToolFault: ``split_leak``, ``no_such_template``.
     """
     arms = [arm.name for arm in configuration.document.arms]
     questions = {one.name: one for one in picked}
@@ -285,7 +283,7 @@ def check_runnable(
         for item in {item.domain: item for item in questions[cell.dataset].items}.values():
             try:
                 context = runner.context(cell, item)
-                refuse_unpriced(context)
+                refuse_unpriced(context.budget, context.model.name, context.prices)
                 build_system(cell.arm.system, context)
             except VideoWorldError as fault:
                 place = ("arms", arms.index(cell.arm.name))
@@ -311,12 +309,10 @@ def check_splits(picked: Picked, libraries: Sequence[ToolLibrary]) -> None:
         try:
             domain = domain_named(name)
             if domain is not None and split is not None:
-                refuse_leaks(domain, split, questions)
-            for library in libraries:
-                manifest = library.manifest
-                refuse_seen(questions, split=split or "test", library=manifest, domain=name)
-                if domain is not None and split is not None:
+                for manifest in (None, *(library.manifest for library in libraries)):
                     refuse_leaks(domain, split, questions, library=manifest)
+            for library in libraries:
+                refuse_seen(questions, split=split or "test", library=library.manifest, domain=name)
         except ToolFault as fault:
             fault.message = f"{picked.name}: {fault.message}"
             raise
@@ -397,9 +393,9 @@ class RunPlan:
 
 def _settings(document: ConfigurationDocument) -> dict[str, Any]:
     """The other settings that decide what an episode does and how it is scored."""
-    parts = ("request", "tool_judge", "perception", "judge")
-    given = document.model_dump(include={"language", *parts}, exclude_none=True)
-    return {"language": document.language, **{name: given[name] for name in parts if given.get(name)}}
+    parts = ("language", "request", "tool_judge", "perception", "judge")
+    given = document.model_dump(include=set(parts), exclude_none=True)
+    return {name: given[name] for name in parts if given.get(name)}
 
 
 def make_plan(
@@ -414,11 +410,9 @@ def make_plan(
 
     ``copies``: the libraries are those that the run keeps.
 
-    Raises:
-        EvalFault: ``bad_configuration``, ``nothing_to_ask``, ``images_needed``; what datasets name.
-        ToolFault: ``split_leak``; what libraries name.
-        EpisodeFault: ``no_price``; what a system refuses.
-        BackendFault: the model or the prices.
+    Raises EvalFault: ``bad_configuration``, ``nothing_to_ask``, ``images_needed``; what datasets name; ToolFault:
+    ``split_leak``; what libraries name; EpisodeFault: ``no_price``; what a system refuses; BackendFault: the model or the
+    prices.
     """
     picked = pick_all(configuration)
     found = libraries_of(configuration, folder.libraries, date=clock.now()[:10], copies=copies)
@@ -429,10 +423,9 @@ def make_plan(
     profiles = list(dict.fromkeys(profile for cell in cells for profile in profiles_of(cell.world)))
     worlds, missing = _worlds(configuration.store, profiles, picked)
     items = {one.name: tuple(item for item in one.items if item.video_id not in missing[one.name]) for one in picked}
-    for one in picked:
-        if not items[one.name]:
-            what = f"no question of {one.name} can be asked: its videos are not there, and no worlds of them"
-            raise EvalFault("nothing_to_ask", what, hint="`videoworld eval check` names the videos that are missing")
+    for name in (name for name, asked in items.items() if not asked):
+        what = f"no question of {name} can be asked: its videos are not there, and no worlds of them"
+        raise EvalFault("nothing_to_ask", what, hint="`videoworld eval check` names the videos that are missing")
     check_runnable(configuration, cells, picked, found.libraries, runner)
     plan = RunPlan(
         configuration=configuration,
@@ -469,14 +462,10 @@ def _worlds(
 
 def _commit(file: Path) -> str | None:
     """The commit of the running code, marked if it was changed since; None outside a checkout."""
-    if _git(file.parent, "ls-files", "--error-unmatch", file.name) is None:
-        return None  # installed, maybe inside another checkout
-    return _git(file.parent, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*")
-
-
-def _git(folder: Path, *arguments: str) -> str | None:
-    try:
-        ran = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=False, timeout=10)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return ran.stdout.strip() or None if ran.returncode == 0 else None
+    git = partial(subprocess.run, cwd=file.parent, capture_output=True, text=True, check=False, timeout=10)
+    with suppress(OSError, subprocess.TimeoutExpired):
+        # Otherwise it is installed, maybe inside another checkout.
+        if git(["git", "ls-files", "--error-unmatch", file.name]).returncode == 0:
+            described = git(["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"])
+            return described.stdout.strip() or None if described.returncode == 0 else None
+    return None

@@ -218,9 +218,7 @@ def read_lines(path: Path, kind: type[Kind]) -> Iterator[Kind]:
         if not path.exists():
             return
         with open_regular(path) as file:
-            number = 0
-            while data := file.readline(MAX_LINE_BYTES + 1):
-                number += 1
+            for number, data in enumerate(iter(lambda: file.readline(MAX_LINE_BYTES + 1), b""), start=1):
                 where = f"line {number} of {path.name}"
                 if len(data) > MAX_LINE_BYTES:
                     raise damaged(f"{where} has more than {MAX_LINE_BYTES:,} bytes")

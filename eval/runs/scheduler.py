@@ -39,33 +39,26 @@ class RunEnd:
     interrupted: bool = False
 
 
+@dataclass(kw_only=True)
 class RunScheduler:
     """Runs samples with workers, one thread each, and records outcomes as they arrive.
 
     Failures of the set-up that follow each other are held back. Once there are ``limits.failures`` of them the run stops, and
     they are run again when it continues. If another outcome comes first, they count as wrong like any other.
-
-    Args:
-        is_right: Whether a value and answer of an item are right; None if that cannot be decided yet.
-        show: Called with the tally after every batch of outcomes.
-        say: Called with a message for the user.
     """
 
-    def __init__(
-        self,
-        folder: RunFolder,
-        workers: Sequence[SampleWorker],
-        *,
-        tally: Tally,
-        limits: LimitsPart,
-        is_right: Callable[[Item, Any, str | None], bool | None],
-        clock: Clock,
-        show: Callable[[Tally], object],
-        say: Callable[[str], object],
-    ) -> None:
-        self._folder, self._workers = folder, workers
-        self._tally, self._limits, self._is_right, self._clock = tally, limits, is_right, clock
-        self._show, self._say = show, say
+    folder: RunFolder
+    workers: Sequence[SampleWorker]
+    tally: Tally
+    limits: LimitsPart
+    is_right: Callable[
+        [Item, Any, str | None], bool | None
+    ]  #: of a value and answer; None if that cannot be decided yet
+    clock: Clock
+    show: Callable[[Tally], object]  #: called after every batch of outcomes
+    say: Callable[[str], object]  #: called with a message for the user
+
+    def __post_init__(self) -> None:
         self._outcomes: queue.SimpleQueue[tuple[Sample, SampleOutcome | VideoWorldError]] = queue.SimpleQueue()
         self._stop = threading.Event()
         self._next_sample = threading.Lock()
@@ -75,9 +68,8 @@ class RunScheduler:
     def run(self, samples: Iterable[Sample]) -> RunEnd:
         """Run the samples.
 
-        Raises:
-            KeyboardInterrupt: at the second one; the first waits for the samples under way.
-            StoreFault: outcomes could not be recorded.
+        Raises KeyboardInterrupt: at the second one; the first waits for the samples under way; StoreFault: outcomes could not
+        be recorded.
         """
         fault: VideoWorldError | None = self._money_fault()
         if fault is not None:
@@ -85,30 +77,30 @@ class RunScheduler:
         remaining = iter(samples)
         threads = [
             threading.Thread(target=self._work, args=(worker, remaining), name=f"sample-{number}", daemon=True)
-            for number, worker in enumerate(self._workers)
+            for number, worker in enumerate(self.workers)
         ]
-        began = self._clock.monotonic()
+        began = self.clock.monotonic()
         interrupted = False
         for thread in threads:
             thread.start()
         while any(thread.is_alive() for thread in threads) or not self._outcomes.empty():
             try:
                 arrived = self._arrived()
-                self._tally.seconds = self._clock.monotonic() - began
+                self.tally.seconds = self.clock.monotonic() - began
                 fault = self._record(arrived) or fault or self._money_fault()
                 if fault is not None:
                     self._stop.set()
-                self._show(self._tally)
+                self.show(self.tally)
             except KeyboardInterrupt:
                 if interrupted:
                     raise
                 interrupted = True
                 self._stop.set()
-                self._say("stopping: what is under way is waited for; Ctrl-C again leaves it, and it is asked again")
+                self.say("stopping: what is under way is waited for; Ctrl-C again leaves it, and it is asked again")
         fault = fault or self._resolve_held(interrupted=interrupted)
         # Samples that are still held are run again, but their cost is spent.
-        held = [_line(sample, outcome, held=True) for sample, outcome in self._held if outcome.cost.tokens]
-        append_samples(self._folder, held)
+        held = [outcome.line(sample, held=True) for sample, outcome in self._held if outcome.cost.tokens]
+        append_samples(self.folder, held)
         return RunEnd(fault=fault, interrupted=interrupted)
 
     def _work(self, worker: SampleWorker, remaining: Iterator[Sample]) -> None:
@@ -119,7 +111,7 @@ class RunScheduler:
             if sample is None:
                 return
             try:
-                self._outcomes.put((sample, worker.run(sample.cell, sample.item)))
+                self._outcomes.put((sample, worker(sample.cell, sample.item)))
             except VideoWorldError as fault:
                 self._outcomes.put((sample, fault))
                 return
@@ -146,16 +138,16 @@ class RunScheduler:
             if isinstance(outcome, VideoWorldError):
                 fault = fault or outcome
                 continue
-            self._tally.ran += 1
-            self._tally.pay(outcome.cost)
+            self.tally.ran += 1
+            self.tally.pay(outcome.cost)
             if outcome.failed in SET_UP_FAULTS:
                 self._held.append((sample, outcome))
-                if len(self._held) >= self._limits.failures:
+                if len(self._held) >= self.limits.failures:
                     fault = fault or self._set_up_fault()
                 continue
             self._any_result = True
             lines += [*self._release_held(), self._count(sample, outcome)]
-        append_samples(self._folder, lines)
+        append_samples(self.folder, lines)
         return fault
 
     def _resolve_held(self, *, interrupted: bool) -> VideoWorldError | None:
@@ -165,8 +157,8 @@ class RunScheduler:
         if not self._any_result:
             return self._set_up_fault()
         if not interrupted:
-            append_samples(self._folder, self._release_held())
-            self._show(self._tally)
+            append_samples(self.folder, self._release_held())
+            self.show(self.tally)
         return None
 
     def _release_held(self) -> list[SampleLine]:
@@ -174,9 +166,9 @@ class RunScheduler:
         return [self._count(sample, outcome) for sample, outcome in held]
 
     def _count(self, sample: Sample, outcome: SampleOutcome) -> SampleLine:
-        right = outcome.episode is not None and self._is_right(sample.item, outcome.value, outcome.answer)
-        self._tally.add(sample.cell, correct=right, failed=outcome.failed is not None)
-        return _line(sample, outcome)
+        right = outcome.episode is not None and self.is_right(sample.item, outcome.value, outcome.answer)
+        self.tally.add(sample.cell, correct=right, failed=outcome.failed is not None)
+        return outcome.line(sample)
 
     def _set_up_fault(self) -> EvalFault:
         """The last failure of the set-up, as the reason why the run stopped."""
@@ -190,8 +182,8 @@ class RunScheduler:
         )
 
     def _money_fault(self) -> EvalFault | None:
-        limit, spent = self._limits.money, self._tally.money
-        if limit is None or spent is None or spent < limit or self._tally.done >= self._tally.planned:
+        limit, spent = self.limits.money, self.tally.money
+        if limit is None or spent is None or spent < limit or self.tally.done >= self.tally.planned:
             return None
         return EvalFault(
             "run_money_spent",
@@ -200,22 +192,8 @@ class RunScheduler:
         )
 
 
-def _line(sample: Sample, outcome: SampleOutcome, *, held: bool = False) -> SampleLine:
-    return SampleLine(
-        sample=sample.key,
-        cell=sample.cell.id,
-        item=sample.item.id,
-        episode=outcome.episode,
-        fault=outcome.fault,
-        cost=outcome.cost,
-        checksum=outcome.checksum,
-        failed=outcome.failed is not None,
-        held=held,
-    )
-
-
 _WARM_UP = 10  #: samples before the pace is used: workers are still loading
-_LOG_INTERVAL, _JSON_INTERVAL = 10.0, 2.0  #: seconds between lines, and between JSON records
+_INTERVAL = 5.0  #: seconds between two lines of progress
 
 
 @dataclass
@@ -300,14 +278,13 @@ class ProgressLog:
 
     def __init__(self, clock: Clock, *, as_json: bool) -> None:
         self._clock, self._as_json = clock, as_json
-        self._interval = _JSON_INTERVAL if as_json else _LOG_INTERVAL
         self._shown_at, self._shown = clock.monotonic(), -1
 
     def update(self, tally: Tally) -> None:
         """Write a line if the last one is long enough ago, or if the run is complete."""
         now = self._clock.monotonic()
         complete = tally.done >= tally.planned
-        if self._shown != tally.done and (complete or now - self._shown_at >= self._interval):
+        if self._shown != tally.done and (complete or now - self._shown_at >= _INTERVAL):
             self._shown_at, self._shown = now, tally.done
             self._write({"progress": tally.record()}, progress_text(tally))
 

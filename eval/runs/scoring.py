@@ -42,9 +42,8 @@ def configured_judge(
 
     Verdicts on file are not requested again. If the configured model is not available, only the verdicts on file are used.
 
-    Raises:
-        EvalFault: ``bad_judge_prompt``, ``recording_damaged``, ``recording_schema``, ``several_judges``.
-        BackendFault: ``endpoint_not_configured`` if nothing is on file, and what else is wrong with an endpoint.
+    Raises EvalFault: ``bad_judge_prompt``, ``recording_damaged``, ``recording_schema``, ``several_judges``; BackendFault:
+    ``endpoint_not_configured`` if nothing is on file, and what else is wrong with an endpoint.
     """
     record = folder.verdicts
     if part is None:
@@ -99,10 +98,8 @@ def score_run(folder: RunFolder, *, judge: AnswerJudge | None = None, workers: i
     ``workers`` answers are put to the judge at a time. A sample without an episode is wrong, with the reason of its fault; so is
     one whose episode cannot be read. A question without a known answer gets no score.
 
-    Raises:
-        EvalFault: ``no_such_run``, ``run_damaged``, ``other_schema_version``; what scorers name.
-        BackendFault: what the judge's model names.
-        StoreFault: ``store_not_writable``, ``disk_full``.
+    Raises EvalFault: ``no_such_run``, ``run_damaged``, ``other_schema_version``; what scorers name; BackendFault: what the
+    judge's model names; StoreFault: ``store_not_writable``, ``disk_full``.
     """
     run = read_run(folder.root)
     scores: dict[str, Score] = {}
@@ -166,12 +163,8 @@ def _answers(
                 code = line.fault["code"] if line.fault is not None else "no_episode"
                 yield cell, line, EpisodeFault(code, "there is no episode")
             else:
-                item = run.item(line)
-                yield (
-                    cell,
-                    line,
-                    AnswerToScore(item=item, value=episode.value, answer=episode.answer, protocol=protocol),
-                )
+                value, answer = episode.value, episode.answer
+                yield cell, line, AnswerToScore(item=run.item(line), value=value, answer=answer, protocol=protocol)
 
 
 def _wrong(reason: str) -> Score:

@@ -9,7 +9,6 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,9 +72,8 @@ def open_for(
 def hash_of(store: Path, profile: str, video: VideoFile) -> str | None:
     """The hash of a video's world that is there and complete; None where it is not.
 
-    Raises:
-        EvalFault: ``world_in_the_way``: the store has a world under that id which was made of something else.
-        StoreFault: ``other_schema_version``, ``world_damaged``.
+    Raises EvalFault: ``world_in_the_way``: the store has a world under that id which was made of something else; StoreFault:
+    ``other_schema_version``, ``world_damaged``.
     """
     from world_api.world.store import open_world
 
@@ -111,9 +109,8 @@ def can_be_built(profile: str, video: VideoFile | None) -> bool:
 def build_for_run(store: Path, profile: str, video: VideoFile, *, progress: Progress, clock: Clock) -> str:
     """Build a world; its hash.
 
-    Raises:
-        MediaFault, StoreFault, BackendFault: as building names them.
-        EvalFault: subtitles of the dataset that cannot be read.
+    Raises MediaFault, StoreFault, BackendFault: as building names them; EvalFault: subtitles of the dataset that cannot be
+    read.
     """
     from world_api.api import build_world
     from world_api.options import BuildOptions, Listening
@@ -254,7 +251,6 @@ class TrueWorld:
     def __init__(self, truth: Session) -> None:
         self._truth = truth
         self._known: Counterparts | None = None
-        self._lock = RLock()
 
     @property
     def record(self) -> Mapping[str, Any]:
@@ -267,7 +263,8 @@ class TrueWorld:
 
         Raises VideoWorldError: what the operation names; ``unknown_entity`` for what is nothing in truth.
         """
-        counterparts = self._counterparts(session)
+        counterparts = self._known or Counterparts(list(session.view.tracks), list(self._truth.view.tracks))
+        self._known = counterparts
         own_arguments = dict(arguments)
         if (entity := own_arguments.get("entity_id")) is not None:
             own_arguments["entity_id"] = self._true(session, counterparts, str(entity))
@@ -276,12 +273,6 @@ class TrueWorld:
             self._register(session, counterparts, result)
         answer: dict[str, Any] = _translated(result, counterparts, _window(arguments))
         return answer
-
-    def _counterparts(self, session: Session) -> Counterparts:
-        with self._lock:
-            if self._known is None:
-                self._known = Counterparts(list(session.view.tracks), list(self._truth.view.tracks))
-            return self._known
 
     def _true(self, session: Session, counterparts: Counterparts, entity: str) -> str:
         registered = session.registrations()

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from controller.calls import CallExecutor
 from controller.episode_budget import Budget
 from controller.replies import ToolCall
+from controller.turns import CallExecutor
 from tool_induction import ToolDeclaration
 from world_api import SystemClock
 from world_api.core import Spent, charge, remaining

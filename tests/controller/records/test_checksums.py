@@ -63,7 +63,7 @@ def test_a_changed_line_is_damage_for_whoever_reads_it(kept: Path, change: Calla
 @pytest.mark.parametrize(
     ("file", "change", "part"),
     [
-        ("timings", lambda line: line["timings"].update(seconds=0.001), "the times"),
+        ("timings", lambda line: line["timings"].update(seconds=0.001), "the timings"),
         ("recordings", lambda line: line["reply"].update(model="better"), "the exchanges"),
         ("recordings", lambda line: line.update(seconds=77.0), "the exchanges"),
         ("materials", lambda line: line.update(value={"changed": 1}), "the materials"),
