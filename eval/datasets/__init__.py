@@ -5,7 +5,7 @@
 machine. Dialogues have no video: ``ensure_text_worlds`` writes their worlds from the words.
 """
 
-from eval.datasets.adapters import Adapter, Entry, Raw, Sources, Unusable, entries_of
+from eval.datasets.adapters import Entry, Raw, Sources, Unusable, entries_of
 from eval.datasets.availability import Availability, check_availability
 from eval.datasets.benchmarks import ADAPTERS
 from eval.datasets.dialogues import ensure_text_worlds
@@ -26,7 +26,7 @@ from eval.datasets.loading import BenchmarkSelection, Described, assemble, load_
 from eval.datasets.protocols import Protocol, load_protocol, packaged_protocols
 
 __all__ = [
-    "ADAPTERS", "ENDINGS", "OPTIONAL", "REQUIRED", "Adapter", "Availability", "BadItem", "BenchmarkSelection",
+    "ADAPTERS", "ENDINGS", "OPTIONAL", "REQUIRED", "Availability", "BadItem", "BenchmarkSelection",
     "Dataset", "Described", "Dialogue", "Entry", "Item", "Protocol", "Raw", "SkippedEntry", "Sources", "Unusable",
     "VideoFile", "VideoFolder", "assemble", "check_availability", "ensure_text_worlds", "entries_of",
     "item_from_record", "item_record", "load_dataset", "load_protocol", "packaged_protocols", "subtitles_to_build_with",

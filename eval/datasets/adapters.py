@@ -44,6 +44,7 @@ class Raw:
     as_of: float | None = None
     content: str | None = None
     labels: Mapping[str, Any] = field(default_factory=dict)
+    text: Dialogue | None = None  #: the dialogue that is asked about, if there is no video
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,18 +79,8 @@ class Sources:
 
 
 Entries = Iterator[Raw | SkippedEntry]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Adapter:
-    """How a benchmark's files are read.
-
-    ``texts`` reads the dialogues of a benchmark without videos.
-    """
-
-    name: str
-    read: Callable[[Sources], Entries]
-    texts: Callable[[Sources], Mapping[str, Dialogue]] | None = None
+#: Reads the files of a benchmark as its authors publish them.
+Reader = Callable[[Sources], Entries]
 
 
 class Entry:
@@ -100,6 +91,7 @@ class Entry:
             raise Unusable("it is not an object")
         self._value: Mapping[Any, Any] = value
         self.where = where
+        self.place = where.rpartition(" ")[2]  #: its number in the list that it is from
 
     def has(self, key: str) -> bool:
         """Whether the field is there and not null."""
@@ -155,7 +147,7 @@ def entries_of(entries: Iterable[tuple[str, object]], make: Callable[[Entry], Ra
             yield SkippedEntry(where=where, reason=str(error))
 
 
-def numbered(value: object, name: str, *, what: str = "entry") -> Iterator[tuple[str, object]]:
+def numbered(value: object, name: str) -> Iterator[tuple[str, object]]:
     """The entries of a list with their places.
 
     Raises:
@@ -164,17 +156,18 @@ def numbered(value: object, name: str, *, what: str = "entry") -> Iterator[tuple
     if not isinstance(value, list):
         raise bad(f"{name} is not a list of entries", "give the file of annotations as it was published")
     for number, item in enumerate(value):
-        yield f"{name}, {what} {number}", item
+        yield f"{name}, entry {number}", item
 
 
-def nested(where: str, holder: object, key: str, shared: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    """The questions listed under ``key`` of a video, each with the fields that it shares with the others."""
-    listed = holder.get(key) if isinstance(holder, dict) else None
+def nested(where: str, holder: object, key: str, **more: str) -> Iterator[tuple[str, object]]:
+    """The questions listed under ``key`` of a video, each with the other fields of the video and with ``more``."""
+    shared = dict(holder) if isinstance(holder, dict) else {}
+    listed = shared.pop(key, None)
     if not isinstance(listed, list):
         yield where, None
         return
-    for number, question in enumerate(listed):
-        yield f"{where}, question {number}", {**question, **shared} if isinstance(question, dict) else question
+    for number, item in enumerate(listed):
+        yield f"{where}, question {number}", {**shared, **item, **more} if isinstance(item, dict) else item
 
 
 def text_of(value: object) -> str:

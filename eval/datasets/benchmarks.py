@@ -8,16 +8,16 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from eval.datasets.adapters import (
-    Adapter,
     Entries,
     Entry,
     Raw,
+    Reader,
     Sources,
     Unusable,
     entries_of,
@@ -28,7 +28,7 @@ from eval.datasets.adapters import (
     split_question,
     without_letters,
 )
-from eval.datasets.dialogues import LOCOMO
+from eval.datasets.dialogues import read_locomo
 from eval.datasets.files import bad, decoded, numbered_lines, read_bytes, read_json
 from eval.datasets.items import is_seconds
 from world_api.core.faults import EvalFault
@@ -40,11 +40,6 @@ _MAX_ROWS = 200_000
 _MAX_CSV_FIELD = 100_000
 _CSV_COLUMNS = {"video", "question", "answer", "qid", "type"}
 _MLVU_TASK = re.compile(r"\d_[A-Za-z_]+\.json")
-
-
-def _names(*names: str) -> tuple[str, ...]:
-    """The names that are not empty, each once."""
-    return tuple(dict.fromkeys(filter(None, names)))
 
 
 def _labels(**labels: str) -> dict[str, str]:
@@ -60,11 +55,6 @@ def _choice(entry: Entry, options: tuple[str, ...], answer: str, **fields: Any) 
 
 def _types(entry: Entry, key: str) -> list[str]:
     return list(entry.texts(key)) if entry.has(key) else []
-
-
-def _place(entry: Entry) -> str:
-    """The number of an entry, the last word of where it is."""
-    return entry.where.rpartition(" ")[2]
 
 
 def _m3bench(sources: Sources, name: str) -> Entries:
@@ -88,8 +78,7 @@ def _m3bench(sources: Sources, name: str) -> Entries:
 
     def questions() -> Iterator[tuple[str, object]]:
         for video, entry in value.items():
-            shared = {"video": video, "video_path": entry.get("video_path") if isinstance(entry, dict) else None}
-            yield from nested(f"{path.name}, {video[:80]}", entry, "qa_list", shared)
+            yield from nested(f"{path.name}, {video[:80]}", entry, "qa_list", video=video)
 
     return entries_of(questions(), _m3bench_question)
 
@@ -108,9 +97,9 @@ def _m3bench_question(entry: Entry) -> Raw:
     in_videos = path.rpartition("videos/")[2] if "videos/" in path else path
     return Raw(
         where=entry.where,
-        id=entry.maybe("question_id") or f"{video}_{_place(entry)}",
+        id=entry.maybe("question_id") or f"{video}_{entry.place}",
         video=video,
-        names=_names(in_videos, video, PurePosixPath(path).name),
+        names=(in_videos, video, PurePosixPath(path).name),
         question=entry.text("question"),
         answer=entry.text("answer"),
         as_of=as_of,
@@ -134,7 +123,7 @@ def _videomme(sources: Sources) -> Entries:
     def questions() -> Iterator[tuple[str, object]]:
         for where, item in numbered(content, path.name):
             if isinstance(item, dict) and isinstance(item.get("questions"), list):
-                yield from nested(where, item, "questions", {key: item[key] for key in item if key != "questions"})
+                yield from nested(where, item, "questions")
             else:
                 yield where, item
 
@@ -166,7 +155,7 @@ def _videomme_question(entry: Entry) -> Raw:
         letter_of(entry.text("answer"), options),
         id=entry.text("question_id"),
         video=name or entry.text("video_id"),
-        names=_names(name, entry.maybe("video_id")),
+        names=(name, entry.maybe("video_id")),
         subtitles=f"{name}.srt" if name else "",
         content=entry.maybe("domain", "video_category") or None,
         labels=_labels(
@@ -199,9 +188,7 @@ def _lvbench(sources: Sources) -> Entries:
 
     def questions() -> Iterator[tuple[str, object]]:
         for line in numbered_lines(path):
-            video = line.value if isinstance(line.value, dict) else {}
-            shared = {"key": video.get("key"), "content": video.get("type")}
-            yield from nested(f"{path.name}, line {line.number}", video, "qa", shared)
+            yield from nested(f"{path.name}, line {line.number}", line.value, "qa")
 
     return entries_of(questions(), _lvbench_question)
 
@@ -216,7 +203,7 @@ def _lvbench_question(entry: Entry) -> Raw:
         video=entry.text("key"),
         question=text,
         spans=_time_references(entry.maybe("time_reference")),
-        content=entry.maybe("content") or None,
+        content=entry.maybe("type") or None,
         labels={"type": _types(entry, "question_type")},
     )
 
@@ -260,9 +247,9 @@ def _longvideobench_question(entry: Entry) -> Raw:
         entry,
         options,
         entry.letter(entry.number("correct_choice"), options),
-        id=entry.maybe("id") or f"{video}-{_place(entry)}",
+        id=entry.maybe("id") or f"{video}-{entry.place}",
         video=video,
-        names=_names(entry.maybe("video_path"), video),
+        names=(entry.maybe("video_path"), video),
         subtitles=entry.maybe("subtitle_path"),
         subtitles_begin=float(begin) if is_seconds(begin) else 0.0,
         content=entry.maybe("topic_category") or None,
@@ -328,7 +315,7 @@ def _nextqa(sources: Sources) -> Entries:
             entry.letter(entry.number("answer"), options),
             id=f"{video}-{entry.text('qid')}",
             video=video,
-            names=_names(folder if isinstance(folder, str) else "", video),
+            names=(folder if isinstance(folder, str) else "", video),
             labels={"type": entry.maybe("type")},
         )
 
@@ -394,7 +381,7 @@ def _mlvu_question(entry: Entry) -> Raw:
     points = _types(entry, "scoring_points")
     return Raw(
         where=entry.where,
-        id=entry.maybe("question_id") or f"{kind or 'mlvu'}-{_place(entry)}",
+        id=entry.maybe("question_id") or f"{kind or 'mlvu'}-{entry.place}",
         video=video,
         names=(f"{entry.maybe('task')}/{video}", video),
         question=entry.text("question"),
@@ -405,7 +392,7 @@ def _mlvu_question(entry: Entry) -> Raw:
     )
 
 
-_READERS: dict[str, Callable[[Sources], Entries]] = {
+ADAPTERS: dict[str, Reader] = {
     "m3bench-robot": partial(_m3bench, name="robot.json"),
     "m3bench-web": partial(_m3bench, name="web.json"),
     "videomme": _videomme,
@@ -414,18 +401,5 @@ _READERS: dict[str, Callable[[Sources], Entries]] = {
     "egoschema": _egoschema,
     "nextqa": _nextqa,
     "mlvu": _mlvu,
+    "locomo": read_locomo,
 }
-ADAPTERS: dict[str, Adapter] = {name: Adapter(name=name, read=read) for name, read in _READERS.items()}
-ADAPTERS[LOCOMO.name] = LOCOMO
-
-
-def adapter_named(name: str) -> Adapter:
-    """The adapter of a benchmark.
-
-    Raises:
-        EvalFault: ``no_such_adapter``.
-    """
-    found = ADAPTERS.get(name)
-    if found is None:
-        raise EvalFault("no_such_adapter", f"there is no adapter {name[:80]!r}", hint="one of: " + ", ".join(ADAPTERS))
-    return found

@@ -19,10 +19,11 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eval.datasets.adapters import Adapter, Entries, Entry, Raw, Sources, Unusable, entries_of, nested, text_of
+from eval.datasets.adapters import Entries, Entry, Raw, Sources, Unusable, entries_of, nested, text_of
 from eval.datasets.files import bad, json_files, read_json
 from eval.datasets.items import Dataset, Dialogue, DialogueSession, Turn
 from world_api.core.canonical import content_hash
@@ -96,19 +97,12 @@ CATEGORIES = {1: "multi_hop", 2: "temporal", 3: "open_domain", 4: "single_hop", 
 _EVIDENCE = re.compile(r"D:?(\d{1,4}):(\d{1,5})")
 
 
-def read(sources: Sources) -> Entries:
+def read_locomo(sources: Sources) -> Entries:
     """The questions of all dialogues."""
     samples = _samples(sources)
-    dialogues = _dialogues(samples)
-    return entries_of(_questions(samples), lambda entry: _question(entry, dialogues))
-
-
-def read_texts(sources: Sources) -> Mapping[str, Dialogue]:
-    """The dialogues, by the names of their samples."""
-    return _dialogues(_samples(sources))
-
-
-LOCOMO = Adapter(name="locomo", read=read, texts=read_texts)
+    dialogues = {name: dialogue_of(name, sample.get("conversation", sample)) for name, sample in samples.items()}
+    listed = (nested(f"dialogue {name}", sample, "qa", sample=name) for name, sample in samples.items())
+    return entries_of(chain.from_iterable(listed), lambda entry: _question(entry, dialogues))
 
 
 def _samples(sources: Sources) -> dict[str, Mapping[str, Any]]:
@@ -146,23 +140,13 @@ def _parts(name: str, value: object) -> Iterator[tuple[str, Mapping[str, Any]]]:
         raise bad(f"{name} is no dialogue", "give locomo10.json or locomo10.zip as published")
 
 
-def _dialogues(samples: Mapping[str, Mapping[str, Any]]) -> dict[str, Dialogue]:
-    return {f"locomo-{name}": dialogue_of(name, sample.get("conversation", sample)) for name, sample in samples.items()}
-
-
-def _questions(samples: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, object]]:
-    for name, sample in samples.items():
-        for where, item in nested(f"dialogue {name}", sample, "qa", {"sample": name}):
-            yield where, {**item, "number": int(where.rpartition(" ")[2])} if isinstance(item, dict) else item
-
-
 def _question(entry: Entry, dialogues: Mapping[str, Dialogue]) -> Raw:
     sample, category = entry.text("sample"), entry.number("category")
     if category not in CATEGORIES:
         raise Unusable(f"there is no category {category}")
-    name = f"locomo-{sample}"
-    own = f"{name}-q{entry.number('number'):03d}"
-    spans, unknown = _evidence(entry.raw("evidence"), dialogues[name])
+    name, text = f"locomo-{sample}", dialogues[sample]
+    own = f"{name}-q{int(entry.place):03d}"
+    spans, unknown = _evidence(entry.raw("evidence"), text)
     labels = {"category": category, "type": CATEGORIES[category]}
     asked = Raw(
         where=entry.where,
@@ -172,6 +156,7 @@ def _question(entry: Entry, dialogues: Mapping[str, Dialogue]) -> Raw:
         spans=spans,
         labels={**labels, "unknown_evidence": unknown} if unknown else labels,
         answer=None,
+        text=text,
     )
     if category != 5:
         return replace(asked, answer=entry.text("answer"))

@@ -25,14 +25,13 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from controller.questions import Question
-from eval.datasets.adapters import Adapter, Raw, Sources, seconds_of, text_of
-from eval.datasets.benchmarks import ADAPTERS, adapter_named
+from eval.datasets.adapters import Raw, Sources, seconds_of, text_of
+from eval.datasets.benchmarks import ADAPTERS
 from eval.datasets.files import VideoFolder, bad, expanded, numbered_lines, read_bytes, read_json, unreadable, validated
 from eval.datasets.items import (
     SCHEMA_VERSION,
     BadItem,
     Dataset,
-    Dialogue,
     Item,
     SkippedEntry,
     VideoFile,
@@ -199,9 +198,7 @@ class BenchmarkSelection:
     only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def assemble(
-    entries: Iterable[Raw | SkippedEntry], protocol: Protocol, wanted: BenchmarkSelection, texts: Mapping[str, Dialogue]
-) -> Dataset:
+def assemble(entries: Iterable[Raw | SkippedEntry], protocol: Protocol, wanted: BenchmarkSelection) -> Dataset:
     """The dataset of a file's entries; those that cannot be asked are reported.
 
     Raises:
@@ -210,7 +207,7 @@ def assemble(
     items: list[Item] = []
     left_out: list[SkippedEntry] = []
     given: dict[str, int] = {}
-    videos = _Videos(wanted, texts)
+    videos = _Videos(wanted)
     for entry in entries:
         if isinstance(entry, SkippedEntry):
             left_out.append(entry)
@@ -276,9 +273,9 @@ def _own_id(published: str, given: dict[str, int]) -> str:
 class _Videos:
     """The videos of the entries: their ids, and where their files are."""
 
-    def __init__(self, wanted: BenchmarkSelection, texts: Mapping[str, Dialogue]) -> None:
+    def __init__(self, wanted: BenchmarkSelection) -> None:
         self.files: dict[str, VideoFile] = {}
-        self._texts, self._subtitles = texts, wanted.subtitles
+        self._subtitles = wanted.subtitles
         self._folder = VideoFolder(wanted.videos) if wanted.videos is not None else None
         self._ids: dict[str, str] = {}
 
@@ -292,14 +289,14 @@ class _Videos:
         if video_id in self.files:
             video_id = f"{video_id[:52].rstrip('-._')}-{content_hash(entry.video)[:8]}"
         self._ids[entry.video] = video_id
-        text, folder, has_subtitles = self._texts.get(entry.video), self._folder, bool(entry.subtitles)
+        folder, has_subtitles = self._folder, bool(entry.subtitles)
         self.files[video_id] = VideoFile(
             video_id=video_id,
-            path=folder.find(*(entry.names or (entry.video,))) if text is None and folder is not None else None,
+            path=folder.find(*(entry.names or (entry.video,))) if entry.text is None and folder is not None else None,
             name=entry.video,
             subtitles=_inside(self._subtitles, entry.subtitles) if has_subtitles and self._subtitles else None,
             subtitles_begin=entry.subtitles_begin,
-            text=text,
+            text=entry.text,
         )
         return video_id
 
@@ -407,6 +404,9 @@ def load_described(path: Path, *, videos: Path | None = None) -> Dataset:
     except ToolFault as fault:
         raise bad(fault.message, _SHAPE) from None
     described, folder = validated(Described, text.value, path.name, _SHAPE, text.line), path.parent
+    if described.adapter not in ADAPTERS:
+        message = f"there is no adapter {described.adapter[:80]!r}"
+        raise EvalFault("no_such_adapter", message, hint="one of: " + ", ".join(ADAPTERS))
     wanted = BenchmarkSelection(
         name=described.name or described.adapter,
         videos=videos or (folder / expanded(described.videos) if described.videos else None),
@@ -416,13 +416,7 @@ def load_described(path: Path, *, videos: Path | None = None) -> Dataset:
     )
     files = {what: folder / file for what, file in described.files.items()}
     sources = Sources(annotations=folder / described.annotations, files=files)
-    return load_adapted(adapter_named(described.adapter), sources, wanted)
-
-
-def load_adapted(adapter: Adapter, sources: Sources, wanted: BenchmarkSelection) -> Dataset:
-    """The dataset that an adapter reads."""
-    texts = adapter.texts(sources) if adapter.texts is not None else {}
-    return assemble(adapter.read(sources), load_protocol(adapter.name), wanted, texts)
+    return assemble(ADAPTERS[described.adapter](sources), load_protocol(described.adapter), wanted)
 
 
 def load_dataset(
@@ -455,7 +449,7 @@ def load_dataset(
             hint = f"give its annotations as well: {name}:FILE, "
         raise EvalFault("no_such_dataset", f"there is no dataset {str(named)[:200]!r}", hint=hint + ", ".join(ADAPTERS))
     sources = Sources(annotations=Path(annotations) if annotations is not None else expanded(file))
-    return load_adapted(ADAPTERS[name], sources, BenchmarkSelection(name=name, videos=folder))
+    return assemble(ADAPTERS[name](sources), load_protocol(name), BenchmarkSelection(name=name, videos=folder))
 
 
 def _is_there(path: Path) -> bool:
