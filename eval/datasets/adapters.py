@@ -61,8 +61,7 @@ class Sources:
     def main(self, *names: str) -> Path:
         """The annotations themselves: the file that was given, or the first of these names in the folder that was given.
 
-        Raises:
-            EvalFault: ``no_annotations``.
+        Raises EvalFault: ``no_annotations``.
         """
         found = self._named(names) if self.annotations.is_dir() else self.annotations
         if found is None:
@@ -148,11 +147,7 @@ def entries_of(entries: Iterable[tuple[str, object]], make: Callable[[Entry], Ra
 
 
 def numbered(value: object, name: str) -> Iterator[tuple[str, object]]:
-    """The entries of a list with their places.
-
-    Raises:
-        EvalFault: ``bad_dataset``: it is no list.
-    """
+    """The entries of a list with their places. Raises EvalFault: ``bad_dataset``: it is no list."""
     if not isinstance(value, list):
         raise bad(f"{name} is not a list of entries", "give the file of annotations as it was published")
     for number, item in enumerate(value):

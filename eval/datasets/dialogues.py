@@ -196,11 +196,8 @@ Row = dict[str, Any]
 def ensure_text_worlds(dataset: Dataset, store: Path) -> tuple[str, ...]:
     """Write the worlds of a dataset's dialogues that are not in the store yet; the ids of those that were written.
 
-    A world of the same words is kept, one of other words is written again, one of a video is in the way.
-
-    Raises:
-        EvalFault: ``world_in_the_way``.
-        StoreFault: ``store_not_writable``, ``disk_full``, ``bad_video_id``.
+    A world of the same words is kept, one of other words is written again, one of a video is in the way. Raises
+    EvalFault: ``world_in_the_way``; StoreFault: ``store_not_writable``, ``disk_full``, ``bad_video_id``.
     """
     written = []
     for video_id, video in sorted(dataset.videos.items()):
@@ -213,9 +210,7 @@ def ensure_text_worlds(dataset: Dataset, store: Path) -> tuple[str, ...]:
 def text_world_is_there(store: Path, video_id: str, dialogue: Dialogue) -> bool:
     """Whether the store holds the world of this very dialogue, whole: a damaged one can be written again.
 
-    Raises:
-        EvalFault: ``world_in_the_way``: the id holds a world built from a video.
-        StoreFault: ``bad_video_id``.
+    Raises EvalFault: ``world_in_the_way``: the id holds a world built from a video; StoreFault: ``bad_video_id``.
     """
     from world_api.core.files import hash_file
     from world_api.world.manifest import read_manifest
@@ -242,9 +237,7 @@ def text_world_is_there(store: Path, video_id: str, dialogue: Dialogue) -> bool:
 def write_text_world(store: Path, video_id: str, dialogue: Dialogue) -> None:
     """Write the world of a dialogue where it is not there; the same words, the same bytes.
 
-    Raises:
-        EvalFault: ``world_in_the_way``.
-        StoreFault: ``store_not_writable``, ``disk_full``, ``bad_video_id``.
+    Raises EvalFault: ``world_in_the_way``; StoreFault: ``store_not_writable``, ``disk_full``, ``bad_video_id``.
     """
     from world_api.api import text_embedder
     from world_api.core.files import world_lock

@@ -40,11 +40,7 @@ class NumberedLine:
 
 
 def read_bytes(path: Path, *, most: int = MAX_BYTES) -> bytes:
-    """The content of a regular file.
-
-    Raises:
-        EvalFault: ``dataset_unreadable``, ``dataset_too_large``.
-    """
+    """The content of a regular file. Raises EvalFault: ``dataset_unreadable``, ``dataset_too_large``."""
     try:
         with open_regular(path) as file:
             content = file.read(most + 1)
@@ -69,11 +65,7 @@ def unreadable(path: Path, error: OSError) -> EvalFault:
 
 
 def read_json(path: Path, *, most: int = MAX_BYTES) -> Any:
-    """The JSON value of a file.
-
-    Raises:
-        EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``.
-    """
+    """The JSON value of a file. Raises EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``."""
     return json_of(read_bytes(path, most=most), path.name)
 
 
@@ -136,8 +128,7 @@ def _line(number: int, data: bytes) -> NumberedLine:
 def expanded(path: str) -> Path:
     """A path, with the home folder that it may begin with.
 
-    Raises:
-        EvalFault: ``bad_dataset``: no user of this machine has that home.
+    Raises EvalFault: ``bad_dataset``: no user of this machine has that home.
     """
     try:
         return Path(path).expanduser()
@@ -156,8 +147,7 @@ Shape = TypeVar("Shape", bound=BaseModel)
 def validated(shape: type[Shape], value: object, name: str, hint: str, line: LineOf | None = None) -> Shape:
     """A value that was read from a file, in its shape; ``line`` gives the line of a place in the file.
 
-    Raises:
-        EvalFault: ``bad_dataset``, with up to eight faults.
+    Raises EvalFault: ``bad_dataset``, with up to eight faults.
     """
     try:
         return shape.model_validate(value)

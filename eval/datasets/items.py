@@ -181,11 +181,7 @@ def item_record(item: Item) -> dict[str, Any]:
 
 
 def item_from_record(record: object) -> Item:
-    """The item of a line.
-
-    Raises:
-        BadItem: with everything that is wrong.
-    """
+    """The item of a line. Raises BadItem: with everything that is wrong."""
     if not isinstance(record, Mapping):
         raise BadItem(["it is not a JSON object"])
     faults = _shape_faults(record)

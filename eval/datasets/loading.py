@@ -62,8 +62,7 @@ def dataset_hash(items: tuple[Item, ...], protocol: Mapping[str, Any]) -> str:
 def load_folder(folder: Path, *, videos: Path | None = None) -> Dataset:
     """The dataset of a folder with ``dataset.json``; videos are where it says, or in ``videos``.
 
-    Raises:
-        EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``, ``other_schema_version``.
+    Raises EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``, ``other_schema_version``.
     """
     described = _manifest(folder / DATASET_FILE)
     files = {video_id: video.file for video_id, video in described.videos.items()}
@@ -101,8 +100,8 @@ def _own_dataset(
 def read_items(path: Path, parse: Callable[[Any, int], Item | None] | None = None, *, hint: str = _SHAPE) -> list[Item]:
     """The items of a file, in its order; ``parse`` makes an item of a line's value and number, or leaves it out.
 
-    Raises:
-        EvalFault: ``dataset_unreadable``, ``dataset_too_large``; ``bad_dataset``, with the lines of up to eight faults.
+    Raises EvalFault: ``dataset_unreadable``, ``dataset_too_large``; ``bad_dataset``, with the lines of up to eight
+    faults.
     """
     items: list[Item] = []
     first: dict[str, int] = {}
@@ -201,8 +200,7 @@ class BenchmarkSelection:
 def assemble(entries: Iterable[Raw | SkippedEntry], protocol: Protocol, wanted: BenchmarkSelection) -> Dataset:
     """The dataset of a file's entries; those that cannot be asked are reported.
 
-    Raises:
-        EvalFault: ``bad_dataset``: nothing in it can be asked; ``dataset_too_large``.
+    Raises EvalFault: ``bad_dataset``: nothing in it can be asked; ``dataset_too_large``.
     """
     items: list[Item] = []
     left_out: list[SkippedEntry] = []
@@ -424,13 +422,11 @@ def load_dataset(
 ) -> Dataset:
     """Load a dataset.
 
-    ``named`` is one of: a folder with ``dataset.json`` (or that file), or a ``.jsonl`` file of questions, in the project's own
-    format; a ``.yaml`` file that names an adapter and its files (see ``Described``); ``ADAPTER:FILE``; or an adapter's name, with
-    its ``annotations``. ``videos`` is the folder of the videos, in any layout; it goes before what a file says.
-
-    Raises:
-        EvalFault: ``no_such_dataset``, ``no_such_adapter``, ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``,
-            ``other_schema_version``, ``no_annotations``, ``no_answers``.
+    ``named`` is one of: a folder with ``dataset.json`` (or that file), or a ``.jsonl`` file of questions, in the
+    project's own format; a ``.yaml`` file that names an adapter and its files (see ``Described``); ``ADAPTER:FILE``; or
+    an adapter's name, with its ``annotations``. ``videos`` is the folder of the videos, in any layout; it goes before
+    what a file says. Raises EvalFault: ``no_such_dataset``, ``no_such_adapter``, ``dataset_unreadable``,
+    ``dataset_too_large``, ``bad_dataset``, ``other_schema_version``, ``no_annotations``, ``no_answers``.
     """
     path, folder = Path(named), None if videos is None else Path(videos)
     if _is_there(path / DATASET_FILE):
@@ -469,12 +465,10 @@ def subtitles_to_build_with(video: VideoFile, folder: Path) -> Path | None:
     """The subtitle file to build a video's world with; None if the dataset has none for it.
 
     A file that a build reads is returned as it is. The JSON lists of LongVideoBench, ``{"start": "00:00:01.000", "end":
-    "00:00:03.000", "line": "..."}`` or ``{"timestamp": [1.0, 3.0], "text": "..."}``, are written to ``folder`` as ``ID.srt``; their
-    times count from ``starting_timestamp_for_subtitles`` of the question, since videos were cut from longer ones.
-
-    Raises:
-        EvalFault: ``dataset_unreadable``, ``bad_dataset``.
-        StoreFault: ``store_not_writable``, ``disk_full``.
+    "00:00:03.000", "line": "..."}`` or ``{"timestamp": [1.0, 3.0], "text": "..."}``, are written to ``folder`` as
+    ``ID.srt``; their times count from ``starting_timestamp_for_subtitles`` of the question, since videos were cut from
+    longer ones. Raises EvalFault: ``dataset_unreadable``, ``bad_dataset``; StoreFault: ``store_not_writable``,
+    ``disk_full``.
     """
     if video.subtitles is None or video.subtitles.suffix.lower() in _SUFFIXES:
         return video.subtitles

@@ -113,11 +113,7 @@ def packaged_protocols() -> list[str]:
 
 @cache
 def load_protocol(name: str) -> Protocol:
-    """A shipped protocol.
-
-    Raises:
-        EvalFault: ``bad_dataset``: it is damaged.
-    """
+    """A shipped protocol. Raises EvalFault: ``bad_dataset``: it is damaged."""
     value = read_yaml(_file(name).read_bytes(), f"{name}.yaml").value
     return validated(Protocol, value, f"protocol {name}", "install the project again")
 

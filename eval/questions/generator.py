@@ -289,12 +289,10 @@ def add_questions(
 ) -> int:
     """Write a film's questions into ``questions.jsonl`` and ``dataset.json`` of its folder, in place of those it has there.
 
-    Returns the number of questions of the whole dataset. A film without questions is in the dataset nevertheless, once another
-    has some. ``work`` holds the lock for films that are made at the same time.
-
-    Raises:
-        EvalFault: ``bad_dataset``, ``dataset_unreadable``, ``other_schema_version``: the present dataset cannot be added to.
-        StoreFault: ``store_not_writable``.
+    Returns the number of questions of the whole dataset. A film without questions is in the dataset nevertheless, once
+    another has some. ``work`` holds the lock for films that are made at the same time. Raises EvalFault:
+    ``bad_dataset``, ``dataset_unreadable``, ``other_schema_version``: the present dataset cannot be added to;
+    StoreFault: ``store_not_writable``.
     """
     folder, video = Path(folder), Path(video)
     with exclusive(Path(work), hash_bytes(DATASET_FILE.encode())):

@@ -314,11 +314,9 @@ _LONGEST = 20.0  #: minutes of such a story
 def prior_of_folder(folder: Path, *, films: int, seed: int = 1) -> list[PriorLine]:
     """Blind accuracies on the questions of a folder that ``sandbox make`` wrote.
 
-    The priors learn from ``films`` other stories of each split of the folder's films, about as long as these. Such stories are
-    never drawn and take a fraction of a second each.
-
-    Raises:
-        EvalFault: ``bad_dataset`` and others, if the folder's dataset or facts cannot be read; ``nothing_to_compare``.
+    The priors learn from ``films`` other stories of each split of the folder's films, about as long as these. Such
+    stories are never drawn and take a fraction of a second each. Raises EvalFault: ``bad_dataset`` and others, if the
+    folder's dataset or facts cannot be read; ``nothing_to_compare``.
     """
     from eval.datasets.loading import load_dataset
     from eval.sandbox.facts import read_facts

@@ -171,20 +171,12 @@ _HINT = "make the film again: videoworld sandbox make"
 
 
 def write_facts(path: Path | str, facts: FilmFacts) -> None:
-    """Write facts, whole or not at all.
-
-    Raises:
-        StoreFault: ``not_writable``.
-    """
+    """Write facts, whole or not at all. Raises StoreFault: ``not_writable``."""
     write_atomically(Path(path), readable({"schema_version": SCHEMA_VERSION, **asdict(facts)}).encode())
 
 
 def read_facts(path: Path | str) -> FilmFacts:
-    """Read and check a facts file.
-
-    Raises:
-        EvalFault: ``no_facts``, ``bad_facts``, ``other_schema_version``.
-    """
+    """Read and check a facts file. Raises EvalFault: ``no_facts``, ``bad_facts``, ``other_schema_version``."""
     path = Path(path)
     try:
         if path.stat().st_size > _MOST_BYTES:

@@ -313,12 +313,9 @@ def make_film(
 ) -> tuple[FilmFacts, bool]:
     """Make the film of a seed in a folder, unless it exists; returns its facts, and whether it was made now.
 
-    Lines are spoken by ``voices``; without any, voices are tones. Memory grows only with the film's script and what is seen in
-    it. A film that was begun and not finished is made again.
-
-    Raises:
-        EvalFault: ``another_film`` (a film of this id but another length or version exists), ``bad_facts``.
-        StoreFault: ``not_writable``, ``busy``.
+    Lines are spoken by ``voices``; without any, voices are tones. Memory grows only with the film's script and what is
+    seen in it. A film that was begun and not finished is made again. Raises EvalFault: ``another_film`` (a film of this
+    id but another length or version exists), ``bad_facts``; StoreFault: ``not_writable``, ``busy``.
     """
     folder = Path(folder)
     name = video_id(seed, split)

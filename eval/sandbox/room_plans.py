@@ -201,11 +201,7 @@ _ON_WALLS = frozenset({"sign", "clock", "board", "picture", "hooks"})
 
 @lru_cache(maxsize=256)
 def plan_of(kind: RoomKind, variant: int) -> RoomPlan:
-    """The plan of a room; ``variant`` from 1 on.
-
-    Raises:
-        ValueError: for a smaller one.
-    """
+    """The plan of a room; ``variant`` from 1 on. Raises ValueError: for a smaller one."""
     if variant < 1:
         raise ValueError(f"there is no variant {variant} of a room; variants count from 1")
     chance = random.Random(f"{kind} {variant}")

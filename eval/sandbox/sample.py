@@ -241,11 +241,9 @@ class SampleFiles:
 def make_sample(folder: Path | str, *, seed: int = DEFAULT_SEED) -> SampleFiles:
     """Draw and encode the sample film into a folder, which is made if it is missing; the same seed gives the same files.
 
-    The film (a minute and a half, 640 x 360, 10 frames/s) holds five shots in four rooms, three people, screen text, tones for sound,
-    and subtitles both embedded and beside it. The truth is written last: if it is there, the film is whole.
-
-    Raises:
-        StoreFault: ``not_writable``.
+    The film (a minute and a half, 640 x 360, 10 frames/s) holds five shots in four rooms, three people, screen text,
+    tones for sound, and subtitles both embedded and beside it. The truth is written last: if it is there, the film is
+    whole. Raises StoreFault: ``not_writable``.
     """
     folder = Path(folder)
     files = SampleFiles(

@@ -32,10 +32,8 @@ Samples = NDArray[np.float32]
 def read_wave(data: bytes) -> tuple[Samples, int]:
     """Return the first channel of 16-bit WAV data, -1 to 1, and its samples a second.
 
-    A ``data`` chunk that claims to be longer than the data ends where the data ends.
-
-    Raises:
-        ValueError: for anything else.
+    A ``data`` chunk that claims to be longer than the data ends where the data ends. Raises ValueError: for anything
+    else.
     """
     try:
         with wave.open(io.BytesIO(data)) as sound:
@@ -64,8 +62,7 @@ class Synthesiser:
     def speak(self, text: str, actor: Actor, words_a_minute: int) -> bytes:
         """Return WAV data of a text in the voice of an actor.
 
-        Raises:
-            OSError, subprocess.SubprocessError: when the program cannot be run, fails, or takes too long.
+        Raises OSError, subprocess.SubprocessError: when the program cannot be run, fails, or takes too long.
         """
         if self.name == "espeak":
             options = ["--stdin", "--stdout", "-b", "1", "-s", str(words_a_minute), *_espeak_voice(actor)]

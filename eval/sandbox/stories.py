@@ -168,10 +168,8 @@ def video_id(seed: int, split: SplitName) -> str:
 def tell(seed: int, minutes: float, *, split: SplitName = "development") -> Story:
     """Make a story; the same seed, length and split always give the same, and another split another one.
 
-    The film lasts ``minutes`` to within a minute.
-
-    Raises:
-        ValueError: when it would be shorter than a minute or longer than ten hours.
+    The film lasts ``minutes`` to within a minute. Raises ValueError: when it would be shorter than a minute or longer
+    than ten hours.
     """
     if not SHORTEST <= minutes <= LONGEST:
         raise ValueError(f"a story lasts {SHORTEST:g} to {LONGEST:g} minutes")
