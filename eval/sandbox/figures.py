@@ -223,13 +223,9 @@ def paint_person(
 
 def _inside(worn: list[tuple[Prop, Box]], frame: Image) -> list[tuple[Prop, Box]]:
     """The boxes inside the frame, cut to it."""
-    height, width = frame.shape[:2]
-    cut = []
-    for prop, box in worn:
-        if 0 < (box.x1 + box.x2) / 2 < width:
-            x1, y1, x2, y2 = max(0.0, box.x1), max(0.0, box.y1), min(float(width), box.x2), min(float(height), box.y2)
-            cut.append((prop, Box(x1=x1, y1=y1, x2=x2, y2=y2)))
-    return cut
+    whole = Box(x1=0.0, y1=0.0, x2=float(frame.shape[1]), y2=float(frame.shape[0]))
+    cut = ((prop, box.common(whole)) for prop, box in worn if 0 < box.center[0] < whole.x2)
+    return [(prop, part) for prop, part in cut if part is not None]
 
 
 def _ground_shadow(frame: Image, feet: Point, size: float) -> None:

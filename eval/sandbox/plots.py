@@ -8,7 +8,7 @@ from eval.sandbox.facts import Event
 from eval.sandbox.room_plans import Fixture
 from eval.sandbox.scenes import Director, Plot, SceneRequest, StagedShot
 from eval.sandbox.script import Actor, Prop, capital, with_article
-from eval.sandbox.story_world import FilingRule, Location, PersonState, clock_words
+from eval.sandbox.story_world import FilingRule, PersonState, clock_words
 
 _STAYING = 0.42  #: how often a person stays in a room when their plot is over
 
@@ -176,7 +176,7 @@ def consulted(director: Director) -> Plot:
             return
         scene = yield SceneRequest(room=reading)
         scene.enter(one)
-        if scene.is_here(two) or (not director.room_of(two) and chance.random() < 0.6):
+        if scene.is_here(two) or (not director.world.people[two.id].room and chance.random() < 0.6):
             bring_in(scene, two)
             scene.say(one, f"{two.name}, please put {thing.reference} away.", two)
             scene.give(one, two)
@@ -247,7 +247,7 @@ def sought(director: Director) -> Plot:
     """A person looks for something in all drawers and cupboards of a room, and does not find it."""
     chance = director.chance
     people = director.free_people(1)
-    rooms = [location.id for location in director.cast.locations if len(_containers(location)) > 1]
+    rooms = [location.id for location in director.cast.locations if len(location.containers) > 1]
     if not people or not rooms:
         return
     actor = people[0]
@@ -255,7 +255,7 @@ def sought(director: Director) -> Plot:
         scene = yield SceneRequest(room=chance.choice(rooms))
         bring_in(scene, actor)
         greet(scene, actor)
-        shut = [item for item in _containers(scene.location) if item.name not in scene.world.open[scene.location.id]]
+        shut = [item for item in scene.location.containers if item.name not in scene.world.open[scene.location.id]]
         for opened in chance.sample(shut, len(shut)):
             _look(scene, actor, opened)
         go_or_stay(scene, actor)
@@ -267,11 +267,6 @@ def _look(scene: StagedShot, actor: Actor, opened: Fixture) -> None:
     if scene.chance.random() < 0.4:
         say_one(scene, actor, _MISSING)
     scene.close(actor, opened)
-
-
-def _containers(location: Location) -> list[Fixture]:
-    """The drawers and cupboards of a room."""
-    return [item for item in location.plan.openings if not item.name.endswith("door")]
 
 
 def relieved(director: Director) -> Plot:
@@ -290,7 +285,7 @@ def _freed(director: Director, fits: Callable[[PersonState], bool]) -> Plot:
     if not people:
         return
     who = director.chance.choice(people)
-    room = director.room_of(who.actor) or director.room(sought=1)
+    room = who.room or director.room(sought=1)
     if not room:
         return
     with director.engaged(who.actor):
@@ -646,7 +641,7 @@ def misplaced(director: Director) -> Plot:
 def _found_again(director: Director, owner: Actor, mover: Actor, thing: Prop, between: str, missed: Event) -> Plot:
     """The owner asks the other person, hears where the thing is, and goes there."""
     name, away, left = thing.reference, where_is(director, thing), where_words(director, thing)
-    met = director.room_of(mover) or between
+    met = director.world.people[mover.id].room or between
     scene = yield SceneRequest(room=met)
     bring_in(scene, *director.chance.sample((owner, mover), 2))
     question = scene.say(owner, f"{mover.name}, have you seen {name}?", mover)

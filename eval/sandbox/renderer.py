@@ -203,16 +203,10 @@ def _pointing(
 
 def _gesturing(gesture: Gesture, base: ArmAngles, time: float) -> ArmAngles:
     part = (time - gesture.start) / (gesture.end - gesture.start)
-    amount = min(1.0, 2.2 * math.sin(math.pi * part))
-    if gesture.kind == "waves":
-        up = ArmAngles(upper=-2.35, fore=-2.75 + 0.3 * math.sin(time * 12.0))
-        return _between(base, up, amount)
-    if gesture.kind == "drinks":
-        return _between(base, _AT_THE_MOUTH, amount)
-    if gesture.kind in {"puts on", "takes off"}:
-        scarf = gesture.prop is not None and gesture.prop.category == "scarf"
-        return _between(base, _AT_THE_NECK if scarf else _AT_THE_HEAD, amount)
-    return base
+    worn_at = _AT_THE_NECK if gesture.prop is not None and gesture.prop.category == "scarf" else _AT_THE_HEAD
+    up = ArmAngles(upper=-2.35, fore=-2.75 + 0.3 * math.sin(time * 12.0))
+    there = {"waves": up, "drinks": _AT_THE_MOUTH, "puts on": worn_at, "takes off": worn_at}.get(gesture.kind, base)
+    return _between(base, there, min(1.0, 2.2 * math.sin(math.pi * part)))
 
 
 def _between(first: ArmAngles, second: ArmAngles, part: float) -> ArmAngles:

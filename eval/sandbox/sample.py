@@ -207,15 +207,9 @@ def questions(seed: int) -> tuple[SampleQuestion, ...]:
     )
     ordered = (spans["left"], spans["tea"], spans["found a place"])
     explained = (spans["taken"], spans["explained"])
+    taken = spans["taken"]
     return (
-        SampleQuestion(
-            id="q1",
-            question=when,
-            task="A",
-            answer_type="interval",
-            answer=list(spans["taken"]),
-            spans=(spans["taken"],),
-        ),
+        SampleQuestion(id="q1", question=when, task="A", answer_type="interval", answer=list(taken), spans=(taken,)),
         SampleQuestion(id="q2", question=rooms, task="A", answer_type="count", answer=3, spans=visits),
         SampleQuestion(id="q3", question=order, task="B", answer_type="order", answer=["b", "a", "c"], spans=ordered),
         SampleQuestion(id="q4", question=why, task="B", answer_type="text", answer=reason, spans=explained),

@@ -26,12 +26,7 @@ def furnish(director: Director) -> None:
     is on something, or inside something (also if no place is free).
     """
     cast, chance, world = director.cast, director.chance, director.world
-    openings = [
-        (location.id, item)
-        for location in cast.locations
-        for item in location.plan.openings
-        if not item.name.endswith("door")
-    ]
+    openings = [(location.id, item) for location in cast.locations for item in location.containers]
     for prop in cast.props:
         rule = cast.rule_of(prop)
         if rule is not None:
@@ -68,13 +63,11 @@ def learn(director: Director) -> None:
     """Record the rules and habits that enough events show."""
     chronicle = director.chronicle
     for rule in director.cast.rules:
-        shown, room = _following(director, rule), director.room_name(rule.room)
+        shown, ending = _following(director, rule), "es" if rule.category.endswith("x") else "s"
         if len(shown) >= _ENOUGH:
-            many = (
-                f"{rule.category}{'es' if rule.category.endswith('x') else 's'} with {with_article(rule.label)} label"
-            )
+            many = f"{rule.category}{ending} with {with_article(rule.label)} label"
             values = {"things": many, "category": rule.category, "label": rule.label, "target": rule.target}
-            text = f"{many} go into {rule.target} in {room}"
+            text = f"{many} go into {rule.target} in {director.room_name(rule.room)}"
             chronicle.learned("rule", text, {**values, "place": rule.room}, shown)
     for habit in director.cast.habits:
         who, room = director.world.people[habit.person].actor.reference, director.room_name(habit.room)

@@ -66,6 +66,11 @@ class Location:
         """What its furniture is called: surfaces, hooks, seats, drawers, doors."""
         return frozenset(item.words for item in (*self.plan.spots, *self.plan.seats, *self.plan.openings))
 
+    @property
+    def containers(self) -> list[Fixture]:
+        """Its drawers and cupboards: all that can be opened, apart from doors."""
+        return [item for item in self.plan.openings if not item.name.endswith("door")]
+
 
 @dataclass(frozen=True, kw_only=True)
 class FilingRule:
@@ -171,19 +176,14 @@ def _rooms(chance: random.Random, kinds_of_theme: tuple[RoomKind, ...], count: i
         kinds[-1] = first
     numbers = chance.sample(range(10, 60), count)
     variant = chance.randint(1, 60)
+    found = []
     # Variants next to one another have walls in different colours, so that each cut shows another room.
-    return tuple(
-        _location(chance, kind, variant + place, number)
-        for place, (kind, number) in enumerate(zip(kinds, numbers, strict=True))
-    )
-
-
-def _location(chance: random.Random, kind: RoomKind, variant: int, number: int) -> Location:
-    sign, name = kind.upper(), f"the {kind}"
-    if kind in _NUMBERED:
-        sign, name = f"{sign} {number}", f"{kind} {number}"
-    room = Room(kind=kind, name=name, sign=sign, seed=chance.randrange(1_000_000), variant=variant)
-    return Location(room=room, plan=plan_of(kind, variant))
+    for own, (kind, number) in enumerate(zip(kinds, numbers, strict=True), start=variant):
+        name = f"{kind} {number}" if kind in _NUMBERED else f"the {kind}"
+        sign = name.removeprefix("the ").upper()
+        room = Room(kind=kind, name=name, sign=sign, seed=chance.randrange(1_000_000), variant=own)
+        found.append(Location(room=room, plan=plan_of(kind, own)))
+    return tuple(found)
 
 
 def _rules(chance: random.Random, locations: tuple[Location, ...], count: int) -> tuple[FilingRule, ...]:
@@ -191,7 +191,7 @@ def _rules(chance: random.Random, locations: tuple[Location, ...], count: int) -
     category = chance.choice(_FILES)
     places: list[tuple[str, str]] = []
     for near in (locations[:1], locations[1:]):
-        targets = [(place.id, item.name) for place in near for item in place.plan.openings if item.name != "the door"]
+        targets = [(place.id, item.name) for place in near for item in place.containers]
         places += chance.sample(targets, len(targets))
     labels = chance.sample(_LABELS, count)
     return tuple(
