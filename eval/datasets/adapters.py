@@ -59,10 +59,7 @@ class Sources:
         return self.files.get(what) or self._named(names)
 
     def main(self, *names: str) -> Path:
-        """The annotations themselves: the file that was given, or the first of these names in the folder that was given.
-
-        Raises EvalFault: ``no_annotations``.
-        """
+        """The given file, or the first of these names in the given folder. Raises EvalFault: ``no_annotations``."""
         found = self._named(names) if self.annotations.is_dir() else self.annotations
         if found is None:
             raise EvalFault(

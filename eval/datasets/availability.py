@@ -94,10 +94,7 @@ class Availability:
 
 
 def check_availability(dataset: Dataset, store: Path, *, bad_scoring: str = "") -> Availability:
-    """Look for a dataset's videos, and for their worlds in a store and in the parts of it that runs keep by profile.
-
-    Nothing is built. Raises StoreFault: ``bad_video_id``.
-    """
+    """Look for a dataset's videos and worlds in a store and its parts by profile. Raises StoreFault ``bad_video_id``."""
     from tool_induction.domains import packaged_domains
 
     states: dict[str, WorldState] = {}

@@ -1,7 +1,4 @@
-"""Adapters for published benchmarks of videos, each for the files as their authors publish them, and the registry of all.
-
-The docstring of each reader shows the format and its source.
-"""
+"""Adapters for benchmarks in the files that their authors publish; each reader's docstring shows format and source."""
 
 from __future__ import annotations
 

@@ -235,10 +235,7 @@ def text_world_is_there(store: Path, video_id: str, dialogue: Dialogue) -> bool:
 
 
 def write_text_world(store: Path, video_id: str, dialogue: Dialogue) -> None:
-    """Write the world of a dialogue where it is not there; the same words, the same bytes.
-
-    Raises EvalFault: ``world_in_the_way``; StoreFault: ``store_not_writable``, ``disk_full``, ``bad_video_id``.
-    """
+    """Write a dialogue's world unless it is there; the same words, the same bytes. Raises as ``ensure_text_worlds``."""
     from world_api.api import text_embedder
     from world_api.core.files import world_lock
     from world_api.search.documents import prepare

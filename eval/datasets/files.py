@@ -126,10 +126,7 @@ def _line(number: int, data: bytes) -> NumberedLine:
 
 
 def expanded(path: str) -> Path:
-    """A path, with the home folder that it may begin with.
-
-    Raises EvalFault: ``bad_dataset``: no user of this machine has that home.
-    """
+    """A path, its home folder expanded. Raises EvalFault: ``bad_dataset``: no user of this machine has that home."""
     try:
         return Path(path).expanduser()
     except RuntimeError:
@@ -145,10 +142,7 @@ Shape = TypeVar("Shape", bound=BaseModel)
 
 
 def validated(shape: type[Shape], value: object, name: str, hint: str, line: LineOf | None = None) -> Shape:
-    """A value that was read from a file, in its shape; ``line`` gives the line of a place in the file.
-
-    Raises EvalFault: ``bad_dataset``, with up to eight faults.
-    """
+    """A value from a file in its shape; ``line`` finds a place's line. Raises EvalFault: ``bad_dataset``."""
     try:
         return shape.model_validate(value)
     except ValidationError as error:

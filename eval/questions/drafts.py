@@ -120,9 +120,9 @@ class FilmIndex:
         """Seconds of an interval in which it is on screen."""
         return sum(max(0.0, min(item.end, end) - max(item.start, start)) for item in self.seen_spans[subject])
 
-    def rooms_of(self, subject: str) -> list[str]:
-        """The rooms in which it is seen, in the order of the first time."""
-        return list(dict.fromkeys(item.place for item in self.visits[subject]))
+    def rooms_of(self, subject: str) -> set[str]:
+        """The rooms in which it is seen."""
+        return {item.place for item in self.visits[subject]}
 
     def kept_at(self, thing: str, time: float) -> Relation | None:
         """Where a thing is, or who has it, at a moment; None also if that changes within a second of it."""
@@ -135,7 +135,7 @@ class FilmIndex:
 
     def rooms_ever(self, subject: str) -> set[str]:
         """All rooms that a person or a thing is ever in, seen or unseen."""
-        return {item.object for item in self._in_rooms.get(subject, ())} | set(self.rooms_of(subject))
+        return {item.object for item in self._in_rooms.get(subject, ())} | self.rooms_of(subject)
 
 
 def is_with_person(relation: Relation) -> bool:
@@ -358,10 +358,7 @@ def shape(event: Event) -> Shape:
 
 
 def as_rare(ask: Asker, right: Event, pool: Iterable[Event]) -> list[Event]:
-    """Events that one person only does, if that is so of the right one; else those that several do.
-
-    A deed that all people do some time is likelier right than one that happens once.
-    """
+    """Events as rare as the right one: done by one person only, or by several; what all do is likelier right."""
     is_rare = ask.film.is_only_of(right.actor, right.verb_phrase)
     return [item for item in pool if ask.film.is_only_of(item.actor, item.verb_phrase) == is_rare]
 
@@ -397,17 +394,17 @@ def neighbour(events: Sequence[Event], event: Event, step: int) -> Event | None:
 
 
 def exchangeable(
-    ask: Asker, items: Sequence[_Item], fit: Callable[[_Item, _Item], bool], sizes: Sequence[int] = (4, 3)
+    ask: Asker, items: Sequence[_Item], fit: Callable[[_Item, _Item], bool]
 ) -> Iterator[tuple[_Item, list[_Item]]]:
     """Yield one of some items and others beside it, each of which could as well have been the one.
 
     In a set any two ``fit`` (each the right answer of its own question, and wrong in the other's), and the one that is asked about
-    is drawn blindly: so its rank among them (the earliest, the longest) says nothing. The first size that any set has is
-    taken. Drafts of them share the bucket ``DRAWN``: turns of the items would undo the draw.
+    is drawn blindly: so its rank among them (the earliest, the longest) says nothing. Sets have four items, or three if there
+    is none of four. Drafts of them share the bucket ``DRAWN``: turns of the items would undo the draw.
     """
     some = ask.some(items, 16)
     pairs = {(one, other): fit(some[one], some[other]) for one, other in combinations(range(len(some)), 2)}
-    for size in sizes:
+    for size in (4, 3):
         every = (row for row in combinations(range(len(some)), size) if all(pairs[two] for two in combinations(row, 2)))
         sets = ask.some(every)
         if not sets:

@@ -116,10 +116,7 @@ def _beside(ask: Asker, step: int) -> Iterator[Draft]:
 
 
 def _one_deed(ask: Asker, slots: Slots, right: Event, anchors: Sequence[Event], *, also: Sequence[Event] = ()) -> Draft:
-    """Which deed of a person; the wrong ones are others of the same person, then such as only others do.
-
-    ``also`` are deeds that would be right as well.
-    """
+    """Which deed of a person; wrong are others of theirs, then what only others do. ``also`` would be right too."""
     own = [item for item in ask.film.deeds_of[right.actor] if not any(says_the_same(item, one) for one in also)]
     tiers = alike(right, ask.some(as_rare(ask, right, own)), anchors, say.deed)
     theirs = [item for item in ask.film.deeds if right.actor not in (item.actor, item.other)]
@@ -226,12 +223,9 @@ def consequence(ask: Asker) -> Iterator[Draft]:
 
 
 def state_change(ask: Asker) -> Iterator[Draft]:
-    """Where a thing is, or with whom, at the time of an event that does not name it.
-
-    The other wordings are left out: an event that changes where a thing is names what changes.
-    """
+    """Where a thing is, or with whom, at the time of an event that does not name it."""
     if not ask.says("by the time of"):
-        return
+        return  # an event that changes where a thing is names what changes
     for event in ask.some(ask.film.named_events):
         for thing in ask.some((item for item in ask.film.things if item.id != event.thing), 2):
             now = ask.film.kept_at(thing.id, event.start)

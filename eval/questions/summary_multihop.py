@@ -74,10 +74,7 @@ def _of_interval(
 
 
 def _matched(ask: Asker, pools: Sequence[Sequence[Event]], *, fewest: int = 3) -> list[list[Event]]:
-    """A row of the first pool, and one of the same kinds of events of each other pool that has them.
-
-    Kinds are preferred that many pools have. Empty if fewer than ``fewest`` pools have such a row.
-    """
+    """Rows of the same kinds of events from the first pool and all that have them; empty if fewer than ``fewest``."""
     by_shape = [_by_shape(pool) for pool in pools]
     if not by_shape:
         return []
@@ -86,7 +83,7 @@ def _matched(ask: Asker, pools: Sequence[Sequence[Event]], *, fewest: int = 3) -
     for _ in range(_TRIES if len(kinds) >= _ROW else 0):
         wanted = Counter(ask.chance.sample(kinds, _ROW))
         having = [one for one in by_shape if all(len(one.get(kind, ())) >= number for kind, number in wanted.items())]
-        if len(having) > len(best):
+        if len(having) > len(best):  # kinds that many pools have
             best = [_row(ask, one, wanted) for one in having]
         if len(best) >= _OPTIONS:
             break

@@ -61,10 +61,7 @@ def grip_of(prop: Prop | None) -> Point:
 
 
 def paint_prop(frame: Image, prop: Prop, place: Point, *, hangs: bool = False) -> Box | None:
-    """Paint a thing into the frame, in place; ``place`` is its lower middle. Returns its visible box.
-
-    What ``hangs`` is moved so that its top is at the hook.
-    """
+    """Paint a thing with its lower middle at ``place``, or its top if it ``hangs``; returns its visible box."""
     if hangs:
         place = (place[0], place[1] - _HUNG + _HEIGHTS.get(prop.category, _HUNG))
     sheet = Sheet(place, _UNIT)
@@ -198,10 +195,7 @@ class Pose:
 def paint_person(
     frame: Image, look: Look, pose: Pose, feet: Point, size: float
 ) -> tuple[Box | None, list[tuple[Prop, Box | None]]]:
-    """Paint a person into the frame, in place; returns the boxes of the person and of what is held and worn (pixels).
-
-    ``size`` is the height in pixels.
-    """
+    """Paint a person ``size`` pixels high; returns the boxes (pixels) of the person and of things held or worn."""
     _ground_shadow(frame, feet, size)
     sheet = Sheet(feet, size * look.height, broad=_BROAD)
     hip, ankles = _legs(pose)

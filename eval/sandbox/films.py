@@ -1,7 +1,4 @@
-"""One film as files: H.264 and AAC in MP4 with embedded subtitles, the subtitles as SRT, its truth and its facts.
-
-A film is made from its seed in pieces, moved into place when whole, and not made twice.
-"""
+"""One film as files, moved into place when whole: H.264, AAC and subtitles in MP4, SRT, its truth and its facts."""
 
 from __future__ import annotations
 

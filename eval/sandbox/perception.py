@@ -89,10 +89,7 @@ _VISIT_GAP, _SAME_TIME = 2.5, 0.75
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """Where a person or a thing was drawn: ``times`` (n, rising, seconds), ``boxes`` (n x 4 pixels).
-
-    ``step`` is the time (seconds) from one drawn moment to the next.
-    """
+    """Where a person or a thing was drawn: times (n, rising, seconds), boxes (n x 4 pixels), seconds a step."""
 
     name: str
     label: str
@@ -357,8 +354,7 @@ SCENES_GOAL, PRESENCE_GOAL, TEXT_GOAL = 0.95, 0.7, 0.9
 def check_films(folder: Path, store: Path, *, tell: Callable[[str], None]) -> list[Perceived]:
     """Measure each film of a folder with its truth beside it, in order of their names.
 
-    Raises EvalFault: ``no_films``; BackendFault, MediaFault, StoreFault: as reading truth and building worlds name
-    them.
+    Raises EvalFault: ``no_films``; BackendFault, MediaFault, StoreFault: as reading truth and building worlds do.
     """
     named = [path.with_name(path.name.removesuffix(_TRUTH) + ".mp4") for path in sorted(folder.glob(f"*{_TRUTH}"))]
     videos = [video for video in named if video.is_file()]

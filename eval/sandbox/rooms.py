@@ -1,7 +1,4 @@
-"""Empty rooms and cards as the camera sees them.
-
-Places are pixels of the frame; a piece of furniture is drawn where ``room_plans`` has its handles.
-"""
+"""Empty rooms and cards as the camera sees them, in pixels of the frame; furniture is where ``room_plans`` has it."""
 
 from __future__ import annotations
 
@@ -246,10 +243,7 @@ _FOLDED = 0.72  #: the share of its width by which an open door looks narrower
 
 
 def paint_open(frame: Image, plan: RoomPlan, target: str, amount: float) -> None:
-    """Paint a drawer or a door of a room open into the frame, in place; ``amount`` is 0 (closed) to 1.
-
-    Names that the room's plan does not have are left out.
-    """
+    """Paint a drawer or door of the room open in place, if the plan has it; ``amount`` is 0 (closed) to 1."""
     if amount <= 0:
         return
     tones = {"cupboard": plan.style.accent, "fridge": "#dfe4e6", "door": plan.style.wood}

@@ -1,7 +1,4 @@
-"""The sample video with its cast and questions: a folder is left on a desk, carried off, missed and found again.
-
-The seed decides about the cast, the colours and the times; the story stays the same.
-"""
+"""The sample video, its cast and questions: a lost folder is found; the seed decides on people, colours and times."""
 
 from __future__ import annotations
 

@@ -652,10 +652,8 @@ class Director:
     # -- scenes
 
     def play(self, plot: Plot, wanted: SceneRequest) -> tuple[StagedShot, SceneRequest | None]:
-        """Let a plot play its scene; returns the scene, not yet finished, and what the plot wants next (None: it is over).
-
-        The clocks stay before the times for which something else is arranged.
-        """
+        """Let a plot play its scene; returns it unfinished, and what the plot wants next (None: it is over)."""
+        # The clocks stay before the times for which something else is arranged.
         if wanted.at is not None:
             self._jumped += wanted.at - self.minute()
             self._arranged.remove(wanted.at)

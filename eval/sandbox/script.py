@@ -1,7 +1,4 @@
-"""A film as data: who wears what, which rooms there are, who does what when.
-
-Times in a shot are seconds from the shot's start; places are pixels of the frame, feet on the floor.
-"""
+"""A film as data: looks, rooms, actions. Times are seconds from the shot's start, places pixels, feet on the floor."""
 
 from __future__ import annotations
 

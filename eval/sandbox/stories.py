@@ -96,10 +96,7 @@ def rules_are_shown(director: Director) -> bool:
 
 
 def causes_are_shown(director: Director) -> bool:
-    """Whether enough has been brought about by now that is seen, and seen once only.
-
-    Giving a thing to a person who requested it does not count: the deed itself names its reason.
-    """
+    """Whether enough is brought about by now that is seen once only. Giving names its reason, and does not count."""
     times = Counter(event.clause for event in director.chronicle.events)
     seen = {
         event.id
@@ -159,10 +156,9 @@ def video_id(seed: int, split: SplitName) -> str:
 
 
 def tell(seed: int, minutes: float, *, split: SplitName = "development") -> Story:
-    """Make a story; the same seed, length and split always give the same, and another split another one.
+    """Make a story that lasts ``minutes`` to within a minute; the same seed, length and split always give the same.
 
-    The film lasts ``minutes`` to within a minute. Raises ValueError: when it would be shorter than a minute or longer
-    than ten hours.
+    Another split gives another story. Raises ValueError: when it would be shorter than a minute or longer than ten hours.
     """
     if not SHORTEST <= minutes <= LONGEST:
         raise ValueError(f"a story lasts {SHORTEST:g} to {LONGEST:g} minutes")

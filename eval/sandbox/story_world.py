@@ -349,10 +349,7 @@ _VERBS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
 
 
 def event_words(kind: str, **parts: str) -> tuple[str, str]:
-    """Say an event in the third person ("opens the left drawer") and in the base form ("open the left drawer").
-
-    ``thing``, ``other``, ``target``, ``room`` are names with their props, empty if there is none.
-    """
+    """Say an event in the third person and in the base form ("open the left drawer"); missing parts are empty."""
     third, base, patterns = _VERBS[kind]
     rest = next(rest for rest in patterns if all(parts[slot] for slot in re.findall(r"{(\w+)}", rest))).format(**parts)
     return f"{third}{rest}", f"{base}{rest}"
