@@ -10,7 +10,7 @@ from typing import Any
 
 from controller.questions import Kind
 from eval.datasets.files import bad
-from eval.datasets.items import Dialogue, SkippedEntry
+from eval.datasets.items import Dialogue, SkippedEntry, is_seconds
 from world_api.core.faults import EvalFault
 
 _SHOWN = 80
@@ -62,11 +62,8 @@ class Sources:
         """The given file, or the first of these names in the given folder. Raises EvalFault: ``no_annotations``."""
         found = self._named(names) if self.annotations.is_dir() else self.annotations
         if found is None:
-            raise EvalFault(
-                "no_annotations",
-                f"the folder {self.annotations.name} holds none of: {', '.join(names)}",
-                hint="give the file of annotations as it was published",
-            )
+            message = f"the folder {self.annotations.name} holds none of: {', '.join(names)}"
+            raise EvalFault("no_annotations", message, hint="give the file of annotations as it was published")
         return found
 
     def _named(self, names: Iterable[str]) -> Path | None:
@@ -171,8 +168,10 @@ def text_of(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)[:30]
 
 
-def seconds_of(clock: str) -> float | None:
-    """``15``, ``1:02`` or ``1:02:03.5`` in seconds; None for what is no time."""
+def seconds_of(clock: object) -> float | None:
+    """``15``, ``1:02`` or ``1:02:03.5``, or a number, in seconds; None for what is no time."""
+    if not isinstance(clock, str):
+        return float(clock) if isinstance(clock, int | float) and is_seconds(clock) else None
     parts = clock.strip().split(":")
     if not 1 <= len(parts) <= 3:
         return None

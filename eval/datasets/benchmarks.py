@@ -36,6 +36,7 @@ _PARQUET = "test-00000-of-00001.parquet"
 _MAX_ROWS = 200_000
 _MAX_CSV_FIELD = 100_000
 _CSV_COLUMNS = {"video", "question", "answer", "qid", "type"}
+_YOUTUBE_ID = re.compile(r"(?:v=|youtu\.be/)([^&?]*)")
 _MLVU_TASK = re.compile(r"\d_[A-Za-z_]+\.json")
 
 
@@ -145,7 +146,7 @@ def _parquet_rows(path: Path) -> list[object]:
 
 def _videomme_question(entry: Entry) -> Raw:
     options = without_letters(entry.texts("options", "choices"))
-    name = entry.maybe("videoID") or _youtube_id(entry.maybe("url"))
+    name = entry.maybe("videoID") or next(iter(_YOUTUBE_ID.findall(entry.maybe("url"))), "")
     return _choice(
         entry,
         options,
@@ -161,11 +162,6 @@ def _videomme_question(entry: Entry) -> Raw:
             category=entry.maybe("sub_category", "video_subcategory"),
         ),
     )
-
-
-def _youtube_id(url: str) -> str:
-    found = url.rpartition("v=")[2] if "v=" in url else url.rpartition("youtu.be/")[2] if "youtu.be/" in url else ""
-    return found.partition("&")[0].partition("?")[0]
 
 
 def _lvbench(sources: Sources) -> Entries:
@@ -268,11 +264,8 @@ def _egoschema(sources: Sources) -> Entries:
     path = sources.main("questions.json")
     beside = sources.other("answers", "subset_answers.json")
     if beside is None:
-        raise EvalFault(
-            "no_answers",
-            f"{path.name} holds no answers, and subset_answers.json is not beside it",
-            hint="put subset_answers.json of the dataset's repository beside it",
-        )
+        message = f"{path.name} holds no answers, and subset_answers.json is not beside it"
+        raise EvalFault("no_answers", message, hint="put that file of the dataset's repository beside it")
     answers = read_json(beside)
     if not isinstance(answers, dict):
         raise bad(f"{beside.name} is not an object of answers", "give subset_answers.json as published")
@@ -348,11 +341,8 @@ def _mlvu(sources: Sources) -> Entries:
     if path.is_dir():
         paths = sorted(item for item in path.iterdir() if _MLVU_TASK.fullmatch(item.name))
     if not paths:
-        raise EvalFault(
-            "no_annotations",
-            f"the folder {path.name} holds no file such as 1_plotQA.json",
-            hint="give the folder json of the dataset, or one of its files",
-        )
+        message = f"the folder {path.name} holds no file such as 1_plotQA.json"
+        raise EvalFault("no_annotations", message, hint="give the folder json of the dataset, or one of its files")
 
     def questions() -> Iterator[tuple[str, object]]:
         for file in paths:

@@ -58,16 +58,15 @@ def dialogue_of(name: str, conversation: object) -> Dialogue:
             raise bad(f"dialogue {name} has more than {MAX_TURNS:,} turns", _AS_PUBLISHED)
         if turns:
             when = _text(conversation, f"session_{number}_date_time")
-            sessions.append(DialogueSession(number=number, when=when, start=at, end=turns[-1].end, turns=turns))
+            sessions.append(DialogueSession(when=when, start=at, end=turns[-1].end, turns=turns))
             at = round_time(turns[-1].end + BREAK)
     if not sessions:
         raise bad(f"dialogue {name} has no turns", _AS_PUBLISHED)
-    speakers = dict.fromkeys(turn.speaker for session in sessions for turn in session.turns)
     text = [
         [session.when, [[turn.id, turn.speaker, turn.text, turn.picture] for turn in session.turns]]
         for session in sessions
     ]
-    return Dialogue(title=name, speakers=tuple(speakers), sessions=tuple(sessions), sha256=content_hash(text))
+    return Dialogue(title=name, sessions=tuple(sessions), sha256=content_hash(text))
 
 
 def _turns(raw: object, where: str, at: float) -> tuple[Turn, ...]:
@@ -87,8 +86,7 @@ def _turns(raw: object, where: str, at: float) -> tuple[Turn, ...]:
 
 
 def _text(record: Mapping[str, Any], key: str) -> str:
-    value = record.get(key)
-    return value.encode("utf-8", "replace").decode().strip()[:MAX_TEXT] if isinstance(value, str) else ""
+    return text_of(record.get(key))[:MAX_TEXT]
 
 
 #: The project's own words for the option that is right of an adversarial question.
@@ -222,11 +220,8 @@ def text_world_is_there(store: Path, video_id: str, dialogue: Dialogue) -> bool:
     except StoreFault:
         return False
     if manifest.profile != PROFILE:
-        raise EvalFault(
-            "world_in_the_way",
-            f"the store holds a world {video_id!r} that was built from a video ({manifest.source.file_name})",
-            hint="choose another --store for this dataset",
-        )
+        message = f"the store holds a world {video_id!r} that was built from a video ({manifest.source.file_name})"
+        raise EvalFault("world_in_the_way", message, hint="choose another --store for this dataset")
     same = manifest.source.sha256 == dialogue.sha256 and all(stage.version == PRODUCER for stage in manifest.stages)
     try:
         return same and all(hash_file(folder / file.path) == file.sha256 for file in manifest.files)

@@ -57,11 +57,8 @@ def _too_large(message: str, hint: str) -> EvalFault:
 
 def unreadable(path: Path, error: OSError) -> EvalFault:
     """The fault of a file that cannot be read."""
-    return EvalFault(
-        "dataset_unreadable",
-        f"{path.name} cannot be read: {error.strerror or error}",
-        hint="give a file that is there and may be read",
-    )
+    message = f"{path.name} cannot be read: {error.strerror or error}"
+    return EvalFault("dataset_unreadable", message, hint="give a file that is there and may be read")
 
 
 def read_json(path: Path, *, most: int = MAX_BYTES) -> Any:

@@ -170,11 +170,8 @@ def _manifest(path: Path) -> _Manifest:
     value = read_json(path, most=_MANIFEST_BYTES)
     version = value.get("schema_version") if isinstance(value, dict) else SCHEMA_VERSION
     if version != SCHEMA_VERSION or isinstance(version, bool):
-        raise EvalFault(
-            "other_schema_version",
-            f"{path.name} has schema version {version!r}; this program reads {SCHEMA_VERSION}",
-            hint="write it in the form that docs/datasets.md shows",
-        )
+        message = f"{path.name} has schema version {version!r}; this program reads {SCHEMA_VERSION}"
+        raise EvalFault("other_schema_version", message, hint="write it in the form that docs/datasets.md shows")
     return validated(_Manifest, value, path.name, _SHAPE)
 
 
@@ -231,7 +228,7 @@ def assemble(entries: Iterable[Raw | SkippedEntry], protocol: Protocol, wanted: 
             spans=spans,
             domain=wanted.domains.get(entry.id) or protocol.domain_of(entry.question, entry.labels),
             content=entry.content,
-            labels={**entry.labels, **({"published_id": entry.id} if own != entry.id else {})},
+            labels=entry.labels if own == entry.id else {**entry.labels, "published_id": entry.id},
         )
         items.append(item)
     if not items:
@@ -287,12 +284,12 @@ class _Videos:
         if video_id in self.files:
             video_id = f"{video_id[:52].rstrip('-._')}-{content_hash(entry.video)[:8]}"
         self._ids[entry.video] = video_id
-        folder, has_subtitles = self._folder, bool(entry.subtitles)
+        folder = self._folder if entry.text is None else None
         self.files[video_id] = VideoFile(
             video_id=video_id,
-            path=folder.find(*(entry.names or (entry.video,))) if entry.text is None and folder is not None else None,
+            path=folder.find(*(entry.names or (entry.video,))) if folder is not None else None,
             name=entry.video,
-            subtitles=_inside(self._subtitles, entry.subtitles) if has_subtitles and self._subtitles else None,
+            subtitles=_inside(self._subtitles, entry.subtitles) if self._subtitles is not None else None,
             subtitles_begin=entry.subtitles_begin,
             text=entry.text,
         )
@@ -301,8 +298,6 @@ class _Videos:
 
 def _inside(folder: Path, name: str) -> Path | None:
     """The file of a folder that an annotation names; none where the name, or a link, leads out of the folder."""
-    if not is_inside(name):
-        return None
     path = folder / name
     try:
         return path if path.is_file() and path.resolve().is_relative_to(folder.resolve()) else None
@@ -314,18 +309,17 @@ def _question(entry: Raw) -> tuple[Question, tuple[Any, ...]]:
     """The question and other right answers; options that occur twice get a mark each, and are right together."""
     options, same = distinct(entry.options)
     question = Question(text=entry.question, kind=entry.kind, options=options, as_of=entry.as_of)
-    also = entry.also
-    if entry.kind == "choice" and same:
-        letters = question.letters
-        also += tuple(letters[other] for other in same.get(letters.index(entry.answer), ()))
+    also, letters = entry.also, question.letters
+    if entry.kind == "choice" and entry.answer in letters:
+        also += tuple(letters[other] for other in same[letters.index(entry.answer)])
     faults = [fault for value in (entry.answer, *also) for fault in value_faults(question, value)]
     if faults:
         raise ValueError(faults[0])
     return question, also
 
 
-def distinct(options: tuple[str, ...]) -> tuple[tuple[str, ...], dict[int, tuple[int, ...]]]:
-    """The options, each once: one that repeats another gets a number; and which are the same, by place."""
+def distinct(options: tuple[str, ...]) -> tuple[tuple[str, ...], list[list[int]]]:
+    """The options, each once: one that repeats another gets a number; and the places of those that are the same."""
     cleaned = [(" ".join(option.split()) and option.strip()) or BLANK for option in options]
     shown: list[str] = []
     for place, option in enumerate(cleaned):
@@ -334,10 +328,8 @@ def distinct(options: tuple[str, ...]) -> tuple[tuple[str, ...], dict[int, tuple
             text = f"{option} ({number})"
             number += 1
         shown.append(text)
-    others = (
-        tuple(x for x, other in enumerate(cleaned) if other == option and x != at) for at, option in enumerate(cleaned)
-    )
-    return tuple(shown), {place: same for place, same in enumerate(others) if same}
+    same = [[x for x, other in enumerate(cleaned) if other == option and x != at] for at, option in enumerate(cleaned)]
+    return tuple(shown), same
 
 
 def read_domain_labels(path: Path) -> dict[str, str]:
@@ -491,19 +483,13 @@ def _lines(value: list[object], begins: float) -> Iterator[tuple[float, float, s
             continue
         pair = item.get("timestamp")
         start, end = pair[:2] if isinstance(pair, list) and len(pair) >= 2 else (item.get("start"), item.get("end"))
-        first, last = _seconds(start), _seconds(end)
+        first, last = seconds_of(start), seconds_of(end)
         text = " ".join((text_of(item.get("line")) or text_of(item.get("text"))).split())
         if first is None or not text:
             continue
         last = first + _LAST_LINE if last is None or last <= first else last
         if last > begins:
             yield max(0.0, first - begins), last - begins, text
-
-
-def _seconds(value: object) -> float | None:
-    if isinstance(value, str):
-        return seconds_of(value)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e7 else None
 
 
 def _clock(seconds: float) -> str:

@@ -90,9 +90,8 @@ class Protocol(_Part):
     as_of: str = "the whole video"
     domains: DomainRules
     blind: list[str]
-    chance: Annotated[float, Field(ge=0, le=1)] | None = (
-        None  #: the accuracy of guessing; None where there is no one figure
-    )
+    #: The accuracy of guessing; None if there is no one figure.
+    chance: Annotated[float, Field(ge=0, le=1)] | None = None
     chance_on: str = ""  #: why there is none, or of which questions it is
     published: list[PublishedFigure]
     notes: list[str] = []

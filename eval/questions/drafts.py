@@ -357,6 +357,14 @@ def shape(event: Event) -> Shape:
     return event.kind, bool(event.thing), bool(event.other), bool(event.target)
 
 
+def by_shape(pool: Iterable[Event]) -> dict[Shape, list[Event]]:
+    """Events by what they read like, no two of the same words."""
+    found: dict[Shape, list[Event]] = defaultdict(list)
+    for event in {item.clause: item for item in pool}.values():
+        found[shape(event)].append(event)
+    return found
+
+
 def as_rare(ask: Asker, right: Event, pool: Iterable[Event]) -> list[Event]:
     """Events as rare as the right one: done by one person only, or by several; what all do is likelier right."""
     is_rare = ask.film.is_only_of(right.actor, right.verb_phrase)

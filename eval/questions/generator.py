@@ -215,10 +215,8 @@ class _Worder:
             options = tuple(self._chance.sample(in_order, len(in_order)))
             if len(set(options)) < len(options):
                 return None
-            text = text.replace(
-                "{events}",
-                words.fill("letters").join(f"({'ABCDEFGH'[place]}) {part}" for place, part in enumerate(options)),
-            )
+            lettered = (f"({'ABCDEFGH'[place]}) {part}" for place, part in enumerate(options))
+            text = text.replace("{events}", words.fill("letters").join(lettered))
             answer = in_order
         if draft.window is not None:
             text = words.fill("within", str(round(draft.window.start)), str(round(draft.window.end)), text)

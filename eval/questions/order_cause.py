@@ -15,11 +15,11 @@ from eval.questions.drafts import (
     RIGHT,
     Asker,
     Draft,
-    Shape,
     Slots,
     alike,
     as_rare,
     by_name,
+    by_shape,
     is_with_person,
     named,
     names_the_same,
@@ -69,12 +69,10 @@ def sequence_order(ask: Asker) -> Iterator[Draft]:
 
 def unrelated_rows(ask: Asker, lengths: Sequence[int]) -> Iterator[list[Event]]:
     """Rows of events of one kind in their order, of different people with different things, clearly one after the other."""
-    by_shape: dict[Shape, list[Event]] = {}
-    for event in ask.film.named_events:
-        by_shape.setdefault(shape(event), []).append(event)
-    for _ in range(ask.most // 2 if by_shape else 0):
+    shapes = by_shape(ask.film.named_events)
+    for _ in range(ask.most // 2 if shapes else 0):
         chosen: list[Event] = []
-        for event in ask.some(by_shape[ask.chance.choice(sorted(by_shape))]):
+        for event in ask.some(shapes[ask.chance.choice(sorted(shapes))]):
             if all(not related(event, item) and _apart(event, item) for item in chosen):
                 chosen.append(event)
         length = ask.chance.choice(lengths)
@@ -259,9 +257,8 @@ def other_states(ask: Asker, thing: Thing, right: Relation, apart_from: Sequence
         for state in states:
             # At first, or after it was moved, as the right state is.
             if state.kind == right.kind and (state is states[0]) == (right.start == 0):
-                tiers[0 if item is thing else 1 if item.category == thing.category else 2].append(
-                    where(ask, item, state)
-                )
+                tier = 0 if item is thing else 1 if item.category == thing.category else 2
+                tiers[tier].append(where(ask, item, state))
     return [ask.some(tier) for tier in tiers]
 
 

@@ -18,6 +18,7 @@ from eval.questions.drafts import (
     alike,
     as_rare,
     by_name,
+    by_shape,
     does_so,
     is_with_person,
     named,
@@ -75,14 +76,12 @@ def _of_interval(
 
 def _matched(ask: Asker, pools: Sequence[Sequence[Event]], *, fewest: int = 3) -> list[list[Event]]:
     """Rows of the same kinds of events from the first pool and all that have them; empty if fewer than ``fewest``."""
-    by_shape = [_by_shape(pool) for pool in pools]
-    if not by_shape:
-        return []
+    shapes = [by_shape(pool) for pool in pools]
     best: list[list[Event]] = []
-    kinds = [kind for kind, events in by_shape[0].items() for _ in range(min(len(events), _ROW))]
+    kinds = [kind for kind, events in shapes[0].items() for _ in range(min(len(events), _ROW))]
     for _ in range(_TRIES if len(kinds) >= _ROW else 0):
         wanted = Counter(ask.chance.sample(kinds, _ROW))
-        having = [one for one in by_shape if all(len(one.get(kind, ())) >= number for kind, number in wanted.items())]
+        having = [one for one in shapes if all(len(one.get(kind, ())) >= number for kind, number in wanted.items())]
         if len(having) > len(best):  # kinds that many pools have
             best = [_row(ask, one, wanted) for one in having]
         if len(best) >= _OPTIONS:
@@ -93,14 +92,6 @@ def _matched(ask: Asker, pools: Sequence[Sequence[Event]], *, fewest: int = 3) -
 def _row(ask: Asker, events: Mapping[Shape, Sequence[Event]], wanted: Mapping[Shape, int]) -> list[Event]:
     found = [item for kind, number in wanted.items() for item in ask.chance.sample(events[kind], number)]
     return sorted(found, key=lambda item: item.start)
-
-
-def _by_shape(pool: Sequence[Event]) -> dict[Shape, list[Event]]:
-    """Events by what they read like, no two of the same words."""
-    found: dict[Shape, list[Event]] = {}
-    for event in {item.clause: item for item in pool}.values():
-        found.setdefault(shape(event), []).append(event)
-    return found
 
 
 def person_summary(ask: Asker) -> Iterator[Draft]:

@@ -162,7 +162,6 @@ class TruthWriter:
         self._film = film
         self._tracks = film.tracks()
         self._every = every
-        self._number = 0
         self._sightings: dict[Actor | Prop, list[Record]] = {}
         self._sections: dict[str, list[Record]] = {name: [] for name in SECTIONS}
         self._cuts: list[float] = []
@@ -186,8 +185,7 @@ class TruthWriter:
 
     def frame(self, drawn: DrawnFrame) -> None:
         """Add a drawn frame."""
-        self._number += 1
-        if (self._number - 1) % self._every:
+        if round(drawn.time * self._film.frame_rate) % self._every:
             return
         for sighting in drawn.sightings:
             record = {"time": round_time(drawn.time), "box": sighting.box.rounded()}

@@ -267,9 +267,8 @@ def measure(view: View, truth: Truth) -> Perceived:
 
 def _cuts(found: Sequence[float], true: Sequence[float]) -> MatchCounts:
     """Compare boundaries inside the film; its beginning is none."""
-    return moments_agree(
-        [time for time in found if time > 0], [time for time in true if time > 0], tolerance=CUT_TOLERANCE
-    )
+    inside, true_inside = ([time for time in times if time > 0] for times in (found, true))
+    return moments_agree(inside, true_inside, tolerance=CUT_TOLERANCE)
 
 
 def _person(drawn: Drawn, tracks: Sequence[Track], whose: Mapping[str, str | None], view: View) -> PersonPerceived:

@@ -98,7 +98,7 @@ def _stance(shot: Shot, performance: Performance, time: float) -> Stance:
     walked = sum(math.dist(walk.origin, walk.goal) * _progress(walk, time) for walk in performance.walks)
     rest = _HANGING if carry is None else _HOLDING
     pose = Pose(
-        facing=seat_facing or _facing(performance, walk, line, gesture, time),
+        facing=seat_facing or _facing(performance, walk or gesture or line, time),
         stride=_stride(walk, time),
         phase=walked / (_GAIT * height) * 2 * math.pi,
         arm=rest,
@@ -148,23 +148,12 @@ def _stride(walk: Walk | None, time: float) -> float:
     return min(1.0, (time - walk.start) / _SETTLE, (walk.end - time) / _SETTLE)
 
 
-def _facing(
-    performance: Performance, walk: Walk | None, line: Line | None, gesture: Gesture | None, time: float
-) -> int:
-    if walk is not None:
-        return 1 if walk.goal[0] >= walk.origin[0] else -1
-    if gesture is not None:
-        return gesture.facing
-    if line is not None:
-        return line.facing
-    done: list[Walk | Gesture] = [walk for walk in performance.walks if walk.end <= time]
-    done += [gesture for gesture in performance.gestures if gesture.end <= time]
-    if not done:
-        return 1
-    last = max(done, key=lambda item: item.end)
-    if isinstance(last, Gesture):
-        return last.facing
-    return 1 if last.goal[0] >= last.origin[0] else -1
+def _facing(performance: Performance, doing: Walk | Gesture | Line | None, time: float) -> int:
+    """The side to which a person looks who does that, or else did something last."""
+    if doing is not None:
+        return doing.facing
+    done = [item for item in (*performance.walks, *performance.gestures) if item.end <= time]
+    return max(done, key=lambda item: item.end).facing if done else 1
 
 
 def _arm(

@@ -248,7 +248,7 @@ class StagedShot:
 
     def drink(self, actor: Actor) -> Event:
         """A person drinks from the cup they hold."""
-        return self._act(actor, "drinks", prop=self.state(actor).holds, moves_with_it=False)[0]
+        return self._act(actor, "drinks", prop=self.state(actor).holds)[0]
 
     def open(self, actor: Actor, opened: Fixture) -> None:
         """A person opens a drawer, a cupboard or a door."""
@@ -445,18 +445,11 @@ class StagedShot:
         return self._act(actor, kind, target=place.words, facing=place.facing, place=place.place, **what)
 
     def _act(
-        self,
-        actor: Actor,
-        kind: GestureKind,
-        *,
-        facing: int = 0,
-        place: Feet | None = None,
-        moves_with_it: bool = True,
-        **what: Any,
+        self, actor: Actor, kind: GestureKind, *, facing: int = 0, place: Feet | None = None, **what: Any
     ) -> tuple[Event, float]:
         """Add the next action of a person; returns its event, and its middle in seconds of the shot.
 
-        The action after it waits for it. ``moves_with_it``: the arm moves with the thing. ``what`` as for ``_happened``.
+        The action after it waits for it. ``what`` as for ``_happened``.
         """
         event_kind, seconds = _GESTURES[kind]
         begin = on_frame(max(self.now, self._role_of(actor).busy))
@@ -464,7 +457,7 @@ class StagedShot:
         self.now = on_frame(end + self.cast.between)
         event = self._happened(event_kind, actor, begin, end, **what)
         label = event.clause.removeprefix(f"{actor.reference} ")
-        prop = what.get("prop") if moves_with_it else None
+        prop = what.get("prop") if kind != "drinks" else None  # of a cup the carried one moves
         gesture = Gesture(start=begin, end=end, kind=kind, label=label, facing=facing, place=place, prop=prop)
         self._role_of(actor).gesture(gesture)
         return event, on_frame((begin + end) / 2)

@@ -129,6 +129,11 @@ class Walk(_Interval):
     origin: tuple[float, float]
     goal: tuple[float, float]
 
+    @property
+    def facing(self) -> int:
+        """1 to the right, -1 to the left."""
+        return 1 if self.goal[0] >= self.origin[0] else -1
+
 
 @dataclass(frozen=True, kw_only=True)
 class Gesture(_Interval):

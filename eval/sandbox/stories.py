@@ -201,9 +201,8 @@ class _Telling:
             "version": STORY_VERSION,
             "tracks": {subject.id: track for subject, track in film.tracks().items()},
         }
-        facts = director.chronicle.facts(
-            video_id(self._seed, self._split), self._seed, self._cast, round(film.duration, 3), extras
-        )
+        name, duration = video_id(self._seed, self._split), round(film.duration, 3)
+        facts = director.chronicle.facts(name, self._seed, self._cast, duration, extras)
         return Story(film=film, facts=facts)
 
     def _card(self, title: str, subtitle: str = "") -> None:
