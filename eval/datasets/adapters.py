@@ -172,18 +172,14 @@ def seconds_of(clock: object) -> float | None:
     """``15``, ``1:02`` or ``1:02:03.5``, or a number, in seconds; None for what is no time."""
     if not isinstance(clock, str):
         return float(clock) if isinstance(clock, int | float) and is_seconds(clock) else None
-    parts = clock.strip().split(":")
-    if not 1 <= len(parts) <= 3:
+    found = _CLOCK.fullmatch(clock.strip())
+    if found is None:
         return None
-    total = 0.0
-    for part in parts:
-        whole, _, fraction = part.partition(".")
-        if not (whole.isascii() and whole.isdecimal() and len(whole) <= 6) or (fraction and not fraction.isdecimal()):
-            return None
-        total = total * 60 + float(part)
-    return total
+    hours, minutes, seconds = (float(part or 0) for part in found.groups())
+    return hours * 3600 + minutes * 60 + seconds
 
 
+_CLOCK = re.compile(r"(?:(?:(\d{1,6}):)?(\d{1,6}):)?(\d{1,6}(?:\.\d*)?)", re.ASCII)
 _LED = re.compile(r"^\s*[(\[]?([A-Z])[.)\]:]\s*(.*)$", re.DOTALL)
 _LINE = re.compile(r"(?m)^\s*\(([A-Z])\)\s*")
 

@@ -28,12 +28,11 @@ from eval.datasets.files import bad, json_files, read_json
 from eval.datasets.items import Dataset, Dialogue, DialogueSession, Turn
 from world_api.core.canonical import content_hash
 from world_api.core.faults import EvalFault, StoreFault
+from world_api.core.files import hash_file, world_lock
 from world_api.core.spans import round_time
 from world_api.installation import project_version
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from world_api.world.manifest import FileEntry, Manifest
 
 
@@ -210,7 +209,6 @@ def text_world_is_there(store: Path, video_id: str, dialogue: Dialogue) -> bool:
 
     Raises EvalFault: ``world_in_the_way``: the id holds a world built from a video; StoreFault: ``bad_video_id``.
     """
-    from world_api.core.files import hash_file
     from world_api.world.manifest import read_manifest
     from world_api.world.store import world_folder
 
@@ -232,7 +230,6 @@ def text_world_is_there(store: Path, video_id: str, dialogue: Dialogue) -> bool:
 def write_text_world(store: Path, video_id: str, dialogue: Dialogue) -> None:
     """Write a dialogue's world unless it is there; the same words, the same bytes. Raises as ``ensure_text_worlds``."""
     from world_api.api import text_embedder
-    from world_api.core.files import world_lock
     from world_api.search.documents import prepare
     from world_api.world.manifest import write_manifest
     from world_api.world.store import world_folder
@@ -276,7 +273,7 @@ def _write(folder: Path, dialogue: Dialogue) -> Iterator[FileEntry]:
             clip = min(last, int((row["time"] if "time" in row else row["start"]) // FILE_SECONDS))
             by_file.setdefault(clip, []).append({**row, "producer": PRODUCER})
         for clip in range(last + 1):
-            records: pa.Table = rows_from_records(table, by_file.get(clip, []))
+            records = rows_from_records(table, by_file.get(clip, []))
             yield write_rows(folder, table=table, clip=clip, key=PROFILE, rows=records)
 
 

@@ -214,11 +214,7 @@ class VideoFolder:
 
     def find(self, *names: str) -> Path | None:
         """The file of the first of the names that is there; each is a path in the folder, a file's name, or its stem."""
-        for name in names:
-            found = self._plain(name) or self._anywhere(name)
-            if found is not None:
-                return found
-        return None
+        return next((found for name in names if (found := self._plain(name) or self._anywhere(name))), None)
 
     def _plain(self, name: str) -> Path | None:
         parts = PurePosixPath(name).parts

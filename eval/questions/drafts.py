@@ -81,11 +81,7 @@ class FilmIndex:
         self.named_events = [item for item in self.deeds if self.is_named(item)]
         self.deeds_of = _grouped(self.deeds, lambda item: item.actor)
         events = {item.id: item for item in self.events}
-        self.caused = [
-            (events[item.cause], events[item.effect], item.reason)
-            for item in facts.causes
-            if item.cause in events and item.effect in events
-        ]
+        self.caused = [(events[item.cause], events[item.effect], item.reason) for item in facts.causes]
 
     def _knows_people(self, event: Event) -> bool:
         return event.actor in self.person_by_id and (not event.other or event.other in self.person_by_id)

@@ -31,11 +31,12 @@ from eval.questions.drafts import (
 )
 from eval.questions.phrasing import Say
 from eval.sandbox.facts import Event, Place, Relation, Thing
+from eval.sandbox.story_world import clock_words
 from world_api.core.spans import TimeSpan
 
 _BETWEEN = 60.0  #: seconds that are at most between two events of one question
 _ORDERED = (3, 4)
-_CLOCK = re.compile(r"\b(\d{1,2}):(\d{2})\b")
+CLOCK = re.compile(r"\b(\d{1,2}):(\d{2})\b")
 _CLOCKS, _STEPS = 4, (10, 15, 20, 25, 30)
 _HUNG = ("hat", "scarf")  #: worn things, which hang when they are not worn
 
@@ -188,18 +189,17 @@ def _other_reasons(ask: Asker, effect: Event, reason: str) -> list[str]:
         if reason.startswith(person.description + " "):
             rest = reason.removeprefix(person.description)
             return [item.description + rest for item in people if item is not person]
-    if clock := _CLOCK.search(reason):
-        minute = int(clock[1]) * 60 + int(clock[2])
-        times, _ = clock_times(ask, minute)
-        return [_CLOCK.sub(time, reason) for time in times]
+    if clock := CLOCK.search(reason):
+        return [CLOCK.sub(time, reason) for time in clock_times(ask, clock)[0]]
     return []
 
 
-def clock_times(ask: Asker, minute: int) -> tuple[list[str], int]:
-    """Other times of the day, evenly spaced about a minute of it, and how many of them are earlier."""
+def clock_times(ask: Asker, clock: re.Match[str]) -> tuple[list[str], int]:
+    """Other times of the day, evenly spaced about one that ``CLOCK`` found, and how many of them are earlier."""
+    minute = int(clock[1]) * 60 + int(clock[2])
     step, place = ask.chance.choice(_STEPS), ask.chance.randrange(_CLOCKS)
     moved = [minute + step * (number - place) for number in range(_CLOCKS) if number != place]
-    return [f"{item // 60 % 24:02d}:{item % 60:02d}" for item in moved], place
+    return list(map(clock_words, moved)), place
 
 
 def consequence(ask: Asker) -> Iterator[Draft]:
@@ -264,10 +264,8 @@ def other_states(ask: Asker, thing: Thing, right: Relation, apart_from: Sequence
 
 def put_there(ask: Asker, thing: Thing, state: Relation) -> Event | None:
     """The event on screen with which a thing came to be where it is; None if no person is seen to bring that about."""
-    for event in ask.film.deeds:
-        if event.thing == thing.id and event.start <= state.start <= event.end:
-            return event
-    return None
+    moves = (event for event in ask.film.deeds if event.thing == thing.id)
+    return next((event for event in moves if event.start <= state.start <= event.end), None)
 
 
 def where(ask: Asker, thing: Thing, state: Relation) -> Say:

@@ -17,7 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.datasets.items import Item
+from eval.datasets.loading import load_dataset
 from eval.questions.generator import questions_of
+from eval.sandbox.facts import read_facts
+from eval.sandbox.films import FilmFiles
 from eval.sandbox.stories import tell
 from eval.scoring.scorers import score_value
 from eval.statistics.bootstrap import mean_interval
@@ -304,10 +307,6 @@ def prior_of_folder(folder: Path, *, films: int) -> list[PriorLine]:
     stories are never drawn and take a fraction of a second each. Raises EvalFault: ``bad_dataset`` and others, if the
     folder's dataset or facts cannot be read; ``nothing_to_compare``.
     """
-    from eval.datasets.loading import load_dataset
-    from eval.sandbox.facts import read_facts
-    from eval.sandbox.films import FilmFiles
-
     items = [item for item in load_dataset(folder).items if item.split is not None]
     if not items:
         hint = "videoworld sandbox make --out DIR"

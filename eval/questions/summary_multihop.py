@@ -25,7 +25,7 @@ from eval.questions.drafts import (
     shape,
     span_of,
 )
-from eval.questions.order_cause import clock_times, other_states, put_there, unrelated_rows, where
+from eval.questions.order_cause import CLOCK, clock_times, other_states, put_there, unrelated_rows, where
 from eval.questions.phrasing import Say
 from eval.sandbox.facts import Event, Person, Thing, Visit
 from world_api.core.spans import TimeSpan
@@ -264,12 +264,11 @@ def spoken_reference(ask: Asker) -> Iterator[Draft]:
     kept = [item for item in ask.film.facts.facts if item.kind == "appointment"]
     for person in ask.film.people:
         own = [item for item in kept if person.id in item.values.get("people", "").split()]
-        hours, colon, minutes = own[0].values.get("time", "").partition(":") if len(own) == 1 else ("", "", "")
-        if not (colon and hours.isdecimal() and minutes.isdecimal()):
+        clock = CLOCK.fullmatch(own[0].values.get("time", "")) if len(own) == 1 else None
+        if clock is None:
             continue
-        minute = int(hours) * 60 + int(minutes)
-        times, place = clock_times(ask, minute)
-        right = say.quoted(f"{minute // 60 % 24:02d}:{minute % 60:02d}")
+        times, place = clock_times(ask, clock)
+        right = say.quoted(clock[0])
         spans = [TimeSpan(start=start, end=end) for start, end in own[0].spans]
         yield ask.choice(named(person), spans, right, [list(map(say.quoted, times))], bucket=str(place))
 

@@ -145,8 +145,6 @@ def _subtitle_packets(stream: SubtitleStream, subtitles: Sequence[Subtitle]) -> 
 
 
 SCHEMA_VERSION = 1
-#: The lists of the file that are not of its tracks, in their order.
-SECTIONS = ("speech", "screen_text", "actions", "captions", "scenes")
 
 Record = dict[str, Any]
 
@@ -163,7 +161,8 @@ class TruthWriter:
         self._tracks = film.tracks()
         self._every = every
         self._sightings: dict[Actor | Prop, list[Record]] = {}
-        self._sections: dict[str, list[Record]] = {name: [] for name in SECTIONS}
+        names = ("speech", "screen_text", "actions", "captions", "scenes")  # as the file has them
+        self._sections: dict[str, list[Record]] = {name: [] for name in names}
         self._cuts: list[float] = []
 
     def part(self, start: float, part: Shot | Card, backdrop: Backdrop) -> None:

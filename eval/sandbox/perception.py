@@ -145,9 +145,7 @@ def owner_of(track: Track, drawn: Sequence[Drawn]) -> str | None:
         best = max(here, default=(0.0, ""))
         if best[0] >= SAME_PLACE:
             votes[best[1]] += 1
-    if not votes:
-        return None
-    name, count = max(votes.items(), key=lambda item: (item[1], item[0]))
+    name, count = max(votes.items(), key=lambda item: (item[1], item[0]), default=("", -1))
     return name if 2 * count >= len(track.times) else None
 
 

@@ -89,12 +89,9 @@ def put_somewhere(scene: StagedShot, actor: Actor) -> bool:
         return rule.room == room
     spots = scene.world.free_spots(room, prop)
     hooks = [spot for spot in spots if spot.kind == "hook"]
-    if prop.is_worn and hooks:
-        spots = hooks
-    if not spots:
-        return False
-    scene.put_down(actor, scene.chance.choice(spots))
-    return True
+    if spots:
+        scene.put_down(actor, scene.chance.choice(hooks if prop.is_worn and hooks else spots))
+    return bool(spots)
 
 
 def where_is(director: Director, prop: Prop) -> str:
@@ -687,13 +684,12 @@ def lent(director: Director) -> Plot:
 
         scene = yield SceneRequest(room=second)
         bring_in(scene, *chance.sample((two, three), 2))
+        user = two
         if chance.random() < 0.6:
             sentences = ("{0}, this is for you.", "Please keep this for me, {0}.")
             say_one(scene, two, sentences, three.name, to=three)
             scene.give(two, three)
             user = three
-        else:
-            user = two
         _use(scene, user, thing)
         put_somewhere(scene, user)
         go_or_stay(scene, *chance.sample((two, three), 2))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TypeAlias
 
+from eval.sandbox.canvas import Point
 from eval.sandbox.figures import ArmAngles, Pose, arm_towards, grip_of, paint_person, paint_prop
 from eval.sandbox.room_plans import RoomPlan, plan_of
 from eval.sandbox.rooms import Backdrop, paint_card, paint_open, paint_room
@@ -101,15 +102,16 @@ def _stance(shot: Shot, performance: Performance, time: float) -> Stance:
         facing=seat_facing or _facing(performance, walk or gesture or line, time),
         stride=_stride(walk, time),
         phase=walked / (_GAIT * height) * 2 * math.pi,
-        arm=rest,
         mouth=abs(math.sin(time * 11.0)) * abs(math.sin(time * 3.1 + 0.6)) if line else 0.0,
         holds=carry.prop if carry else None,
         seated=seated,
         hat=worn.get("hat"),
         scarf=worn.get("scarf"),
     )
-    pointing = _pointing(gesture, carry, pose, feet, height, time) if gesture else None
-    arm = _arm(walk, line, gesture, rest, time) if pointing is None else pointing
+    if gesture is not None:
+        arm: ArmAngles | None = _gesturing(gesture, carry, pose, rest, feet, height, time)
+    else:
+        arm = _arm(walk, line, rest, time)
     return Stance(actor=performance.actor, feet=feet, size=size, pose=replace(pose, arm=arm))
 
 
@@ -156,12 +158,8 @@ def _facing(performance: Performance, doing: Walk | Gesture | Line | None, time:
     return max(done, key=lambda item: item.end).facing if done else 1
 
 
-def _arm(
-    walk: Walk | None, line: Line | None, gesture: Gesture | None, rest: ArmAngles, time: float
-) -> ArmAngles | None:
+def _arm(walk: Walk | None, line: Line | None, rest: ArmAngles, time: float) -> ArmAngles | None:
     """The near arm's angles, or None to let it swing with the walk; ``rest`` is its position at rest."""
-    if gesture is not None:
-        return _gesturing(gesture, rest, time)
     if rest is not _HANGING:
         return rest
     if line is not None:
@@ -170,32 +168,27 @@ def _arm(
     return None if walk is not None else rest
 
 
-def _pointing(
-    gesture: Gesture, carry: Carry | None, pose: Pose, feet: tuple[float, float], height: float, time: float
-) -> ArmAngles | None:
-    """The arm on its way to a place and back, or None if the gesture has no place; ``pose.arm`` is its position at rest."""
-    if gesture.place is None or pose.arm is None:
-        return None
+def _gesturing(
+    gesture: Gesture, carry: Carry | None, pose: Pose, rest: ArmAngles, feet: Point, height: float, time: float
+) -> ArmAngles:
+    """The near arm on its way from its position at rest to where the gesture takes it, and back."""
     part = (time - gesture.start) / (gesture.end - gesture.start)
+    amount = math.sin(math.pi * part)
+    if gesture.place is None:
+        worn_at = _AT_THE_NECK if gesture.prop is not None and gesture.prop.category == "scarf" else _AT_THE_HEAD
+        up = ArmAngles(upper=-2.35, fore=-2.75 + 0.3 * math.sin(time * 12.0))
+        there = {"waves": up, "drinks": _AT_THE_MOUTH, "puts on": worn_at, "takes off": worn_at}.get(gesture.kind, rest)
+        return _between(rest, there, min(1.0, 2.2 * amount))
     grip = (0.0, 0.0) if gesture.kind in _HANDLES else grip_of(carry.prop if carry else gesture.prop)
     place = gesture.place
     if gesture.kind == "receives":
         place = place[0] - gesture.facing * _SNATCH, place[1]
     there = arm_towards(place, feet, height, gesture.facing, grip=grip, sunk=pose.sunk)
-    amount = math.sin(math.pi * part)
     if gesture.kind in _HANDLES:
         amount = min(1.0, 1.3 * amount)
     elif gesture.kind in _BRIEF:
         amount *= amount
-    return _between(pose.arm, there, amount)
-
-
-def _gesturing(gesture: Gesture, base: ArmAngles, time: float) -> ArmAngles:
-    part = (time - gesture.start) / (gesture.end - gesture.start)
-    worn_at = _AT_THE_NECK if gesture.prop is not None and gesture.prop.category == "scarf" else _AT_THE_HEAD
-    up = ArmAngles(upper=-2.35, fore=-2.75 + 0.3 * math.sin(time * 12.0))
-    there = {"waves": up, "drinks": _AT_THE_MOUTH, "puts on": worn_at, "takes off": worn_at}.get(gesture.kind, base)
-    return _between(base, there, min(1.0, 2.2 * math.sin(math.pi * part)))
+    return _between(rest, there, amount)
 
 
 def _between(first: ArmAngles, second: ArmAngles, part: float) -> ArmAngles:

@@ -30,7 +30,6 @@ DARK_WOOD = hexa("#5d3f2a")
 METAL = hexa("#b9bec4")
 INK = hexa("#22262c")
 _FELT = hexa("#22408c")
-_AROUND = ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0))  #: the corners of a square and back
 BOOKS = tuple(hexa(code) for code in ("#8c3b32", "#c98f3c", "#3f6a58", "#39507c", "#6d4a73", "#b7a98b", "#4d4a46"))
 
 
@@ -74,8 +73,8 @@ def cupboard(canvas: Canvas, x: float, y: float, width: float, height: float, do
     for number in range(doors):
         left = x + number * wide
         canvas.gradient(left + 2, y + 2, wide - 4, height - 4, shade(colour, 1.04), shade(colour, 0.96))
-        outline = [(left + part * (wide - 16) + 8, y + 9 + down * (height - 18)) for part, down in _AROUND]
-        canvas.line(outline, shade(colour, 0.86), 1)
+        outline = rectangle_corners(left + 8, y + 9, wide - 16, height - 18)
+        canvas.line([*outline, outline[0]], shade(colour, 0.86), 1)
         handle = left + wide - 14 if number % 2 == 0 else left + 11
         canvas.rectangle(handle, y + height / 2 - 7, 3, 14, METAL, radius=1.5)
 

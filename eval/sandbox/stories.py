@@ -43,16 +43,13 @@ def furnish(director: Director) -> None:
 
 def _place_anywhere(director: Director, prop: Prop) -> bool:
     """Put a thing on a random spot of some room; False if all are taken."""
-    rooms = [location.id for location in director.cast.locations]
-    free = {room: director.world.free_spots(room, prop) for room in rooms}
-    if prop.is_worn and any(spot.kind == "hook" for spots in free.values() for spot in spots):
-        free = {room: [spot for spot in spots if spot.kind == "hook"] for room, spots in free.items()}
-    rooms = [room for room in rooms if free[room]]
-    if not rooms:
-        return False
-    room = director.chance.choice(rooms)
-    director.begin_at(prop, room, director.chance.choice(free[room]))
-    return True
+    free = [(place.id, director.world.free_spots(place.id, prop)) for place in director.cast.locations]
+    hooks = [(room, [spot for spot in spots if spot.kind == "hook"]) for room, spots in free]
+    found = [pair for pair in hooks if pair[1] and prop.is_worn] or [pair for pair in free if pair[1]]
+    if found:
+        room, spots = director.chance.choice(found)
+        director.begin_at(prop, room, director.chance.choice(spots))
+    return bool(found)
 
 
 _AT_ONCE = 1.5  #: seconds from coming in to waving
