@@ -126,15 +126,11 @@ def _samples(sources: Sources) -> dict[str, Mapping[str, Any]]:
 
 def _parts(name: str, value: object) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The samples of a file: a list of them, or one, whose name the file's is."""
-    if isinstance(value, list):
-        for number, item in enumerate(value):
-            if not isinstance(item, dict):
-                raise bad(f"{name}, sample {number} is not an object", "give locomo10.json as published")
-            yield text_of(item.get("sample_id")) or str(number), item
-    elif isinstance(value, dict):
-        yield text_of(value.get("sample_id")) or Path(name).stem, value
-    else:
-        raise bad(f"{name} is no dialogue", "give locomo10.json or locomo10.zip as published")
+    several = isinstance(value, list)
+    for number, item in enumerate(value if isinstance(value, list) else [value]):
+        if not isinstance(item, dict):
+            raise bad(f"{name}, sample {number} is not an object", "give locomo10.json or locomo10.zip as published")
+        yield text_of(item.get("sample_id")) or (str(number) if several else Path(name).stem), item
 
 
 def _question(entry: Entry, dialogues: Mapping[str, Dialogue]) -> Raw:

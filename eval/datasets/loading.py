@@ -421,11 +421,10 @@ def load_dataset(
     ``dataset_too_large``, ``bad_dataset``, ``other_schema_version``, ``no_annotations``, ``no_answers``.
     """
     path, folder = Path(named), None if videos is None else Path(videos)
-    if _is_there(path / DATASET_FILE):
-        return load_folder(path, videos=folder)
+    home = path.parent if path.name == DATASET_FILE else path
+    if _is_there(home / DATASET_FILE):
+        return load_folder(home, videos=folder)
     if _is_there(path):
-        if path.name == DATASET_FILE:
-            return load_folder(path.parent, videos=folder)
         if path.suffix == ".jsonl":
             return load_questions(path, videos=folder)
         if path.suffix in (".yaml", ".yml"):

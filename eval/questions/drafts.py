@@ -68,11 +68,8 @@ class FilmIndex:
         things = [f" {item.name} " for item in facts.things]  # no name may be a part of another
         rooms, shown = Counter(item.name for item in facts.places), {scene.place for scene in facts.scenes}
         self.people = [item for item in facts.people if looks[item.description] == 1 and self.visits[item.id]]
-        self.things = [
-            item
-            for item in facts.things
-            if sum(f" {item.name} " in name for name in things) == 1 and self.visits[item.id]
-        ]
+        distinct = [item for item in facts.things if sum(f" {item.name} " in name for name in things) == 1]
+        self.things = [item for item in distinct if self.visits[item.id]]
         self.places = [item for item in facts.places if rooms[item.name] == 1 and item.id in shown]
         self.person_by_id = {item.id: item for item in self.people}
         self.thing_by_id = {item.id: item for item in self.things}
@@ -112,14 +109,6 @@ class FilmIndex:
         """Whether no other person does what a phrase says."""
         return not any(self.times_of[other.id, phrase] for other in self.facts.people if other.id != person)
 
-    def seen_within(self, subject: str, start: float, end: float) -> float:
-        """Seconds of an interval in which it is on screen."""
-        return sum(max(0.0, min(item.end, end) - max(item.start, start)) for item in self.seen_spans[subject])
-
-    def rooms_of(self, subject: str) -> set[str]:
-        """The rooms in which it is seen."""
-        return {item.place for item in self.visits[subject]}
-
     def kept_at(self, thing: str, time: float) -> Relation | None:
         """Where a thing is, or who has it, at a moment; None also if that changes within a second of it."""
         near = [item for item in self.keeping[thing] if item.start < time + APART and item.end > time - APART]
@@ -127,11 +116,11 @@ class FilmIndex:
 
     def place_at(self, subject: str, time: float) -> str | None:
         """Return the id of a subject's room at ``time`` (seconds), or None."""
-        return next((item.object for item in self._in_rooms.get(subject, ()) if item.start <= time < item.end), None)
+        return next((item.object for item in self._in_rooms[subject] if item.start <= time < item.end), None)
 
     def rooms_ever(self, subject: str) -> set[str]:
         """All rooms that a person or a thing is ever in, seen or unseen."""
-        return {item.object for item in self._in_rooms.get(subject, ())} | self.rooms_of(subject)
+        return {item.object for item in self._in_rooms[subject]} | {item.place for item in self.visits[subject]}
 
 
 def is_with_person(relation: Relation) -> bool:

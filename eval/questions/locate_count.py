@@ -140,7 +140,8 @@ def _entering(ask: Asker) -> Iterator[Draft]:
     """Only for rooms in which all people who are seen there have been seen to come in."""
     for place in ask.some(ask.film.places):
         events = [item for item in ask.film.events if item.kind == "enters" and item.place == place.id]
-        inside = {person.id for person in ask.film.facts.people if place.id in ask.film.rooms_of(person.id)}
+        visits = [visit for person in ask.film.facts.people for visit in ask.film.visits[person.id]]
+        inside = {visit.subject for visit in visits if visit.place == place.id}
         actors = {item.actor for item in events}
         if actors == inside and len(actors) <= MOST_COUNTED:
             yield ask.count(len(actors), {"place": say.name(place)}, _evidence(events))
@@ -168,19 +169,14 @@ def occurrence_count(ask: Asker) -> Iterator[Draft]:
     """How often a person does something: also what others do and this person never does."""
     phrases = {item.verb_phrase: item for item in ask.film.deeds}
     for phrase, event in ask.some(phrases.items()):
-        times = [(person, _occasions(ask, person, phrase)) for person in ask.film.people]
-        if max((len(found) for _, found in times if found is not None), default=0) < _OFTEN:
+        every = [(person, ask.film.times_of[person.id, phrase]) for person in ask.film.people]
+        # It is clear what is one time and what are two.
+        clear = [one for one in every if all(two.start - before.end >= APART for before, two in pairwise(one[1]))]
+        if max((len(times) for _, times in clear), default=0) < _OFTEN:
             continue  # the words would say that it is once or never
-        for person, found in times:
-            if found is not None and len(found) <= MOST_COUNTED:
-                yield ask.count(len(found), {**named(person), "action": say.deed(event)}, _evidence(found))
-
-
-def _occasions(ask: Asker, person: Person, phrase: str) -> list[Event] | None:
-    """When a person does something, in order; None if it is not clear what is one time and what are two."""
-    times = ask.film.times_of[person.id, phrase]
-    is_clear = all(after.start - before.end >= APART for before, after in pairwise(times))
-    return times if is_clear else None
+        for person, times in clear:
+            if len(times) <= MOST_COUNTED:
+                yield ask.count(len(times), {**named(person), "action": say.deed(event)}, _evidence(times))
 
 
 def visible_duration(ask: Asker) -> Iterator[Draft]:

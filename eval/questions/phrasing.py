@@ -200,8 +200,7 @@ class _Chinese(Wording):
             raise Unsayable(event.clause)
         return words
 
-    def doing(self, event: Event) -> str:
-        return self.clause(event)
+    doing = clause
 
     def deed(self, event: Event) -> str:
         words = self._deed(event)
@@ -209,8 +208,7 @@ class _Chinese(Wording):
             raise Unsayable(event.verb_phrase)
         return words
 
-    def does(self, event: Event) -> str:
-        return self.deed(event)
+    does = deed
 
     def kept(self, relation: Relation, keeper: Person | None, place: Place | None) -> str:
         if keeper is not None:

@@ -310,12 +310,12 @@ def _later_with(ask: Asker) -> Iterator[Draft]:
             if len(later) != 1:
                 continue
             holder = later.pop()
-            own = [item for item in having if item.subject == holder and item.start > inside[holder].end]
-            seen = [item for item in own if film.seen_within(holder, item.start, item.end) >= 1.0]
+            own = [span_of(item) for item in having if item.subject == holder and item.start > inside[holder].end]
+            seen = [one for one in own if sum(span.overlap(one) for span in film.seen_spans[holder]) >= 1.0]
             if not seen:
                 continue
             wrong = [say.name(film.person_by_id[item]) for item in inside if item != holder]
-            having_it = [item.clip(span_of(seen[0])) for item in film.seen_spans[holder]]
+            having_it = [item.clip(seen[0]) for item in film.seen_spans[holder]]
             slots: Slots = {"place": say.name(place), "object": say.name(thing)}
             spans = [span_of(inside[holder]), *[item for item in having_it if item is not None][:1]]
             yield ask.choice(slots, spans, say.name(film.person_by_id[holder]), [wrong])

@@ -205,8 +205,7 @@ def read_facts(path: Path | str) -> FilmFacts:
 
 def _contradictions(facts: FilmFacts) -> Iterator[str]:
     """Yield references to nothing, and intervals that run backwards."""
-    named_ones: list[Person | Thing | Place] = [*facts.people, *facts.things, *facts.places]
-    known = {item.id for item in named_ones}
+    known = {*(one.id for one in facts.people), *(one.id for one in facts.things), *(one.id for one in facts.places)}
     events = {event.id for event in facts.events}
     lasting: tuple[Visit | Event | Relation | ShownText, ...] = (
         *facts.scenes, *facts.visits, *facts.events, *facts.relations, *facts.written,

@@ -20,6 +20,7 @@ from world_api.core.faults import StoreFault
 _NAMES = ("Mia", "Tom", "Ana", "Leo", "Eva", "Ben", "Zoe", "Max", "Ida", "Sam")
 _COATS = (("red", "pink"), ("yellow", "orange"), ("green",), ("blue", "purple"))  #: one of a group, to tell them apart
 _FOLDERS = ("blue", "orange", "green", "red")
+_HEIGHTS, _PITCHES = (0.96, 1.0, 1.04), (125.0, 155.0, 205.0, 235.0)
 _VARIANTS: dict[RoomKind, int] = {"office": 11, "kitchen": 28, "library": 62, "corridor": 24}
 _CARD = 3.0  #: seconds
 
@@ -51,18 +52,11 @@ def cast(seed: int) -> SampleCast:
     trousers = chance.sample(("black", "blue", "grey", "brown"), 3)
     actors = [
         Actor(
-            name=names[number],
-            look=Look(
-                coat=coats[number],
-                trousers=trousers[number],
-                hair=hairs[number],
-                hair_style=styles[number],
-                skin=skins[number],
-                height=chance.choice((0.96, 1.0, 1.04)),
-            ),
-            pitch=chance.choice((125.0, 155.0, 205.0, 235.0)),
+            name=name,
+            look=Look(coat=coat, trousers=legs, hair=hair, hair_style=style, skin=skin, height=chance.choice(_HEIGHTS)),
+            pitch=chance.choice(_PITCHES),
         )
-        for number in range(3)
+        for name, coat, legs, hair, style, skin in zip(names, coats, trousers, hairs, styles, skins, strict=True)
     ]
     hour, minute = chance.randint(8, 10), chance.randint(0, 3) * 5
     return SampleCast(
