@@ -247,10 +247,8 @@ def _shape_faults(record: Mapping[str, Any]) -> list[str]:
 def _spans(value: list[Any], faults: list[str]) -> tuple[TimeSpan, ...]:
     found = []
     for place, pair in enumerate(value):
-        if not isinstance(pair, list) or len(pair) != 2:
-            faults.append(f"spans[{place}]: {_shown(pair)} is not [start, end] in seconds")
-            continue
-        wrong = _interval_faults(pair[0], pair[1])
+        is_pair = isinstance(pair, list) and len(pair) == 2
+        wrong = _interval_faults(*pair) if is_pair else [f"{_shown(pair)} is not [start, end] in seconds"]
         faults += [f"spans[{place}]: {fault}" for fault in wrong]
         if not wrong:
             found.append(TimeSpan(start=float(pair[0]), end=float(pair[1])))

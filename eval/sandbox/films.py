@@ -352,7 +352,11 @@ def _make(folder: Path, files: FilmFiles, story: Story, *, voices: SpokenLines |
     kept = _SIGHTINGS_OF_LONG if film.duration > _LONG else _SIGHTINGS
     truth = TruthWriter(film, every=math.ceil(film.frame_rate / kept))
     unfinished = FilmFiles.of(work, files.video.stem)
-    sound = _sound(film, story.facts.seed, voices)
+    # The sound is made part by part: that of ten hours would fill gigabytes.
+    parts = (
+        (story.facts.seed * 100_003 + number, replace(film, parts=(part,))) for number, part in enumerate(film.parts)
+    )
+    sound = (soundtrack(part, seed=seed, voices=voices) for seed, part in parts)
     encode_film(unfinished.video, film, truth, sound, keyframe_every=_KEYFRAME, progress=progress)
     write_srt(unfinished.subtitles, subtitles_of(film))
     truth.write(unfinished.truth)
@@ -388,9 +392,3 @@ def encode_film(
     write_mp4(
         path, pictures(), sound, lines, frame_rate=film.frame_rate, title=film.title, keyframe_every=keyframe_every
     )
-
-
-def _sound(film: Film, seed: int, voices: SpokenLines | None) -> Iterator[Samples]:
-    """The sound, part by part: a film of ten hours would fill gigabytes."""
-    for number, part in enumerate(film.parts):
-        yield soundtrack(replace(film, parts=(part,)), seed=seed * 100_003 + number, voices=voices)

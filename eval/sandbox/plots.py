@@ -149,12 +149,10 @@ def consulted(director: Director) -> Plot:
     chance = director.chance
     kept = [thing for thing in director.free_things(ruled=True) if director.world.things[thing.id].how == "inside"]
     people = director.free_people(2)
-    if not kept or not people:
+    rule = director.cast.rule_of(kept[0]) if kept else None
+    if not people or rule is None:
         return
     (one, two), thing = people, kept[0]
-    rule = director.cast.rule_of(thing)
-    if rule is None:
-        return
     reading = director.room(without=(rule.room,))
     with director.engaged(one, two, thing):
         scene = yield SceneRequest(room=rule.room)
@@ -407,17 +405,14 @@ def appointment(director: Director) -> Plot:
 
         scene = yield SceneRequest(room=place, at=at)
         met = [scene.enter(actor) for actor in chance.sample((one, two), 2)]
+        when, chronicle = clock_words(at), director.chronicle
         for event in met:
-            director.chronicle.brings_about(spoken[-1], event, f"they had agreed on {clock_words(at)}")
-        director.chronicle.learned(
-            "appointment",
-            f"{one.reference} and {two.reference} have an appointment in {director.room_name(place)}"
-            f" at {clock_words(at)}",
-            {"people": f"{one.id} {two.id}", "time": clock_words(at), "place": place, "kept": "yes"},
-            [*spoken, *met],
-        )
+            chronicle.brings_about(spoken[-1], event, f"they had agreed on {when}")
+        text = f"{one.reference} and {two.reference} have an appointment in {director.room_name(place)} at {when}"
+        values = {"people": f"{one.id} {two.id}", "time": when, "place": place, "kept": "yes"}
+        chronicle.learned("appointment", text, values, [*spoken, *met])
         if chance.random() < 0.6:
-            scene.say(two, f"It is {clock_words(at)}. Here I am, {one.name}.", one)
+            scene.say(two, f"It is {when}. Here I am, {one.name}.", one)
         for actor in (one, two):
             if chance.random() < 0.5:
                 settle(scene, actor)
@@ -510,10 +505,7 @@ def shared_number(director: Director) -> Plot:
         spoken = scene.say(owner, f"My {what} number is {number}.", asker)
         chronicle.brings_about(question, spoken, f"{asker.reference} asked for the number")
         chronicle.learned(
-            "number",
-            f"{name} is {number}",
-            {"what": name, "number": number, "person": owner.id},
-            [spoken],
+            "number", f"{name} is {number}", {"what": name, "number": number, "person": owner.id}, [spoken]
         )
         if chance.random() < 0.6:
             answers = ("Thank you.", f"{number}. I will remember it.", f"Thanks, {owner.name}.")

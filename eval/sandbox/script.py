@@ -259,9 +259,7 @@ class Film:
         for _, shot in self.shots():
             seen: list[Actor | Prop] = [item.prop for item in shot.resting]
             for performance in shot.performances:
-                seen.append(performance.actor)
-                seen += [item.prop for item in performance.carries]
-                seen += [item.prop for item in performance.wears]
+                seen += [performance.actor, *(item.prop for item in (*performance.carries, *performance.wears))]
             for subject in seen:
                 found.setdefault(subject, f"s{len(found) + 1:04d}")
         return found
