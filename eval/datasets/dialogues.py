@@ -201,10 +201,7 @@ def ensure_text_worlds(dataset: Dataset, store: Path) -> tuple[str, ...]:
 
 
 def text_world_is_there(store: Path, video_id: str, dialogue: Dialogue) -> bool:
-    """Whether the store holds the world of this very dialogue, whole: a damaged one can be written again.
-
-    Raises EvalFault: ``world_in_the_way``: the id holds a world built from a video; StoreFault: ``bad_video_id``.
-    """
+    """Whether this dialogue's world is there, whole. Raises EvalFault ``world_in_the_way``, StoreFault."""
     from world_api.world.manifest import read_manifest
     from world_api.world.store import world_folder
 

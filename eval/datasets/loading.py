@@ -195,10 +195,7 @@ class BenchmarkSelection:
 
 
 def assemble(entries: Iterable[Raw | SkippedEntry], protocol: Protocol, wanted: BenchmarkSelection) -> Dataset:
-    """The dataset of a file's entries; those that cannot be asked are reported.
-
-    Raises EvalFault: ``bad_dataset``: nothing in it can be asked; ``dataset_too_large``.
-    """
+    """The dataset of a file's entries. Raises EvalFault: ``bad_dataset``: none can be asked; ``dataset_too_large``."""
     items: list[Item] = []
     left_out: list[SkippedEntry] = []
     given: dict[str, int] = {}

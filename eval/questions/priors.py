@@ -200,7 +200,7 @@ def _cases(item: Item) -> list[_Case]:
 
 
 def _fitted(cases: Sequence[_Case]) -> Floats:
-    """The weights, by full-batch gradient ascent with Adam and weight decay."""
+    """The weights of a softmax over each case, by full-batch gradient ascent with Adam and weight decay."""
     weights = np.zeros(FEATURES)
     if not cases:
         return weights
@@ -212,21 +212,15 @@ def _fitted(cases: Sequence[_Case]) -> Floats:
     mean, spread = np.zeros(FEATURES), np.zeros(FEATURES)
     for step in range(1, _STEPS + 1):
         scores = np.bincount(row_of, weights=weights[features], minlength=len(rows)).astype(np.float64)
-        error = is_right - _softmax(scores, case_of, len(cases))
+        highest = np.full(len(cases), -np.inf)
+        np.maximum.at(highest, case_of, scores)
+        raised = np.exp(scores - highest[case_of])
+        error = is_right - raised / np.bincount(case_of, weights=raised, minlength=len(cases))[case_of]
         gradient = np.bincount(features, weights=error[row_of], minlength=FEATURES) / len(cases) - _DECAY * weights
         mean = 0.9 * mean + 0.1 * gradient
         spread = 0.999 * spread + 0.001 * gradient**2
         weights = weights + _RATE * (mean / (1 - 0.9**step)) / (np.sqrt(spread / (1 - 0.999**step)) + 1e-8)
     return weights
-
-
-def _softmax(scores: Floats, case_of: NDArray[np.int64], cases: int) -> Floats:
-    """Probabilities within each case."""
-    highest = np.full(cases, -np.inf)
-    np.maximum.at(highest, case_of, scores)
-    raised = np.exp(scores - highest[case_of])
-    found: Floats = raised / np.bincount(case_of, weights=raised, minlength=cases)[case_of]
-    return found
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,6 +21,7 @@ EventKind = Literal[
     "enters", "leaves", "sits", "stands_up", "picks_up", "puts_down", "puts_on", "takes_off", "gives", "opens", "closes",
     "waves", "drinks", "says",
 ]  # fmt: skip
+LearnedKind = Literal["rule", "appointment", "habit", "number"]
 RelationKind = Literal["in", "on", "inside", "holds", "wears", "beside"]
 
 
@@ -128,7 +129,7 @@ class LearnedFact:
     """
 
     id: str
-    kind: Literal["rule", "appointment", "habit", "number"]
+    kind: LearnedKind
     text: str
     values: Mapping[str, str] = field(hash=False)
     spans: tuple[tuple[float, float], ...]

@@ -221,10 +221,8 @@ def backdrop_of(part: Shot | Card) -> Backdrop:
 
 
 def frames_of_part(part: Shot | Card, backdrop: Backdrop, *, start: float, frame_rate: int) -> Iterator[DrawnFrame]:
-    """The frames of a part that begins ``start`` seconds into the film. Pictures may be one and the same: do not change them.
-
-    Each frame is painted from the first layer that has changed on.
-    """
+    """The frames of a part that begins ``start`` seconds into the film; pictures may be shared: do not change them."""
+    # Each frame is painted from the first layer that has changed on.
     last: list[tuple[_Layer, Image, list[tuple[Actor | Prop, Box | None]]]] = []
     for number in range(round(start * frame_rate), round((start + part.duration) * frame_rate)):
         time = number / frame_rate

@@ -447,10 +447,7 @@ class StagedShot:
     def _act(
         self, actor: Actor, kind: GestureKind, *, facing: int = 0, place: Feet | None = None, **what: Any
     ) -> tuple[Event, float]:
-        """Add the next action of a person; returns its event, and its middle in seconds of the shot.
-
-        The action after it waits for it. ``what`` as for ``_happened``.
-        """
+        """Add a person's next action; returns its event, and its middle in seconds of the shot."""
         event_kind, seconds = _GESTURES[kind]
         begin = on_frame(max(self.now, self._role_of(actor).busy))
         end = on_frame(begin + seconds)

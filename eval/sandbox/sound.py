@@ -27,10 +27,9 @@ Samples = NDArray[np.float32]
 
 
 def read_wave(data: bytes) -> tuple[Samples, int]:
-    """Return the first channel of 16-bit WAV data, -1 to 1, and its samples a second.
+    """Return the first channel of 16-bit WAV data, -1 to 1, and its samples a second. Raises ValueError: for other data.
 
-    A ``data`` chunk that claims to be longer than the data ends where the data ends. Raises ValueError: for anything
-    else.
+    A ``data`` chunk that claims to be longer than the data ends where the data ends.
     """
     try:
         with wave.open(io.BytesIO(data)) as sound:

@@ -15,6 +15,7 @@ from eval.sandbox.facts import (
     Event,
     FilmFacts,
     LearnedFact,
+    LearnedKind,
     Person,
     Place,
     Relation,
@@ -404,18 +405,10 @@ class Chronicle:
         """One event brought another about."""
         self.causes.append(Cause(cause=cause.id, effect=effect.id, reason=reason))
 
-    def learned(
-        self,
-        kind: Literal["rule", "appointment", "habit", "number"],
-        text: str,
-        values: Mapping[str, str],
-        shown: Sequence[Event],
-    ) -> None:
+    def learned(self, kind: LearnedKind, text: str, values: Mapping[str, str], shown: Sequence[Event]) -> None:
         """Record what can be learned from several events."""
-        number, spans = len(self.learned_so_far) + 1, tuple((event.start, event.end) for event in shown)
-        self.learned_so_far.append(
-            LearnedFact(id=f"f{number:02d}", kind=kind, text=text, values=dict(values), spans=spans)
-        )
+        own, spans = f"f{len(self.learned_so_far) + 1:02d}", tuple((event.start, event.end) for event in shown)
+        self.learned_so_far.append(LearnedFact(id=own, kind=kind, text=text, values=dict(values), spans=spans))
 
     def facts(self, film: str, seed: int, cast: StoryCast, duration: float, extras: Mapping[str, object]) -> FilmFacts:
         """Everything, when the film is over; what still holds then ends with it."""
