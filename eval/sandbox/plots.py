@@ -64,14 +64,10 @@ def settle(scene: StagedShot, actor: Actor) -> None:
     who = scene.state(actor)
     if who.seat is not None:
         return
-    room = scene.location.id
     own = [habit.seat for habit in scene.cast.habits if habit.is_of("seat", actor, scene.location)]
     near = [scene.state(other).feet[0] for other in scene.others(actor)]
-    seats = [
-        seat
-        for seat in scene.world.free_seats(room)
-        if (not own or seat.name in own) and all(abs(seat.stand[0] - x) > 80 for x in near)
-    ]
+    free = [seat for seat in scene.world.free_seats(scene.location.id) if not own or seat.name in own]
+    seats = [seat for seat in free if all(abs(seat.stand[0] - x) > 80 for x in near)]
     if seats:
         scene.sit(actor, scene.chance.choice(seats))
 

@@ -616,23 +616,16 @@ class Director:
 
     def free_things(self, *, ruled: bool = False) -> list[Prop]:
         """Things that are put somewhere and belong to no plot: those of a rule, or all others."""
-        found = [
-            prop
-            for prop in self.cast.props
-            if self.is_free(prop)
-            and (self.cast.rule_of(prop) is not None) == ruled
-            and self.world.things[prop.id].how in {"on", "inside"}
-        ]
+        free = (prop for prop in self.cast.props if self.is_free(prop))
+        put = (prop for prop in free if self.world.things[prop.id].place is not None)
+        found = [prop for prop in put if (self.cast.rule_of(prop) is not None) == ruled]
         self.chance.shuffle(found)
         return found
 
     def room(self, *, without: tuple[str, ...] = (), sought: int = 2) -> str | None:
         """A random room that is not crowded once ``sought`` more people have come; None if all are."""
-        found = [
-            location.id
-            for location in self.cast.locations
-            if location.id not in without and len(self.world.present(location.id)) + sought <= _CROWD + 1
-        ]
+        rooms = [location.id for location in self.cast.locations if location.id not in without]
+        found = [room for room in rooms if len(self.world.present(room)) + sought <= _CROWD + 1]
         return self.chance.choice(found) if found else None
 
     def room_name(self, room: str) -> str:

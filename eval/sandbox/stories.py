@@ -94,23 +94,16 @@ def rules_are_shown(director: Director) -> bool:
 
 def causes_are_shown(director: Director) -> bool:
     """Whether enough is brought about by now that is seen once only. Giving names its reason, and does not count."""
-    times = Counter(event.clause for event in director.chronicle.events)
-    seen = {
-        event.id
-        for event in director.chronicle.events
-        if event.kind not in {"says", "gives"} and times[event.clause] == 1
-    }
+    events = director.chronicle.events
+    times = Counter(event.clause for event in events)
+    seen = {event.id for event in events if event.kind not in {"says", "gives"} and times[event.clause] == 1}
     return sum(cause.effect in seen for cause in director.chronicle.causes) >= _ENOUGH
 
 
 def containers_are_shown(director: Director) -> bool:
     """Whether enough drawers and cupboards have been opened for a rule to be one of several that could be."""
-    opened = {
-        (event.place, event.target)
-        for event in director.chronicle.events
-        if event.kind == "opens" and not event.target.endswith("door")
-    }
-    return len(opened) > _ENOUGH
+    opened = {(event.place, event.target) for event in director.chronicle.events if event.kind == "opens"}
+    return sum(not target.endswith("door") for _, target in opened) > _ENOUGH
 
 
 #: Which plots are how much likelier until enough is shown.
