@@ -233,7 +233,8 @@ class _Chinese(Wording):
 
     @cached_property
     def _named(self) -> dict[str, Named]:
-        return {item.id: item for item in (*self.facts.things, *self.facts.places)}
+        items: list[Named] = [*self.facts.things, *self.facts.places]
+        return {item.id: item for item in items}
 
     @cached_property
     def _in_chinese(self) -> Counter[tuple[str, str]]:

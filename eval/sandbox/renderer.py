@@ -154,7 +154,8 @@ def _facing(performance: Performance, doing: Walk | Gesture | Line | None, time:
     """The side to which a person looks who does that, or else did something last."""
     if doing is not None:
         return doing.facing
-    done = [item for item in (*performance.walks, *performance.gestures) if item.end <= time]
+    every: list[Walk | Gesture] = [*performance.walks, *performance.gestures]
+    done = [item for item in every if item.end <= time]
     return max(done, key=lambda item: item.end).facing if done else 1
 
 

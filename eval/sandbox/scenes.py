@@ -454,7 +454,7 @@ class StagedShot:
         self.now = on_frame(end + self.cast.between)
         event = self._happened(event_kind, actor, begin, end, **what)
         label = event.clause.removeprefix(f"{actor.reference} ")
-        prop = what.get("prop") if kind != "drinks" else None  # of a cup the carried one moves
+        prop = what.get("prop") if kind != "drinks" else None  # the gesture of drinking names no thing
         gesture = Gesture(start=begin, end=end, kind=kind, label=label, facing=facing, place=place, prop=prop)
         self._role_of(actor).gesture(gesture)
         return event, on_frame((begin + end) / 2)
