@@ -100,8 +100,7 @@ def _own_dataset(
 def read_items(path: Path, parse: Callable[[Any, int], Item | None] | None = None, *, hint: str = _SHAPE) -> list[Item]:
     """The items of a file, in its order; ``parse`` makes an item of a line's value and number, or leaves it out.
 
-    Raises EvalFault: ``dataset_unreadable``, ``dataset_too_large``; ``bad_dataset``, with the lines of up to eight
-    faults.
+    Raises EvalFault: ``dataset_unreadable``, ``dataset_too_large``; ``bad_dataset``, with the lines of eight faults.
     """
     items: list[Item] = []
     first: dict[str, int] = {}
@@ -454,9 +453,8 @@ def subtitles_to_build_with(video: VideoFile, folder: Path) -> Path | None:
 
     A file that a build reads is returned as it is. The JSON lists of LongVideoBench, ``{"start": "00:00:01.000", "end":
     "00:00:03.000", "line": "..."}`` or ``{"timestamp": [1.0, 3.0], "text": "..."}``, are written to ``folder`` as
-    ``ID.srt``; their times count from ``starting_timestamp_for_subtitles`` of the question, since videos were cut from
-    longer ones. Raises EvalFault: ``dataset_unreadable``, ``bad_dataset``; StoreFault: ``store_not_writable``,
-    ``disk_full``.
+    ``ID.srt``; times count from ``starting_timestamp_for_subtitles``, since videos were cut from longer ones. Raises
+    EvalFault: ``dataset_unreadable``, ``bad_dataset``; StoreFault: ``store_not_writable``, ``disk_full``.
     """
     if video.subtitles is None or video.subtitles.suffix.lower() in _SUFFIXES:
         return video.subtitles
