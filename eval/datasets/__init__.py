@@ -5,8 +5,8 @@
 machine. Dialogues have no video: ``ensure_text_worlds`` writes their worlds from the words.
 """
 
-from eval.datasets.adapters import Adapter, Entry, Raw, Sources, Unusable, entries_of
-from eval.datasets.availability import Availability, check_availability
+from eval.datasets.adapters import Raw
+from eval.datasets.availability import check_availability
 from eval.datasets.benchmarks import ADAPTERS
 from eval.datasets.dialogues import ensure_text_worlds
 from eval.datasets.files import ENDINGS, VideoFolder
@@ -15,7 +15,6 @@ from eval.datasets.items import (
     REQUIRED,
     BadItem,
     Dataset,
-    Dialogue,
     Item,
     SkippedEntry,
     VideoFile,
@@ -23,11 +22,10 @@ from eval.datasets.items import (
     item_record,
 )
 from eval.datasets.loading import BenchmarkSelection, Described, assemble, load_dataset, subtitles_to_build_with
-from eval.datasets.protocols import Protocol, load_protocol, packaged_protocols
+from eval.datasets.protocols import load_protocol, packaged_protocols
 
 __all__ = [
-    "ADAPTERS", "ENDINGS", "OPTIONAL", "REQUIRED", "Adapter", "Availability", "BadItem", "BenchmarkSelection",
-    "Dataset", "Described", "Dialogue", "Entry", "Item", "Protocol", "Raw", "SkippedEntry", "Sources", "Unusable",
-    "VideoFile", "VideoFolder", "assemble", "check_availability", "ensure_text_worlds", "entries_of",
+    "ADAPTERS", "ENDINGS", "OPTIONAL", "REQUIRED", "BadItem", "BenchmarkSelection", "Dataset", "Described", "Item", "Raw",
+    "SkippedEntry", "VideoFile", "VideoFolder", "assemble", "check_availability", "ensure_text_worlds",
     "item_from_record", "item_record", "load_dataset", "load_protocol", "packaged_protocols", "subtitles_to_build_with",
 ]  # fmt: skip

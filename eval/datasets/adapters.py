@@ -10,7 +10,7 @@ from typing import Any
 
 from controller.questions import Kind
 from eval.datasets.files import bad
-from eval.datasets.items import Dialogue, SkippedEntry
+from eval.datasets.items import Dialogue, SkippedEntry, is_seconds
 from world_api.core.faults import EvalFault
 
 _SHOWN = 80
@@ -44,6 +44,7 @@ class Raw:
     as_of: float | None = None
     content: str | None = None
     labels: Mapping[str, Any] = field(default_factory=dict)
+    text: Dialogue | None = None  #: the dialogue that is asked about, if there is no video
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,18 +59,11 @@ class Sources:
         return self.files.get(what) or self._named(names)
 
     def main(self, *names: str) -> Path:
-        """The annotations themselves: the file that was given, or the first of these names in the folder that was given.
-
-        Raises:
-            EvalFault: ``no_annotations``.
-        """
+        """The given file, or the first of these names in the given folder. Raises EvalFault: ``no_annotations``."""
         found = self._named(names) if self.annotations.is_dir() else self.annotations
         if found is None:
-            raise EvalFault(
-                "no_annotations",
-                f"the folder {self.annotations.name} holds none of: {', '.join(names)}",
-                hint="give the file of annotations as it was published",
-            )
+            message = f"the folder {self.annotations.name} holds none of: {', '.join(names)}"
+            raise EvalFault("no_annotations", message, hint="give the file of annotations as it was published")
         return found
 
     def _named(self, names: Iterable[str]) -> Path | None:
@@ -78,18 +72,8 @@ class Sources:
 
 
 Entries = Iterator[Raw | SkippedEntry]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Adapter:
-    """How a benchmark's files are read.
-
-    ``texts`` reads the dialogues of a benchmark without videos.
-    """
-
-    name: str
-    read: Callable[[Sources], Entries]
-    texts: Callable[[Sources], Mapping[str, Dialogue]] | None = None
+#: Reads the files of a benchmark as its authors publish them.
+Reader = Callable[[Sources], Entries]
 
 
 class Entry:
@@ -100,6 +84,7 @@ class Entry:
             raise Unusable("it is not an object")
         self._value: Mapping[Any, Any] = value
         self.where = where
+        self.place = where.rpartition(" ")[2]  #: its number in the list that it is from
 
     def has(self, key: str) -> bool:
         """Whether the field is there and not null."""
@@ -155,26 +140,23 @@ def entries_of(entries: Iterable[tuple[str, object]], make: Callable[[Entry], Ra
             yield SkippedEntry(where=where, reason=str(error))
 
 
-def numbered(value: object, name: str, *, what: str = "entry") -> Iterator[tuple[str, object]]:
-    """The entries of a list with their places.
-
-    Raises:
-        EvalFault: ``bad_dataset``: it is no list.
-    """
+def numbered(value: object, name: str) -> Iterator[tuple[str, object]]:
+    """The entries of a list with their places. Raises EvalFault: ``bad_dataset``: it is no list."""
     if not isinstance(value, list):
         raise bad(f"{name} is not a list of entries", "give the file of annotations as it was published")
     for number, item in enumerate(value):
-        yield f"{name}, {what} {number}", item
+        yield f"{name}, entry {number}", item
 
 
-def nested(where: str, holder: object, key: str, shared: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    """The questions listed under ``key`` of a video, each with the fields that it shares with the others."""
-    listed = holder.get(key) if isinstance(holder, dict) else None
+def nested(where: str, holder: object, key: str, **more: str) -> Iterator[tuple[str, object]]:
+    """The questions listed under ``key`` of a video, each with the other fields of the video and with ``more``."""
+    shared = dict(holder) if isinstance(holder, dict) else {}
+    listed = shared.pop(key, None)
     if not isinstance(listed, list):
         yield where, None
         return
-    for number, question in enumerate(listed):
-        yield f"{where}, question {number}", {**question, **shared} if isinstance(question, dict) else question
+    for number, item in enumerate(listed):
+        yield f"{where}, question {number}", {**shared, **item, **more} if isinstance(item, dict) else item
 
 
 def text_of(value: object) -> str:
@@ -186,20 +168,18 @@ def text_of(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)[:30]
 
 
-def seconds_of(clock: str) -> float | None:
-    """``15``, ``1:02`` or ``1:02:03.5`` in seconds; None for what is no time."""
-    parts = clock.strip().split(":")
-    if not 1 <= len(parts) <= 3:
+def seconds_of(clock: object) -> float | None:
+    """``15``, ``1:02`` or ``1:02:03.5``, or a number, in seconds; None for what is no time."""
+    if not isinstance(clock, str):
+        return float(clock) if isinstance(clock, int | float) and is_seconds(clock) else None
+    found = _CLOCK.fullmatch(clock.strip())
+    if found is None:
         return None
-    total = 0.0
-    for part in parts:
-        whole, _, fraction = part.partition(".")
-        if not (whole.isascii() and whole.isdecimal() and len(whole) <= 6) or (fraction and not fraction.isdecimal()):
-            return None
-        total = total * 60 + float(part)
-    return total
+    hours, minutes, seconds = (float(part or 0) for part in found.groups())
+    return hours * 3600 + minutes * 60 + seconds
 
 
+_CLOCK = re.compile(r"(?:(?:(\d{1,6}):)?(\d{1,6}):)?(\d{1,6}(?:\.\d*)?)", re.ASCII)
 _LED = re.compile(r"^\s*[(\[]?([A-Z])[.)\]:]\s*(.*)$", re.DOTALL)
 _LINE = re.compile(r"(?m)^\s*\(([A-Z])\)\s*")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -10,7 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from eval.datasets.dialogues import PROFILE
 from eval.datasets.items import Dataset, VideoFile
+from tool_induction.domains import packaged_domains
 from tool_induction.domains.domain import SplitName
+from tool_induction.domains.domain_file import load_domain
+from tool_induction.domains.guard import PlannedQuestion, leaks
 from world_api.core.faults import StoreFault, ToolFault
 
 if TYPE_CHECKING:
@@ -94,15 +98,7 @@ class Availability:
 
 
 def check_availability(dataset: Dataset, store: Path, *, bad_scoring: str = "") -> Availability:
-    """Look for a dataset's videos, and for their worlds in a store and in the parts of it that runs keep by profile.
-
-    Nothing is built.
-
-    Raises:
-        StoreFault: ``bad_video_id``.
-    """
-    from tool_induction.domains import packaged_domains
-
+    """Look for a dataset's videos and worlds in a store and its parts by profile. Raises StoreFault ``bad_video_id``."""
     states: dict[str, WorldState] = {}
     profiles: dict[str, tuple[str, ...]] = {}
     ends: dict[str, float] = {}
@@ -124,7 +120,7 @@ def check_availability(dataset: Dataset, store: Path, *, bad_scoring: str = "") 
         late=tuple(
             item.id
             for item in dataset.items
-            if any(span.start > ends.get(item.video_id, span.start) for span in item.spans)
+            if any(span.start > ends.get(item.video_id, math.inf) for span in item.spans)
         ),
         unknown_domains=tuple(sorted({item.domain for item in dataset.items if item.domain} - known)),
         leaks=tuple(_leaks(dataset, known)),
@@ -134,15 +130,11 @@ def check_availability(dataset: Dataset, store: Path, *, bad_scoring: str = "") 
 
 def _leaks(dataset: Dataset, packaged: set[str]) -> Iterator[str]:
     """Faults of the splits that questions name, by the guard of their domains; libraries are not checked."""
-    from tool_induction.domains.domain_file import load_domain
-    from tool_induction.domains.guard import PlannedQuestion, leaks
-
     groups: dict[tuple[str, SplitName], list[PlannedQuestion]] = {}
     for item in dataset.items:
         if item.split is not None and item.domain in packaged:
-            question = PlannedQuestion(
-                video_id=item.video_id, question=item.question.text, template=item.template or ""
-            )
+            text, template = item.question.text, item.template or ""
+            question = PlannedQuestion(video_id=item.video_id, question=text, template=template)
             groups.setdefault((item.domain, item.split), []).append(question)
     for (domain, split), questions in sorted(groups.items()):
         try:

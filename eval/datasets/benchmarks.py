@@ -1,23 +1,20 @@
-"""Adapters for published benchmarks of videos, each for the files as their authors publish them, and the registry of all.
-
-The docstring of each reader shows the format and its source.
-"""
+"""Adapters for benchmarks in the files that their authors publish; each reader's docstring shows format and source."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from eval.datasets.adapters import (
-    Adapter,
     Entries,
     Entry,
     Raw,
+    Reader,
     Sources,
     Unusable,
     entries_of,
@@ -28,7 +25,7 @@ from eval.datasets.adapters import (
     split_question,
     without_letters,
 )
-from eval.datasets.dialogues import LOCOMO
+from eval.datasets.dialogues import read_locomo
 from eval.datasets.files import bad, decoded, numbered_lines, read_bytes, read_json
 from eval.datasets.items import is_seconds
 from world_api.core.faults import EvalFault
@@ -39,12 +36,8 @@ _PARQUET = "test-00000-of-00001.parquet"
 _MAX_ROWS = 200_000
 _MAX_CSV_FIELD = 100_000
 _CSV_COLUMNS = {"video", "question", "answer", "qid", "type"}
+_YOUTUBE_ID = re.compile(r"(?:v=|youtu\.be/)([^&?]*)")
 _MLVU_TASK = re.compile(r"\d_[A-Za-z_]+\.json")
-
-
-def _names(*names: str) -> tuple[str, ...]:
-    """The names that are not empty, each once."""
-    return tuple(dict.fromkeys(filter(None, names)))
 
 
 def _labels(**labels: str) -> dict[str, str]:
@@ -60,11 +53,6 @@ def _choice(entry: Entry, options: tuple[str, ...], answer: str, **fields: Any) 
 
 def _types(entry: Entry, key: str) -> list[str]:
     return list(entry.texts(key)) if entry.has(key) else []
-
-
-def _place(entry: Entry) -> str:
-    """The number of an entry, the last word of where it is."""
-    return entry.where.rpartition(" ")[2]
 
 
 def _m3bench(sources: Sources, name: str) -> Entries:
@@ -88,8 +76,7 @@ def _m3bench(sources: Sources, name: str) -> Entries:
 
     def questions() -> Iterator[tuple[str, object]]:
         for video, entry in value.items():
-            shared = {"video": video, "video_path": entry.get("video_path") if isinstance(entry, dict) else None}
-            yield from nested(f"{path.name}, {video[:80]}", entry, "qa_list", shared)
+            yield from nested(f"{path.name}, {video[:80]}", entry, "qa_list", video=video)
 
     return entries_of(questions(), _m3bench_question)
 
@@ -108,9 +95,9 @@ def _m3bench_question(entry: Entry) -> Raw:
     in_videos = path.rpartition("videos/")[2] if "videos/" in path else path
     return Raw(
         where=entry.where,
-        id=entry.maybe("question_id") or f"{video}_{_place(entry)}",
+        id=entry.maybe("question_id") or f"{video}_{entry.place}",
         video=video,
-        names=_names(in_videos, video, PurePosixPath(path).name),
+        names=(in_videos, video, PurePosixPath(path).name),
         question=entry.text("question"),
         answer=entry.text("answer"),
         as_of=as_of,
@@ -134,7 +121,7 @@ def _videomme(sources: Sources) -> Entries:
     def questions() -> Iterator[tuple[str, object]]:
         for where, item in numbered(content, path.name):
             if isinstance(item, dict) and isinstance(item.get("questions"), list):
-                yield from nested(where, item, "questions", {key: item[key] for key in item if key != "questions"})
+                yield from nested(where, item, "questions")
             else:
                 yield where, item
 
@@ -159,14 +146,14 @@ def _parquet_rows(path: Path) -> list[object]:
 
 def _videomme_question(entry: Entry) -> Raw:
     options = without_letters(entry.texts("options", "choices"))
-    name = entry.maybe("videoID") or _youtube_id(entry.maybe("url"))
+    name = entry.maybe("videoID") or next(iter(_YOUTUBE_ID.findall(entry.maybe("url"))), "")
     return _choice(
         entry,
         options,
         letter_of(entry.text("answer"), options),
         id=entry.text("question_id"),
         video=name or entry.text("video_id"),
-        names=_names(name, entry.maybe("video_id")),
+        names=(name, entry.maybe("video_id")),
         subtitles=f"{name}.srt" if name else "",
         content=entry.maybe("domain", "video_category") or None,
         labels=_labels(
@@ -175,11 +162,6 @@ def _videomme_question(entry: Entry) -> Raw:
             category=entry.maybe("sub_category", "video_subcategory"),
         ),
     )
-
-
-def _youtube_id(url: str) -> str:
-    found = url.rpartition("v=")[2] if "v=" in url else url.rpartition("youtu.be/")[2] if "youtu.be/" in url else ""
-    return found.partition("&")[0].partition("?")[0]
 
 
 def _lvbench(sources: Sources) -> Entries:
@@ -199,9 +181,7 @@ def _lvbench(sources: Sources) -> Entries:
 
     def questions() -> Iterator[tuple[str, object]]:
         for line in numbered_lines(path):
-            video = line.value if isinstance(line.value, dict) else {}
-            shared = {"key": video.get("key"), "content": video.get("type")}
-            yield from nested(f"{path.name}, line {line.number}", video, "qa", shared)
+            yield from nested(f"{path.name}, line {line.number}", line.value, "qa")
 
     return entries_of(questions(), _lvbench_question)
 
@@ -216,7 +196,7 @@ def _lvbench_question(entry: Entry) -> Raw:
         video=entry.text("key"),
         question=text,
         spans=_time_references(entry.maybe("time_reference")),
-        content=entry.maybe("content") or None,
+        content=entry.maybe("type") or None,
         labels={"type": _types(entry, "question_type")},
     )
 
@@ -260,9 +240,9 @@ def _longvideobench_question(entry: Entry) -> Raw:
         entry,
         options,
         entry.letter(entry.number("correct_choice"), options),
-        id=entry.maybe("id") or f"{video}-{_place(entry)}",
+        id=entry.maybe("id") or f"{video}-{entry.place}",
         video=video,
-        names=_names(entry.maybe("video_path"), video),
+        names=(entry.maybe("video_path"), video),
         subtitles=entry.maybe("subtitle_path"),
         subtitles_begin=float(begin) if is_seconds(begin) else 0.0,
         content=entry.maybe("topic_category") or None,
@@ -284,11 +264,8 @@ def _egoschema(sources: Sources) -> Entries:
     path = sources.main("questions.json")
     beside = sources.other("answers", "subset_answers.json")
     if beside is None:
-        raise EvalFault(
-            "no_answers",
-            f"{path.name} holds no answers, and subset_answers.json is not beside it",
-            hint="put subset_answers.json of the dataset's repository beside it",
-        )
+        message = f"{path.name} holds no answers, and subset_answers.json is not beside it"
+        raise EvalFault("no_answers", message, hint="put that file of the dataset's repository beside it")
     answers = read_json(beside)
     if not isinstance(answers, dict):
         raise bad(f"{beside.name} is not an object of answers", "give subset_answers.json as published")
@@ -328,7 +305,7 @@ def _nextqa(sources: Sources) -> Entries:
             entry.letter(entry.number("answer"), options),
             id=f"{video}-{entry.text('qid')}",
             video=video,
-            names=_names(folder if isinstance(folder, str) else "", video),
+            names=(folder if isinstance(folder, str) else "", video),
             labels={"type": entry.maybe("type")},
         )
 
@@ -364,11 +341,8 @@ def _mlvu(sources: Sources) -> Entries:
     if path.is_dir():
         paths = sorted(item for item in path.iterdir() if _MLVU_TASK.fullmatch(item.name))
     if not paths:
-        raise EvalFault(
-            "no_annotations",
-            f"the folder {path.name} holds no file such as 1_plotQA.json",
-            hint="give the folder json of the dataset, or one of its files",
-        )
+        message = f"the folder {path.name} holds no file such as 1_plotQA.json"
+        raise EvalFault("no_annotations", message, hint="give the folder json of the dataset, or one of its files")
 
     def questions() -> Iterator[tuple[str, object]]:
         for file in paths:
@@ -394,7 +368,7 @@ def _mlvu_question(entry: Entry) -> Raw:
     points = _types(entry, "scoring_points")
     return Raw(
         where=entry.where,
-        id=entry.maybe("question_id") or f"{kind or 'mlvu'}-{_place(entry)}",
+        id=entry.maybe("question_id") or f"{kind or 'mlvu'}-{entry.place}",
         video=video,
         names=(f"{entry.maybe('task')}/{video}", video),
         question=entry.text("question"),
@@ -405,7 +379,7 @@ def _mlvu_question(entry: Entry) -> Raw:
     )
 
 
-_READERS: dict[str, Callable[[Sources], Entries]] = {
+ADAPTERS: dict[str, Reader] = {
     "m3bench-robot": partial(_m3bench, name="robot.json"),
     "m3bench-web": partial(_m3bench, name="web.json"),
     "videomme": _videomme,
@@ -414,18 +388,5 @@ _READERS: dict[str, Callable[[Sources], Entries]] = {
     "egoschema": _egoschema,
     "nextqa": _nextqa,
     "mlvu": _mlvu,
+    "locomo": read_locomo,
 }
-ADAPTERS: dict[str, Adapter] = {name: Adapter(name=name, read=read) for name, read in _READERS.items()}
-ADAPTERS[LOCOMO.name] = LOCOMO
-
-
-def adapter_named(name: str) -> Adapter:
-    """The adapter of a benchmark.
-
-    Raises:
-        EvalFault: ``no_such_adapter``.
-    """
-    found = ADAPTERS.get(name)
-    if found is None:
-        raise EvalFault("no_such_adapter", f"there is no adapter {name[:80]!r}", hint="one of: " + ", ".join(ADAPTERS))
-    return found

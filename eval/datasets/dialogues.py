@@ -19,20 +19,20 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eval.datasets.adapters import Adapter, Entries, Entry, Raw, Sources, Unusable, entries_of, nested, text_of
+from eval.datasets.adapters import Entries, Entry, Raw, Sources, Unusable, entries_of, nested, text_of
 from eval.datasets.files import bad, json_files, read_json
 from eval.datasets.items import Dataset, Dialogue, DialogueSession, Turn
 from world_api.core.canonical import content_hash
 from world_api.core.faults import EvalFault, StoreFault
+from world_api.core.files import hash_file, world_lock
 from world_api.core.spans import round_time
 from world_api.installation import project_version
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from world_api.world.manifest import FileEntry, Manifest
 
 
@@ -57,16 +57,15 @@ def dialogue_of(name: str, conversation: object) -> Dialogue:
             raise bad(f"dialogue {name} has more than {MAX_TURNS:,} turns", _AS_PUBLISHED)
         if turns:
             when = _text(conversation, f"session_{number}_date_time")
-            sessions.append(DialogueSession(number=number, when=when, start=at, end=turns[-1].end, turns=turns))
+            sessions.append(DialogueSession(when=when, start=at, end=turns[-1].end, turns=turns))
             at = round_time(turns[-1].end + BREAK)
     if not sessions:
         raise bad(f"dialogue {name} has no turns", _AS_PUBLISHED)
-    speakers = dict.fromkeys(turn.speaker for session in sessions for turn in session.turns)
     text = [
         [session.when, [[turn.id, turn.speaker, turn.text, turn.picture] for turn in session.turns]]
         for session in sessions
     ]
-    return Dialogue(title=name, speakers=tuple(speakers), sessions=tuple(sessions), sha256=content_hash(text))
+    return Dialogue(title=name, sessions=tuple(sessions), sha256=content_hash(text))
 
 
 def _turns(raw: object, where: str, at: float) -> tuple[Turn, ...]:
@@ -86,8 +85,7 @@ def _turns(raw: object, where: str, at: float) -> tuple[Turn, ...]:
 
 
 def _text(record: Mapping[str, Any], key: str) -> str:
-    value = record.get(key)
-    return value.encode("utf-8", "replace").decode().strip()[:MAX_TEXT] if isinstance(value, str) else ""
+    return text_of(record.get(key))[:MAX_TEXT]
 
 
 #: The project's own words for the option that is right of an adversarial question.
@@ -96,19 +94,12 @@ CATEGORIES = {1: "multi_hop", 2: "temporal", 3: "open_domain", 4: "single_hop", 
 _EVIDENCE = re.compile(r"D:?(\d{1,4}):(\d{1,5})")
 
 
-def read(sources: Sources) -> Entries:
+def read_locomo(sources: Sources) -> Entries:
     """The questions of all dialogues."""
     samples = _samples(sources)
-    dialogues = _dialogues(samples)
-    return entries_of(_questions(samples), lambda entry: _question(entry, dialogues))
-
-
-def read_texts(sources: Sources) -> Mapping[str, Dialogue]:
-    """The dialogues, by the names of their samples."""
-    return _dialogues(_samples(sources))
-
-
-LOCOMO = Adapter(name="locomo", read=read, texts=read_texts)
+    dialogues = {name: dialogue_of(name, sample.get("conversation", sample)) for name, sample in samples.items()}
+    listed = (nested(f"dialogue {name}", sample, "qa", sample=name) for name, sample in samples.items())
+    return entries_of(chain.from_iterable(listed), lambda entry: _question(entry, dialogues))
 
 
 def _samples(sources: Sources) -> dict[str, Mapping[str, Any]]:
@@ -135,34 +126,20 @@ def _samples(sources: Sources) -> dict[str, Mapping[str, Any]]:
 
 def _parts(name: str, value: object) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The samples of a file: a list of them, or one, whose name the file's is."""
-    if isinstance(value, list):
-        for number, item in enumerate(value):
-            if not isinstance(item, dict):
-                raise bad(f"{name}, sample {number} is not an object", "give locomo10.json as published")
-            yield text_of(item.get("sample_id")) or str(number), item
-    elif isinstance(value, dict):
-        yield text_of(value.get("sample_id")) or Path(name).stem, value
-    else:
-        raise bad(f"{name} is no dialogue", "give locomo10.json or locomo10.zip as published")
-
-
-def _dialogues(samples: Mapping[str, Mapping[str, Any]]) -> dict[str, Dialogue]:
-    return {f"locomo-{name}": dialogue_of(name, sample.get("conversation", sample)) for name, sample in samples.items()}
-
-
-def _questions(samples: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, object]]:
-    for name, sample in samples.items():
-        for where, item in nested(f"dialogue {name}", sample, "qa", {"sample": name}):
-            yield where, {**item, "number": int(where.rpartition(" ")[2])} if isinstance(item, dict) else item
+    several = isinstance(value, list)
+    for number, item in enumerate(value if isinstance(value, list) else [value]):
+        if not isinstance(item, dict):
+            raise bad(f"{name}, sample {number} is not an object", "give locomo10.json or locomo10.zip as published")
+        yield text_of(item.get("sample_id")) or (str(number) if several else Path(name).stem), item
 
 
 def _question(entry: Entry, dialogues: Mapping[str, Dialogue]) -> Raw:
     sample, category = entry.text("sample"), entry.number("category")
     if category not in CATEGORIES:
         raise Unusable(f"there is no category {category}")
-    name = f"locomo-{sample}"
-    own = f"{name}-q{entry.number('number'):03d}"
-    spans, unknown = _evidence(entry.raw("evidence"), dialogues[name])
+    name, text = f"locomo-{sample}", dialogues[sample]
+    own = f"{name}-q{int(entry.place):03d}"
+    spans, unknown = _evidence(entry.raw("evidence"), text)
     labels = {"category": category, "type": CATEGORIES[category]}
     asked = Raw(
         where=entry.where,
@@ -172,6 +149,7 @@ def _question(entry: Entry, dialogues: Mapping[str, Dialogue]) -> Raw:
         spans=spans,
         labels={**labels, "unknown_evidence": unknown} if unknown else labels,
         answer=None,
+        text=text,
     )
     if category != 5:
         return replace(asked, answer=entry.text("answer"))
@@ -211,11 +189,8 @@ Row = dict[str, Any]
 def ensure_text_worlds(dataset: Dataset, store: Path) -> tuple[str, ...]:
     """Write the worlds of a dataset's dialogues that are not in the store yet; the ids of those that were written.
 
-    A world of the same words is kept, one of other words is written again, one of a video is in the way.
-
-    Raises:
-        EvalFault: ``world_in_the_way``.
-        StoreFault: ``store_not_writable``, ``disk_full``, ``bad_video_id``.
+    A world of the same words is kept, one of other words is written again, one of a video is in the way. Raises
+    EvalFault: ``world_in_the_way``; StoreFault: ``store_not_writable``, ``disk_full``, ``bad_video_id``.
     """
     written = []
     for video_id, video in sorted(dataset.videos.items()):
@@ -226,13 +201,7 @@ def ensure_text_worlds(dataset: Dataset, store: Path) -> tuple[str, ...]:
 
 
 def text_world_is_there(store: Path, video_id: str, dialogue: Dialogue) -> bool:
-    """Whether the store holds the world of this very dialogue, whole: a damaged one can be written again.
-
-    Raises:
-        EvalFault: ``world_in_the_way``: the id holds a world built from a video.
-        StoreFault: ``bad_video_id``.
-    """
-    from world_api.core.files import hash_file
+    """Whether this dialogue's world is there, whole. Raises EvalFault ``world_in_the_way``, StoreFault."""
     from world_api.world.manifest import read_manifest
     from world_api.world.store import world_folder
 
@@ -242,11 +211,8 @@ def text_world_is_there(store: Path, video_id: str, dialogue: Dialogue) -> bool:
     except StoreFault:
         return False
     if manifest.profile != PROFILE:
-        raise EvalFault(
-            "world_in_the_way",
-            f"the store holds a world {video_id!r} that was built from a video ({manifest.source.file_name})",
-            hint="choose another --store for this dataset",
-        )
+        message = f"the store holds a world {video_id!r} that was built from a video ({manifest.source.file_name})"
+        raise EvalFault("world_in_the_way", message, hint="choose another --store for this dataset")
     same = manifest.source.sha256 == dialogue.sha256 and all(stage.version == PRODUCER for stage in manifest.stages)
     try:
         return same and all(hash_file(folder / file.path) == file.sha256 for file in manifest.files)
@@ -255,14 +221,8 @@ def text_world_is_there(store: Path, video_id: str, dialogue: Dialogue) -> bool:
 
 
 def write_text_world(store: Path, video_id: str, dialogue: Dialogue) -> None:
-    """Write the world of a dialogue where it is not there; the same words, the same bytes.
-
-    Raises:
-        EvalFault: ``world_in_the_way``.
-        StoreFault: ``store_not_writable``, ``disk_full``, ``bad_video_id``.
-    """
+    """Write a dialogue's world unless it is there; the same words, the same bytes. Raises as ``ensure_text_worlds``."""
     from world_api.api import text_embedder
-    from world_api.core.files import world_lock
     from world_api.search.documents import prepare
     from world_api.world.manifest import write_manifest
     from world_api.world.store import world_folder
@@ -306,7 +266,7 @@ def _write(folder: Path, dialogue: Dialogue) -> Iterator[FileEntry]:
             clip = min(last, int((row["time"] if "time" in row else row["start"]) // FILE_SECONDS))
             by_file.setdefault(clip, []).append({**row, "producer": PRODUCER})
         for clip in range(last + 1):
-            records: pa.Table = rows_from_records(table, by_file.get(clip, []))
+            records = rows_from_records(table, by_file.get(clip, []))
             yield write_rows(folder, table=table, clip=clip, key=PROFILE, rows=records)
 
 

@@ -40,11 +40,7 @@ class NumberedLine:
 
 
 def read_bytes(path: Path, *, most: int = MAX_BYTES) -> bytes:
-    """The content of a regular file.
-
-    Raises:
-        EvalFault: ``dataset_unreadable``, ``dataset_too_large``.
-    """
+    """The content of a regular file. Raises EvalFault: ``dataset_unreadable``, ``dataset_too_large``."""
     try:
         with open_regular(path) as file:
             content = file.read(most + 1)
@@ -61,19 +57,12 @@ def _too_large(message: str, hint: str) -> EvalFault:
 
 def unreadable(path: Path, error: OSError) -> EvalFault:
     """The fault of a file that cannot be read."""
-    return EvalFault(
-        "dataset_unreadable",
-        f"{path.name} cannot be read: {error.strerror or error}",
-        hint="give a file that is there and may be read",
-    )
+    message = f"{path.name} cannot be read: {error.strerror or error}"
+    return EvalFault("dataset_unreadable", message, hint="give a file that is there and may be read")
 
 
 def read_json(path: Path, *, most: int = MAX_BYTES) -> Any:
-    """The JSON value of a file.
-
-    Raises:
-        EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``.
-    """
+    """The JSON value of a file. Raises EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``."""
     return json_of(read_bytes(path, most=most), path.name)
 
 
@@ -134,11 +123,7 @@ def _line(number: int, data: bytes) -> NumberedLine:
 
 
 def expanded(path: str) -> Path:
-    """A path, with the home folder that it may begin with.
-
-    Raises:
-        EvalFault: ``bad_dataset``: no user of this machine has that home.
-    """
+    """A path, its home folder expanded. Raises EvalFault: ``bad_dataset``: no user of this machine has that home."""
     try:
         return Path(path).expanduser()
     except RuntimeError:
@@ -154,11 +139,7 @@ Shape = TypeVar("Shape", bound=BaseModel)
 
 
 def validated(shape: type[Shape], value: object, name: str, hint: str, line: LineOf | None = None) -> Shape:
-    """A value that was read from a file, in its shape; ``line`` gives the line of a place in the file.
-
-    Raises:
-        EvalFault: ``bad_dataset``, with up to eight faults.
-    """
+    """A value from a file in its shape; ``line`` finds a place's line. Raises EvalFault: ``bad_dataset``."""
     try:
         return shape.model_validate(value)
     except ValidationError as error:
@@ -233,11 +214,7 @@ class VideoFolder:
 
     def find(self, *names: str) -> Path | None:
         """The file of the first of the names that is there; each is a path in the folder, a file's name, or its stem."""
-        for name in names:
-            found = self._plain(name) or self._anywhere(name)
-            if found is not None:
-                return found
-        return None
+        return next((found for name in names if (found := self._plain(name) or self._anywhere(name))), None)
 
     def _plain(self, name: str) -> Path | None:
         parts = PurePosixPath(name).parts

@@ -32,7 +32,6 @@ class Turn:
 class DialogueSession:
     """Turns that were spoken at one sitting. ``when`` is its date and time, in the words of the file."""
 
-    number: int
     when: str
     start: float
     end: float
@@ -44,7 +43,6 @@ class Dialogue:
     """Sessions in order of time. ``sha256`` covers words, speakers, dates and pictures."""
 
     title: str
-    speakers: tuple[str, ...]
     sessions: tuple[DialogueSession, ...]
     sha256: str
 
@@ -181,11 +179,7 @@ def item_record(item: Item) -> dict[str, Any]:
 
 
 def item_from_record(record: object) -> Item:
-    """The item of a line.
-
-    Raises:
-        BadItem: with everything that is wrong.
-    """
+    """The item of a line. Raises BadItem: with everything that is wrong."""
     if not isinstance(record, Mapping):
         raise BadItem(["it is not a JSON object"])
     faults = _shape_faults(record)
@@ -253,10 +247,8 @@ def _shape_faults(record: Mapping[str, Any]) -> list[str]:
 def _spans(value: list[Any], faults: list[str]) -> tuple[TimeSpan, ...]:
     found = []
     for place, pair in enumerate(value):
-        if not isinstance(pair, list) or len(pair) != 2:
-            faults.append(f"spans[{place}]: {_shown(pair)} is not [start, end] in seconds")
-            continue
-        wrong = _interval_faults(pair[0], pair[1])
+        is_pair = isinstance(pair, list) and len(pair) == 2
+        wrong = _interval_faults(*pair) if is_pair else [f"{_shown(pair)} is not [start, end] in seconds"]
         faults += [f"spans[{place}]: {fault}" for fault in wrong]
         if not wrong:
             found.append(TimeSpan(start=float(pair[0]), end=float(pair[1])))
@@ -275,12 +267,8 @@ def is_seconds(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 3.2e9
 
 
-def _matches(pattern: re.Pattern[str], value: object) -> bool:
+def _is_word(value: object, pattern: re.Pattern[str] = _WORD) -> bool:
     return isinstance(value, str) and pattern.fullmatch(value) is not None
-
-
-def _is_word(value: object) -> bool:
-    return _matches(_WORD, value)
 
 
 def _are_texts(value: object) -> bool:
@@ -294,7 +282,7 @@ def _is_list(value: object) -> bool:
 #: What each key of a line must hold, required ones first, and what is said of a value that does not.
 _FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "schema_version": (lambda value: type(value) is int and value == SCHEMA_VERSION, "is not read by this program"),
-    "id": (lambda value: _matches(_ID, value), "is not a name of letters, digits and ._+-"),
+    "id": (lambda value: _is_word(value, _ID), "is not a name of letters, digits and ._+-"),
     "video": (lambda value: isinstance(value, str) and is_name(value), "is not a video id: 1 to 64 of a-z 0-9 . _ -"),
     "question": (lambda value: isinstance(value, str), "is not text"),
     "kind": (lambda value: isinstance(value, str) and value in KINDS, "is not a kind: " + ", ".join(KINDS)),

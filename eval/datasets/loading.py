@@ -25,14 +25,13 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from controller.questions import Question
-from eval.datasets.adapters import Adapter, Raw, Sources, seconds_of, text_of
-from eval.datasets.benchmarks import ADAPTERS, adapter_named
+from eval.datasets.adapters import Raw, Sources, seconds_of, text_of
+from eval.datasets.benchmarks import ADAPTERS
 from eval.datasets.files import VideoFolder, bad, expanded, numbered_lines, read_bytes, read_json, unreadable, validated
 from eval.datasets.items import (
     SCHEMA_VERSION,
     BadItem,
     Dataset,
-    Dialogue,
     Item,
     SkippedEntry,
     VideoFile,
@@ -63,8 +62,7 @@ def dataset_hash(items: tuple[Item, ...], protocol: Mapping[str, Any]) -> str:
 def load_folder(folder: Path, *, videos: Path | None = None) -> Dataset:
     """The dataset of a folder with ``dataset.json``; videos are where it says, or in ``videos``.
 
-    Raises:
-        EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``, ``other_schema_version``.
+    Raises EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``, ``other_schema_version``.
     """
     described = _manifest(folder / DATASET_FILE)
     files = {video_id: video.file for video_id, video in described.videos.items()}
@@ -102,8 +100,7 @@ def _own_dataset(
 def read_items(path: Path, parse: Callable[[Any, int], Item | None] | None = None, *, hint: str = _SHAPE) -> list[Item]:
     """The items of a file, in its order; ``parse`` makes an item of a line's value and number, or leaves it out.
 
-    Raises:
-        EvalFault: ``dataset_unreadable``, ``dataset_too_large``; ``bad_dataset``, with the lines of up to eight faults.
+    Raises EvalFault: ``dataset_unreadable``, ``dataset_too_large``; ``bad_dataset``, with the lines of eight faults.
     """
     items: list[Item] = []
     first: dict[str, int] = {}
@@ -172,11 +169,8 @@ def _manifest(path: Path) -> _Manifest:
     value = read_json(path, most=_MANIFEST_BYTES)
     version = value.get("schema_version") if isinstance(value, dict) else SCHEMA_VERSION
     if version != SCHEMA_VERSION or isinstance(version, bool):
-        raise EvalFault(
-            "other_schema_version",
-            f"{path.name} has schema version {version!r}; this program reads {SCHEMA_VERSION}",
-            hint="write it in the form that docs/datasets.md shows",
-        )
+        message = f"{path.name} has schema version {version!r}; this program reads {SCHEMA_VERSION}"
+        raise EvalFault("other_schema_version", message, hint="write it in the form that docs/datasets.md shows")
     return validated(_Manifest, value, path.name, _SHAPE)
 
 
@@ -199,18 +193,12 @@ class BenchmarkSelection:
     only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def assemble(
-    entries: Iterable[Raw | SkippedEntry], protocol: Protocol, wanted: BenchmarkSelection, texts: Mapping[str, Dialogue]
-) -> Dataset:
-    """The dataset of a file's entries; those that cannot be asked are reported.
-
-    Raises:
-        EvalFault: ``bad_dataset``: nothing in it can be asked; ``dataset_too_large``.
-    """
+def assemble(entries: Iterable[Raw | SkippedEntry], protocol: Protocol, wanted: BenchmarkSelection) -> Dataset:
+    """The dataset of a file's entries. Raises EvalFault: ``bad_dataset``: none can be asked; ``dataset_too_large``."""
     items: list[Item] = []
     left_out: list[SkippedEntry] = []
     given: dict[str, int] = {}
-    videos = _Videos(wanted, texts)
+    videos = _Videos(wanted)
     for entry in entries:
         if isinstance(entry, SkippedEntry):
             left_out.append(entry)
@@ -236,7 +224,7 @@ def assemble(
             spans=spans,
             domain=wanted.domains.get(entry.id) or protocol.domain_of(entry.question, entry.labels),
             content=entry.content,
-            labels={**entry.labels, **({"published_id": entry.id} if own != entry.id else {})},
+            labels=entry.labels if own == entry.id else {**entry.labels, "published_id": entry.id},
         )
         items.append(item)
     if not items:
@@ -276,9 +264,9 @@ def _own_id(published: str, given: dict[str, int]) -> str:
 class _Videos:
     """The videos of the entries: their ids, and where their files are."""
 
-    def __init__(self, wanted: BenchmarkSelection, texts: Mapping[str, Dialogue]) -> None:
+    def __init__(self, wanted: BenchmarkSelection) -> None:
         self.files: dict[str, VideoFile] = {}
-        self._texts, self._subtitles = texts, wanted.subtitles
+        self._subtitles = wanted.subtitles
         self._folder = VideoFolder(wanted.videos) if wanted.videos is not None else None
         self._ids: dict[str, str] = {}
 
@@ -292,22 +280,20 @@ class _Videos:
         if video_id in self.files:
             video_id = f"{video_id[:52].rstrip('-._')}-{content_hash(entry.video)[:8]}"
         self._ids[entry.video] = video_id
-        text, folder, has_subtitles = self._texts.get(entry.video), self._folder, bool(entry.subtitles)
+        folder = self._folder if entry.text is None else None
         self.files[video_id] = VideoFile(
             video_id=video_id,
-            path=folder.find(*(entry.names or (entry.video,))) if text is None and folder is not None else None,
+            path=folder.find(*(entry.names or (entry.video,))) if folder is not None else None,
             name=entry.video,
-            subtitles=_inside(self._subtitles, entry.subtitles) if has_subtitles and self._subtitles else None,
+            subtitles=_inside(self._subtitles, entry.subtitles) if self._subtitles is not None else None,
             subtitles_begin=entry.subtitles_begin,
-            text=text,
+            text=entry.text,
         )
         return video_id
 
 
 def _inside(folder: Path, name: str) -> Path | None:
     """The file of a folder that an annotation names; none where the name, or a link, leads out of the folder."""
-    if not is_inside(name):
-        return None
     path = folder / name
     try:
         return path if path.is_file() and path.resolve().is_relative_to(folder.resolve()) else None
@@ -319,18 +305,17 @@ def _question(entry: Raw) -> tuple[Question, tuple[Any, ...]]:
     """The question and other right answers; options that occur twice get a mark each, and are right together."""
     options, same = distinct(entry.options)
     question = Question(text=entry.question, kind=entry.kind, options=options, as_of=entry.as_of)
-    also = entry.also
-    if entry.kind == "choice" and same:
-        letters = question.letters
-        also += tuple(letters[other] for other in same.get(letters.index(entry.answer), ()))
+    also, letters = entry.also, question.letters
+    if entry.kind == "choice" and entry.answer in letters:
+        also += tuple(letters[other] for other in same[letters.index(entry.answer)])
     faults = [fault for value in (entry.answer, *also) for fault in value_faults(question, value)]
     if faults:
         raise ValueError(faults[0])
     return question, also
 
 
-def distinct(options: tuple[str, ...]) -> tuple[tuple[str, ...], dict[int, tuple[int, ...]]]:
-    """The options, each once: one that repeats another gets a number; and which are the same, by place."""
+def distinct(options: tuple[str, ...]) -> tuple[tuple[str, ...], list[list[int]]]:
+    """The options, each once: one that repeats another gets a number; and the places of those that are the same."""
     cleaned = [(" ".join(option.split()) and option.strip()) or BLANK for option in options]
     shown: list[str] = []
     for place, option in enumerate(cleaned):
@@ -339,10 +324,8 @@ def distinct(options: tuple[str, ...]) -> tuple[tuple[str, ...], dict[int, tuple
             text = f"{option} ({number})"
             number += 1
         shown.append(text)
-    others = (
-        tuple(x for x, other in enumerate(cleaned) if other == option and x != at) for at, option in enumerate(cleaned)
-    )
-    return tuple(shown), {place: same for place, same in enumerate(others) if same}
+    same = [[x for x, other in enumerate(cleaned) if other == option and x != at] for at, option in enumerate(cleaned)]
+    return tuple(shown), same
 
 
 def read_domain_labels(path: Path) -> dict[str, str]:
@@ -407,6 +390,9 @@ def load_described(path: Path, *, videos: Path | None = None) -> Dataset:
     except ToolFault as fault:
         raise bad(fault.message, _SHAPE) from None
     described, folder = validated(Described, text.value, path.name, _SHAPE, text.line), path.parent
+    if described.adapter not in ADAPTERS:
+        message = f"there is no adapter {described.adapter[:80]!r}"
+        raise EvalFault("no_such_adapter", message, hint="one of: " + ", ".join(ADAPTERS))
     wanted = BenchmarkSelection(
         name=described.name or described.adapter,
         videos=videos or (folder / expanded(described.videos) if described.videos else None),
@@ -416,13 +402,7 @@ def load_described(path: Path, *, videos: Path | None = None) -> Dataset:
     )
     files = {what: folder / file for what, file in described.files.items()}
     sources = Sources(annotations=folder / described.annotations, files=files)
-    return load_adapted(adapter_named(described.adapter), sources, wanted)
-
-
-def load_adapted(adapter: Adapter, sources: Sources, wanted: BenchmarkSelection) -> Dataset:
-    """The dataset that an adapter reads."""
-    texts = adapter.texts(sources) if adapter.texts is not None else {}
-    return assemble(adapter.read(sources), load_protocol(adapter.name), wanted, texts)
+    return assemble(ADAPTERS[described.adapter](sources), load_protocol(described.adapter), wanted)
 
 
 def load_dataset(
@@ -430,20 +410,17 @@ def load_dataset(
 ) -> Dataset:
     """Load a dataset.
 
-    ``named`` is one of: a folder with ``dataset.json`` (or that file), or a ``.jsonl`` file of questions, in the project's own
-    format; a ``.yaml`` file that names an adapter and its files (see ``Described``); ``ADAPTER:FILE``; or an adapter's name, with
-    its ``annotations``. ``videos`` is the folder of the videos, in any layout; it goes before what a file says.
-
-    Raises:
-        EvalFault: ``no_such_dataset``, ``no_such_adapter``, ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``,
-            ``other_schema_version``, ``no_annotations``, ``no_answers``.
+    ``named`` is one of: a folder with ``dataset.json`` (or that file), or a ``.jsonl`` file of questions, in the
+    project's own format; a ``.yaml`` file that names an adapter and its files (see ``Described``); ``ADAPTER:FILE``; or
+    an adapter's name, with its ``annotations``. ``videos`` is the folder of the videos, in any layout; it goes before
+    what a file says. Raises EvalFault: ``no_such_dataset``, ``no_such_adapter``, ``dataset_unreadable``,
+    ``dataset_too_large``, ``bad_dataset``, ``other_schema_version``, ``no_annotations``, ``no_answers``.
     """
     path, folder = Path(named), None if videos is None else Path(videos)
-    if _is_there(path / DATASET_FILE):
-        return load_folder(path, videos=folder)
+    home = path.parent if path.name == DATASET_FILE else path
+    if _is_there(home / DATASET_FILE):
+        return load_folder(home, videos=folder)
     if _is_there(path):
-        if path.name == DATASET_FILE:
-            return load_folder(path.parent, videos=folder)
         if path.suffix == ".jsonl":
             return load_questions(path, videos=folder)
         if path.suffix in (".yaml", ".yml"):
@@ -455,7 +432,7 @@ def load_dataset(
             hint = f"give its annotations as well: {name}:FILE, "
         raise EvalFault("no_such_dataset", f"there is no dataset {str(named)[:200]!r}", hint=hint + ", ".join(ADAPTERS))
     sources = Sources(annotations=Path(annotations) if annotations is not None else expanded(file))
-    return load_adapted(ADAPTERS[name], sources, BenchmarkSelection(name=name, videos=folder))
+    return assemble(ADAPTERS[name](sources), load_protocol(name), BenchmarkSelection(name=name, videos=folder))
 
 
 def _is_there(path: Path) -> bool:
@@ -475,12 +452,9 @@ def subtitles_to_build_with(video: VideoFile, folder: Path) -> Path | None:
     """The subtitle file to build a video's world with; None if the dataset has none for it.
 
     A file that a build reads is returned as it is. The JSON lists of LongVideoBench, ``{"start": "00:00:01.000", "end":
-    "00:00:03.000", "line": "..."}`` or ``{"timestamp": [1.0, 3.0], "text": "..."}``, are written to ``folder`` as ``ID.srt``; their
-    times count from ``starting_timestamp_for_subtitles`` of the question, since videos were cut from longer ones.
-
-    Raises:
-        EvalFault: ``dataset_unreadable``, ``bad_dataset``.
-        StoreFault: ``store_not_writable``, ``disk_full``.
+    "00:00:03.000", "line": "..."}`` or ``{"timestamp": [1.0, 3.0], "text": "..."}``, are written to ``folder`` as
+    ``ID.srt``; times count from ``starting_timestamp_for_subtitles``, since videos were cut from longer ones. Raises
+    EvalFault: ``dataset_unreadable``, ``bad_dataset``; StoreFault: ``store_not_writable``, ``disk_full``.
     """
     if video.subtitles is None or video.subtitles.suffix.lower() in _SUFFIXES:
         return video.subtitles
@@ -503,19 +477,13 @@ def _lines(value: list[object], begins: float) -> Iterator[tuple[float, float, s
             continue
         pair = item.get("timestamp")
         start, end = pair[:2] if isinstance(pair, list) and len(pair) >= 2 else (item.get("start"), item.get("end"))
-        first, last = _seconds(start), _seconds(end)
+        first, last = seconds_of(start), seconds_of(end)
         text = " ".join((text_of(item.get("line")) or text_of(item.get("text"))).split())
         if first is None or not text:
             continue
         last = first + _LAST_LINE if last is None or last <= first else last
         if last > begins:
             yield max(0.0, first - begins), last - begins, text
-
-
-def _seconds(value: object) -> float | None:
-    if isinstance(value, str):
-        return seconds_of(value)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e7 else None
 
 
 def _clock(seconds: float) -> str:

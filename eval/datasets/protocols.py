@@ -90,9 +90,8 @@ class Protocol(_Part):
     as_of: str = "the whole video"
     domains: DomainRules
     blind: list[str]
-    chance: Annotated[float, Field(ge=0, le=1)] | None = (
-        None  #: the accuracy of guessing; None where there is no one figure
-    )
+    #: The accuracy of guessing; None if there is no one figure.
+    chance: Annotated[float, Field(ge=0, le=1)] | None = None
     chance_on: str = ""  #: why there is none, or of which questions it is
     published: list[PublishedFigure]
     notes: list[str] = []
@@ -113,11 +112,7 @@ def packaged_protocols() -> list[str]:
 
 @cache
 def load_protocol(name: str) -> Protocol:
-    """A shipped protocol.
-
-    Raises:
-        EvalFault: ``bad_dataset``: it is damaged.
-    """
+    """A shipped protocol. Raises EvalFault: ``bad_dataset``: it is damaged."""
     value = read_yaml(_file(name).read_bytes(), f"{name}.yaml").value
     return validated(Protocol, value, f"protocol {name}", "install the project again")
 

@@ -68,11 +68,8 @@ class FilmIndex:
         things = [f" {item.name} " for item in facts.things]  # no name may be a part of another
         rooms, shown = Counter(item.name for item in facts.places), {scene.place for scene in facts.scenes}
         self.people = [item for item in facts.people if looks[item.description] == 1 and self.visits[item.id]]
-        self.things = [
-            item
-            for item in facts.things
-            if sum(f" {item.name} " in name for name in things) == 1 and self.visits[item.id]
-        ]
+        distinct = [item for item in facts.things if sum(f" {item.name} " in name for name in things) == 1]
+        self.things = [item for item in distinct if self.visits[item.id]]
         self.places = [item for item in facts.places if rooms[item.name] == 1 and item.id in shown]
         self.person_by_id = {item.id: item for item in self.people}
         self.thing_by_id = {item.id: item for item in self.things}
@@ -81,11 +78,7 @@ class FilmIndex:
         self.named_events = [item for item in self.deeds if self.is_named(item)]
         self.deeds_of = _grouped(self.deeds, lambda item: item.actor)
         events = {item.id: item for item in self.events}
-        self.caused = [
-            (events[item.cause], events[item.effect], item.reason)
-            for item in facts.causes
-            if item.cause in events and item.effect in events
-        ]
+        self.caused = [(events[item.cause], events[item.effect], item.reason) for item in facts.causes]
 
     def _knows_people(self, event: Event) -> bool:
         return event.actor in self.person_by_id and (not event.other or event.other in self.person_by_id)
@@ -116,14 +109,6 @@ class FilmIndex:
         """Whether no other person does what a phrase says."""
         return not any(self.times_of[other.id, phrase] for other in self.facts.people if other.id != person)
 
-    def seen_within(self, subject: str, start: float, end: float) -> float:
-        """Seconds of an interval in which it is on screen."""
-        return sum(max(0.0, min(item.end, end) - max(item.start, start)) for item in self.seen_spans[subject])
-
-    def rooms_of(self, subject: str) -> list[str]:
-        """The rooms in which it is seen, in the order of the first time."""
-        return list(dict.fromkeys(item.place for item in self.visits[subject]))
-
     def kept_at(self, thing: str, time: float) -> Relation | None:
         """Where a thing is, or who has it, at a moment; None also if that changes within a second of it."""
         near = [item for item in self.keeping[thing] if item.start < time + APART and item.end > time - APART]
@@ -131,11 +116,11 @@ class FilmIndex:
 
     def place_at(self, subject: str, time: float) -> str | None:
         """Return the id of a subject's room at ``time`` (seconds), or None."""
-        return next((item.object for item in self._in_rooms.get(subject, ()) if item.start <= time < item.end), None)
+        return next((item.object for item in self._in_rooms[subject] if item.start <= time < item.end), None)
 
     def rooms_ever(self, subject: str) -> set[str]:
         """All rooms that a person or a thing is ever in, seen or unseen."""
-        return {item.object for item in self._in_rooms.get(subject, ())} | set(self.rooms_of(subject))
+        return {item.object for item in self._in_rooms[subject]} | {item.place for item in self.visits[subject]}
 
 
 def is_with_person(relation: Relation) -> bool:
@@ -357,11 +342,16 @@ def shape(event: Event) -> Shape:
     return event.kind, bool(event.thing), bool(event.other), bool(event.target)
 
 
-def as_rare(ask: Asker, right: Event, pool: Iterable[Event]) -> list[Event]:
-    """Events that one person only does, if that is so of the right one; else those that several do.
+def by_shape(pool: Iterable[Event]) -> dict[Shape, list[Event]]:
+    """Events by what they read like, no two of the same words."""
+    found: dict[Shape, list[Event]] = defaultdict(list)
+    for event in {item.clause: item for item in pool}.values():
+        found[shape(event)].append(event)
+    return found
 
-    A deed that all people do some time is likelier right than one that happens once.
-    """
+
+def as_rare(ask: Asker, right: Event, pool: Iterable[Event]) -> list[Event]:
+    """Events as rare as the right one: done by one person only, or by several; what all do is likelier right."""
     is_rare = ask.film.is_only_of(right.actor, right.verb_phrase)
     return [item for item in pool if ask.film.is_only_of(item.actor, item.verb_phrase) == is_rare]
 
@@ -397,17 +387,17 @@ def neighbour(events: Sequence[Event], event: Event, step: int) -> Event | None:
 
 
 def exchangeable(
-    ask: Asker, items: Sequence[_Item], fit: Callable[[_Item, _Item], bool], sizes: Sequence[int] = (4, 3)
+    ask: Asker, items: Sequence[_Item], fit: Callable[[_Item, _Item], bool]
 ) -> Iterator[tuple[_Item, list[_Item]]]:
     """Yield one of some items and others beside it, each of which could as well have been the one.
 
     In a set any two ``fit`` (each the right answer of its own question, and wrong in the other's), and the one that is asked about
-    is drawn blindly: so its rank among them (the earliest, the longest) says nothing. The first size that any set has is
-    taken. Drafts of them share the bucket ``DRAWN``: turns of the items would undo the draw.
+    is drawn blindly: so its rank among them (the earliest, the longest) says nothing. Sets have four items, or three if there
+    is none of four. Drafts of them share the bucket ``DRAWN``: turns of the items would undo the draw.
     """
     some = ask.some(items, 16)
     pairs = {(one, other): fit(some[one], some[other]) for one, other in combinations(range(len(some)), 2)}
-    for size in sizes:
+    for size in (4, 3):
         every = (row for row in combinations(range(len(some)), size) if all(pairs[two] for two in combinations(row, 2)))
         sets = ask.some(every)
         if not sets:

@@ -6,6 +6,7 @@ import json
 import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from itertools import islice, zip_longest
@@ -105,16 +106,12 @@ def _within(ask: Asker, kind: str, make: Maker, windows: Sequence[tuple[TimeSpan
 
 
 def _in_turns(drafts: list[Draft], chance: random.Random, words: Wording) -> list[Draft]:
-    """Drafts so that templates take turns, and within a template the answers.
-
-    A room that is shown more than others, or a person who does more, is the answer no more often than they.
-    """
+    """Drafts with templates taking turns, and in a template the answers: none is right more often than it must be."""
     chance.shuffle(drafts)
     by_template: dict[str, dict[str, list[Draft]]] = {}
     for draft in drafts:
-        by_template.setdefault(draft.template.id, {}).setdefault(
-            draft.bucket or _perhaps(draft.right, words), []
-        ).append(draft)
+        buckets = by_template.setdefault(draft.template.id, {})
+        buckets.setdefault(draft.bucket or _perhaps(draft.right, words), []).append(draft)
     rows = []
     for buckets in by_template.values():
         names = sorted(buckets)
@@ -172,10 +169,10 @@ class _Worder:
         """The drafts that can be worded, as questions; their ids are still open."""
         for draft in queue:
             facts = self._ask.film.facts
-            found, language = self._in_some_language(draft)
+            found = self._in_some_language(draft)
             if found is None or found[0].text in self._texts:
                 continue
-            question, answer = found
+            question, answer, language = found
             self._texts.add(question.text)
             yield Item(
                 id=facts.film,
@@ -190,18 +187,16 @@ class _Worder:
                 labels={"type": draft.template.id.partition("/")[0], "language": language},
             )
 
-    def _in_some_language(self, draft: Draft) -> tuple[tuple[Question, Any] | None, str]:
+    def _in_some_language(self, draft: Draft) -> tuple[Question, Any, str] | None:
         """The question in Chinese for a share of drafts, in English for the others and if Chinese lacks a word."""
         languages: list[Wording] = [self._chinese] if self._chance.random() < CHINESE_SHARE else []
         for words in (*languages, self._english):
-            try:
-                return self._worded(draft, words), words.language
-            except Unsayable:
-                continue
-        return None, "en"
+            with suppress(Unsayable):
+                return self._worded(draft, words)
+        return None
 
-    def _worded(self, draft: Draft, words: Wording) -> tuple[Question, Any] | None:
-        """The question and its answer; None if its options would give it away or are too few."""
+    def _worded(self, draft: Draft, words: Wording) -> tuple[Question, Any, str] | None:
+        """The question, its answer and its language; None if its options would give it away or are too few."""
         template = draft.template.zh if words.language == "zh" else draft.template.en
         if not template:
             raise Unsayable(draft.template.id)
@@ -220,10 +215,8 @@ class _Worder:
             options = tuple(self._chance.sample(in_order, len(in_order)))
             if len(set(options)) < len(options):
                 return None
-            text = text.replace(
-                "{events}",
-                words.fill("letters").join(f"({'ABCDEFGH'[place]}) {part}" for place, part in enumerate(options)),
-            )
+            lettered = (f"({'ABCDEFGH'[place]}) {part}" for place, part in enumerate(options))
+            text = text.replace("{events}", words.fill("letters").join(lettered))
             answer = in_order
         if draft.window is not None:
             text = words.fill("within", str(round(draft.window.start)), str(round(draft.window.end)), text)
@@ -232,7 +225,7 @@ class _Worder:
             answer = [question.letters[options.index(part)] for part in answer]
         elif draft.kind == "choice":
             answer = question.letters[options.index(answer)]
-        return question, answer
+        return question, answer, words.language
 
     def _choice(self, draft: Draft, text: str, words: Wording) -> tuple[tuple[str, ...], str] | None:
         """The options and the right one of them."""
@@ -289,12 +282,10 @@ def add_questions(
 ) -> int:
     """Write a film's questions into ``questions.jsonl`` and ``dataset.json`` of its folder, in place of those it has there.
 
-    Returns the number of questions of the whole dataset. A film without questions is in the dataset nevertheless, once another
-    has some. ``work`` holds the lock for films that are made at the same time.
-
-    Raises:
-        EvalFault: ``bad_dataset``, ``dataset_unreadable``, ``other_schema_version``: the present dataset cannot be added to.
-        StoreFault: ``store_not_writable``.
+    Returns the number of questions of the whole dataset. A film without questions is in the dataset nevertheless, once
+    another has some. ``work`` holds the lock for films that are made at the same time. Raises EvalFault:
+    ``bad_dataset``, ``dataset_unreadable``, ``other_schema_version``: the present dataset cannot be added to;
+    StoreFault: ``store_not_writable``.
     """
     folder, video = Path(folder), Path(video)
     with exclusive(Path(work), hash_bytes(DATASET_FILE.encode())):

@@ -104,7 +104,8 @@ def words_time(ask: Asker) -> Iterator[Draft]:
     said = [(item.words, span_of(item)) for item in ask.film.events if item.words]
     written = [(item.text, TimeSpan(start=item.start, end=item.end)) for item in ask.film.facts.written]
     wanted, texts = (written, [*written, *said]) if ask.split == "development" else (said, said)
-    lines = [(words, span) for words, span in wanted if _occurs_once(words, [text for text, _ in texts])]
+    # Each is a part of one text only, which is itself.
+    lines = [one for one in wanted if sum(one[0].casefold() in text.casefold() for text, _ in texts) == 1]
     if ask.split != "test":
         for words, span in ask.some(lines):
             yield ask.interval(span, {"words": say.quoted(words)})
@@ -114,11 +115,6 @@ def words_time(ask: Asker) -> Iterator[Draft]:
         words, span = right.subject
         slots = {"words": say.quoted(words)}
         yield ask.choice(slots, [span], right.says, [[item.says for item in wrong]], bucket=DRAWN)
-
-
-def _occurs_once(text: str, texts: Sequence[str]) -> bool:
-    """Whether a text is a part of one of these only, which is itself."""
-    return sum(text.casefold() in other.casefold() for other in texts) == 1
 
 
 def together_time(ask: Asker) -> Iterator[Draft]:
@@ -144,7 +140,8 @@ def _entering(ask: Asker) -> Iterator[Draft]:
     """Only for rooms in which all people who are seen there have been seen to come in."""
     for place in ask.some(ask.film.places):
         events = [item for item in ask.film.events if item.kind == "enters" and item.place == place.id]
-        inside = {person.id for person in ask.film.facts.people if place.id in ask.film.rooms_of(person.id)}
+        visits = [visit for person in ask.film.facts.people for visit in ask.film.visits[person.id]]
+        inside = {visit.subject for visit in visits if visit.place == place.id}
         actors = {item.actor for item in events}
         if actors == inside and len(actors) <= MOST_COUNTED:
             yield ask.count(len(actors), {"place": say.name(place)}, _evidence(events))
@@ -169,43 +166,30 @@ def _things(ask: Asker) -> Iterator[Draft]:
 
 
 def occurrence_count(ask: Asker) -> Iterator[Draft]:
-    """How often a person does something: also what others do and this person never does.
-
-    Only what some person does more than once is asked about: otherwise the words would say that it is once or never.
-    """
+    """How often a person does something: also what others do and this person never does."""
     phrases = {item.verb_phrase: item for item in ask.film.deeds}
     for phrase, event in ask.some(phrases.items()):
-        times = [(person, _occasions(ask, person, phrase)) for person in ask.film.people]
-        if max((len(found) for _, found in times if found is not None), default=0) < _OFTEN:
-            continue
-        for person, found in times:
-            if found is not None and len(found) <= MOST_COUNTED:
-                yield ask.count(len(found), {**named(person), "action": say.deed(event)}, _evidence(found))
-
-
-def _occasions(ask: Asker, person: Person, phrase: str) -> list[Event] | None:
-    """When a person does something, in order; None if it is not clear what is one time and what are two."""
-    times = ask.film.times_of[person.id, phrase]
-    is_clear = all(after.start - before.end >= APART for before, after in pairwise(times))
-    return times if is_clear else None
+        every = [(person, ask.film.times_of[person.id, phrase]) for person in ask.film.people]
+        # It is clear what is one time and what are two.
+        clear = [one for one in every if all(two.start - before.end >= APART for before, two in pairwise(one[1]))]
+        if max((len(times) for _, times in clear), default=0) < _OFTEN:
+            continue  # the words would say that it is once or never
+        for person, times in clear:
+            if len(times) <= MOST_COUNTED:
+                yield ask.count(len(times), {**named(person), "action": say.deed(event)}, _evidence(times))
 
 
 def visible_duration(ask: Asker) -> Iterator[Draft]:
     """For how long: out of the lengths of others if those differ clearly, else of lengths that differ by a factor."""
     seconds = ((item, sum(span.duration for span in ask.film.seen_spans[item.id])) for item in _subjects(ask))
     lengths = [(item, length) for item, length in seconds if length >= _SHORTEST]
-    rows = [(one, [length for _, length in others]) for one, others in exchangeable(ask, lengths, _differ)]
+    sets = exchangeable(ask, lengths, lambda one, two: max(one[1], two[1]) >= min(one[1], two[1]) * _LONGER)
+    rows = [(one, [length for _, length in others]) for one, others in sets]
     long = [one for one in lengths if one[1] >= _SHORTEST * _LONGER ** (_LENGTHS - 1)]
     for (subject, right), wrong in rows or [(one, _scaled(ask, one[1])) for one in ask.some(long)]:
         options = [say.sentence("seconds", item) for item in wrong]
         spans = ask.film.seen_spans[subject.id][:_MOST_SPANS]
         yield ask.choice(named(subject), spans, say.sentence("seconds", right), [options], bucket=DRAWN)
-
-
-def _differ(one: tuple[Person | Thing, float], other: tuple[Person | Thing, float]) -> bool:
-    """Whether two lengths differ so much that they cannot be confused."""
-    shorter, longer = sorted((one[1], other[1]))
-    return longer >= shorter * _LONGER
 
 
 def _scaled(ask: Asker, right: float) -> list[float]:

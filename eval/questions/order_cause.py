@@ -15,11 +15,11 @@ from eval.questions.drafts import (
     RIGHT,
     Asker,
     Draft,
-    Shape,
     Slots,
     alike,
     as_rare,
     by_name,
+    by_shape,
     is_with_person,
     named,
     names_the_same,
@@ -31,11 +31,12 @@ from eval.questions.drafts import (
 )
 from eval.questions.phrasing import Say
 from eval.sandbox.facts import Event, Place, Relation, Thing
+from eval.sandbox.story_world import clock_words
 from world_api.core.spans import TimeSpan
 
 _BETWEEN = 60.0  #: seconds that are at most between two events of one question
 _ORDERED = (3, 4)
-_CLOCK = re.compile(r"\b(\d{1,2}):(\d{2})\b")
+CLOCK = re.compile(r"\b(\d{1,2}):(\d{2})\b")
 _CLOCKS, _STEPS = 4, (10, 15, 20, 25, 30)
 _HUNG = ("hat", "scarf")  #: worn things, which hang when they are not worn
 
@@ -69,12 +70,10 @@ def sequence_order(ask: Asker) -> Iterator[Draft]:
 
 def unrelated_rows(ask: Asker, lengths: Sequence[int]) -> Iterator[list[Event]]:
     """Rows of events of one kind in their order, of different people with different things, clearly one after the other."""
-    by_shape: dict[Shape, list[Event]] = {}
-    for event in ask.film.named_events:
-        by_shape.setdefault(shape(event), []).append(event)
-    for _ in range(ask.most // 2 if by_shape else 0):
+    shapes = by_shape(ask.film.named_events)
+    for _ in range(ask.most // 2 if shapes else 0):
         chosen: list[Event] = []
-        for event in ask.some(by_shape[ask.chance.choice(sorted(by_shape))]):
+        for event in ask.some(shapes[ask.chance.choice(sorted(shapes))]):
             if all(not related(event, item) and _apart(event, item) for item in chosen):
                 chosen.append(event)
         length = ask.chance.choice(lengths)
@@ -116,10 +115,7 @@ def _beside(ask: Asker, step: int) -> Iterator[Draft]:
 
 
 def _one_deed(ask: Asker, slots: Slots, right: Event, anchors: Sequence[Event], *, also: Sequence[Event] = ()) -> Draft:
-    """Which deed of a person; the wrong ones are others of the same person, then such as only others do.
-
-    ``also`` are deeds that would be right as well.
-    """
+    """Which deed of a person; wrong are others of theirs, then what only others do. ``also`` would be right too."""
     own = [item for item in ask.film.deeds_of[right.actor] if not any(says_the_same(item, one) for one in also)]
     tiers = alike(right, ask.some(as_rare(ask, right, own)), anchors, say.deed)
     theirs = [item for item in ask.film.deeds if right.actor not in (item.actor, item.other)]
@@ -193,18 +189,17 @@ def _other_reasons(ask: Asker, effect: Event, reason: str) -> list[str]:
         if reason.startswith(person.description + " "):
             rest = reason.removeprefix(person.description)
             return [item.description + rest for item in people if item is not person]
-    if clock := _CLOCK.search(reason):
-        minute = int(clock[1]) * 60 + int(clock[2])
-        times, _ = clock_times(ask, minute)
-        return [_CLOCK.sub(time, reason) for time in times]
+    if clock := CLOCK.search(reason):
+        return [CLOCK.sub(time, reason) for time in clock_times(ask, clock)[0]]
     return []
 
 
-def clock_times(ask: Asker, minute: int) -> tuple[list[str], int]:
-    """Other times of the day, evenly spaced about a minute of it, and how many of them are earlier."""
+def clock_times(ask: Asker, clock: re.Match[str]) -> tuple[list[str], int]:
+    """Other times of the day, evenly spaced about one that ``CLOCK`` found, and how many of them are earlier."""
+    minute = int(clock[1]) * 60 + int(clock[2])
     step, place = ask.chance.choice(_STEPS), ask.chance.randrange(_CLOCKS)
     moved = [minute + step * (number - place) for number in range(_CLOCKS) if number != place]
-    return [f"{item // 60 % 24:02d}:{item % 60:02d}" for item in moved], place
+    return list(map(clock_words, moved)), place
 
 
 def consequence(ask: Asker) -> Iterator[Draft]:
@@ -226,12 +221,9 @@ def consequence(ask: Asker) -> Iterator[Draft]:
 
 
 def state_change(ask: Asker) -> Iterator[Draft]:
-    """Where a thing is, or with whom, at the time of an event that does not name it.
-
-    The other wordings are left out: an event that changes where a thing is names what changes.
-    """
+    """Where a thing is, or with whom, at the time of an event that does not name it."""
     if not ask.says("by the time of"):
-        return
+        return  # an event that changes where a thing is names what changes
     for event in ask.some(ask.film.named_events):
         for thing in ask.some((item for item in ask.film.things if item.id != event.thing), 2):
             now = ask.film.kept_at(thing.id, event.start)
@@ -265,18 +257,15 @@ def other_states(ask: Asker, thing: Thing, right: Relation, apart_from: Sequence
         for state in states:
             # At first, or after it was moved, as the right state is.
             if state.kind == right.kind and (state is states[0]) == (right.start == 0):
-                tiers[0 if item is thing else 1 if item.category == thing.category else 2].append(
-                    where(ask, item, state)
-                )
+                tier = 0 if item is thing else 1 if item.category == thing.category else 2
+                tiers[tier].append(where(ask, item, state))
     return [ask.some(tier) for tier in tiers]
 
 
 def put_there(ask: Asker, thing: Thing, state: Relation) -> Event | None:
     """The event on screen with which a thing came to be where it is; None if no person is seen to bring that about."""
-    for event in ask.film.deeds:
-        if event.thing == thing.id and event.start <= state.start <= event.end:
-            return event
-    return None
+    moves = (event for event in ask.film.deeds if event.thing == thing.id)
+    return next((event for event in moves if event.start <= state.start <= event.end), None)
 
 
 def where(ask: Asker, thing: Thing, state: Relation) -> Say:

@@ -138,9 +138,11 @@ _NOUNS = {
     "entrance hall": "门厅", "living room": "客厅",
 }  # fmt: skip
 _SIDES = {"left": "左边的", "right": "右边的", "middle": "中间的"}
-#: What can be done in Chinese, with slots for a thing, another person, a piece of furniture, and that piece with its preposition; the
-#: first that needs no slot which the event leaves empty is taken.
+#: What can be done in Chinese, with slots for a thing, another person, a room, a piece of furniture, and that piece with its
+#: preposition; the first that needs no slot which the event leaves empty is taken.
 _DEEDS: Mapping[str, tuple[str, ...]] = {
+    "enters": ("拿着{thing}走进{place}", "走进{place}"),
+    "leaves": ("拿着{thing}离开{place}", "离开{place}"),
     "sits": ("在{at}坐下", "坐下"),
     "stands_up": ("从{at}站起来", "站起来"),
     "picks_up": ("从{at}拿起{thing}", "拿起{thing}"),
@@ -198,8 +200,7 @@ class _Chinese(Wording):
             raise Unsayable(event.clause)
         return words
 
-    def doing(self, event: Event) -> str:
-        return self.clause(event)
+    doing = clause
 
     def deed(self, event: Event) -> str:
         words = self._deed(event)
@@ -207,8 +208,7 @@ class _Chinese(Wording):
             raise Unsayable(event.verb_phrase)
         return words
 
-    def does(self, event: Event) -> str:
-        return self.deed(event)
+    does = deed
 
     def kept(self, relation: Relation, keeper: Person | None, place: Place | None) -> str:
         if keeper is not None:
@@ -220,24 +220,21 @@ class _Chinese(Wording):
 
     def _deed(self, event: Event) -> str:
         slots = {
-            "thing": self.name(next(item for item in self.facts.things if item.id == event.thing))
-            if event.thing
-            else "",
+            "thing": self.name(self._named[event.thing]) if event.thing else "",
             "other": self.name(self.people[event.other]) if event.other else "",
+            "place": self.name(self._named[event.place]) if event.kind in ("enters", "leaves") else "",
             "target": _noun(event.target) if event.target else "",
             "at": self.furniture(event.target) if event.target else "",
         }
-        if event.kind in ("enters", "leaves"):
-            with_it = f"拿着{slots['thing']}" if event.thing else ""
-            return (
-                with_it
-                + ("走进" if event.kind == "enters" else "离开")
-                + self.name(next(item for item in self.facts.places if item.id == event.place))
-            )
         for pattern in _DEEDS.get(event.kind, ()):
             if all(slots[slot] for slot in re.findall(r"\{(\w+)\}", pattern)):
                 return pattern.format(**slots)
         raise Unsayable(event.clause)
+
+    @cached_property
+    def _named(self) -> dict[str, Named]:
+        items: list[Named] = [*self.facts.things, *self.facts.places]
+        return {item.id: item for item in items}
 
     @cached_property
     def _in_chinese(self) -> Counter[tuple[str, str]]:

@@ -10,14 +10,17 @@ from dataclasses import asdict, dataclass
 from functools import reduce
 from itertools import combinations, pairwise
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eval.datasets.items import Item
+from eval.datasets.loading import load_dataset
 from eval.questions.generator import questions_of
+from eval.sandbox.facts import read_facts
+from eval.sandbox.films import FilmFiles
 from eval.sandbox.stories import tell
 from eval.scoring.scorers import score_value
 from eval.statistics.bootstrap import mean_interval
@@ -121,11 +124,12 @@ def _of_option(item: Item, number: int) -> Iterator[str]:
         for other in question:
             yield f"qo {other} {word}"
     yield f"first {template} {own[0] if own else ''}"
-    overlaps = [len(set(question) & set(content_words(option))) for option in options]
-    lengths = [len(option) for option in options]
+    words_of = [set(content_words(option)) for option in options]
     numbers = [_number_in(option) for option in options]
-    likeness = [_likeness(options, place) for place in range(len(options))]
-    ranked = [("overlap", overlaps), ("length", lengths), ("likeness", likeness)]
+    # Made-up wrong options are often like the right one: they share words with it.
+    likeness = [sum(len(one & other) for other in words_of) - len(one) for one in words_of]
+    overlaps = [len(one & set(question)) for one in words_of]
+    ranked = [("overlap", overlaps), ("length", [len(option) for option in options]), ("likeness", likeness)]
     if min(numbers) >= 0:
         ranked.append(("number", numbers))
     for name, values in ranked:
@@ -142,12 +146,6 @@ def _number_in(option: str) -> int:
     if (clock := _CLOCK.search(option)) is None:
         return -1
     return reduce(lambda found, part: found * 60 + int(part), clock.group().split(":"), 0)
-
-
-def _likeness(options: tuple[str, ...], number: int) -> int:
-    """The number of words an option shares with the others: made-up wrong options are often like the right one."""
-    own = set(content_words(options[number]))
-    return sum(len(own & set(content_words(other))) for place, other in enumerate(options) if place != number)
 
 
 Floats = NDArray[np.float64]
@@ -202,7 +200,7 @@ def _cases(item: Item) -> list[_Case]:
 
 
 def _fitted(cases: Sequence[_Case]) -> Floats:
-    """The weights, by full-batch gradient ascent with Adam and weight decay."""
+    """The weights of a softmax over each case, by full-batch gradient ascent with Adam and weight decay."""
     weights = np.zeros(FEATURES)
     if not cases:
         return weights
@@ -214,25 +212,15 @@ def _fitted(cases: Sequence[_Case]) -> Floats:
     mean, spread = np.zeros(FEATURES), np.zeros(FEATURES)
     for step in range(1, _STEPS + 1):
         scores = np.bincount(row_of, weights=weights[features], minlength=len(rows)).astype(np.float64)
-        error = is_right - _softmax(scores, case_of, len(cases))
+        highest = np.full(len(cases), -np.inf)
+        np.maximum.at(highest, case_of, scores)
+        raised = np.exp(scores - highest[case_of])
+        error = is_right - raised / np.bincount(case_of, weights=raised, minlength=len(cases))[case_of]
         gradient = np.bincount(features, weights=error[row_of], minlength=FEATURES) / len(cases) - _DECAY * weights
         mean = 0.9 * mean + 0.1 * gradient
         spread = 0.999 * spread + 0.001 * gradient**2
         weights = weights + _RATE * (mean / (1 - 0.9**step)) / (np.sqrt(spread / (1 - 0.999**step)) + 1e-8)
     return weights
-
-
-def _softmax(scores: Floats, case_of: NDArray[np.int64], cases: int) -> Floats:
-    """Probabilities within each case."""
-    highest = np.full(cases, -np.inf)
-    np.maximum.at(highest, case_of, scores)
-    raised = np.exp(scores - highest[case_of])
-    found: Floats = raised / np.bincount(case_of, weights=raised, minlength=cases)[case_of]
-    return found
-
-
-#: Domain, kind and type; empty for all.
-_Group: TypeAlias = tuple[str, str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,15 +252,10 @@ class PriorLine:
         return {name: round(value, 4) if isinstance(value, float) else value for name, value in asdict(self).items()}
 
 
-def measure_priors(
-    items: Sequence[Item], durations: Mapping[str, float], *, others: Sequence[Item], seed: int = 1
-) -> list[PriorLine]:
-    """Blind accuracies on questions, by type, by domain and kind, and for all.
-
-    ``durations`` in seconds by video. Priors learn from ``others``, questions about other films.
-    """
+def measure_priors(items: Sequence[Item], durations: Mapping[str, float], *, others: Sequence[Item]) -> list[PriorLine]:
+    """Blind accuracies by type, by domain and kind, and for all; ``durations`` in seconds, ``others`` to learn from."""
     constant, learned = Constant(others, durations), TextPrior(others, durations)
-    groups: dict[_Group, list[tuple[str, float, float, float]]] = {}
+    groups: dict[tuple[str, str, str], list[tuple[str, float, float, float]]] = {}  #: by domain, kind and type
     for item in items:
         fixed = float(score_value(item, constant.guess(item), None).correct)
         drawn = constant.drawn(item)
@@ -281,14 +264,14 @@ def measure_priors(
         domain, kind, type_ = item.domain or "", item.question.kind, (item.template or "").partition("/")[0]
         for group in {(domain, kind, ""), (domain, "", type_), (domain, "", ""), ("", kind, ""), ("", "", "")}:
             groups.setdefault(group, []).append(row)
-    return [_line(group, groups[group], seed) for group in sorted(groups, key=lambda group: (not group[0], group))]
+    return [_line(group, groups[group]) for group in sorted(groups, key=lambda group: (not group[0], group))]
 
 
-def _line(group: _Group, rows: Sequence[tuple[str, float, float, float]], seed: int) -> PriorLine:
+def _line(group: tuple[str, str, str], rows: Sequence[tuple[str, float, float, float]]) -> PriorLine:
     films, chance, constant, learned = (list(column) for column in zip(*rows, strict=True))
-    right = mean_interval(learned, films, seed=seed, within=(0, 1), draws=2000)
+    right = mean_interval(learned, films, seed=1, within=(0, 1), draws=2000)
     gains = [one - other for one, other in zip(learned, chance, strict=True)]
-    over = mean_interval(gains, films, seed=seed, within=(-1, 1), draws=2000)
+    over = mean_interval(gains, films, seed=1, within=(-1, 1), draws=2000)
     return PriorLine(
         domain=group[0],
         kind=group[1],
@@ -311,19 +294,13 @@ _FIRST_SEED = 700_000_000
 _LONGEST = 20.0  #: minutes of such a story
 
 
-def prior_of_folder(folder: Path, *, films: int, seed: int = 1) -> list[PriorLine]:
+def prior_of_folder(folder: Path, *, films: int) -> list[PriorLine]:
     """Blind accuracies on the questions of a folder that ``sandbox make`` wrote.
 
-    The priors learn from ``films`` other stories of each split of the folder's films, about as long as these. Such stories are
-    never drawn and take a fraction of a second each.
-
-    Raises:
-        EvalFault: ``bad_dataset`` and others, if the folder's dataset or facts cannot be read; ``nothing_to_compare``.
+    The priors learn from ``films`` other stories of each split of the folder's films, about as long as these. Such
+    stories are never drawn and take a fraction of a second each. Raises EvalFault: ``bad_dataset`` and others, if the
+    folder's dataset or facts cannot be read; ``nothing_to_compare``.
     """
-    from eval.datasets.loading import load_dataset
-    from eval.sandbox.facts import read_facts
-    from eval.sandbox.films import FilmFiles
-
     items = [item for item in load_dataset(folder).items if item.split is not None]
     if not items:
         hint = "videoworld sandbox make --out DIR"
@@ -338,7 +315,7 @@ def prior_of_folder(folder: Path, *, films: int, seed: int = 1) -> list[PriorLin
             if facts.film not in durations:
                 durations[facts.film] = facts.duration
                 others += questions_of(facts, seed=number, split=split)
-    return measure_priors(items, durations, others=others, seed=seed)
+    return measure_priors(items, durations, others=others)
 
 
 def table_of(lines: list[PriorLine]) -> str:

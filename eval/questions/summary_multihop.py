@@ -18,13 +18,14 @@ from eval.questions.drafts import (
     alike,
     as_rare,
     by_name,
+    by_shape,
     does_so,
     is_with_person,
     named,
     shape,
     span_of,
 )
-from eval.questions.order_cause import clock_times, other_states, put_there, unrelated_rows, where
+from eval.questions.order_cause import CLOCK, clock_times, other_states, put_there, unrelated_rows, where
 from eval.questions.phrasing import Say
 from eval.sandbox.facts import Event, Person, Thing, Visit
 from world_api.core.spans import TimeSpan
@@ -74,19 +75,14 @@ def _of_interval(
 
 
 def _matched(ask: Asker, pools: Sequence[Sequence[Event]], *, fewest: int = 3) -> list[list[Event]]:
-    """A row of the first pool, and one of the same kinds of events of each other pool that has them.
-
-    Kinds are preferred that many pools have. Empty if fewer than ``fewest`` pools have such a row.
-    """
-    by_shape = [_by_shape(pool) for pool in pools]
-    if not by_shape:
-        return []
+    """Rows of the same kinds of events from the first pool and all that have them; empty if fewer than ``fewest``."""
+    shapes = [by_shape(pool) for pool in pools]
     best: list[list[Event]] = []
-    kinds = [kind for kind, events in by_shape[0].items() for _ in range(min(len(events), _ROW))]
+    kinds = [kind for kind, events in shapes[0].items() for _ in range(min(len(events), _ROW))]
     for _ in range(_TRIES if len(kinds) >= _ROW else 0):
         wanted = Counter(ask.chance.sample(kinds, _ROW))
-        having = [one for one in by_shape if all(len(one.get(kind, ())) >= number for kind, number in wanted.items())]
-        if len(having) > len(best):
+        having = [one for one in shapes if all(len(one.get(kind, ())) >= number for kind, number in wanted.items())]
+        if len(having) > len(best):  # kinds that many pools have
             best = [_row(ask, one, wanted) for one in having]
         if len(best) >= _OPTIONS:
             break
@@ -96,14 +92,6 @@ def _matched(ask: Asker, pools: Sequence[Sequence[Event]], *, fewest: int = 3) -
 def _row(ask: Asker, events: Mapping[Shape, Sequence[Event]], wanted: Mapping[Shape, int]) -> list[Event]:
     found = [item for kind, number in wanted.items() for item in ask.chance.sample(events[kind], number)]
     return sorted(found, key=lambda item: item.start)
-
-
-def _by_shape(pool: Sequence[Event]) -> dict[Shape, list[Event]]:
-    """Events by what they read like, no two of the same words."""
-    found: dict[Shape, list[Event]] = {}
-    for event in {item.clause: item for item in pool}.values():
-        found.setdefault(shape(event), []).append(event)
-    return found
 
 
 def person_summary(ask: Asker) -> Iterator[Draft]:
@@ -276,12 +264,11 @@ def spoken_reference(ask: Asker) -> Iterator[Draft]:
     kept = [item for item in ask.film.facts.facts if item.kind == "appointment"]
     for person in ask.film.people:
         own = [item for item in kept if person.id in item.values.get("people", "").split()]
-        hours, colon, minutes = own[0].values.get("time", "").partition(":") if len(own) == 1 else ("", "", "")
-        if not (colon and hours.isdecimal() and minutes.isdecimal()):
+        clock = CLOCK.fullmatch(own[0].values.get("time", "")) if len(own) == 1 else None
+        if clock is None:
             continue
-        minute = int(hours) * 60 + int(minutes)
-        times, place = clock_times(ask, minute)
-        right = say.quoted(f"{minute // 60 % 24:02d}:{minute % 60:02d}")
+        times, place = clock_times(ask, clock)
+        right = say.quoted(clock[0])
         spans = [TimeSpan(start=start, end=end) for start, end in own[0].spans]
         yield ask.choice(named(person), spans, right, [list(map(say.quoted, times))], bucket=str(place))
 
@@ -323,12 +310,12 @@ def _later_with(ask: Asker) -> Iterator[Draft]:
             if len(later) != 1:
                 continue
             holder = later.pop()
-            own = [item for item in having if item.subject == holder and item.start > inside[holder].end]
-            seen = [item for item in own if film.seen_within(holder, item.start, item.end) >= 1.0]
+            own = [span_of(item) for item in having if item.subject == holder and item.start > inside[holder].end]
+            seen = [one for one in own if sum(span.overlap(one) for span in film.seen_spans[holder]) >= 1.0]
             if not seen:
                 continue
             wrong = [say.name(film.person_by_id[item]) for item in inside if item != holder]
-            having_it = [item.clip(span_of(seen[0])) for item in film.seen_spans[holder]]
+            having_it = [item.clip(seen[0]) for item in film.seen_spans[holder]]
             slots: Slots = {"place": say.name(place), "object": say.name(thing)}
             spans = [span_of(inside[holder]), *[item for item in having_it if item is not None][:1]]
             yield ask.choice(slots, spans, say.name(film.person_by_id[holder]), [wrong])

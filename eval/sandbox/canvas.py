@@ -64,6 +64,14 @@ HAIRS: dict[str, Colour] = {
 }
 
 
+Point = tuple[float, float]
+
+
+def rectangle_corners(x: float, y: float, width: float, height: float) -> list[Point]:
+    """The corners of an upright rectangle, given its left upper corner."""
+    return [(x, y), (x + width, y), (x + width, y + height), (x, y + height)]
+
+
 SCALE = 2
 _FRACTION_BITS = 4  #: OpenCV draws in sixteenths of a pixel
 
@@ -93,7 +101,7 @@ class Canvas:
     ) -> None:
         """Fill a rectangle, its corners rounded by ``radius`` pixels."""
         if radius <= 0:
-            self.polygon([(x, y), (x + width, y), (x + width, y + height), (x, y + height)], colour)
+            self.polygon(rectangle_corners(x, y, width, height), colour)
             return
         outline = []
         left, top, right, bottom = x + radius, y + radius, x + width - radius, y + height - radius
@@ -102,7 +110,7 @@ class Canvas:
                 outline.append((cx + radius * float(np.cos(turn)), cy + radius * float(np.sin(turn))))
         self.polygon(outline, colour)
 
-    def polygon(self, points: Sequence[tuple[float, float]], colour: Colour) -> None:
+    def polygon(self, points: Sequence[Point], colour: Colour) -> None:
         """Fill a polygon."""
         cv2.fillPoly(self._pixels, [_fixed(points)], colour, cv2.LINE_AA, _FRACTION_BITS)
 
@@ -112,7 +120,7 @@ class Canvas:
         points = [(x + radius_x * float(np.cos(turn)), y + radius_y * float(np.sin(turn))) for turn in turns]
         self.polygon(points, colour)
 
-    def line(self, points: Sequence[tuple[float, float]], colour: Colour, width: float = 1.0) -> None:
+    def line(self, points: Sequence[Point], colour: Colour, width: float = 1.0) -> None:
         """Draw an open line of that width in pixels."""
         thick = max(1, round(width * SCALE))
         cv2.polylines(self._pixels, [_fixed(points)], False, colour, thick, cv2.LINE_AA, _FRACTION_BITS)
@@ -122,8 +130,7 @@ class Canvas:
     ) -> None:
         """Darken a rectangle with soft edges: ``strength`` 1 is black."""
         mask = np.zeros(self._pixels.shape[:2], np.float32)
-        corners = [(x, y), (x + width, y), (x + width, y + height), (x, y + height)]
-        cv2.fillPoly(mask, [_fixed(corners)], 1.0, 8, _FRACTION_BITS)
+        cv2.fillPoly(mask, [_fixed(rectangle_corners(x, y, width, height))], 1.0, 8, _FRACTION_BITS)
         soft = np.asarray(cv2.GaussianBlur(mask, (0, 0), blur * SCALE / 2), np.float32)
         self._pixels *= 1 - strength * soft[:, :, None]
 
@@ -159,12 +166,10 @@ class Canvas:
         return Box(x1=columns[0] / SCALE, y1=rows[0] / SCALE, x2=(columns[-1] + 1) / SCALE, y2=(rows[-1] + 1) / SCALE)
 
 
-def _fixed(points: Sequence[tuple[float, float]]) -> NDArray[np.int32]:
+def _fixed(points: Sequence[Point]) -> NDArray[np.int32]:
     # OpenCV puts a pixel's centre at whole numbers; a picture's coordinates begin at its edge.
     return np.asarray(np.round((np.asarray(points, np.float64) * SCALE - 0.5) * 2**_FRACTION_BITS), np.int32)
 
-
-Point = tuple[float, float]
 
 _FINE = 3  #: figures are drawn three times larger, then reduced
 _SEEN = 0.3  #: the part of a thing that must be in the frame for it to count as seen
@@ -220,8 +225,7 @@ class Sheet:
     def stamp(self, frame: Image) -> Box | None:
         """Reduce into the frame; returns the box of what is there, or None when most of it is outside the frame."""
         x1, y1 = max(self.left, 0), max(self.top, 0)
-        x2 = min(self.left + self.width, frame.shape[1])
-        y2 = min(self.top + self.height, frame.shape[0])
+        x2, y2 = min(self.left + self.width, frame.shape[1]), min(self.top + self.height, frame.shape[0])
         if x2 <= x1 or y2 <= y1:
             return None
         small = (self.width, self.height)

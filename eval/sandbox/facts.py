@@ -21,6 +21,7 @@ EventKind = Literal[
     "enters", "leaves", "sits", "stands_up", "picks_up", "puts_down", "puts_on", "takes_off", "gives", "opens", "closes",
     "waves", "drinks", "says",
 ]  # fmt: skip
+LearnedKind = Literal["rule", "appointment", "habit", "number"]
 RelationKind = Literal["in", "on", "inside", "holds", "wears", "beside"]
 
 
@@ -128,7 +129,7 @@ class LearnedFact:
     """
 
     id: str
-    kind: Literal["rule", "appointment", "habit", "number"]
+    kind: LearnedKind
     text: str
     values: Mapping[str, str] = field(hash=False)
     spans: tuple[tuple[float, float], ...]
@@ -171,20 +172,12 @@ _HINT = "make the film again: videoworld sandbox make"
 
 
 def write_facts(path: Path | str, facts: FilmFacts) -> None:
-    """Write facts, whole or not at all.
-
-    Raises:
-        StoreFault: ``not_writable``.
-    """
+    """Write facts, whole or not at all. Raises StoreFault: ``not_writable``."""
     write_atomically(Path(path), readable({"schema_version": SCHEMA_VERSION, **asdict(facts)}).encode())
 
 
 def read_facts(path: Path | str) -> FilmFacts:
-    """Read and check a facts file.
-
-    Raises:
-        EvalFault: ``no_facts``, ``bad_facts``, ``other_schema_version``.
-    """
+    """Read and check a facts file. Raises EvalFault: ``no_facts``, ``bad_facts``, ``other_schema_version``."""
     path = Path(path)
     try:
         if path.stat().st_size > _MOST_BYTES:
@@ -213,8 +206,7 @@ def read_facts(path: Path | str) -> FilmFacts:
 
 def _contradictions(facts: FilmFacts) -> Iterator[str]:
     """Yield references to nothing, and intervals that run backwards."""
-    named_ones: list[Person | Thing | Place] = [*facts.people, *facts.things, *facts.places]
-    known = {item.id for item in named_ones}
+    known = {*(one.id for one in facts.people), *(one.id for one in facts.things), *(one.id for one in facts.places)}
     events = {event.id for event in facts.events}
     lasting: tuple[Visit | Event | Relation | ShownText, ...] = (
         *facts.scenes, *facts.visits, *facts.events, *facts.relations, *facts.written,

@@ -61,10 +61,7 @@ def grip_of(prop: Prop | None) -> Point:
 
 
 def paint_prop(frame: Image, prop: Prop, place: Point, *, hangs: bool = False) -> Box | None:
-    """Paint a thing into the frame, in place; ``place`` is its lower middle. Returns its visible box.
-
-    What ``hangs`` is moved so that its top is at the hook.
-    """
+    """Paint a thing with its lower middle at ``place``, or its top if it ``hangs``; returns its visible box."""
     if hangs:
         place = (place[0], place[1] - _HUNG + _HEIGHTS.get(prop.category, _HUNG))
     sheet = Sheet(place, _UNIT)
@@ -198,10 +195,7 @@ class Pose:
 def paint_person(
     frame: Image, look: Look, pose: Pose, feet: Point, size: float
 ) -> tuple[Box | None, list[tuple[Prop, Box | None]]]:
-    """Paint a person into the frame, in place; returns the boxes of the person and of what is held and worn (pixels).
-
-    ``size`` is the height in pixels.
-    """
+    """Paint a person ``size`` pixels high; returns the boxes (pixels) of the person and of things held or worn."""
     _ground_shadow(frame, feet, size)
     sheet = Sheet(feet, size * look.height, broad=_BROAD)
     hip, ankles = _legs(pose)
@@ -223,13 +217,9 @@ def paint_person(
 
 def _inside(worn: list[tuple[Prop, Box]], frame: Image) -> list[tuple[Prop, Box]]:
     """The boxes inside the frame, cut to it."""
-    height, width = frame.shape[:2]
-    cut = []
-    for prop, box in worn:
-        if 0 < (box.x1 + box.x2) / 2 < width:
-            x1, y1, x2, y2 = max(0.0, box.x1), max(0.0, box.y1), min(float(width), box.x2), min(float(height), box.y2)
-            cut.append((prop, Box(x1=x1, y1=y1, x2=x2, y2=y2)))
-    return cut
+    whole = Box(x1=0.0, y1=0.0, x2=float(frame.shape[1]), y2=float(frame.shape[0]))
+    cut = ((prop, box.common(whole)) for prop, box in worn if 0 < box.center[0] < whole.x2)
+    return [(prop, part) for prop, part in cut if part is not None]
 
 
 def _ground_shadow(frame: Image, feet: Point, size: float) -> None:

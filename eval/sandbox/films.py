@@ -1,7 +1,4 @@
-"""One film as files: H.264 and AAC in MP4 with embedded subtitles, the subtitles as SRT, its truth and its facts.
-
-A film is made from its seed in pieces, moved into place when whole, and not made twice.
-"""
+"""One film as files, moved into place when whole: H.264, AAC and subtitles in MP4, SRT, its truth and its facts."""
 
 from __future__ import annotations
 
@@ -148,8 +145,6 @@ def _subtitle_packets(stream: SubtitleStream, subtitles: Sequence[Subtitle]) -> 
 
 
 SCHEMA_VERSION = 1
-#: The lists of the file that are not of its tracks, in their order.
-SECTIONS = ("speech", "screen_text", "actions", "captions", "scenes")
 
 Record = dict[str, Any]
 
@@ -165,9 +160,9 @@ class TruthWriter:
         self._film = film
         self._tracks = film.tracks()
         self._every = every
-        self._number = 0
         self._sightings: dict[Actor | Prop, list[Record]] = {}
-        self._sections: dict[str, list[Record]] = {name: [] for name in SECTIONS}
+        names = ("speech", "screen_text", "actions", "captions", "scenes")  # as the file has them
+        self._sections: dict[str, list[Record]] = {name: [] for name in names}
         self._cuts: list[float] = []
 
     def part(self, start: float, part: Shot | Card, backdrop: Backdrop) -> None:
@@ -189,8 +184,7 @@ class TruthWriter:
 
     def frame(self, drawn: DrawnFrame) -> None:
         """Add a drawn frame."""
-        self._number += 1
-        if (self._number - 1) % self._every:
+        if round(drawn.time * self._film.frame_rate) % self._every:
             return
         for sighting in drawn.sightings:
             record = {"time": round_time(drawn.time), "box": sighting.box.rounded()}
@@ -313,12 +307,9 @@ def make_film(
 ) -> tuple[FilmFacts, bool]:
     """Make the film of a seed in a folder, unless it exists; returns its facts, and whether it was made now.
 
-    Lines are spoken by ``voices``; without any, voices are tones. Memory grows only with the film's script and what is seen in
-    it. A film that was begun and not finished is made again.
-
-    Raises:
-        EvalFault: ``another_film`` (a film of this id but another length or version exists), ``bad_facts``.
-        StoreFault: ``not_writable``, ``busy``.
+    Lines are spoken by ``voices``; without any, voices are tones. Memory grows only with the film's script and what is
+    seen in it. A film that was begun and not finished is made again. Raises EvalFault: ``another_film`` (a film of this
+    id but another length or version exists), ``bad_facts``; StoreFault: ``not_writable``, ``busy``.
     """
     folder = Path(folder)
     name = video_id(seed, split)
@@ -361,7 +352,11 @@ def _make(folder: Path, files: FilmFiles, story: Story, *, voices: SpokenLines |
     kept = _SIGHTINGS_OF_LONG if film.duration > _LONG else _SIGHTINGS
     truth = TruthWriter(film, every=math.ceil(film.frame_rate / kept))
     unfinished = FilmFiles.of(work, files.video.stem)
-    sound = _sound(film, story.facts.seed, voices)
+    # The sound is made part by part: that of ten hours would fill gigabytes.
+    parts = (
+        (story.facts.seed * 100_003 + number, replace(film, parts=(part,))) for number, part in enumerate(film.parts)
+    )
+    sound = (soundtrack(part, seed=seed, voices=voices) for seed, part in parts)
     encode_film(unfinished.video, film, truth, sound, keyframe_every=_KEYFRAME, progress=progress)
     write_srt(unfinished.subtitles, subtitles_of(film))
     truth.write(unfinished.truth)
@@ -397,9 +392,3 @@ def encode_film(
     write_mp4(
         path, pictures(), sound, lines, frame_rate=film.frame_rate, title=film.title, keyframe_every=keyframe_every
     )
-
-
-def _sound(film: Film, seed: int, voices: SpokenLines | None) -> Iterator[Samples]:
-    """The sound, part by part: a film of ten hours would fill gigabytes."""
-    for number, part in enumerate(film.parts):
-        yield soundtrack(replace(film, parts=(part,)), seed=seed * 100_003 + number, voices=voices)

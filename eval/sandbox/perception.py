@@ -89,10 +89,7 @@ _VISIT_GAP, _SAME_TIME = 2.5, 0.75
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """Where a person or a thing was drawn: ``times`` (n, rising, seconds), ``boxes`` (n x 4 pixels).
-
-    ``step`` is the time (seconds) from one drawn moment to the next.
-    """
+    """Where a person or a thing was drawn: times (n, rising, seconds), boxes (n x 4 pixels), seconds a step."""
 
     name: str
     label: str
@@ -148,9 +145,7 @@ def owner_of(track: Track, drawn: Sequence[Drawn]) -> str | None:
         best = max(here, default=(0.0, ""))
         if best[0] >= SAME_PLACE:
             votes[best[1]] += 1
-    if not votes:
-        return None
-    name, count = max(votes.items(), key=lambda item: (item[1], item[0]))
+    name, count = max(votes.items(), key=lambda item: (item[1], item[0]), default=("", -1))
     return name if 2 * count >= len(track.times) else None
 
 
@@ -270,9 +265,8 @@ def measure(view: View, truth: Truth) -> Perceived:
 
 def _cuts(found: Sequence[float], true: Sequence[float]) -> MatchCounts:
     """Compare boundaries inside the film; its beginning is none."""
-    return moments_agree(
-        [time for time in found if time > 0], [time for time in true if time > 0], tolerance=CUT_TOLERANCE
-    )
+    inside, true_inside = ([time for time in times if time > 0] for times in (found, true))
+    return moments_agree(inside, true_inside, tolerance=CUT_TOLERANCE)
 
 
 def _person(drawn: Drawn, tracks: Sequence[Track], whose: Mapping[str, str | None], view: View) -> PersonPerceived:
@@ -357,9 +351,7 @@ SCENES_GOAL, PRESENCE_GOAL, TEXT_GOAL = 0.95, 0.7, 0.9
 def check_films(folder: Path, store: Path, *, tell: Callable[[str], None]) -> list[Perceived]:
     """Measure each film of a folder with its truth beside it, in order of their names.
 
-    Raises:
-        EvalFault: ``no_films``.
-        BackendFault, MediaFault, StoreFault: as reading truth and building worlds name them.
+    Raises EvalFault: ``no_films``; BackendFault, MediaFault, StoreFault: as reading truth and building worlds do.
     """
     named = [path.with_name(path.name.removesuffix(_TRUTH) + ".mp4") for path in sorted(folder.glob(f"*{_TRUTH}"))]
     videos = [video for video in named if video.is_file()]

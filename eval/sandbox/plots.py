@@ -8,7 +8,7 @@ from eval.sandbox.facts import Event
 from eval.sandbox.room_plans import Fixture
 from eval.sandbox.scenes import Director, Plot, SceneRequest, StagedShot
 from eval.sandbox.script import Actor, Prop, capital, with_article
-from eval.sandbox.story_world import FilingRule, Location, PersonState, clock_words
+from eval.sandbox.story_world import FilingRule, PersonState, clock_words
 
 _STAYING = 0.42  #: how often a person stays in a room when their plot is over
 
@@ -64,14 +64,10 @@ def settle(scene: StagedShot, actor: Actor) -> None:
     who = scene.state(actor)
     if who.seat is not None:
         return
-    room = scene.location.id
     own = [habit.seat for habit in scene.cast.habits if habit.is_of("seat", actor, scene.location)]
     near = [scene.state(other).feet[0] for other in scene.others(actor)]
-    seats = [
-        seat
-        for seat in scene.world.free_seats(room)
-        if (not own or seat.name in own) and all(abs(seat.stand[0] - x) > 80 for x in near)
-    ]
+    free = [seat for seat in scene.world.free_seats(scene.location.id) if not own or seat.name in own]
+    seats = [seat for seat in free if all(abs(seat.stand[0] - x) > 80 for x in near)]
     if seats:
         scene.sit(actor, scene.chance.choice(seats))
 
@@ -89,12 +85,9 @@ def put_somewhere(scene: StagedShot, actor: Actor) -> bool:
         return rule.room == room
     spots = scene.world.free_spots(room, prop)
     hooks = [spot for spot in spots if spot.kind == "hook"]
-    if prop.is_worn and hooks:
-        spots = hooks
-    if not spots:
-        return False
-    scene.put_down(actor, scene.chance.choice(spots))
-    return True
+    if spots:
+        scene.put_down(actor, scene.chance.choice(hooks if prop.is_worn and hooks else spots))
+    return bool(spots)
 
 
 def where_is(director: Director, prop: Prop) -> str:
@@ -152,12 +145,10 @@ def consulted(director: Director) -> Plot:
     chance = director.chance
     kept = [thing for thing in director.free_things(ruled=True) if director.world.things[thing.id].how == "inside"]
     people = director.free_people(2)
-    if not kept or not people:
+    rule = director.cast.rule_of(kept[0]) if kept else None
+    if not people or rule is None:
         return
     (one, two), thing = people, kept[0]
-    rule = director.cast.rule_of(thing)
-    if rule is None:
-        return
     reading = director.room(without=(rule.room,))
     with director.engaged(one, two, thing):
         scene = yield SceneRequest(room=rule.room)
@@ -176,7 +167,7 @@ def consulted(director: Director) -> Plot:
             return
         scene = yield SceneRequest(room=reading)
         scene.enter(one)
-        if scene.is_here(two) or (not director.room_of(two) and chance.random() < 0.6):
+        if scene.is_here(two) or (not director.world.people[two.id].room and chance.random() < 0.6):
             bring_in(scene, two)
             scene.say(one, f"{two.name}, please put {thing.reference} away.", two)
             scene.give(one, two)
@@ -247,7 +238,7 @@ def sought(director: Director) -> Plot:
     """A person looks for something in all drawers and cupboards of a room, and does not find it."""
     chance = director.chance
     people = director.free_people(1)
-    rooms = [location.id for location in director.cast.locations if len(_containers(location)) > 1]
+    rooms = [location.id for location in director.cast.locations if len(location.containers) > 1]
     if not people or not rooms:
         return
     actor = people[0]
@@ -255,7 +246,7 @@ def sought(director: Director) -> Plot:
         scene = yield SceneRequest(room=chance.choice(rooms))
         bring_in(scene, actor)
         greet(scene, actor)
-        shut = [item for item in _containers(scene.location) if item.name not in scene.world.open[scene.location.id]]
+        shut = [item for item in scene.location.containers if item.name not in scene.world.open[scene.location.id]]
         for opened in chance.sample(shut, len(shut)):
             _look(scene, actor, opened)
         go_or_stay(scene, actor)
@@ -267,11 +258,6 @@ def _look(scene: StagedShot, actor: Actor, opened: Fixture) -> None:
     if scene.chance.random() < 0.4:
         say_one(scene, actor, _MISSING)
     scene.close(actor, opened)
-
-
-def _containers(location: Location) -> list[Fixture]:
-    """The drawers and cupboards of a room."""
-    return [item for item in location.plan.openings if not item.name.endswith("door")]
 
 
 def relieved(director: Director) -> Plot:
@@ -290,7 +276,7 @@ def _freed(director: Director, fits: Callable[[PersonState], bool]) -> Plot:
     if not people:
         return
     who = director.chance.choice(people)
-    room = director.room_of(who.actor) or director.room(sought=1)
+    room = who.room or director.room(sought=1)
     if not room:
         return
     with director.engaged(who.actor):
@@ -415,17 +401,14 @@ def appointment(director: Director) -> Plot:
 
         scene = yield SceneRequest(room=place, at=at)
         met = [scene.enter(actor) for actor in chance.sample((one, two), 2)]
+        when, chronicle = clock_words(at), director.chronicle
         for event in met:
-            director.chronicle.brings_about(spoken[-1], event, f"they had agreed on {clock_words(at)}")
-        director.chronicle.learned(
-            "appointment",
-            f"{one.reference} and {two.reference} have an appointment in {director.room_name(place)}"
-            f" at {clock_words(at)}",
-            {"people": f"{one.id} {two.id}", "time": clock_words(at), "place": place, "kept": "yes"},
-            [*spoken, *met],
-        )
+            chronicle.brings_about(spoken[-1], event, f"they had agreed on {when}")
+        text = f"{one.reference} and {two.reference} have an appointment in {director.room_name(place)} at {when}"
+        values = {"people": f"{one.id} {two.id}", "time": when, "place": place, "kept": "yes"}
+        chronicle.learned("appointment", text, values, [*spoken, *met])
         if chance.random() < 0.6:
-            scene.say(two, f"It is {clock_words(at)}. Here I am, {one.name}.", one)
+            scene.say(two, f"It is {when}. Here I am, {one.name}.", one)
         for actor in (one, two):
             if chance.random() < 0.5:
                 settle(scene, actor)
@@ -518,10 +501,7 @@ def shared_number(director: Director) -> Plot:
         spoken = scene.say(owner, f"My {what} number is {number}.", asker)
         chronicle.brings_about(question, spoken, f"{asker.reference} asked for the number")
         chronicle.learned(
-            "number",
-            f"{name} is {number}",
-            {"what": name, "number": number, "person": owner.id},
-            [spoken],
+            "number", f"{name} is {number}", {"what": name, "number": number, "person": owner.id}, [spoken]
         )
         if chance.random() < 0.6:
             answers = ("Thank you.", f"{number}. I will remember it.", f"Thanks, {owner.name}.")
@@ -646,7 +626,7 @@ def misplaced(director: Director) -> Plot:
 def _found_again(director: Director, owner: Actor, mover: Actor, thing: Prop, between: str, missed: Event) -> Plot:
     """The owner asks the other person, hears where the thing is, and goes there."""
     name, away, left = thing.reference, where_is(director, thing), where_words(director, thing)
-    met = director.room_of(mover) or between
+    met = director.world.people[mover.id].room or between
     scene = yield SceneRequest(room=met)
     bring_in(scene, *director.chance.sample((owner, mover), 2))
     question = scene.say(owner, f"{mover.name}, have you seen {name}?", mover)
@@ -692,13 +672,12 @@ def lent(director: Director) -> Plot:
 
         scene = yield SceneRequest(room=second)
         bring_in(scene, *chance.sample((two, three), 2))
+        user = two
         if chance.random() < 0.6:
             sentences = ("{0}, this is for you.", "Please keep this for me, {0}.")
             say_one(scene, two, sentences, three.name, to=three)
             scene.give(two, three)
             user = three
-        else:
-            user = two
         _use(scene, user, thing)
         put_somewhere(scene, user)
         go_or_stay(scene, *chance.sample((two, three), 2))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TypeAlias
 
+from eval.sandbox.canvas import Point
 from eval.sandbox.figures import ArmAngles, Pose, arm_towards, grip_of, paint_person, paint_prop
 from eval.sandbox.room_plans import RoomPlan, plan_of
 from eval.sandbox.rooms import Backdrop, paint_card, paint_open, paint_room
@@ -98,18 +99,19 @@ def _stance(shot: Shot, performance: Performance, time: float) -> Stance:
     walked = sum(math.dist(walk.origin, walk.goal) * _progress(walk, time) for walk in performance.walks)
     rest = _HANGING if carry is None else _HOLDING
     pose = Pose(
-        facing=seat_facing or _facing(performance, walk, line, gesture, time),
+        facing=seat_facing or _facing(performance, walk or gesture or line, time),
         stride=_stride(walk, time),
         phase=walked / (_GAIT * height) * 2 * math.pi,
-        arm=rest,
         mouth=abs(math.sin(time * 11.0)) * abs(math.sin(time * 3.1 + 0.6)) if line else 0.0,
         holds=carry.prop if carry else None,
         seated=seated,
         hat=worn.get("hat"),
         scarf=worn.get("scarf"),
     )
-    pointing = _pointing(gesture, carry, pose, feet, height, time) if gesture else None
-    arm = _arm(walk, line, gesture, rest, time) if pointing is None else pointing
+    if gesture is not None:
+        arm: ArmAngles | None = _gesturing(gesture, carry, pose, rest, feet, height, time)
+    else:
+        arm = _arm(walk, line, rest, time)
     return Stance(actor=performance.actor, feet=feet, size=size, pose=replace(pose, arm=arm))
 
 
@@ -148,31 +150,17 @@ def _stride(walk: Walk | None, time: float) -> float:
     return min(1.0, (time - walk.start) / _SETTLE, (walk.end - time) / _SETTLE)
 
 
-def _facing(
-    performance: Performance, walk: Walk | None, line: Line | None, gesture: Gesture | None, time: float
-) -> int:
-    if walk is not None:
-        return 1 if walk.goal[0] >= walk.origin[0] else -1
-    if gesture is not None:
-        return gesture.facing
-    if line is not None:
-        return line.facing
-    done: list[Walk | Gesture] = [walk for walk in performance.walks if walk.end <= time]
-    done += [gesture for gesture in performance.gestures if gesture.end <= time]
-    if not done:
-        return 1
-    last = max(done, key=lambda item: item.end)
-    if isinstance(last, Gesture):
-        return last.facing
-    return 1 if last.goal[0] >= last.origin[0] else -1
+def _facing(performance: Performance, doing: Walk | Gesture | Line | None, time: float) -> int:
+    """The side to which a person looks who does that, or else did something last."""
+    if doing is not None:
+        return doing.facing
+    every: list[Walk | Gesture] = [*performance.walks, *performance.gestures]
+    done = [item for item in every if item.end <= time]
+    return max(done, key=lambda item: item.end).facing if done else 1
 
 
-def _arm(
-    walk: Walk | None, line: Line | None, gesture: Gesture | None, rest: ArmAngles, time: float
-) -> ArmAngles | None:
+def _arm(walk: Walk | None, line: Line | None, rest: ArmAngles, time: float) -> ArmAngles | None:
     """The near arm's angles, or None to let it swing with the walk; ``rest`` is its position at rest."""
-    if gesture is not None:
-        return _gesturing(gesture, rest, time)
     if rest is not _HANGING:
         return rest
     if line is not None:
@@ -181,38 +169,27 @@ def _arm(
     return None if walk is not None else rest
 
 
-def _pointing(
-    gesture: Gesture, carry: Carry | None, pose: Pose, feet: tuple[float, float], height: float, time: float
-) -> ArmAngles | None:
-    """The arm on its way to a place and back, or None if the gesture has no place; ``pose.arm`` is its position at rest."""
-    if gesture.place is None or pose.arm is None:
-        return None
+def _gesturing(
+    gesture: Gesture, carry: Carry | None, pose: Pose, rest: ArmAngles, feet: Point, height: float, time: float
+) -> ArmAngles:
+    """The near arm on its way from its position at rest to where the gesture takes it, and back."""
     part = (time - gesture.start) / (gesture.end - gesture.start)
+    amount = math.sin(math.pi * part)
+    if gesture.place is None:
+        worn_at = _AT_THE_NECK if gesture.prop is not None and gesture.prop.category == "scarf" else _AT_THE_HEAD
+        up = ArmAngles(upper=-2.35, fore=-2.75 + 0.3 * math.sin(time * 12.0))
+        there = {"waves": up, "drinks": _AT_THE_MOUTH, "puts on": worn_at, "takes off": worn_at}.get(gesture.kind, rest)
+        return _between(rest, there, min(1.0, 2.2 * amount))
     grip = (0.0, 0.0) if gesture.kind in _HANDLES else grip_of(carry.prop if carry else gesture.prop)
     place = gesture.place
     if gesture.kind == "receives":
         place = place[0] - gesture.facing * _SNATCH, place[1]
     there = arm_towards(place, feet, height, gesture.facing, grip=grip, sunk=pose.sunk)
-    amount = math.sin(math.pi * part)
     if gesture.kind in _HANDLES:
         amount = min(1.0, 1.3 * amount)
     elif gesture.kind in _BRIEF:
         amount *= amount
-    return _between(pose.arm, there, amount)
-
-
-def _gesturing(gesture: Gesture, base: ArmAngles, time: float) -> ArmAngles:
-    part = (time - gesture.start) / (gesture.end - gesture.start)
-    amount = min(1.0, 2.2 * math.sin(math.pi * part))
-    if gesture.kind == "waves":
-        up = ArmAngles(upper=-2.35, fore=-2.75 + 0.3 * math.sin(time * 12.0))
-        return _between(base, up, amount)
-    if gesture.kind == "drinks":
-        return _between(base, _AT_THE_MOUTH, amount)
-    if gesture.kind in {"puts on", "takes off"}:
-        scarf = gesture.prop is not None and gesture.prop.category == "scarf"
-        return _between(base, _AT_THE_NECK if scarf else _AT_THE_HEAD, amount)
-    return base
+    return _between(rest, there, amount)
 
 
 def _between(first: ArmAngles, second: ArmAngles, part: float) -> ArmAngles:
@@ -245,10 +222,8 @@ def backdrop_of(part: Shot | Card) -> Backdrop:
 
 
 def frames_of_part(part: Shot | Card, backdrop: Backdrop, *, start: float, frame_rate: int) -> Iterator[DrawnFrame]:
-    """The frames of a part that begins ``start`` seconds into the film. Pictures may be one and the same: do not change them.
-
-    Each frame is painted from the first layer that has changed on.
-    """
+    """The frames of a part that begins ``start`` seconds into the film; pictures may be shared: do not change them."""
+    # Each frame is painted from the first layer that has changed on.
     last: list[tuple[_Layer, Image, list[tuple[Actor | Prop, Box | None]]]] = []
     for number in range(round(start * frame_rate), round((start + part.duration) * frame_rate)):
         time = number / frame_rate

@@ -117,9 +117,8 @@ class RoomPlan:
 
     style: Style
     pieces: tuple[Piece, ...]
-    spots: tuple[
-        Fixture, ...
-    ]  #: hooks take hats, scarves, bags, umbrellas and keys; others anything that can be carried
+    #: Hooks, which come after surfaces, take hats, scarves, bags, umbrellas and keys; surfaces all that can be carried.
+    spots: tuple[Fixture, ...]
     seats: tuple[Fixture, ...]
     openings: tuple[Fixture, ...]
     left: Position = LEFT
@@ -201,11 +200,7 @@ _ON_WALLS = frozenset({"sign", "clock", "board", "picture", "hooks"})
 
 @lru_cache(maxsize=256)
 def plan_of(kind: RoomKind, variant: int) -> RoomPlan:
-    """The plan of a room; ``variant`` from 1 on.
-
-    Raises:
-        ValueError: for a smaller one.
-    """
+    """The plan of a room; ``variant`` from 1 on. Raises ValueError: for a smaller one."""
     if variant < 1:
         raise ValueError(f"there is no variant {variant} of a room; variants count from 1")
     chance = random.Random(f"{kind} {variant}")
@@ -223,15 +218,11 @@ def plan_of(kind: RoomKind, variant: int) -> RoomPlan:
         left += width
     named = sorted((_named(piece, pieces) for piece in pieces), key=lambda piece: piece.kind not in _ON_WALLS)
     fixtures = [fixture for piece in sorted(named, key=lambda piece: piece.x) for fixture in _fixtures(piece)]
-    # Hooks come after surfaces.
-    spots = [*(item for item in fixtures if item.kind == "spot"), *(item for item in fixtures if item.kind == "hook")]
-    return RoomPlan(
-        style=style_of(variant),
-        pieces=tuple(named),
-        spots=tuple(spots),
-        seats=tuple(item for item in fixtures if item.kind == "seat"),
-        openings=tuple(item for item in fixtures if item.kind == "opening"),
+    surfaces, hooks, seats, openings = (
+        tuple(item for item in fixtures if item.kind == kind) for kind in ("spot", "hook", "seat", "opening")
     )
+    spots = surfaces + hooks
+    return RoomPlan(style=style_of(variant), pieces=tuple(named), spots=spots, seats=seats, openings=openings)
 
 
 def _named(piece: Piece, pieces: list[Piece]) -> Piece:

@@ -1,7 +1,4 @@
-"""Empty rooms and cards as the camera sees them.
-
-Places are pixels of the frame; a piece of furniture is drawn where ``room_plans`` has its handles.
-"""
+"""Empty rooms and cards as the camera sees them, in pixels of the frame; furniture is where ``room_plans`` has it."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from eval.sandbox.canvas import Canvas, Colour, Point, Sheet, hexa, shade
+from eval.sandbox.canvas import Canvas, Colour, Point, Sheet, hexa, rectangle_corners, shade
 from eval.sandbox.room_plans import (
     HOOK_STEP,
     HOOK_TOP,
@@ -33,7 +30,6 @@ DARK_WOOD = hexa("#5d3f2a")
 METAL = hexa("#b9bec4")
 INK = hexa("#22262c")
 _FELT = hexa("#22408c")
-_AROUND = ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0))  #: the corners of a square and back
 BOOKS = tuple(hexa(code) for code in ("#8c3b32", "#c98f3c", "#3f6a58", "#39507c", "#6d4a73", "#b7a98b", "#4d4a46"))
 
 
@@ -77,8 +73,8 @@ def cupboard(canvas: Canvas, x: float, y: float, width: float, height: float, do
     for number in range(doors):
         left = x + number * wide
         canvas.gradient(left + 2, y + 2, wide - 4, height - 4, shade(colour, 1.04), shade(colour, 0.96))
-        outline = [(left + part * (wide - 16) + 8, y + 9 + down * (height - 18)) for part, down in _AROUND]
-        canvas.line(outline, shade(colour, 0.86), 1)
+        outline = rectangle_corners(left + 8, y + 9, wide - 16, height - 18)
+        canvas.line([*outline, outline[0]], shade(colour, 0.86), 1)
         handle = left + wide - 14 if number % 2 == 0 else left + 11
         canvas.rectangle(handle, y + height / 2 - 7, 3, 14, METAL, radius=1.5)
 
@@ -246,10 +242,7 @@ _FOLDED = 0.72  #: the share of its width by which an open door looks narrower
 
 
 def paint_open(frame: Image, plan: RoomPlan, target: str, amount: float) -> None:
-    """Paint a drawer or a door of a room open into the frame, in place; ``amount`` is 0 (closed) to 1.
-
-    Names that the room's plan does not have are left out.
-    """
+    """Paint a drawer or door of the room open in place, if the plan has it; ``amount`` is 0 (closed) to 1."""
     if amount <= 0:
         return
     tones = {"cupboard": plan.style.accent, "fridge": "#dfe4e6", "door": plan.style.wood}
@@ -264,58 +257,52 @@ def paint_open(frame: Image, plan: RoomPlan, target: str, amount: float) -> None
 def _drawer(frame: Image, piece: Piece, side: int, wood: Colour, amount: float) -> None:
     x, y, width, height = drawer_front(piece, side)
     pull, grow = _PULLED * amount, 4.0 * amount
-    pen = _Pen(x + width / 2, y + height + 30, max(width + 30, 90.0))
-    pen.fill([(x, y), (x + width, y), (x + width, y + height), (x, y + height)], _DARK)
+    pen = _Pen((x + width / 2, y + height + 30), max(width + 30, 90.0))
+    pen.fill(rectangle_corners(x, y, width, height), _DARK)
     inner = [(x + 3, y + 3), (x + width - 3, y + 3), (x + width + grow, y + pull + 3), (x - grow, y + pull + 3)]
     pen.fill(inner, shade(wood, 0.5))
     for edge in (-1, 1):
         far, near = (x + 3, x - grow) if edge < 0 else (x + width - 3, x + width + grow)
         pen.fill([(far, y + 2), (near, y + pull), (near, y + pull + 8), (far, y + 8)], shade(wood, 0.8))
-    pen.fill(_rectangle(x - grow, y + pull, width + 2 * grow, height + grow * 0.4), shade(wood, 1.3))
-    pen.fill(_rectangle(x - grow, y + pull, width + 2 * grow, 3), shade(wood, 1.55))
-    pen.fill(_rectangle(x + width / 2 - 9, y + pull + height / 2 - 1, 18, 4), METAL)
-    pen.sheet.stamp(frame)
+    pen.fill(rectangle_corners(x - grow, y + pull, width + 2 * grow, height + grow * 0.4), shade(wood, 1.3))
+    pen.fill(rectangle_corners(x - grow, y + pull, width + 2 * grow, 3), shade(wood, 1.55))
+    pen.fill(rectangle_corners(x + width / 2 - 9, y + pull + height / 2 - 1, 18, 4), METAL)
+    pen.stamp(frame)
 
 
 def _leaf(frame: Image, piece: Piece, colour: Colour, amount: float) -> None:
     hinge = hinge_side(piece)
     left, right = piece.x - piece.width / 2 + 4, piece.x + piece.width / 2 - 4
     top, foot = LEAF_TOP[piece.kind], LEAF_FOOT[piece.kind]
-    pen = _Pen(piece.x, foot + 24, (foot - top + 44) / 1.1)
+    pen = _Pen((piece.x, foot + 24), (foot - top + 44) / 1.1)
     inside = {"door": hexa("#39424c"), "fridge": hexa("#f4f7f8")}.get(piece.kind, _DARK)
-    pen.fill([(left, top), (right, top), (right, foot), (left, foot)], inside)
+    pen.fill(rectangle_corners(left, top, right - left, foot - top), inside)
     if piece.kind == "door":
         pen.fill([(left, foot), (right, foot), (right - 12, foot - 26), (left + 12, foot - 26)], hexa("#6d6256"))
     else:
         for number in range(1, 4):
             y = top + (foot - top) * number / 4
-            pen.fill(_rectangle(left + 2, y, right - left - 4, 5), shade(colour, 0.6))
+            pen.fill(rectangle_corners(left + 2, y, right - left - 4, 5), shade(colour, 0.6))
             for place, tone in ((0.22, "#c98f3c"), (0.5, "#3f6a58"), (0.72, "#8c3b32")):
                 x = left + place * (right - left)
-                pen.fill(_rectangle(x - 6, y - 16 - 4 * (number % 2), 12, 16 + 4 * (number % 2)), hexa(tone))
+                high = 16 + 4 * (number % 2)
+                pen.fill(rectangle_corners(x - 6, y - high, 12, high), hexa(tone))
     near, far = (right, left) if hinge > 0 else (left, right)
     edge = near + (far - near) * (1 - _FOLDED * amount)
     drop = 14 * amount
     pen.fill([(near, top), (edge, top - drop), (edge, foot + drop), (near, foot)], shade(colour, 0.82))
     pen.fill([(near, top + 12), (edge - (edge - near) * 0.3, top + 12), (edge - (edge - near) * 0.3, foot - 14),
               (near + (edge - near) * 0.2, foot - 14)], shade(colour, 0.72))  # fmt: skip
-    pen.sheet.stamp(frame)
+    pen.stamp(frame)
 
 
-def _rectangle(x: float, y: float, width: float, height: float) -> list[Point]:
-    return [(x, y), (x + width, y), (x + width, y + height), (x, y + height)]
-
-
-class _Pen:
-    """Fills polygons given in pixels of the frame."""
-
-    def __init__(self, x: float, foot: float, size: float) -> None:
-        self.sheet = Sheet((x, foot), size)
+class _Pen(Sheet):
+    """A sheet on which polygons are given in pixels of the frame."""
 
     def fill(self, points: Sequence[Point], colour: Colour) -> None:
         """Fill a polygon with one colour."""
-        (x, foot), size = self.sheet.feet, self.sheet.size
-        self.sheet.polygon([((a - x) / size, (foot - b) / size) for a, b in points], colour, flat=True)
+        (x, foot), size = self.feet, self.size
+        self.polygon([((a - x) / size, (foot - b) / size) for a, b in points], colour, flat=True)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,4 @@
-"""The sample video with its cast and questions: a folder is left on a desk, carried off, missed and found again.
-
-The seed decides about the cast, the colours and the times; the story stays the same.
-"""
+"""The sample video, its cast and questions: a lost folder is found; the seed decides on people, colours and times."""
 
 from __future__ import annotations
 
@@ -23,6 +20,7 @@ from world_api.core.faults import StoreFault
 _NAMES = ("Mia", "Tom", "Ana", "Leo", "Eva", "Ben", "Zoe", "Max", "Ida", "Sam")
 _COATS = (("red", "pink"), ("yellow", "orange"), ("green",), ("blue", "purple"))  #: one of a group, to tell them apart
 _FOLDERS = ("blue", "orange", "green", "red")
+_HEIGHTS, _PITCHES = (0.96, 1.0, 1.04), (125.0, 155.0, 205.0, 235.0)
 _VARIANTS: dict[RoomKind, int] = {"office": 11, "kitchen": 28, "library": 62, "corridor": 24}
 _CARD = 3.0  #: seconds
 
@@ -54,18 +52,11 @@ def cast(seed: int) -> SampleCast:
     trousers = chance.sample(("black", "blue", "grey", "brown"), 3)
     actors = [
         Actor(
-            name=names[number],
-            look=Look(
-                coat=coats[number],
-                trousers=trousers[number],
-                hair=hairs[number],
-                hair_style=styles[number],
-                skin=skins[number],
-                height=chance.choice((0.96, 1.0, 1.04)),
-            ),
-            pitch=chance.choice((125.0, 155.0, 205.0, 235.0)),
+            name=name,
+            look=Look(coat=coat, trousers=legs, hair=hair, hair_style=style, skin=skin, height=chance.choice(_HEIGHTS)),
+            pitch=chance.choice(_PITCHES),
         )
-        for number in range(3)
+        for name, coat, legs, hair, style, skin in zip(names, coats, trousers, hairs, styles, skins, strict=True)
     ]
     hour, minute = chance.randint(8, 10), chance.randint(0, 3) * 5
     return SampleCast(
@@ -207,15 +198,9 @@ def questions(seed: int) -> tuple[SampleQuestion, ...]:
     )
     ordered = (spans["left"], spans["tea"], spans["found a place"])
     explained = (spans["taken"], spans["explained"])
+    taken = spans["taken"]
     return (
-        SampleQuestion(
-            id="q1",
-            question=when,
-            task="A",
-            answer_type="interval",
-            answer=list(spans["taken"]),
-            spans=(spans["taken"],),
-        ),
+        SampleQuestion(id="q1", question=when, task="A", answer_type="interval", answer=list(taken), spans=(taken,)),
         SampleQuestion(id="q2", question=rooms, task="A", answer_type="count", answer=3, spans=visits),
         SampleQuestion(id="q3", question=order, task="B", answer_type="order", answer=["b", "a", "c"], spans=ordered),
         SampleQuestion(id="q4", question=why, task="B", answer_type="text", answer=reason, spans=explained),
@@ -241,11 +226,9 @@ class SampleFiles:
 def make_sample(folder: Path | str, *, seed: int = DEFAULT_SEED) -> SampleFiles:
     """Draw and encode the sample film into a folder, which is made if it is missing; the same seed gives the same files.
 
-    The film (a minute and a half, 640 x 360, 10 frames/s) holds five shots in four rooms, three people, screen text, tones for sound,
-    and subtitles both embedded and beside it. The truth is written last: if it is there, the film is whole.
-
-    Raises:
-        StoreFault: ``not_writable``.
+    The film (a minute and a half, 640 x 360, 10 frames/s) holds five shots in four rooms, three people, screen text,
+    tones for sound, and subtitles both embedded and beside it. The truth is written last: if it is there, the film is
+    whole. Raises StoreFault: ``not_writable``.
     """
     folder = Path(folder)
     files = SampleFiles(

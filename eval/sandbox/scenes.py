@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -71,7 +72,7 @@ class _Role:
     had_since: dict[str, float]  #: of what is held and worn, by id
     busy: float = 0.0
     entered: float = 0.0
-    seen: list[tuple[float, float]] = field(default_factory=list)
+    seen: list[TimeSpan] = field(default_factory=list)
     walks: list[Walk] = field(default_factory=list)
     gestures: list[Gesture] = field(default_factory=list)
     carries: list[Carry] = field(default_factory=list)
@@ -137,7 +138,8 @@ class StagedShot:
         who.room = self.location.id
         if goal is not None:
             self._make_way(actor, goal)
-        origin, goal = self._way_in(actor, self._free_places(actor) if goal is None else (goal,))
+        goals = [goal] if goal is not None else self._free_positions(actor) or self.location.plan.positions
+        origin, goal = self._way_in(actor, goals)
         begin, end = self._start_walk(actor, goal, origin=origin)
         inside = self._role_of(actor).entered = on_frame(begin + (end - begin) * self._crossing(origin, goal))
         self.now = on_frame(end + 0.2)
@@ -156,7 +158,7 @@ class StagedShot:
         origin, goal = who.feet, self._way_out(actor)
         begin, end = self._start_walk(actor, goal)
         outside = on_frame(end - (end - begin) * self._crossing(goal, origin))
-        role.seen.append((role.entered, outside))
+        role.seen.append(TimeSpan(start=role.entered, end=outside))
         self.now = on_frame(end if waits else begin + 1.0)
         event = self._happened("leaves", actor, begin, outside, prop=who.holds)
         for subject in (actor.id, *(prop.id for prop in who.has)):
@@ -235,53 +237,41 @@ class StagedShot:
         self._has(actor, prop, middle, "wears")
         return event
 
-    def take_off(self, actor: Actor, prop: Prop) -> Event:
+    def take_off(self, actor: Actor, prop: Prop) -> None:
         """A person takes off a hat or scarf and holds it."""
         self._must_stand(actor)
         self.world.hold(prop, actor)
         self.state(actor).wears.remove(prop)
-        event, middle = self._act(actor, "takes off", prop=prop)
+        _, middle = self._act(actor, "takes off", prop=prop)
         self._let_go(actor, prop, middle, "wears")
         self._has(actor, prop, middle)
-        return event
 
     def drink(self, actor: Actor) -> Event:
         """A person drinks from the cup they hold."""
-        return self._act(actor, "drinks", prop=self.state(actor).holds, moves_with_it=False)[0]
+        return self._act(actor, "drinks", prop=self.state(actor).holds)[0]
 
-    def open(self, actor: Actor, opened: Fixture) -> Event:
+    def open(self, actor: Actor, opened: Fixture) -> None:
         """A person opens a drawer, a cupboard or a door."""
         self.world.open[self.location.id].add(opened.name)
-        event, middle = self._at(actor, "opens", opened)
-        self._open_since[opened.name] = middle
-        return event
+        _, self._open_since[opened.name] = self._at(actor, "opens", opened)
 
-    def close(self, actor: Actor, opened: Fixture) -> Event:
+    def close(self, actor: Actor, opened: Fixture) -> None:
         """A person closes what is open."""
         self.world.open[self.location.id].remove(opened.name)
-        event, middle = self._at(actor, "closes", opened)
+        _, middle = self._at(actor, "closes", opened)
         self._openings.append(Opening(start=self._open_since.pop(opened.name), end=middle, target=opened.name))
-        return event
 
-    def sit(self, actor: Actor, seat: Fixture) -> Event:
+    def sit(self, actor: Actor, seat: Fixture) -> None:
         """A person walks to a seat and sits down."""
         self.walk(actor, seat.stand)
         self.pause(_BEFORE_SITTING)
         who = self.state(actor)
         who.seat, who.facing = seat, seat.facing
-        return self._act(actor, "sits down", target=seat.name, facing=seat.facing)[0]
+        self._act(actor, "sits down", target=seat.name, facing=seat.facing)
 
-    def stand_up(self, actor: Actor) -> Event:
-        """A person who sits stands up."""
-        who = self.state(actor)
-        if who.seat is None:
-            raise LookupError(f"{actor.id} does not sit")
-        seat, who.seat = who.seat, None
-        return self._act(actor, "stands up", target=seat.name, facing=seat.facing)[0]
-
-    def wave(self, actor: Actor, other: Actor | None = None) -> Event:
+    def wave(self, actor: Actor, other: Actor | None = None) -> None:
         """A person waves, at another or just so."""
-        return self._act(actor, "waves", other=other, facing=self._towards(actor, other))[0]
+        self._act(actor, "waves", other=other, facing=self._towards(actor, other))
 
     def say(self, actor: Actor, words: str, to: Actor | None = None) -> Event:
         """A person says a line."""
@@ -328,10 +318,7 @@ class StagedShot:
             performances=tuple(
                 Performance(
                     actor=role.who.actor,
-                    walks=tuple(role.walks),
-                    gestures=tuple(role.gestures),
-                    carries=tuple(role.carries),
-                    wears=tuple(role.wears),
+                    **{part: tuple(getattr(role, part)) for part in ("walks", "gestures", "carries", "wears")},
                 )
                 for role in self._roles.values()
             ),
@@ -346,20 +333,15 @@ class StagedShot:
 
     def _note_visits(self) -> None:
         """Record who and what is on screen when: a held thing is, as long as its holder is."""
-        shown: dict[str, list[TimeSpan]] = {}
-
-        def show(subject: str, start: float, end: float) -> None:
-            if end > start:
-                shown.setdefault(subject, []).append(TimeSpan(start=start, end=end))
-
+        shown: dict[str, list[TimeSpan]] = defaultdict(list)
         for role in self._roles.values():
-            for start, end in role.seen:
-                show(role.who.actor.id, start, end)
-                had: list[Carry | Wear] = [*role.carries, *role.wears]
-                for item in had:
-                    show(item.prop.id, max(start, item.start), min(end, item.end))
+            for seen in role.seen:
+                shown[role.who.actor.id].append(seen)
+                for item in (*role.carries, *role.wears):
+                    had = seen.clip(TimeSpan(start=item.start, end=item.end))
+                    shown[item.prop.id] += [had] if had is not None else []
         for resting in self._resting:
-            show(resting.prop.id, resting.start, resting.end)
+            shown[resting.prop.id].append(TimeSpan(start=resting.start, end=resting.end))
         self.chronicle.visits += [
             Visit(subject=subject, place=self.location.id, start=self._time(span.start), end=self._time(span.end))
             for subject, spans in shown.items()
@@ -386,14 +368,10 @@ class StagedShot:
         edge = 0.0 if origin[0] < 0 else float(WIDTH)
         return (edge - origin[0]) / (goal[0] - origin[0])
 
-    def _free_positions(self, taken: Iterable[float]) -> list[Feet]:
-        taken = tuple(taken)
-        return [place for place in self.location.plan.positions if all(abs(place[0] - x) >= _APART for x in taken)]
-
-    def _free_places(self, actor: Actor) -> Sequence[Feet]:
-        """Places at which a person covers no other."""
-        free = self._free_positions(self.state(other).feet[0] for other in self.others(actor))
-        return free or self.location.plan.positions
+    def _free_positions(self, actor: Actor, *taken: float) -> list[Feet]:
+        """Places at which a person covers no other, and nothing at those pixels from the left."""
+        others = [*taken, *(self.state(other).feet[0] for other in self.others(actor))]
+        return [place for place in self.location.plan.positions if all(abs(place[0] - x) >= _APART for x in others)]
 
     def _between(self, actor: Actor, origin: Feet, goal: Feet) -> int:
         """The number of people that a walk passes: each hides the walker, or is hidden, for a moment."""
@@ -417,8 +395,7 @@ class StagedShot:
         for other in self.others(actor):
             who = self.state(other)
             if who.seat is None and abs(who.feet[0] - goal[0]) < _APART:
-                taken = {goal[0], *(self.state(item).feet[0] for item in self.others(other))}
-                free, here = self._free_positions(taken) or [who.feet], who.feet[0]
+                free, here = self._free_positions(other, goal[0]) or [who.feet], who.feet[0]
                 aside = min(free, key=lambda place: abs(place[0] - here))
                 begin, _ = self._start_walk(other, aside)
                 self.now = max(self.now, on_frame(begin + 0.3))
@@ -450,8 +427,11 @@ class StagedShot:
         return self._roles[actor.id]
 
     def _must_stand(self, actor: Actor) -> None:
-        if self.state(actor).seat is not None:
-            self.stand_up(actor)
+        """Let a person who sits stand up."""
+        who = self.state(actor)
+        if who.seat is not None:
+            seat, who.seat = who.seat, None
+            self._act(actor, "stands up", target=seat.name, facing=seat.facing)
 
     def _walk_to(self, actor: Actor, place: Fixture) -> None:
         """Walk to a spot, or to something that is opened."""
@@ -465,26 +445,16 @@ class StagedShot:
         return self._act(actor, kind, target=place.words, facing=place.facing, place=place.place, **what)
 
     def _act(
-        self,
-        actor: Actor,
-        kind: GestureKind,
-        *,
-        facing: int = 0,
-        place: Feet | None = None,
-        moves_with_it: bool = True,
-        **what: Any,
+        self, actor: Actor, kind: GestureKind, *, facing: int = 0, place: Feet | None = None, **what: Any
     ) -> tuple[Event, float]:
-        """Add the next action of a person; returns its event, and its middle in seconds of the shot.
-
-        The action after it waits for it. ``moves_with_it``: the arm moves with the thing. ``what`` as for ``_happened``.
-        """
+        """Add a person's next action; returns its event, and its middle in seconds of the shot."""
         event_kind, seconds = _GESTURES[kind]
         begin = on_frame(max(self.now, self._role_of(actor).busy))
         end = on_frame(begin + seconds)
         self.now = on_frame(end + self.cast.between)
         event = self._happened(event_kind, actor, begin, end, **what)
         label = event.clause.removeprefix(f"{actor.reference} ")
-        prop = what.get("prop") if moves_with_it else None
+        prop = what.get("prop") if kind != "drinks" else None  # the gesture of drinking names no thing
         gesture = Gesture(start=begin, end=end, kind=kind, label=label, facing=facing, place=place, prop=prop)
         self._role_of(actor).gesture(gesture)
         return event, on_frame((begin + end) / 2)
@@ -646,40 +616,27 @@ class Director:
 
     def free_things(self, *, ruled: bool = False) -> list[Prop]:
         """Things that are put somewhere and belong to no plot: those of a rule, or all others."""
-        found = [
-            prop
-            for prop in self.cast.props
-            if self.is_free(prop)
-            and (self.cast.rule_of(prop) is not None) == ruled
-            and self.world.things[prop.id].how in {"on", "inside"}
-        ]
+        free = (prop for prop in self.cast.props if self.is_free(prop))
+        put = (prop for prop in free if self.world.things[prop.id].place is not None)
+        found = [prop for prop in put if (self.cast.rule_of(prop) is not None) == ruled]
         self.chance.shuffle(found)
         return found
 
     def room(self, *, without: tuple[str, ...] = (), sought: int = 2) -> str | None:
         """A random room that is not crowded once ``sought`` more people have come; None if all are."""
-        found = [
-            location.id
-            for location in self.cast.locations
-            if location.id not in without and len(self.world.present(location.id)) + sought <= _CROWD + 1
-        ]
+        rooms = [location.id for location in self.cast.locations if location.id not in without]
+        found = [room for room in rooms if len(self.world.present(room)) + sought <= _CROWD + 1]
         return self.chance.choice(found) if found else None
 
     def room_name(self, room: str) -> str:
         """A room in words."""
         return self.world.locations[room].room.name
 
-    def room_of(self, actor: Actor) -> str:
-        """Where a person is; empty between two rooms."""
-        return self.world.people[actor.id].room
-
     # -- scenes
 
     def play(self, plot: Plot, wanted: SceneRequest) -> tuple[StagedShot, SceneRequest | None]:
-        """Let a plot play its scene; returns the scene, not yet finished, and what the plot wants next (None: it is over).
-
-        The clocks stay before the times for which something else is arranged.
-        """
+        """Let a plot play its scene; returns it unfinished, and what the plot wants next (None: it is over)."""
+        # The clocks stay before the times for which something else is arranged.
         if wanted.at is not None:
             self._jumped += wanted.at - self.minute()
             self._arranged.remove(wanted.at)

@@ -1,7 +1,4 @@
-"""A film as data: who wears what, which rooms there are, who does what when.
-
-Times in a shot are seconds from the shot's start; places are pixels of the frame, feet on the floor.
-"""
+"""A film as data: looks, rooms, actions. Times are seconds from the shot's start, places pixels, feet on the floor."""
 
 from __future__ import annotations
 
@@ -132,6 +129,11 @@ class Walk(_Interval):
     origin: tuple[float, float]
     goal: tuple[float, float]
 
+    @property
+    def facing(self) -> int:
+        """1 to the right, -1 to the left."""
+        return 1 if self.goal[0] >= self.origin[0] else -1
+
 
 @dataclass(frozen=True, kw_only=True)
 class Gesture(_Interval):
@@ -257,9 +259,7 @@ class Film:
         for _, shot in self.shots():
             seen: list[Actor | Prop] = [item.prop for item in shot.resting]
             for performance in shot.performances:
-                seen.append(performance.actor)
-                seen += [item.prop for item in performance.carries]
-                seen += [item.prop for item in performance.wears]
+                seen += [performance.actor, *(item.prop for item in (*performance.carries, *performance.wears))]
             for subject in seen:
                 found.setdefault(subject, f"s{len(found) + 1:04d}")
         return found

@@ -1,7 +1,4 @@
-"""A film's sound: the tone of each room, footsteps, and voices.
-
-Lines are spoken by an installed speech synthesiser; without one, voices hum the rhythm of the subtitles.
-"""
+"""A film's sound: room tones, footsteps, and lines spoken by an installed synthesiser; without one, voices hum."""
 
 from __future__ import annotations
 
@@ -30,12 +27,9 @@ Samples = NDArray[np.float32]
 
 
 def read_wave(data: bytes) -> tuple[Samples, int]:
-    """Return the first channel of 16-bit WAV data, -1 to 1, and its samples a second.
+    """Return the first channel of 16-bit WAV data, -1 to 1, and its samples a second. Raises ValueError: for other data.
 
     A ``data`` chunk that claims to be longer than the data ends where the data ends.
-
-    Raises:
-        ValueError: for anything else.
     """
     try:
         with wave.open(io.BytesIO(data)) as sound:
@@ -62,11 +56,7 @@ class Synthesiser:
     seconds: float = 20.0  #: that a call may take
 
     def speak(self, text: str, actor: Actor, words_a_minute: int) -> bytes:
-        """Return WAV data of a text in the voice of an actor.
-
-        Raises:
-            OSError, subprocess.SubprocessError: when the program cannot be run, fails, or takes too long.
-        """
+        """Return WAV data of a text in an actor's voice. Raises OSError, SubprocessError: it fails or is too slow."""
         if self.name == "espeak":
             options = ["--stdin", "--stdout", "-b", "1", "-s", str(words_a_minute), *_espeak_voice(actor)]
             return self._run(options, text)
@@ -113,10 +103,7 @@ class SpokenLines:
         self._failures = 0
 
     def line(self, line: Line) -> Samples | None:
-        """Return a line's sound, -1 to 1, never longer than the line lasts; None if it cannot be spoken.
-
-        Speech that takes longer is spoken faster once, and cut off if it is still too long.
-        """
+        """Return a line's sound, -1 to 1, spoken faster or cut off if it is too long; None if it cannot be spoken."""
         most = round((line.end - line.start) * SAMPLE_RATE)
         sound = self._spoken(line, CALM)
         if sound is not None and len(sound) > most:

@@ -26,12 +26,7 @@ def furnish(director: Director) -> None:
     is on something, or inside something (also if no place is free).
     """
     cast, chance, world = director.cast, director.chance, director.world
-    openings = [
-        (location.id, item)
-        for location in cast.locations
-        for item in location.plan.openings
-        if not item.name.endswith("door")
-    ]
+    openings = [(location.id, item) for location in cast.locations for item in location.containers]
     for prop in cast.props:
         rule = cast.rule_of(prop)
         if rule is not None:
@@ -48,16 +43,13 @@ def furnish(director: Director) -> None:
 
 def _place_anywhere(director: Director, prop: Prop) -> bool:
     """Put a thing on a random spot of some room; False if all are taken."""
-    rooms = [location.id for location in director.cast.locations]
-    free = {room: director.world.free_spots(room, prop) for room in rooms}
-    if prop.is_worn and any(spot.kind == "hook" for spots in free.values() for spot in spots):
-        free = {room: [spot for spot in spots if spot.kind == "hook"] for room, spots in free.items()}
-    rooms = [room for room in rooms if free[room]]
-    if not rooms:
-        return False
-    room = director.chance.choice(rooms)
-    director.begin_at(prop, room, director.chance.choice(free[room]))
-    return True
+    free = [(place.id, director.world.free_spots(place.id, prop)) for place in director.cast.locations]
+    hooks = [(room, [spot for spot in spots if spot.kind == "hook"]) for room, spots in free]
+    found = [pair for pair in hooks if pair[1] and prop.is_worn] or [pair for pair in free if pair[1]]
+    if found:
+        room, spots = director.chance.choice(found)
+        director.begin_at(prop, room, director.chance.choice(spots))
+    return bool(found)
 
 
 _AT_ONCE = 1.5  #: seconds from coming in to waving
@@ -68,13 +60,11 @@ def learn(director: Director) -> None:
     """Record the rules and habits that enough events show."""
     chronicle = director.chronicle
     for rule in director.cast.rules:
-        shown, room = _following(director, rule), director.room_name(rule.room)
+        shown, ending = _following(director, rule), "es" if rule.category.endswith("x") else "s"
         if len(shown) >= _ENOUGH:
-            many = (
-                f"{rule.category}{'es' if rule.category.endswith('x') else 's'} with {with_article(rule.label)} label"
-            )
+            many = f"{rule.category}{ending} with {with_article(rule.label)} label"
             values = {"things": many, "category": rule.category, "label": rule.label, "target": rule.target}
-            text = f"{many} go into {rule.target} in {room}"
+            text = f"{many} go into {rule.target} in {director.room_name(rule.room)}"
             chronicle.learned("rule", text, {**values, "place": rule.room}, shown)
     for habit in director.cast.habits:
         who, room = director.world.people[habit.person].actor.reference, director.room_name(habit.room)
@@ -103,27 +93,17 @@ def rules_are_shown(director: Director) -> bool:
 
 
 def causes_are_shown(director: Director) -> bool:
-    """Whether enough has been brought about by now that is seen, and seen once only.
-
-    Giving a thing to a person who requested it does not count: the deed itself names its reason.
-    """
-    times = Counter(event.clause for event in director.chronicle.events)
-    seen = {
-        event.id
-        for event in director.chronicle.events
-        if event.kind not in {"says", "gives"} and times[event.clause] == 1
-    }
+    """Whether enough is brought about by now that is seen once only. Giving names its reason, and does not count."""
+    events = director.chronicle.events
+    times = Counter(event.clause for event in events)
+    seen = {event.id for event in events if event.kind not in {"says", "gives"} and times[event.clause] == 1}
     return sum(cause.effect in seen for cause in director.chronicle.causes) >= _ENOUGH
 
 
 def containers_are_shown(director: Director) -> bool:
     """Whether enough drawers and cupboards have been opened for a rule to be one of several that could be."""
-    opened = {
-        (event.place, event.target)
-        for event in director.chronicle.events
-        if event.kind == "opens" and not event.target.endswith("door")
-    }
-    return len(opened) > _ENOUGH
+    opened = {(event.place, event.target) for event in director.chronicle.events if event.kind == "opens"}
+    return sum(not target.endswith("door") for _, target in opened) > _ENOUGH
 
 
 #: Which plots are how much likelier until enough is shown.
@@ -166,12 +146,9 @@ def video_id(seed: int, split: SplitName) -> str:
 
 
 def tell(seed: int, minutes: float, *, split: SplitName = "development") -> Story:
-    """Make a story; the same seed, length and split always give the same, and another split another one.
+    """Make a story that lasts ``minutes`` to within a minute; the same seed, length and split always give the same.
 
-    The film lasts ``minutes`` to within a minute.
-
-    Raises:
-        ValueError: when it would be shorter than a minute or longer than ten hours.
+    Another split gives another story. Raises ValueError: when it would be shorter than a minute or longer than ten hours.
     """
     if not SHORTEST <= minutes <= LONGEST:
         raise ValueError(f"a story lasts {SHORTEST:g} to {LONGEST:g} minutes")
@@ -214,9 +191,8 @@ class _Telling:
             "version": STORY_VERSION,
             "tracks": {subject.id: track for subject, track in film.tracks().items()},
         }
-        facts = director.chronicle.facts(
-            video_id(self._seed, self._split), self._seed, self._cast, round(film.duration, 3), extras
-        )
+        name, duration = video_id(self._seed, self._split), round(film.duration, 3)
+        facts = director.chronicle.facts(name, self._seed, self._cast, duration, extras)
         return Story(film=film, facts=facts)
 
     def _card(self, title: str, subtitle: str = "") -> None:

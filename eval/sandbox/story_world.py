@@ -15,6 +15,7 @@ from eval.sandbox.facts import (
     Event,
     FilmFacts,
     LearnedFact,
+    LearnedKind,
     Person,
     Place,
     Relation,
@@ -65,6 +66,11 @@ class Location:
     def furniture(self) -> frozenset[str]:
         """What its furniture is called: surfaces, hooks, seats, drawers, doors."""
         return frozenset(item.words for item in (*self.plan.spots, *self.plan.seats, *self.plan.openings))
+
+    @property
+    def containers(self) -> list[Fixture]:
+        """Its drawers and cupboards: all that can be opened, apart from doors."""
+        return [item for item in self.plan.openings if not item.name.endswith("door")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,19 +177,14 @@ def _rooms(chance: random.Random, kinds_of_theme: tuple[RoomKind, ...], count: i
         kinds[-1] = first
     numbers = chance.sample(range(10, 60), count)
     variant = chance.randint(1, 60)
+    found = []
     # Variants next to one another have walls in different colours, so that each cut shows another room.
-    return tuple(
-        _location(chance, kind, variant + place, number)
-        for place, (kind, number) in enumerate(zip(kinds, numbers, strict=True))
-    )
-
-
-def _location(chance: random.Random, kind: RoomKind, variant: int, number: int) -> Location:
-    sign, name = kind.upper(), f"the {kind}"
-    if kind in _NUMBERED:
-        sign, name = f"{sign} {number}", f"{kind} {number}"
-    room = Room(kind=kind, name=name, sign=sign, seed=chance.randrange(1_000_000), variant=variant)
-    return Location(room=room, plan=plan_of(kind, variant))
+    for own, (kind, number) in enumerate(zip(kinds, numbers, strict=True), start=variant):
+        name = f"{kind} {number}" if kind in _NUMBERED else f"the {kind}"
+        sign = name.removeprefix("the ").upper()
+        room = Room(kind=kind, name=name, sign=sign, seed=chance.randrange(1_000_000), variant=own)
+        found.append(Location(room=room, plan=plan_of(kind, own)))
+    return tuple(found)
 
 
 def _rules(chance: random.Random, locations: tuple[Location, ...], count: int) -> tuple[FilingRule, ...]:
@@ -191,7 +192,7 @@ def _rules(chance: random.Random, locations: tuple[Location, ...], count: int) -
     category = chance.choice(_FILES)
     places: list[tuple[str, str]] = []
     for near in (locations[:1], locations[1:]):
-        targets = [(place.id, item.name) for place in near for item in place.plan.openings if item.name != "the door"]
+        targets = [(place.id, item.name) for place in near for item in place.containers]
         places += chance.sample(targets, len(targets))
     labels = chance.sample(_LABELS, count)
     return tuple(
@@ -349,10 +350,7 @@ _VERBS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
 
 
 def event_words(kind: str, **parts: str) -> tuple[str, str]:
-    """Say an event in the third person ("opens the left drawer") and in the base form ("open the left drawer").
-
-    ``thing``, ``other``, ``target``, ``room`` are names with their props, empty if there is none.
-    """
+    """Say an event in the third person and in the base form ("open the left drawer"); missing parts are empty."""
     third, base, patterns = _VERBS[kind]
     rest = next(rest for rest in patterns if all(parts[slot] for slot in re.findall(r"{(\w+)}", rest))).format(**parts)
     return f"{third}{rest}", f"{base}{rest}"
@@ -407,18 +405,10 @@ class Chronicle:
         """One event brought another about."""
         self.causes.append(Cause(cause=cause.id, effect=effect.id, reason=reason))
 
-    def learned(
-        self,
-        kind: Literal["rule", "appointment", "habit", "number"],
-        text: str,
-        values: Mapping[str, str],
-        shown: Sequence[Event],
-    ) -> None:
+    def learned(self, kind: LearnedKind, text: str, values: Mapping[str, str], shown: Sequence[Event]) -> None:
         """Record what can be learned from several events."""
-        number, spans = len(self.learned_so_far) + 1, tuple((event.start, event.end) for event in shown)
-        self.learned_so_far.append(
-            LearnedFact(id=f"f{number:02d}", kind=kind, text=text, values=dict(values), spans=spans)
-        )
+        own, spans = f"f{len(self.learned_so_far) + 1:02d}", tuple((event.start, event.end) for event in shown)
+        self.learned_so_far.append(LearnedFact(id=own, kind=kind, text=text, values=dict(values), spans=spans))
 
     def facts(self, film: str, seed: int, cast: StoryCast, duration: float, extras: Mapping[str, object]) -> FilmFacts:
         """Everything, when the film is over; what still holds then ends with it."""
