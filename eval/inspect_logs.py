@@ -19,7 +19,7 @@ from controller.display import WATERMARK
 from controller.episode import Episode
 from eval.extras import from_extra
 from eval.runs.records import Arm, Cell, SampleLine
-from eval.runs.run import Run
+from eval.runs.stored_run import Run
 from eval.scoring.score import Score
 from eval.tables.rows import read_rows
 from world_api.chat.usage import Usage

@@ -16,7 +16,7 @@ from world_api.core.faults import EvalFault
 
 if TYPE_CHECKING:
     from eval.report import WrittenReport
-    from eval.runs.run import Gone, Run
+    from eval.runs.stored_run import Gone, Run
     from eval.scoring.labels import GivenAnswer
 
 
@@ -82,7 +82,7 @@ def bundle(
     """
     from eval.runs.bundle import SUFFIX, contents_of, open_bundle, pack
     from eval.runs.records import RunFolder
-    from eval.runs.run import Gone, read_run
+    from eval.runs.stored_run import Gone, read_run
 
     gone = Gone()
     if check:
@@ -144,7 +144,7 @@ def export(
     Needs the extra `inspect`.
     """
     from eval.inspect_logs import export_run
-    from eval.runs.run import read_run
+    from eval.runs.stored_run import read_run
 
     files: list[dict[str, Any]] = [
         {"file": str(path), "samples": samples} for path, samples in export_run(read_run(run), out)
@@ -208,7 +208,7 @@ def label(
     Set "right" of each to true or false. Then videoworld eval judge --judge-model M --pairs FILE measures a judge on them, and
     with --take FILE the run's tables tell how far its scorers agree with them.
     """
-    from eval.runs.run import read_run
+    from eval.runs.stored_run import read_run
 
     if (out is None) == (take is None):
         raise EvalFault("bad_options", "nothing to do, or two things at once", hint="give either --out or --take")

@@ -71,7 +71,7 @@ def run(
         sys.stdout.write(EXAMPLE)
         return
     from eval.runs.experiment import open_experiment, run_experiment
-    from eval.runs.scheduler import progress_display
+    from eval.runs.progress import progress_display
     from eval.runs.scoring import JUDGE_WORKERS, score_run
     from world_api.commands.cli import progress_bars
     from world_api.core.ports import SystemClock
@@ -119,7 +119,7 @@ def _judge(what: Experiment, *, say: Callable[[str], object]) -> AnswerJudge | N
 
 
 def _run_text(outcome: RunOutcome, scored: Scored | None) -> str:
-    from eval.runs.scheduler import progress_summary, progress_text
+    from eval.runs.progress import progress_summary, progress_text
 
     lines = [progress_text(outcome.tally)]
     if scored is not None and scored.damaged:
@@ -246,7 +246,7 @@ def compare(
     """
     from eval.commands.results import record_of, text_of
     from eval.report.own_video import OwnComparison, compare_own
-    from eval.runs.scheduler import progress_display, progress_text
+    from eval.runs.progress import progress_display, progress_text
     from world_api.commands.cli import progress_bars
     from world_api.core.ports import SystemClock
 

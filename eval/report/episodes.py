@@ -32,7 +32,7 @@ from controller.questions import Question
 from controller.records.conditions import Conditions
 from eval.datasets.items import Item
 from eval.report.pictures import Chosen, FrameKey, ShownMoment, moments_of
-from eval.runs.run import Run
+from eval.runs.stored_run import Run
 from eval.tables.rows import SampleRow
 from eval.tables.table import ranges
 from world_api.core.canonical import json_line

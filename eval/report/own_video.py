@@ -39,7 +39,7 @@ from world_api.world.store import World, world_hash
 from world_api.world.tables import SESSION_TABLES
 
 if TYPE_CHECKING:
-    from eval.runs.scheduler import ProgressDisplay
+    from eval.runs.progress import ProgressDisplay
     from world_api.build import Progress
 
 _HINT = 'one question a line, such as {"question": "When does a person enter?", "kind": "interval"}'

@@ -22,7 +22,7 @@ from markupsafe import Markup
 from eval.report.charts import SETTING, ChartFigure, Primary, TableRow, arms_figure, figure_of
 from eval.report.episodes import Gathered, Pool, Sets
 from eval.report.pictures import Gallery
-from eval.runs.run import Run
+from eval.runs.stored_run import Run
 from eval.tables.table import Column, Table
 from eval.tables.writing import cell_text, heading, remarks, value_text
 from world_api.core.canonical import canonical_json, content_hash

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from controller.episode import CallRecord, Episode
 from eval.datasets.items import Item
 from eval.runs.records import configuration_of
-from eval.runs.run import Run
+from eval.runs.stored_run import Run
 from world_api.core.faults import StoreFault, VideoWorldError
 from world_api.core.files import open_regular, write_atomically
 from world_api.core.identifiers import is_name

@@ -21,8 +21,8 @@ from eval.report.charts import Primary
 from eval.report.episodes import Pool, Sets, frame_blocks, gather, index_of, packed
 from eval.report.page import Page, html_of, lead_of, notes_of, overview_of, section_of
 from eval.report.pictures import PictureCache, Worlds, choose, pictures_of, worlds_of
-from eval.runs.run import Run, read_run
 from eval.runs.scoring import scored_now
+from eval.runs.stored_run import Run, read_run
 from eval.tables.registry import tables_of
 from eval.tables.rows import SampleRow
 from eval.tables.study import study_of

@@ -37,7 +37,7 @@ from uuid import uuid4
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from eval.runs.records import RunFolder
-from eval.runs.run import read_run
+from eval.runs.stored_run import read_run
 from world_api.core.canonical import canonical_json, content_hash, parse_json
 from world_api.core.faults import EvalFault, StoreFault
 from world_api.core.files import hash_file, not_writable, open_regular

@@ -307,7 +307,7 @@ def _read_outcome(line: bytes) -> SampleOutcome:
 
 def main() -> None:
     """Run the samples that stdin requests, one after the other, and write outcomes to stdout; the parent handles Ctrl-C."""
-    from eval.runs.run import read_items
+    from eval.runs.stored_run import read_items
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # it was blocked until it could be ignored

@@ -11,7 +11,7 @@ from controller.accounts import accounts_of, total
 from controller.display import cut, round_lines, summary_record, value_text, wrapped
 from controller.episode import Episode
 from eval.datasets.items import Item
-from eval.runs.run import Run
+from eval.runs.stored_run import Run
 from eval.tables.comparisons import Pairs
 from eval.tables.rows import SampleRow
 from eval.tables.study import grouped

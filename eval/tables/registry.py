@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
-from eval.runs.run import Run
+from eval.runs.stored_run import Run
 from eval.tables.accuracy import (
     baselines_table,
     by_tables,

@@ -23,7 +23,7 @@ from controller.episode_tools import JudgedItems
 from controller.records.journal import Journal, JournalEntry
 from eval.datasets.items import Item
 from eval.runs.records import Cell, LibraryRecord, SampleLine
-from eval.runs.run import Run, refuse_unreadable
+from eval.runs.stored_run import Run, refuse_unreadable
 from eval.scoring.kinds import evidence_score
 from eval.scoring.score import Score
 from tool_induction.library import MANIFEST_FILE, TOOLS_FILE, find_library, read_json

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from eval.runs.run import Run
+from eval.runs.stored_run import Run
 from eval.statistics.bootstrap import FEW_CLUSTERS
 from eval.tables.cells import POINTS, correct, interval, is_sure, tokens
 from eval.tables.comparisons import Pair, Pairs, pairs_of

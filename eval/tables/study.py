@@ -15,8 +15,8 @@ from typing import Any, Protocol, TypeVar
 
 from controller.display import WATERMARK
 from eval.runs.records import DatasetRecord
-from eval.runs.run import Run, read_run
 from eval.runs.scoring import scored_now
+from eval.runs.stored_run import Run, read_run
 from eval.scoring.kinds import given_text
 from eval.scoring.labels import answer_key, own_pairs
 from eval.tables.rows import LibraryFacts, RunRows, SampleRow, read_rows
