@@ -18,13 +18,13 @@ from controller.answers import (
     submit_answer_tool,
     usable_answer,
 )
+from controller.conversation import Conversation, ModelReply, ModelRequests, NoFurtherRound
 from controller.episode import Episode, FaultRecord, Outcome, RoundRecord, RoundTiming, Task, Timings
 from controller.episode_budget import Budget, BudgetMeter
 from controller.episode_tools import Toolset
 from controller.evidence import DIGEST, cite
 from controller.prompts import EMPTY_PREAMBLE, Pictures, Preamble, Prompts, first_message, no_pictures
 from controller.replies import Problem, Reply, read_reply
-from controller.transcript import Conversation, ModelReply, ModelRequests, NoFurtherRound
 from controller.turns import TurnExecutor
 from world_api.chat.messages import call_position
 from world_api.chat.usage import Prices

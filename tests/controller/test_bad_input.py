@@ -253,7 +253,7 @@ def test_an_endpoint_that_is_down_has_its_name_and_the_episode_is_kept(
 def test_a_model_that_never_answers_ends_with_the_time_of_its_episode(
     ask: Any, kept: Any, chat_server: ChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("controller.transcript._LEAST_AT_LAST", 0.5)
+    monkeypatch.setattr("controller.conversation._LEAST_AT_LAST", 0.5)
     chat_server.play(chat_server.hanging())
     began = time.monotonic()
     outcome = ask("--model", "m", "--wire", "chat", "--seconds", "0.5")

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from controller.conversation import MAX_RESULT_CHARACTERS
 from controller.observations import Observation, shorten
 from controller.prompts import Prompts
 from controller.replies import ToolCall
-from controller.transcript import MAX_RESULT_CHARACTERS
 from world_api.core import json_line
 
 CALL = ToolCall(id="c", tool="find", arguments={"query": "rain"}, written="{}")
