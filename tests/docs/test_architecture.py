@@ -24,6 +24,13 @@ def test_there_is_a_picture_of_the_packages_of_a_question_and_of_a_frame() -> No
     assert len(PICTURES) == 3
 
 
+def test_every_file_of_the_table_of_places_is_there() -> None:
+    rows = [line for line in ARCHITECTURE.splitlines() if line.startswith("| ")]
+    named = re.findall(r"`([^`]+)`", "".join(rows))
+    assert len(named) >= 20
+    assert [name for name in named if not (ROOT / name).is_file()] == []
+
+
 def test_every_term_is_explained_once() -> None:
     terms = [line.split("|")[1].strip() for line in GLOSSARY.splitlines() if line.startswith("| ")][2:]
     assert len(terms) >= 60
