@@ -128,5 +128,5 @@ def test_a_library_that_judges_loads_only_where_it_may(judged_tools: Any, tmp_pa
     assert cli("tools", "check", str(tmp_path / "fork"), store=None).status == 1
     assert cli("tools", "check", str(tmp_path / "fork"), "--allow-judge", store=None).status == 0
     shown = cli("tools", "review", str(tmp_path / "fork"), "--allow-judge").out
-    assert "up to 4 model calls of 4800 tokens in all" in shown
+    assert "4 of them of a model, up to 4800 tokens" in shown
     assert "no_judge" in shown
