@@ -99,6 +99,11 @@ class RowStore:
         with self._lock:
             return [self._files[place] for place in sorted(self._files) if place[1] < clips]
 
+    def files_of(self, key: str) -> list[FileEntry]:
+        """The files under the key of a stage."""
+        with self._lock:
+            return [entry for (_, _, own), entry in self._files.items() if own == key]
+
     def _find(self, stage: Stage) -> set[int]:
         key = self._keys[stage.spec.name]
         tables = {table: find_rows(self._folder, table=table, key=key) for table in stage.spec.tables}

@@ -30,7 +30,7 @@ from world_api.media.decode_pass import PassState
 from world_api.media.decoder import MediaWorker, VideoPass
 from world_api.media.growing_file import being_written, is_being_written
 from world_api.world.manifest import write_manifest
-from world_api.world.storage import find_rows, rows_path
+from world_api.world.storage import rows_path
 
 _GROWTH_FILE = "growing.json"
 _BLOCK = 1 << 20
@@ -146,6 +146,7 @@ class _Followed:
     """A file whose decode pass came to its end, as far as it was written. ``is_published``: a world was written."""
 
     decode: VideoPass
+    rows: RowStore
     token: str
     is_published: bool
 
@@ -158,12 +159,11 @@ class _Followed:
     def adopt(self, job: Job, subject: Subject) -> None:
         """Link rows under the names that a build of the whole file looks for, and log that the file was decoded."""
         provisional = keys_of(subject.stages, row_source(self.token, job.limits))
-        for spec in (stage.spec for stage in subject.stages):
-            for table in spec.tables:
-                for clip, entry in find_rows(job.folder, table=table, key=provisional[spec.name]).items():
-                    place = job.folder / rows_path(table, clip, subject.keys[spec.name], entry.sha256)
-                    if not place.exists():
-                        link(job.folder / entry.path, place)
+        for name, key in provisional.items():
+            # Not what is found on disk: a pass that broke off after a false end left other rows under these names.
+            for entry in self.rows.files_of(key):
+                place = rows_path(entry.table, entry.clip, subject.keys[name], entry.sha256)
+                link(job.folder / entry.path, job.folder / place)
         if self.decode.final is not None:
             log = DecodeLog(job.folder / DECODE_LOG, source_hash=subject.source_hash, limits=job.limits, reuse=False)
             log.finish(self.decode.final, [])
@@ -215,7 +215,7 @@ def _build_growing(job: Job, following: Following, source: Probe, worker: MediaW
     finally:
         decode.close()
         scheduler.stop()
-    return _Followed(decode=decode, token=growth.token, is_published=published > 0)
+    return _Followed(decode=decode, rows=rows, token=growth.token, is_published=published > 0)
 
 
 def is_address(video: str) -> bool:

@@ -44,11 +44,7 @@ def stamp_of(video: Path) -> Stamp:
 
 
 def hash_source(video: Path) -> str:
-    """SHA-256 of a file.
-
-    Raises:
-        MediaFault: ``source_missing``.
-    """
+    """SHA-256 of a file; raises ``MediaFault`` (``source_missing``) if it cannot be read."""
     with source_errors(video):
         return hash_file(video)
 

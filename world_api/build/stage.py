@@ -156,7 +156,9 @@ class Worker(Protocol):
 class FrameStage(Protocol):
     """A stage that is fed frames; ``spec.sampling`` says which."""
 
-    spec: StageSpec
+    @property
+    def spec(self) -> StageSpec:
+        """Its description."""
 
     def open(self, clip: Clip) -> Worker:
         """Return a fresh worker for one clip; it must not share state with another."""
@@ -166,7 +168,9 @@ class FrameStage(Protocol):
 class RowStage(Protocol):
     """A stage that works on stored rows, on sound, or on files beside the video; it has no sampling."""
 
-    spec: StageSpec
+    @property
+    def spec(self) -> StageSpec:
+        """Its description."""
 
     def make_rows(self, clip: Clip) -> Records:
         """The rows of one clip, by table, as :meth:`Worker.finish` returns them."""
