@@ -429,7 +429,7 @@ def locate_episode(episode: Path, name: str | None = None) -> tuple[Journal, str
     ``DIR`` is the folder that ``--record`` made, ``DIR/NAME`` an episode in it, and so are ``DIR`` with a ``name`` and
     ``DIR/recordings/NAME.jsonl``, which a shell completes. Raises EpisodeFault: ``recording_missing``.
     """
-    if episode.parent.name == RECORDINGS and episode.suffix == ".jsonl":
+    if name is None and episode.parent.name == RECORDINGS and episode.suffix == ".jsonl":
         places: list[tuple[Path, str | None]] = [(episode.parent.parent, episode.stem)]
     elif name is None:
         places = [(episode, None), (episode.parent, episode.name)]

@@ -49,9 +49,7 @@ class RunScheduler:
     workers: Sequence[SampleWorker]
     tally: Tally
     limits: LimitsPart
-    is_right: Callable[
-        [Item, Any, str | None], bool | None
-    ]  #: of a value and answer; None if that cannot be decided yet
+    is_right: Callable[[Item, Any, str | None], bool | None]  #: None: that cannot be decided yet
     clock: Clock
     show: Callable[[Tally], object]  #: called after every batch of outcomes
     say: Callable[[str], object]  #: called with a message for the user
