@@ -197,10 +197,14 @@ def score_all(
     Raises:
         EvalFault, BackendFault: as ``score_value``.
     """
+
+    def scored(one: AnswerToScore) -> Score:
+        return score_value(one.item, one.value, one.answer, judge=judge, protocol=one.protocol)
+
     order = list(range(len(answers)))
     random.Random(seed).shuffle(order)  # noqa: S311 - an order, no secret
     with ThreadPoolExecutor(max_workers=1 if judge is None else max(1, workers)) as pool:
-        futures = {place: pool.submit(copy_context().run, _score, answers[place], judge) for place in order}
+        futures = {place: pool.submit(copy_context().run, scored, answers[place]) for place in order}
         try:
             scores = {place: one.result() for place, one in futures.items()}
         except VideoWorldError:
@@ -221,10 +225,6 @@ def check_protocol(protocol: Mapping[str, Any]) -> None:
             Context(scorer=named.whole_name, settings=settings).read(named.settings)
         if settings.get("instead"):
             scorer_named(str(settings["instead"]))
-
-
-def _score(one: AnswerToScore, judge: AnswerJudge | None) -> Score:
-    return score_value(one.item, one.value, one.answer, judge=judge, protocol=one.protocol)
 
 
 def _named(protocol: Mapping[str, Any], kind: str) -> tuple[Named, Mapping[str, Any]] | None:

@@ -164,12 +164,10 @@ def _measures(kind: str, rows: Rows) -> tuple[ShownMeasure, ...]:
 
 def _measure_figure(shown: ShownMeasure) -> Figure[Group]:
     def cell(group: Group) -> TableCell:
-        own = {measure.name: measure for measure in _measures(group.first.kind, group.rows)}.get(shown.name)
-        if own is None:
+        if shown not in _measures(group.first.kind, group.rows):
             return blank("not of this kind of answer")
-        return mean(
-            group.rows, lambda row: own.of(row.details), seed=group.seed, why="no answer was given", within=own.within
-        )
+        why = "no answer was given"
+        return mean(group.rows, lambda row: shown.of(row.details), seed=group.seed, why=why, within=shown.within)
 
     return figure(shown.name, shown.unit, cell, title=shown.title, about=shown.about)
 
