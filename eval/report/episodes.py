@@ -11,6 +11,7 @@ import hashlib
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 from controller.accounts import accounts_of
@@ -35,7 +36,6 @@ from eval.datasets.items import Item
 from eval.report.pictures import Chosen, FrameKey, ShownMoment, moments_of
 from eval.runs.run import Run
 from eval.tables.rows import SampleRow
-from eval.tables.table import ranges
 from world_api.core.canonical import json_line
 from world_api.core.faults import EpisodeFault
 
@@ -131,14 +131,16 @@ class BlockPlace:
 
 @dataclass(kw_only=True)
 class Sets:
-    """Sets of samples behind figures, each kept once, as ranges of places in the index."""
+    """Sets of samples behind figures, each kept once, as ranges of places in the index: ``0-39,80``."""
 
     places: Mapping[str, int]
     _known: dict[str, int] = field(default_factory=dict)
 
     def number(self, samples: Iterable[str]) -> int | None:
         """The number of a set; None if no sample of it is on the page."""
-        text = ranges(samples, self.places)
+        found = sorted({self.places[sample] for sample in samples if sample in self.places})
+        runs = [list(run) for _, run in groupby(enumerate(found), key=lambda pair: pair[1] - pair[0])]
+        text = ",".join(f"{run[0][1]}-{run[-1][1]}" if len(run) > 1 else f"{run[0][1]}" for run in runs)
         return self._known.setdefault(text, len(self._known)) if text else None
 
     def record(self) -> list[str]:

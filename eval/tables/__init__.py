@@ -9,7 +9,7 @@ Tables are written as text, LaTeX and CSV (pandas, extra ``eval``).
 from eval.tables.cells import Values
 from eval.tables.comparisons import CONTROLS, ArmComparison, Contrast, Pairs, compare, concerns, paired_groups, pairs_of
 from eval.tables.flips import Which, flip_text, flipped, flips_of
-from eval.tables.ladder import AccuracyLoss, Rung, ladder_of
+from eval.tables.ladder import AccuracyLoss, ladder_of
 from eval.tables.registry import table_of, tables_of
 from eval.tables.rows import LibraryFacts, RunRows, SampleRow, ToolUse, read_rows, rows_of
 from eval.tables.selection import Selected, check_split, choose, evidence_of, library_rows
@@ -19,7 +19,7 @@ from eval.tables.writing import cell_text, comma_separated, fields_text, latex, 
 
 __all__ = [
     "CONTROLS", "LABELS", "AccuracyLoss", "ArmComparison", "Column", "Contrast", "Figure", "Kind", "Labels",
-    "LibraryFacts", "Pairs", "Row", "RunRows", "Rung", "SampleRow", "Selected", "Study", "Table", "TableCell",
+    "LibraryFacts", "Pairs", "Row", "RunRows", "SampleRow", "Selected", "Study", "Table", "TableCell",
     "ToolUse", "Values", "Which", "cell_text", "check_split", "choose", "chosen", "comma_separated", "compare",
     "concerns", "evidence_of", "fields_text", "figure", "filtered", "flip_text", "flipped", "flips_of", "grouped",
     "independent", "ladder_of", "latex", "library_rows", "opened_study", "paired_groups", "pairs_of", "read_rows",

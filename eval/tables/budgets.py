@@ -139,7 +139,6 @@ def points_of(study: Study) -> list[Point]:
 def curve_table(study: Study) -> Table:
     """The points of the accuracy-cost curve of every arm."""
     points = points_of(study)
-    front = _on_front(points)
     figures: Figures[Point] = (
         *words("dataset", "world", "arm", "budget"),
         figure("voters", "count", title="votes", about="seeds that vote on one answer; 1: none"),
@@ -150,7 +149,7 @@ def curve_table(study: Study) -> Table:
         figure("money", "money", lambda point: money_cell(point.rows), title="USD", about="a question, logical"),
         figure("accuracy", "share",
                lambda point: replace(share(point.rows, seed=study.seed), samples=point.samples)),
-        figure("front", "yes_no", lambda point: value_cell(front.get(point), "no tokens are known"),
+        figure("front", "yes_no", lambda point: value_cell(_is_on_front(point, points), "no tokens are known"),
                title="on the front", about="no point of this world is as right for fewer tokens"),
     )  # fmt: skip
     return study.table(
@@ -165,21 +164,15 @@ def curve_table(study: Study) -> Table:
     )
 
 
-def _on_front(points: Sequence[Point]) -> dict[Point, bool]:
-    """For each point with known tokens whether no other one of its world is as right for fewer, or more right for no more."""
-    worlds: dict[tuple[str, str], list[Point]] = {}
-    for point in points:
-        if point.is_known:
-            worlds.setdefault(point.scope, []).append(point)
-    found: dict[Point, bool] = {}
-    for own in worlds.values():
-        best = -math.inf
-        for _, alike in groupby(sorted(own, key=lambda point: point.tokens), key=lambda point: point.tokens):
-            held = list(alike)
-            most = max(point.accuracy for point in held)
-            found.update({point: point.accuracy == most > best for point in held})
-            best = max(best, most)
-    return found
+def _is_on_front(point: Point, points: Sequence[Point]) -> bool | None:
+    """Whether no other point of its world is as right for fewer tokens, or more right for no more; None without tokens."""
+    if not point.is_known:
+        return None
+    others = [other for other in points if other.scope == point.scope]
+    as_right = any(other.tokens < point.tokens and other.accuracy >= point.accuracy for other in others)
+    return not as_right and not any(
+        other.tokens <= point.tokens and other.accuracy > point.accuracy for other in others
+    )
 
 
 #: The difference on each question, and the samples it comes from.
@@ -262,26 +255,22 @@ def _rivals(study: Study) -> Iterator[tuple[Point, list[Point]]]:
     """Every point of an arm, without votes, and the points of the baseline in its world, the cheapest first."""
     points = [point for point in points_of(study) if point.is_known and point.tokens > 0]
     baseline = baseline_of(study.rows, study.baseline)
-    theirs: dict[tuple[str, str], list[Point]] = {}
-    for point in sorted(points, key=lambda point: point.tokens):
-        if point.arm == baseline:
-            theirs.setdefault(point.scope, []).append(point)
+    theirs = sorted((point for point in points if point.arm == baseline), key=lambda point: point.tokens)
     for point in points:
-        if point.arm != baseline and point.voters == 1 and point.scope in theirs:
-            yield point, theirs[point.scope]
+        rivals = [other for other in theirs if other.scope == point.scope]
+        if rivals and point.arm != baseline and point.voters == 1:
+            yield point, rivals
 
 
 def along_table(study: Study) -> Table:
     """Every arm against the baseline at the same spend, at each of its budgets and along the whole curve."""
-    by_arm: dict[tuple[tuple[str, str], str], list[tuple[Point, list[Point]]]] = {}
-    for point, rivals in _rivals(study):
-        by_arm.setdefault((point.scope, point.arm), []).append((point, rivals))
+    by_arm = groupby(_rivals(study), key=lambda pair: (pair[0].scope, pair[0].arm))
     about = "the points of the baseline on both sides, and what share of each"
     return study.table(
         "along",
         "Along the curve: arms against the baseline at the same spend",
         _spending_figures("a question, logical; the baseline spends as much", about),
-        [line for found in by_arm.values() for line in _along(found, study.seed)],
+        [line for _, found in by_arm for line in _along(list(found), study.seed)],
         of=study.rows,
         note="At each budget of an arm the baseline at exactly its mean tokens: a mixture of the two points of the baseline (budgets, "
         "votes) next to it, each asked for such a share of the questions that the mean is the same; so its accuracy is on the "
@@ -314,11 +303,10 @@ def _along(found: Sequence[tuple[Point, list[Point]]], seed: int) -> list[Line]:
 
 def mixture(spend: float, points: Sequence[Point]) -> list[tuple[float, Point]]:
     """The shares of two points that spend so much together, of one that spends just that; nothing outside their range."""
-    below = [point for point in points if point.tokens <= spend]
-    above = [point for point in points if point.tokens >= spend]
-    if not below or not above:
+    low = max((point for point in points if point.tokens <= spend), key=lambda point: point.tokens, default=None)
+    high = min((point for point in points if point.tokens >= spend), key=lambda point: point.tokens, default=None)
+    if low is None or high is None:
         return []
-    low, high = max(below, key=lambda point: point.tokens), min(above, key=lambda point: point.tokens)
     if low.tokens == high.tokens:
         return [(1.0, low)]
     share = (high.tokens - spend) / (high.tokens - low.tokens)

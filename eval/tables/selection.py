@@ -19,7 +19,7 @@ from eval.statistics.bootstrap import FEW_CLUSTERS
 from eval.tables.cells import POINTS, correct, interval, is_sure, tokens
 from eval.tables.comparisons import Pair, Pairs, pairs_of
 from eval.tables.rows import SampleRow
-from eval.tables.study import Rows, Study, baseline_of, grouped, setting_of
+from eval.tables.study import Rows, Study
 from eval.tables.table import TableCell
 from eval.tables.tools import left_out_contrasts, library_uses
 from tool_induction.curation.fork import Edits, Fork, fork_library
@@ -93,7 +93,12 @@ def evidence_of(study: Study, own: Rows, *, sure: bool = False) -> list[Evidence
     for item in left_out_contrasts(study):
         if item.arm == own[0].arm:
             left_out.setdefault(item.name, []).extend(item.pairs.pairs)
-    against = _baseline_pairs(study, own)
+    against = [
+        pair
+        for group, baseline in study.beside_baseline()
+        if group.arm == own[0].arm and baseline is not None
+        for pair in pairs_of(group.rows, baseline.rows).pairs
+    ]
     found = []
     for tool in dict.fromkeys(name for row in own for name in row.offered):
         by: By = "left_out"
@@ -104,16 +109,6 @@ def evidence_of(study: Study, own: Rows, *, sure: bool = False) -> list[Evidence
             by = "use" if pairs else "nothing"
         found.append(_judged(tool, by, Pairs(pairs=tuple(pairs)), study.seed, sure=sure))
     return found
-
-
-def _baseline_pairs(study: Study, own: Rows) -> list[Pair]:
-    everyone = grouped(study.rows, setting_of)
-    pairs: list[Pair] = []
-    for setting, rows in grouped(own, setting_of).items():
-        within = everyone[setting]
-        baseline = baseline_of(within, study.baseline)
-        pairs += pairs_of(rows, [row for row in within if row.arm == baseline]).pairs
-    return pairs
 
 
 def _judged(tool: str, by: By, pairs: Pairs, seed: int, *, sure: bool) -> Evidence:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from eval.tables.accuracy import VIDEOS, share_figure
 from eval.tables.cells import POINTS, Values, correct, interval, marked, value_cell
-from eval.tables.comparisons import DRAWN, Pairs, clustered_p, key_of, pairs_of
+from eval.tables.comparisons import DRAWN, clustered_p, key_of, pairs_of
 from eval.tables.rows import SampleRow
 from eval.tables.study import (
     FORKS,
@@ -58,7 +58,10 @@ def transfer_tables(study: Study) -> list[Table]:
     for group, baseline in study.beside_baseline():
         if group.first.system == "hier" and group.first.library is not None:
             pairs = pairs_of(group.rows, baseline.rows if baseline is not None else ())
-            cells = {f"domain:{domain}": _difference_in(domain, pairs, study.seed) for domain in domains}
+            cells = {}
+            for domain in domains:
+                values = pairs.where(lambda row, domain=domain: row.domain == domain).differences(correct)
+                cells[f"domain:{domain}"] = interval(values, seed=study.seed, within=POINTS, why="no pairs")
             groups.append(group)
             lines.append(replace(group, behind=keys(pairs.rows), cells=cells))
             behind += [*group.rows, *(baseline.rows if baseline is not None else ())]
@@ -87,11 +90,6 @@ def transfer_tables(study: Study) -> list[Table]:
 
 def _domains(rows: Rows) -> list[str]:
     return sorted({row.domain for row in rows if row.domain is not None})
-
-
-def _difference_in(domain: str, pairs: Pairs, seed: int) -> TableCell:
-    own = Pairs(pairs=tuple(pair for pair in pairs.pairs if pair[0].domain == domain))
-    return interval(own.differences(correct), seed=seed, within=POINTS, why="no pairs")
 
 
 def _real_libraries(rows: Rows) -> list[SampleRow]:
