@@ -14,21 +14,9 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
+from controller import display
 from controller.accounts import accounts_of
 from controller.answers import SUBMIT_ANSWER
-from controller.display import (
-    SILENT,
-    arguments_text,
-    assistant_message,
-    cut,
-    offered_text,
-    outputs_text,
-    result_text,
-    single_line,
-    spent_text,
-    value_text,
-    watermark,
-)
 from controller.episode import CallRecord, Episode, RoundRecord
 from controller.questions import Question
 from controller.records.conditions import Conditions
@@ -122,11 +110,13 @@ DIMENSIONS: tuple[tuple[str, str, Callable[[SampleRow], str | None]], ...] = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class BlockPlace:
-    """The place of a sample's trajectory: the number of its block, and its index in the block."""
+class GatheredEpisode:
+    """An episode on the page: the number of its block, its index in the block, its answer and its moments."""
 
     block: int
     at: int
+    answer: str | None
+    moments: Sequence[ShownMoment]
 
 
 @dataclass(kw_only=True)
@@ -151,14 +141,13 @@ class Sets:
 def index_of(
     rows: Sequence[SampleRow],
     items: Mapping[tuple[str, str], Item],
-    answers: Mapping[str, str | None],
-    places: Mapping[str, BlockPlace],
+    episodes: Mapping[str, GatheredEpisode],
 ) -> dict[str, Any]:
     """The index, by columns; a sample has the same place in each of them. A mark is 1 right, 0 wrong, 2 without a known answer."""
     numbered = {key: number for number, key in enumerate(dict.fromkeys((row.dataset, row.item) for row in rows))}
-    short = [answers.get(row.sample) for row in rows]
-    spent = [row.spend.get("logical", {}).get("total") for row in rows]
-    found = [places.get(row.sample) for row in rows]
+    spent = [row.spent() for row in rows]
+    found = [episodes.get(row.sample) for row in rows]
+    answers = [None if one is None else one.answer for one in found]
     return {
         "dimensions": [
             {"name": name, "title": title, **_coded([read(row) for row in rows])} for name, title, read in DIMENSIONS
@@ -168,20 +157,20 @@ def index_of(
         "item": [numbered[row.dataset, row.item] for row in rows],
         "mark": [2 if items[row.dataset, row.item].answer is None else int(row.correct) for row in rows],
         "score": [round(row.score, 4) for row in rows],
-        "answer": [None if answer is None else cut(single_line(answer), _ANSWER) for answer in short],
+        "answer": [None if answer is None else display.cut(display.single_line(answer), _ANSWER) for answer in answers],
         "rounds": [row.rounds for row in rows],
         "calls": [row.calls for row in rows],
         "inner": [row.inner_calls for row in rows],
         "tokens": [0 if total is None else total.tokens for total in spent],
         "details": [
             {
-                key: cut(value, _ANSWER) if isinstance(value, str) else value
+                key: display.cut(value, _ANSWER) if isinstance(value, str) else value
                 for key, value in row.details.items()
                 if isinstance(value, str | int | float)
             }
             for row in rows
         ],
-        "place": [None if place is None else [place.block, place.at] for place in found],
+        "place": [None if one is None else [one.block, one.at] for one in found],
         "cell": _coded([row.cell for row in rows]),
         "episode": [None if row.episode is None else _BEGAN.sub("*-", row.episode) for row in rows],
     }
@@ -238,10 +227,10 @@ def trajectory(episode: Episode, conditions: Conditions, pool: Pool) -> dict[str
     declared = [tool.get("function", {}) for tool in episode.tools]
     return {
         "system": task.system,
-        "offered": offered_text(episode, conditions),
+        "offered": display.offered_text(episode, conditions),
         "world": task.world_hash,
         "library": None if task.library is None else [task.library.name, task.library.hash],
-        "settings": [[key, value_text(value, 200)] for key, value in _settings(task.settings)],
+        "settings": [[key, display.value_text(value, 200)] for key, value in _settings(task.settings)],
         "model": episode.model,
         "prompts": [episode.language, episode.prompt_hash],
         "version": conditions.version,
@@ -256,7 +245,7 @@ def trajectory(episode: Episode, conditions: Conditions, pool: Pool) -> dict[str
         "spans": [[span.start_time, span.end_time, episode.tools_that_gave(span)] for span in episode.spans],
         "slips": episode.slips,
         "cost": accounts_of(episode).record(),
-        "watermark": watermark(episode),
+        "watermark": display.watermark(episode),
     }
 
 
@@ -279,8 +268,8 @@ def _rounds(episode: Episode, pool: Pool) -> Iterator[dict[str, Any]]:
 
 def _round(episode: Episode, record: RoundRecord) -> dict[str, Any]:
     usage = record.usage
-    said = assistant_message(episode, record).get("content")
-    is_shown = isinstance(said, str) and said.strip() and not SILENT.intersection(record.problems)
+    said = display.assistant_message(episode, record).get("content")
+    is_shown = isinstance(said, str) and said.strip() and not display.SILENT.intersection(record.problems)
     shown = {
         "number": record.number,
         "tokens": [usage.prompt, usage.completion, usage.cached, int(usage.estimated)],
@@ -298,16 +287,16 @@ def _call(call: CallRecord, pool: Pool) -> dict[str, Any]:
     is_answer = call.tool == SUBMIT_ANSWER and call.problem is None
     shown = {
         "tool": call.tool,
-        "given": arguments_text(call.arguments),
+        "given": display.arguments_text(call.arguments),
         "arguments": pool.add(call.arguments),
-        "short": "" if is_answer else result_text(call.result),
+        "short": "" if is_answer else display.result_text(call.result),
         "whole": None if is_answer else pool.add(call.result),
         "failed": call.failed,
         "slips": [slip for slip in (call.problem, call.note) if slip is not None],
         "inside": [_inner(inner) for inner in call.inner_calls[:_MAX_INNER]],
         "more": max(0, len(call.inner_calls) - _MAX_INNER),
-        "made_of": outputs_text(call.origins),
-        "spent": spent_text(call.spent) if call.spent else "",
+        "made_of": display.outputs_text(call.origins),
+        "spent": display.spent_text(call.spent) if call.spent else "",
     }
     # Numbers in the pool: 0 is one like any other.
     return {key: value for key, value in shown.items() if value or (value == 0 and key in ("arguments", "whole"))}
@@ -321,7 +310,7 @@ def _inner(call: Mapping[str, Any]) -> list[Any]:
         str(call.get("name")),
         str(call.get("outcome")),
         size if isinstance(size, int) else None,
-        arguments_text(arguments) if isinstance(arguments, Mapping) else "",
+        display.arguments_text(arguments) if isinstance(arguments, Mapping) else "",
         [number for number in made_from if isinstance(number, int)] if isinstance(made_from, list) else [],
     ]
 
@@ -334,9 +323,7 @@ class Gathered:
     """The episodes on the page, by sample. ``damaged`` are those that could not be read, with the reason."""
 
     blocks: list[str] = field(default_factory=list)
-    places: dict[str, BlockPlace] = field(default_factory=dict)
-    answers: dict[str, str | None] = field(default_factory=dict)
-    moments: dict[str, list[ShownMoment]] = field(default_factory=dict)
+    episodes: dict[str, GatheredEpisode] = field(default_factory=dict)
     damaged: dict[str, str] = field(default_factory=dict)
 
 
@@ -356,9 +343,12 @@ def gather(run: Run, rows: Collection[SampleRow], pool: Pool) -> Gathered:
                 continue
             if entry is None:
                 continue
-            gathered.answers[sample.sample] = entry.episode.answer
-            gathered.moments[sample.sample] = moments_of(entry.episode, run.item(sample))
-            gathered.places[sample.sample] = BlockPlace(block=len(gathered.blocks), at=len(records))
+            gathered.episodes[sample.sample] = GatheredEpisode(
+                block=len(gathered.blocks),
+                at=len(records),
+                answer=entry.episode.answer,
+                moments=moments_of(entry.episode, run.item(sample)),
+            )
             records.append(trajectory(entry.episode, entry.conditions, pool))
             if len(records) == _AT_ONCE:
                 gathered.blocks.append(packed(records))
@@ -378,6 +368,6 @@ def frame_blocks(gathered: Gathered, chosen: Chosen, numbers: Mapping[FrameKey, 
         return {"frame": number, "time": moment.time, "why": moment.why, "boxes": boxes}
 
     by_block: list[list[list[dict[str, Any]]]] = [[] for _ in gathered.blocks]
-    for sample, place in gathered.places.items():
-        by_block[place.block].append([shown(moment) for moment in gathered.moments[sample]])
+    for one in gathered.episodes.values():
+        by_block[one.block].append([shown(moment) for moment in one.moments])
     return [packed(moments) for moments in by_block]

@@ -29,22 +29,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from eval.datasets.items import Item
-from eval.scoring.kinds import (
-    CountSettings,
-    IntervalSettings,
-    JudgeSettings,
-    NoSettings,
-    OrderSettings,
-    TextSettings,
-    cjk_tokens,
-    score_choice,
-    score_count,
-    score_interval,
-    score_judged,
-    score_order,
-    score_words,
-    text_scorer_for,
-)
+from eval.scoring import kinds
 from eval.scoring.published import LocomoSettings, ReplySettings, score_choice_reply, score_locomo
 from eval.scoring.score import AnswerJudge, Context, Score, Scorer
 from tool_induction.language.diagnostics import closest
@@ -74,14 +59,14 @@ class Named:
 
 
 _SCORERS: tuple[tuple[str, Scorer, type[DataclassInstance] | None], ...] = (
-    ("choice", score_choice, NoSettings),
+    ("choice", kinds.score_choice, kinds.NoSettings),
     ("choice_reply", score_choice_reply, ReplySettings),
-    ("interval", score_interval, IntervalSettings),
-    ("count", score_count, CountSettings),
-    ("order", score_order, OrderSettings),
-    ("text", score_words, TextSettings),
-    ("text_cjk", partial(score_words, tokens=cjk_tokens), TextSettings),
-    ("judge", score_judged, JudgeSettings),
+    ("interval", kinds.score_interval, kinds.IntervalSettings),
+    ("count", kinds.score_count, kinds.CountSettings),
+    ("order", kinds.score_order, kinds.OrderSettings),
+    ("text", kinds.score_words, kinds.TextSettings),
+    ("text_cjk", partial(kinds.score_words, tokens=kinds.cjk_tokens), kinds.TextSettings),
+    ("judge", kinds.score_judged, kinds.JudgeSettings),
     ("locomo", score_locomo, LocomoSettings),
 )
 _OWN = {name: Named(name=name, scorer=scorer, settings=settings) for name, scorer, settings in _SCORERS}
@@ -165,13 +150,13 @@ def score_value(
         BackendFault: what the judge's model names.
     """
     kind = item.question.kind
-    usual = kind if kind != "open" else _JUDGED if judge is not None else text_scorer_for(item)
+    usual = kind if kind != "open" else _JUDGED if judge is not None else kinds.text_scorer_for(item)
     named, settings = _named(protocol or {}, kind) or (scorer_named(usual), {})
     context = Context(scorer=named.whole_name, settings=settings, judge=judge)
     instead = settings.get("instead", "text") if named.name == _JUDGED and judge is None else None
     if not instead:
         return _checked(named.scorer(item, value, answer, context), named)
-    other = scorer_named(text_scorer_for(item) if instead == "text" else str(instead))
+    other = scorer_named(kinds.text_scorer_for(item) if instead == "text" else str(instead))
     score = other.scorer(item, value, answer, Context(scorer=other.whole_name))
     return _checked(replace(score, details={**score.details, "instead_of": named.whole_name}), other)
 

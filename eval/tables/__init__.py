@@ -1,6 +1,6 @@
 """Tables of a run: accuracy and cost, paired comparisons, transfer of libraries, use of tools, the oracle ladder.
 
-A run is read into a ``Study``, one ``SampleRow`` per sample. ``tables_of`` makes all tables, ``table_of`` one by its name; each is a
+A run is read into a ``Study``, one ``SampleRow`` per sample. ``tables_of`` makes all tables or those that are named; each is a
 list of figures (a column with the function that computes its cells) applied to the arms, pairs or tools that its rows are about.
 ``compare`` compares two arms by name, ``flips_of`` shows the questions they differ on, ``choose`` freezes the tools that help.
 Tables are written as text, LaTeX and CSV (pandas, extra ``eval``).
@@ -10,7 +10,7 @@ from eval.tables.cells import Values
 from eval.tables.comparisons import CONTROLS, ArmComparison, Contrast, Pairs, compare, concerns, paired_groups, pairs_of
 from eval.tables.flips import Which, flip_text, flipped, flips_of
 from eval.tables.ladder import AccuracyLoss, ladder_of
-from eval.tables.registry import table_of, tables_of
+from eval.tables.registry import tables_of
 from eval.tables.rows import LibraryFacts, RunRows, SampleRow, ToolUse, read_rows, rows_of
 from eval.tables.selection import Selected, check_split, choose, evidence_of, library_rows
 from eval.tables.study import LABELS, Labels, Study, chosen, filtered, grouped, independent, opened_study, study_of
@@ -23,5 +23,5 @@ __all__ = [
     "ToolUse", "Values", "Which", "cell_text", "check_split", "choose", "chosen", "comma_separated", "compare",
     "concerns", "evidence_of", "fields_text", "figure", "filtered", "flip_text", "flipped", "flips_of", "grouped",
     "independent", "ladder_of", "latex", "library_rows", "opened_study", "paired_groups", "pairs_of", "read_rows",
-    "rows_of", "study_of", "table_of", "table_text", "tables_of", "write_tables",
+    "rows_of", "study_of", "table_text", "tables_of", "write_tables",
 ]  # fmt: skip

@@ -132,20 +132,12 @@ def share_figure(name: str, value: str) -> Figure[Group]:
 
 def measures_table(study: Study) -> Table:
     """The measures of each kind of answer, of each arm."""
-    known: dict[str, ShownMeasure] = {}
-    for kind, part in sorted(grouped(study.rows, lambda row: row.kind).items()):
-        for measure in _measures(kind, part):
-            known.setdefault(measure.name, measure)
+    kinds = sorted(grouped(study.rows, lambda row: row.kind).items())
+    known = dict.fromkeys(measure for kind, part in kinds for measure in _measures(kind, part))
     return study.table(
         "measures",
         "Measures of each kind of answer",
-        (
-            *PLACE,
-            *words("kind"),
-            SAMPLES,
-            ACCURACY,
-            *map(_measure_figure, known.values()),
-        ),
+        (*PLACE, *words("kind"), SAMPLES, ACCURACY, *map(_measure_figure, known)),
         (
             replace(group, rows=part, cells={"kind": kind})
             for group in study.groups()

@@ -17,22 +17,9 @@ from itertools import groupby
 from controller.accounts import Account
 from controller.questions import InvalidAnswer, span_of
 from eval.scoring.kinds import interval_overlap
-from eval.tables.cells import (
-    POINTS,
-    Values,
-    correct,
-    interval,
-    marked,
-    mean,
-    money,
-    money_cell,
-    share,
-    tokens,
-    tokens_cell,
-    value_cell,
-)
-from eval.tables.rows import SampleRow
-from eval.tables.study import Group, Line, Rows, Setting, Study, baseline_of, grouped, keys, videos, words
+from eval.tables.cells import POINTS, Values, correct, interval, marked, money_cell, share, tokens_cell, value_cell
+from eval.tables.rows import SampleRow, Setting
+from eval.tables.study import Group, Line, Rows, Study, baseline_of, grouped, keys, videos, words
 from eval.tables.table import CellsByKey, Figure, Figures, Table, TableCell, Value, blank, figure
 from world_api.core.canonical import canonical_json
 
@@ -54,9 +41,9 @@ def _votes_of(group: Group) -> Iterator[tuple[int, list[SampleRow], list[SampleR
 def _vote(voters: Sequence[SampleRow], *, seed: str) -> SampleRow:
     """The vote as a sample of its own: the winner's outcome at the cost of all voters."""
     known = [spent for row in voters if (spent := row.spent()) is not None]
-    is_priced = all(money(row) is not None for row in voters)
     whole = sum(known, Account())
-    whole = whole if is_priced else replace(whole, money=None)
+    if len(known) < len(voters) or any(spent.money is None for spent in known):
+        whole = replace(whole, money=None)
     return replace(winner(voters, seed=seed), spend={"logical": {"total": whole}} if known else {})
 
 
@@ -90,7 +77,7 @@ def _answer(row: SampleRow) -> str:
 class Point:
     """A point of the curve: an arm at a budget, with a number of voters; ``samples`` are the keys behind it.
 
-    ``tokens`` is their mean, infinite if none are known; ``accuracy`` is below all others without samples.
+    ``tokens`` is their mean, infinite if none are known.
     """
 
     setting: Setting
@@ -122,7 +109,7 @@ def points_of(study: Study) -> list[Point]:
     found = []
     for group in study.groups():
         for voters, rows, behind in [(1, group.rows, group.rows), *_votes_of(group)]:
-            spent, right = mean(rows, tokens).number, mean(rows, correct).number
+            spent = tokens_cell(rows).number
             point = Point(
                 setting=group.setting,
                 arm=group.arm,
@@ -130,7 +117,7 @@ def points_of(study: Study) -> list[Point]:
                 rows=rows,
                 samples=keys(behind),
                 tokens=math.inf if spent is None else spent,
-                accuracy=-1.0 if right is None else right,
+                accuracy=_share(rows) if rows else -1.0,  # votes without voters are below all others
             )
             found.append(point)
     return sorted(found, key=lambda point: (*point.scope, point.arm, point.tokens, point.voters > 1))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from eval.statistics.bootstrap import FEW_CLUSTERS, Interval, mean_interval
+from eval.statistics.bootstrap import Interval, mean_interval
 from eval.tables.rows import SampleRow
 from eval.tables.study import Rows, cluster, keys, videos
 from eval.tables.table import TableCell, Value, blank
@@ -114,11 +114,6 @@ def interval_cell(found: Interval) -> TableCell:
     """An estimate with its interval as a cell."""
     low, high = found.low, found.high
     return TableCell(value=found.estimate, low=low, high=high, n=found.rows, clusters=found.clusters, mark=found.note)
-
-
-def is_sure(cell: TableCell) -> bool:
-    """Whether an interval is above zero and over enough videos: a few that all agree make a narrow one."""
-    return cell.low is not None and cell.low > 0 and (cell.clusters or 0) >= FEW_CLUSTERS
 
 
 def money_cell(rows: Rows, *, way: str = "logical") -> TableCell:

@@ -9,36 +9,9 @@ from typing import Any
 
 from eval.statistics.bootstrap import FEW_CLUSTERS
 from eval.statistics.significance import holm, mcnemar, sign_flip
-from eval.tables.cells import (
-    POINTS,
-    Measure,
-    Values,
-    correct,
-    count,
-    interval,
-    is_sure,
-    mean,
-    money,
-    score,
-    tokens,
-    value_cell,
-)
-from eval.tables.rows import SampleRow
-from eval.tables.study import (
-    PLACE,
-    Group,
-    Rows,
-    Setting,
-    Study,
-    chosen,
-    filtered,
-    grouped,
-    independent,
-    keys,
-    libraries_are_real,
-    setting_of,
-    words,
-)
+from eval.tables.cells import POINTS, Measure, Values, correct, count, interval, mean, money, score, tokens, value_cell
+from eval.tables.rows import SampleRow, Setting
+from eval.tables.study import PLACE, Group, Rows, Study, chosen, filtered, grouped, independent, keys, words
 from eval.tables.table import CellsByKey, Figure, Figures, Table, TableCell, Value, blank, figure
 from world_api.core.faults import EvalFault
 
@@ -347,13 +320,13 @@ def _primary_of(study: Study, named: Mapping[str, str | None], rows: Rows) -> Co
     if library:
         one = [row for row in one if row.library == library]
         other = [row for row in other if row.library == library] or other
-    elif any(libraries_are_real(row) for row in one):
-        one, _ = independent([row for row in one if libraries_are_real(row)], study.libraries)
+    elif any(row.has_real_library for row in one):
+        one, _ = independent([row for row in one if row.has_real_library], study.libraries)
     if not one or not other:
         return None
     several, rivals = len({row.arm for row in one}) > 1, len({row.arm for row in other}) > 1
     return Contrast(
-        setting=setting_of(one[0]),
+        setting=one[0].setting,
         arm=str(named["arm"]) if several else one[0].arm,
         against=str(named["against"]) if rivals else other[0].arm,
         pairs=pairs_of(one, other, shared=several),
@@ -414,7 +387,7 @@ def abstraction_table(study: Study) -> Table:
             _against_controls(group, dict(_controls(group.first, list(arms.values()))))
             for arms in study.by_setting()
             for group in arms.values()
-            if group.first.system == "hier" and libraries_are_real(group.first)
+            if group.first.system == "hier" and group.first.has_real_library
         ],
         note="Abstraction is credited only for what hier gains over all four controls together. The composite is the smallest "
         "of the four differences; its interval runs from the smallest lower end to the smallest upper end, so that it is above "
@@ -439,7 +412,7 @@ def _against_controls(group: Group, controls: Mapping[str, Group]) -> Group:
     found = {name: contrast_of(group, name, pairs) for name, pairs in all_pairs.items() if pairs.pairs}
     differences = {name: item.difference() for name, item in found.items()}
     beaten = sum(
-        is_sure(differences[name]) and (1 if item.p is None else item.p) <= _LEVEL for name, item in found.items()
+        differences[name].is_sure and (1 if item.p is None else item.p) <= _LEVEL for name, item in found.items()
     )
     also = [f"{name}: {what}" for name, item in found.items() for what in concerns(item.pairs)]
     cells: CellsByKey = {
@@ -556,7 +529,7 @@ def _contrasts(found: ArmComparison, seed: int, *, by_domain: bool) -> list[Cont
     shared: dict[str, str] = {name: getattr(pairs.pairs[0][0], name) for name in found.across if name != "seed"}
 
     def part(row: SampleRow) -> tuple[Setting, str | None]:
-        return replace(setting_of(row), **shared), row.domain if by_domain else "all"
+        return replace(row.setting, **shared), row.domain if by_domain else "all"
 
     contrasts = []
     for place in dict.fromkeys(map(part, (*(one for one, _ in pairs.pairs), *pairs.left, *pairs.right))):

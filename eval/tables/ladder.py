@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from eval.statistics.bootstrap import Interval, mean_interval
 from eval.tables.cells import interval_cell, share
 from eval.tables.comparisons import P_CLUSTERED, PAIRS, Contrast, pairs_of
-from eval.tables.study import Line, Rows, Study, baseline_of, grouped, setting_of, videos, words
+from eval.tables.study import Line, Rows, Study, baseline_of, grouped, videos, words
 from eval.tables.table import CellsByKey, Figures, Table, blank, figure
 
 #: The worlds that are the truth, whole or for one operation.
@@ -123,7 +123,7 @@ def _steps(study: Study) -> Iterator[Line]:
                 cells |= dict.fromkeys(("pairs", "gain", "p_clustered"), why)
                 if world != below:
                     pairs = pairs_of(rows, worlds[below], across=("world",))
-                    gain = Contrast(setting=setting_of(rows[0]), arm=arm, against=below, pairs=pairs, seed=study.seed)
+                    gain = Contrast(setting=rows[0].setting, arm=arm, against=below, pairs=pairs, seed=study.seed)
                     cells |= {shown.column.key: shown.cell(gain) for shown in (PAIRS, P_CLUSTERED)}
                     cells |= {"gain": gain.difference()}
                 yield Line(rows=rows, cells=cells)

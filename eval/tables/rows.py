@@ -154,6 +154,15 @@ class ToolUse:
         return self.calls - self.failed - self.empty
 
 
+@dataclass(frozen=True, kw_only=True, order=True)
+class Setting:
+    """What arms are compared within: the same questions, worlds and budget."""
+
+    dataset: str
+    world: str
+    budget: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class SampleRow:
     """A sample: its place in the design, its outcome and its cost.
@@ -210,6 +219,16 @@ class SampleRow:
     gone: bool = False
 
     @property
+    def setting(self) -> Setting:
+        """The setting in which it may be compared."""
+        return Setting(dataset=self.dataset, world=self.world, budget=self.budget)
+
+    @property
+    def has_real_library(self) -> bool:
+        """Whether its library is meant to help: no placebo and no random composites."""
+        return self.library is not None and self.library_arm not in ("placebo", "random")
+
+    @property
     def exposure(self) -> str:
         """Which operations and tools the system could call."""
         return str(self.settings.get("exposure", "all"))
@@ -224,13 +243,6 @@ _WELL_FORMED = frozenset({"asked_before"})
 _OWN = frozenset({SUBMIT_ANSWER, JudgedItems.name, "compose_tool"})
 #: The result of an operation that returns a text and no list.
 _TEXT_RESULTS = {"describe_segment": "caption", "query_entity_state": "answer"}
-
-
-def spend_of(episode: Episode) -> dict[str, dict[str, Account]]:
-    """Tokens and money, logical and physical, by purpose and in total."""
-    accounts = accounts_of(episode)
-    ways = {"logical": accounts.logical, "physical": accounts.physical}
-    return {way: {**{str(part): held[part] for part in PARTS}, "total": total(held)} for way, held in ways.items()}
 
 
 def found_nothing(call: CallRecord) -> bool:
@@ -383,6 +395,8 @@ def _episodes(
 def _fields_of(episode: Episode, item: Item, hashes: Mapping[str, str]) -> dict[str, Any]:
     """The figures of an episode as fields of a row; ``hashes`` are those of its library's tool documents, by name."""
     made = [call for call in episode.tool_calls if call.round > 0]
+    accounts = accounts_of(episode)
+    ways = {"logical": accounts.logical, "physical": accounts.physical}
     evidence = evidence_score(episode.spans, item.spans)
     return {
         "rounds": len(episode.rounds),
@@ -391,7 +405,7 @@ def _fields_of(episode: Episode, item: Item, hashes: Mapping[str, str]) -> dict[
         "malformed": sum(number for slip, number in episode.slips.items() if slip not in _WELL_FORMED),
         "empty": sum(found_nothing(call) for call in made),
         "seconds": episode.timings.seconds if episode.timings is not None else None,
-        "spend": spend_of(episode),
+        "spend": {way: {**{part: held[part] for part in PARTS}, "total": total(held)} for way, held in ways.items()},
         "tools": _uses(made, hashes),
         "offered": _offered(episode),
         "outcome": episode.outcome,

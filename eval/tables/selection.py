@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from eval.runs.run import Run
 from eval.statistics.bootstrap import FEW_CLUSTERS
-from eval.tables.cells import POINTS, correct, interval, is_sure, tokens
+from eval.tables.cells import POINTS, correct, interval, tokens
 from eval.tables.comparisons import Pair, Pairs, pairs_of
 from eval.tables.rows import SampleRow
 from eval.tables.study import Rows, Study
@@ -122,7 +122,7 @@ def _judged(tool: str, by: By, pairs: Pairs, seed: int, *, sure: bool) -> Eviden
 
 
 def _verdict(accuracy: TableCell, saved: TableCell, *, sure: bool) -> tuple[bool, str]:
-    raises, saves = (is_sure(cell) if sure else (cell.number or 0.0) > 0 for cell in (accuracy, saved))
+    raises, saves = (cell.is_sure if sure else (cell.number or 0.0) > 0 for cell in (accuracy, saved))
     if accuracy.number is None:
         return False, "nothing is known of it"
     if raises:

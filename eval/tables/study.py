@@ -19,22 +19,13 @@ from eval.runs.run import Run, read_run
 from eval.runs.scoring import scored_now
 from eval.scoring.kinds import given_text
 from eval.scoring.labels import answer_key, own_pairs
-from eval.tables.rows import LibraryFacts, RunRows, SampleRow, read_rows
+from eval.tables.rows import LibraryFacts, RunRows, SampleRow, Setting, read_rows
 from eval.tables.table import Figure, Row, Table, TableCell, Value, figure
 from tool_induction.language.diagnostics import did_you_mean
 from world_api.core.faults import EvalFault
 
 Key = TypeVar("Key", bound=Hashable)
 Rows = Sequence[SampleRow]
-
-
-@dataclass(frozen=True, kw_only=True, order=True)
-class Setting:
-    """What arms are compared within: the same questions, worlds and budget."""
-
-    dataset: str
-    world: str
-    budget: str
 
 
 class _Subject(Protocol):
@@ -143,7 +134,7 @@ class Study(RunRows):
 
     def by_setting(self) -> Iterator[dict[str, Group]]:
         """The groups of each setting, by arm."""
-        for setting, within in grouped(self.rows, setting_of).items():
+        for setting, within in grouped(self.rows, lambda row: row.setting).items():
             arms = grouped(within, lambda row: row.arm)
             yield {arm: Group(study=self, setting=setting, arm=arm, rows=own) for arm, own in arms.items()}
 
@@ -220,11 +211,6 @@ def study_of(run: Run) -> Study:
     return Study(**vars(read), primary=manifest.primary, datasets=manifest.datasets, labels=labels)
 
 
-def setting_of(row: SampleRow) -> Setting:
-    """The setting in which a sample may be compared."""
-    return Setting(dataset=row.dataset, world=row.world, budget=row.budget)
-
-
 def grouped(rows: Iterable[SampleRow], key: Callable[[SampleRow], Key]) -> dict[Key, list[SampleRow]]:
     """Rows by a key, in the order in which the keys come up."""
     found: dict[Key, list[SampleRow]] = {}
@@ -246,11 +232,6 @@ def cluster(row: SampleRow) -> tuple[str, str]:
 def keys(rows: Iterable[SampleRow]) -> tuple[str, ...]:
     """The keys of samples."""
     return tuple(row.sample for row in rows)
-
-
-def libraries_are_real(row: SampleRow) -> bool:
-    """Whether a sample's library is meant to help: no placebo and no random composites."""
-    return row.library is not None and row.library_arm not in ("placebo", "random")
 
 
 LABELS = "labels.json"

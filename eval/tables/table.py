@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
+from eval.statistics.bootstrap import FEW_CLUSTERS
+
 SCHEMA_VERSION = 1
 
 #: share: 0 to 1, shown in percent; points: a difference of shares, shown in percent points, with its sign; number: any quantity;
@@ -55,6 +57,11 @@ class TableCell:
     def number(self) -> float | None:
         """The value, if it is a number."""
         return float(self.value) if isinstance(self.value, int | float) else None
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether its interval is above zero and over enough videos: a few that all agree make a narrow one."""
+        return self.low is not None and self.low > 0 and (self.clusters or 0) >= FEW_CLUSTERS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,21 +18,7 @@ from eval.tables.accuracy import VIDEOS, share_figure
 from eval.tables.cells import POINTS, Values, correct, interval, marked, value_cell
 from eval.tables.comparisons import DRAWN, clustered_p, key_of, pairs_of
 from eval.tables.rows import SampleRow
-from eval.tables.study import (
-    FORKS,
-    PLACE,
-    Group,
-    Line,
-    Rows,
-    Study,
-    baseline_of,
-    grouped,
-    independent,
-    keys,
-    libraries_are_real,
-    setting_of,
-    words,
-)
+from eval.tables.study import FORKS, PLACE, Group, Line, Rows, Study, baseline_of, grouped, independent, keys, words
 from eval.tables.table import CellsByKey, Figures, Table, TableCell, Value, blank, figure
 
 #: With this number of independent inductions a claim is about a way of inducing, and not about one library.
@@ -94,7 +80,7 @@ def _domains(rows: Rows) -> list[str]:
 
 def _real_libraries(rows: Rows) -> list[SampleRow]:
     """The samples of ``hier`` with a library that was made for a domain."""
-    return [row for row in rows if row.system == "hier" and libraries_are_real(row) and row.library_domain]
+    return [row for row in rows if row.system == "hier" and row.has_real_library and row.library_domain]
 
 
 _OWN_OTHER: Figures[Line] = (
@@ -114,7 +100,7 @@ _OWN_OTHER: Figures[Line] = (
 def own_other_table(study: Study) -> Table:
     """Libraries that were induced for the domain of the question, less those that were induced for another."""
     lines, forks = [], 0
-    for setting, within in grouped(study.rows, setting_of).items():
+    for setting, within in grouped(study.rows, lambda row: row.setting).items():
         for arm, made in grouped(_real_libraries(within), lambda row: row.arm_name).items():
             own, folded = independent(made, study.libraries)
             forks += sum(row.library in folded for row in made)
@@ -241,7 +227,7 @@ def _draws(study: Study) -> Iterator[tuple[Line, Values, list[str]]]:
 
     With each are its numbers, and the samples of libraries that are no draws of their own.
     """
-    for setting, within in grouped(study.rows, setting_of).items():
+    for setting, within in grouped(study.rows, lambda row: row.setting).items():
         name = baseline_of(within, study.baseline)
         baseline = [row for row in within if row.arm == name]
         made = grouped(_real_libraries(within), lambda row: (row.arm_name, str(row.library_domain)))
