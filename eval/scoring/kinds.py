@@ -341,44 +341,22 @@ def measures_of(kind: str, details: Sequence[Mapping[str, Any]]) -> tuple[ShownM
     return tuple(shown)
 
 
-@dataclass(frozen=True, kw_only=True)
-class EvidenceScore:
-    """The cited intervals together against the true ones together, by seconds.
+def evidence_iou(cited: Iterable[TimeSpan | CitedSpan], true: Iterable[TimeSpan]) -> float | None:
+    """IoU, by seconds, of the cited intervals together with the true ones together; None if the true ones are not known.
 
-    ``precision`` is the share of what is cited that is true, ``recall`` the share of what is true that is cited; moments
-    without length count by number if only moments are cited, or true.
+    Nothing cited is 0. If all of them are moments without length, it is 1 if a cited one is a true one.
     """
-
-    iou: float
-    precision: float
-    recall: float
-
-
-def evidence_score(cited: Iterable[TimeSpan | CitedSpan], true: Iterable[TimeSpan]) -> EvidenceScore | None:
-    """The score of cited intervals; None if the true intervals are not known. Nothing cited scores zero."""
     given = [
         span if isinstance(span, TimeSpan) else TimeSpan(start=span.start_time, end=span.end_time) for span in cited
     ]
     known = list(true)
     if not known:
         return None
-    seconds, of_known, union = _length(given), _length(known), _length([*given, *known])
-    shared = max(0.0, seconds + of_known - union)
-    return EvidenceScore(
-        iou=round(shared / union, 6) if union > 0 else float(bool(_met(given, known))),
-        precision=round(shared / seconds if seconds > 0 else _share(given, known), 6),
-        recall=round(shared / of_known if of_known > 0 else _share(known, given), 6),
-    )
+    union = _length([*given, *known])
+    if union == 0:
+        return float(any(span.start == other.start for span in given for other in known))
+    return round(max(0.0, _length(given) + _length(known) - union) / union, 6)
 
 
 def _length(spans: list[TimeSpan]) -> float:
     return sum(span.duration for span in merge_spans(spans))
-
-
-def _share(spans: list[TimeSpan], others: list[TimeSpan]) -> float:
-    return len(_met(spans, others)) / len(spans) if spans else 0.0
-
-
-def _met(spans: list[TimeSpan], others: list[TimeSpan]) -> list[TimeSpan]:
-    """Those that touch one of the others."""
-    return [span for span in spans if any(span.start <= other.end and other.start <= span.end for other in others)]

@@ -1,18 +1,11 @@
 """Scoring as others published it, reimplemented from their definitions: LoCoMo's F1, and reading a letter from a free reply.
 
-LoCoMo's F1 by category of question.
+LoCoMo's F1 (Maharana et al. 2024, "Evaluating Very Long-Term Conversational Memory of LLM Agents", and the evaluation published
+with its data): tokens as SQuAD's without "and", stemmed; category 1 (several hops) takes answers apart at commas and means the best
+F1 of each part; 2, 3 and 4 are plain F1, of 3 only the part before a semicolon; 5 (adversarial) is right if the answer says that
+nothing is known. The file with the questions names the category.
 
-Source: Maharana et al. 2024, "Evaluating Very Long-Term Conversational Memory of LLM Agents", and the evaluation that its
-authors publish beside the data: tokens as SQuAD's without "and", stemmed; category 1 (several hops) takes answers apart at commas
-and means the best F1 of each part; 2, 3 and 4 are plain F1, of 3 only the part before a semicolon; 5 (adversarial)
-is right where the answer says that nothing is known. The file with the questions names the category.
-
-Reading the letter from a free reply, as published evaluations of multiple choice do.
-
-Our episodes hold a letter already, and ``choice`` scores that. Figures of other models come from free replies that were read by one
-of these rules; with ``choice_reply`` an answer's words are read by the same rule, so that figures can be compared, or files of
-published replies scored again.
-
+Letters of free replies (``choice_reply``) are read by a published rule, so that figures of other models can be compared:
 ``last_named``: the rule of MMMU's evaluation (Yue et al. 2024) that lmms-eval uses for NExT-QA. Punctuation round the reply is
 taken off; then letters in brackets count, else letters before a space, else before a full stop, else, in a reply of more
 than five words, the words of an option; of several the one named last. ``first_letter``: the rule of Video-MME's

@@ -5,16 +5,9 @@ A protocol names a scorer for each kind of question, with its settings where the
     {"scoring": {"open": "judge/1", "interval": {"scorer": "interval/1", "correct_at": 0.3}}}
 
 A kind that it does not name is scored as usual: ``choice``, ``interval``, ``count`` and ``order`` by the scorer of that name,
-``open`` by the judge if one is given, else by words.
-
-A third party adds one in its own package::
-
-    [project.entry-points."video_world_api.scorers"]
-    mine = "their_package.their_module:score"
-
-``score`` is called with ``(item, value, answer, context)`` and gives back a ``Score`` (see ``eval.scoring.score``); its
-attribute ``version`` (1 if it has none) is part of its name: ``mine/1``; if it has a dataclass as ``settings``, protocols
-are checked against it before anything runs. The product's own names cannot be taken.
+``open`` by the judge if one is given, else by words. Others add a ``Scorer`` by an entry point (docs/scoring.md): its attribute
+``version`` (1 if it has none) is part of its name (``mine/1``); if it has a dataclass as ``settings``, protocols are checked
+against it before anything runs. The product's own names cannot be taken.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """Tests of paired outcomes, their adjustment within a family, and the power of a planned contrast.
 
-*Power.* The difference of a question is 1 if only the first arm is right, -1 if only the second is, else 0. With a share
-``discordance`` of questions that differ and a true difference ``effect`` its variance is ``discordance - effect ** 2``. Differences
-of two questions of one video are correlated by ``correlation``, with equal or different seeds, those of one question under two of
-``S`` seeds by ``repeat_correlation``. The mean of ``n`` questions so has that variance times ``(1 + (S - 1) * repeat_correlation) /
-S + (m - 1) * correlation``, over ``n``, with ``m`` the mean size of a cluster as a question meets it (Kish 1965). It is tested at
+*Power.* With a share ``discordance`` of questions that differ and a true difference ``effect`` the difference of a question (-1, 0
+or 1) has the variance ``discordance - effect ** 2``; ``standard_error`` is that of the mean over questions whose differences are
+correlated by ``correlation`` inside a video and by ``repeat_correlation`` between seeds (design effect: Kish 1965). It is tested at
 Student's t with one degree of freedom less than there are effective clusters.
 """
 

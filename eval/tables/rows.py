@@ -23,7 +23,7 @@ from controller.records.journal import Journal, JournalEntry
 from eval.datasets.items import Item
 from eval.runs.records import Cell, LibraryRecord, SampleLine
 from eval.runs.run import Run, refuse_unreadable
-from eval.scoring.kinds import evidence_score
+from eval.scoring.kinds import evidence_iou
 from eval.scoring.score import Score
 from tool_induction.library import MANIFEST_FILE, TOOLS_FILE, find_library, read_json
 from tool_induction.runtime.calls import listed_under
@@ -397,7 +397,6 @@ def _fields_of(episode: Episode, item: Item, hashes: Mapping[str, str]) -> dict[
     made = [call for call in episode.tool_calls if call.round > 0]
     accounts = accounts_of(episode)
     ways = {"logical": accounts.logical, "physical": accounts.physical}
-    evidence = evidence_score(episode.spans, item.spans)
     return {
         "rounds": len(episode.rounds),
         "calls": len(made),
@@ -414,7 +413,7 @@ def _fields_of(episode: Episode, item: Item, hashes: Mapping[str, str]) -> dict[
         "model": episode.model,
         "settings": episode.task.settings,
         "world_hash": episode.task.world_hash,
-        "evidence_iou": evidence.iou if evidence is not None else None,
+        "evidence_iou": evidence_iou(episode.spans, item.spans),
     }
 
 

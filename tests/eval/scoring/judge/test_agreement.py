@@ -10,16 +10,8 @@ from typing import Any
 
 import pytest
 
-from eval.scoring import (
-    AnswerVerdict,
-    LabelledPair,
-    LengthBias,
-    WordsJudge,
-    measure_agreement,
-    read_pairs,
-    same_family,
-    shipped_pairs,
-)
+from eval.scoring import AnswerVerdict, WordsJudge, same_family
+from eval.scoring.labels import LabelledPair, LengthBias, measure_agreement, read_pairs, shipped_pairs
 from tests.support.chat_server import KEY, ChatServer, Received
 from tests.support.command_line import Cli
 from world_api.chat import completion

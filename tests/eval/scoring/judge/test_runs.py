@@ -12,7 +12,15 @@ import pytest
 from controller.questions import Question
 from eval.datasets import Item
 from eval.runs import read_run
-from eval.scoring import GivenAnswer, LabelledPair, arms_beside, draw_to_label, merged, read_pairs, write_to_label
+from eval.scoring.labels import (
+    GivenAnswer,
+    LabelledPair,
+    arms_beside,
+    draw_to_label,
+    merged,
+    read_pairs,
+    write_to_label,
+)
 from eval.tables import study_of
 from tests.support.chat_server import KEY, ChatServer
 from tests.support.command_line import Cli
