@@ -17,9 +17,9 @@ from itertools import groupby
 from controller.accounts import Account
 from controller.questions import InvalidAnswer, span_of
 from eval.scoring.kinds import interval_overlap
-from eval.tables.cells import POINTS, Values, correct, interval, marked, money_cell, share, tokens_cell, value_cell
+from eval.tables.cells import POINTS, SEED, Values, interval, marked, money_cell, share, tokens_cell, value_cell
 from eval.tables.rows import SampleRow, Setting
-from eval.tables.study import Group, Line, Rows, Study, baseline_of, grouped, keys, videos, words
+from eval.tables.study import Group, Line, Rows, Study, grouped, keys, videos, words
 from eval.tables.table import CellsByKey, Figure, Figures, Table, TableCell, Value, blank, figure
 from world_api.core.canonical import canonical_json
 
@@ -34,7 +34,7 @@ def _votes_of(group: Group) -> Iterator[tuple[int, list[SampleRow], list[SampleR
     for number in range(2, len(seeds) + 1):
         held = [[row for row in rows if row.seed in seeds[:number]] for rows in questions.values()]
         voting = [sorted(rows, key=lambda row: row.seed) for rows in held if len(rows) == number]
-        votes = [_vote(rows, seed=f"{group.seed} {rows[0].item} {number}") for rows in voting]
+        votes = [_vote(rows, seed=f"{SEED} {rows[0].item} {number}") for rows in voting]
         yield number, votes, [row for rows in voting for row in rows]
 
 
@@ -135,7 +135,7 @@ def curve_table(study: Study) -> Table:
                about="a question, logical; of votes those of all voters"),
         figure("money", "money", lambda point: money_cell(point.rows), title="USD", about="a question, logical"),
         figure("accuracy", "share",
-               lambda point: replace(share(point.rows, seed=study.seed), samples=point.samples)),
+               lambda point: replace(share(point.rows), samples=point.samples)),
         figure("front", "yes_no", lambda point: value_cell(_is_on_front(point, points), "no tokens are known"),
                title="on the front", about="no point of this world is as right for fewer tokens"),
     )  # fmt: skip
@@ -184,7 +184,6 @@ def _spending(
     point: Point,
     samples: Sequence[str],
     parts: Sequence[_Differences],
-    seed: int,
     *,
     why: str,
     mark: str = "",
@@ -196,7 +195,7 @@ def _spending(
         if all(item in part for part in parts):
             behind = [row for part in parts for row in part[item][1]]
             values.add(sum(part[item][0] for part in parts) / len(parts), behind[0], *behind[1:])
-    difference = interval(values, seed=seed, within=POINTS, why=why)
+    difference = interval(values, within=POINTS, why=why)
     own: CellsByKey = {
         **asdict(point.setting),
         "arm": point.arm,
@@ -215,7 +214,7 @@ def matched_table(study: Study) -> Table:
         "matched",
         "Arms against the baseline at no less spend",
         _spending_figures("a question, logical", about, figure("tokens_against", "tokens", title="tokens of it")),
-        [_matched(point, rivals, study.seed) for point, rivals in _rivals(study)],
+        [_matched(point, rivals) for point, rivals in _rivals(study)],
         of=study.rows,
         note="For each point of an arm the cheapest point of the baseline that spends as much or more: a larger budget, or votes of "
         "several seeds. Where none does, the dearest one, and it is said. Paired by question; intervals (95 %) over videos.",
@@ -223,14 +222,13 @@ def matched_table(study: Study) -> Table:
     )
 
 
-def _matched(point: Point, rivals: Sequence[Point], seed: int) -> Line:
+def _matched(point: Point, rivals: Sequence[Point]) -> Line:
     dear = [other for other in rivals if other.tokens >= point.tokens]
     rival = dear[0] if dear else rivals[-1]
     return _spending(
         point,
         (*point.samples, *rival.samples),
         [_differences(point, [(1.0, rival)])],
-        seed,
         why="no question in common",
         mark="" if dear else "the baseline never spends as much",
         against=rival.name,
@@ -241,7 +239,7 @@ def _matched(point: Point, rivals: Sequence[Point], seed: int) -> Line:
 def _rivals(study: Study) -> Iterator[tuple[Point, list[Point]]]:
     """Every point of an arm, without votes, and the points of the baseline in its world, the cheapest first."""
     points = [point for point in points_of(study) if point.is_known and point.tokens > 0]
-    baseline = baseline_of(study.rows, study.baseline)
+    baseline = study.baseline_in(study.rows)
     theirs = sorted((point for point in points if point.arm == baseline), key=lambda point: point.tokens)
     for point in points:
         rivals = [other for other in theirs if other.scope == point.scope]
@@ -257,7 +255,7 @@ def along_table(study: Study) -> Table:
         "along",
         "Along the curve: arms against the baseline at the same spend",
         _spending_figures("a question, logical; the baseline spends as much", about),
-        [line for _, found in by_arm for line in _along(list(found), study.seed)],
+        [line for _, found in by_arm for line in _along(list(found))],
         of=study.rows,
         note="At each budget of an arm the baseline at exactly its mean tokens: a mixture of the two points of the baseline (budgets, "
         "votes) next to it, each asked for such a share of the questions that the mean is the same; so its accuracy is on the "
@@ -267,7 +265,7 @@ def along_table(study: Study) -> Table:
     )
 
 
-def _along(found: Sequence[tuple[Point, list[Point]]], seed: int) -> list[Line]:
+def _along(found: Sequence[tuple[Point, list[Point]]]) -> list[Line]:
     """The mean over the budgets of an arm, then each of its budgets."""
     lines: list[Line] = []
     parts: list[_Differences] = []
@@ -282,9 +280,9 @@ def _along(found: Sequence[tuple[Point, list[Point]]], seed: int) -> list[Line]:
             against = TableCell(value=" and ".join(f"{100 * part:.0f} % {rival.name}" for part, rival in mixed))
             within += samples
         parts += own
-        lines.append(_spending(point, samples, own, seed, why=why, against=against))
+        lines.append(_spending(point, samples, own, why=why, against=against))
     against = TableCell(value=f"{len(parts)} of {len(found)} budgets") if parts else blank(_OUTSIDE)
-    whole = _spending(found[0][0], tuple(dict.fromkeys(within)), parts, seed, why=_OUTSIDE, against=against)
+    whole = _spending(found[0][0], tuple(dict.fromkeys(within)), parts, why=_OUTSIDE, against=against)
     return [replace(whole, cells={**whole.cells, "budget": "all", "tokens": blank("of several budgets")}), *lines]
 
 
@@ -312,4 +310,4 @@ def _differences(point: Point, mixed: Sequence[tuple[float, Point]]) -> _Differe
 
 
 def _share(rows: Rows) -> float:
-    return sum(map(correct, rows)) / len(rows)
+    return sum(row.correct for row in rows) / len(rows)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from eval.statistics.bootstrap import Interval, mean_interval
+from eval.statistics.significance import sign_flip
 from eval.tables.rows import SampleRow
 from eval.tables.study import Rows, cluster, keys, videos
 from eval.tables.table import TableCell, Value, blank
@@ -17,6 +18,7 @@ from eval.tables.table import TableCell, Value, blank
 Measure = Callable[[SampleRow], float | None]
 Bounds = tuple[float, float]
 
+SEED = 1  #: of every resampling
 NO_SAMPLES = "no samples"
 SHARE: Bounds = (0.0, 1.0)
 POINTS: Bounds = (-1.0, 1.0)
@@ -45,6 +47,11 @@ class Values:
         """Whether several libraries are behind the numbers, which are draws as videos are."""
         return len(set(self.libraries)) > 1
 
+    @property
+    def clustered_p(self) -> float | None:
+        """The p value of sign flips over videos; None with fewer than two."""
+        return sign_flip(self.numbers, self.clusters, seed=SEED) if len(set(self.clusters)) > 1 else None
+
 
 def correct(row: SampleRow) -> float:
     """1 if the answer is right."""
@@ -68,15 +75,13 @@ def money(row: SampleRow) -> float | None:
     return spent.money if spent is not None else None
 
 
-def share(rows: Rows, *, seed: int, measure: Measure = correct) -> TableCell:
+def share(rows: Rows, *, measure: Measure = correct) -> TableCell:
     """The mean of a measure between 0 and 1 with its interval."""
-    return mean(rows, measure, seed=seed, within=SHARE)
+    return mean(rows, measure, within=SHARE)
 
 
-def mean(
-    rows: Rows, measure: Measure, *, seed: int | None = None, why: str = NO_SAMPLES, within: Bounds | None = None
-) -> TableCell:
-    """The mean of a measure over the samples that have it; with a seed, its interval."""
+def mean(rows: Rows, measure: Measure, *, why: str = NO_SAMPLES, within: Bounds | None = None) -> TableCell:
+    """The mean of a measure over the samples that have it; if its bounds are given, with an interval that ends there."""
     values, held = Values(), []
     for row in rows:
         if (value := measure(row)) is not None:
@@ -84,18 +89,17 @@ def mean(
             held.append(row)
     if not held:
         return blank(why if rows else NO_SAMPLES)
-    if seed is None:
+    if within is None:
         average = sum(values.numbers) / len(held)
         cell = TableCell(value=average, n=len(held), clusters=len(videos(held)))
     else:
-        cell = interval(values, seed=seed, within=within)
+        cell = interval(values, within=within)
     return replace(cell, samples=keys(held) if len(held) < len(rows) else None)
 
 
 def interval(
     values: Values,
     *,
-    seed: int,
     within: Bounds | None = None,
     why: str = NO_SAMPLES,
     crossed: bool = False,
@@ -106,7 +110,7 @@ def interval(
         return blank(why)
     labels: list[Sequence[Hashable]] = [values.seeds, values.libraries] if crossed else []
     draws = [own for own in (*labels, *also) if len(set(own)) > 1]
-    found = mean_interval(values.numbers, values.clusters, seed=seed, crossed=draws, within=within)
+    found = mean_interval(values.numbers, values.clusters, seed=SEED, crossed=draws, within=within)
     return replace(interval_cell(found), samples=tuple(dict.fromkeys(values.samples)))
 
 

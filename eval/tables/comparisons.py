@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from eval.statistics.bootstrap import FEW_CLUSTERS
-from eval.statistics.significance import holm, mcnemar, sign_flip
+from eval.statistics.significance import holm, mcnemar
 from eval.tables.cells import POINTS, Measure, Values, correct, count, interval, mean, money, score, tokens, value_cell
 from eval.tables.rows import SampleRow, Setting
 from eval.tables.study import PLACE, Group, Rows, Study, chosen, filtered, grouped, independent, keys, words
@@ -151,11 +151,6 @@ def concerns(pairs: Pairs) -> list[str]:
     return found[1:] if found and found[0] in ("systems", "libraries") else found if len(found) > 1 else []
 
 
-def clustered_p(values: Values, seed: int) -> float | None:
-    """The p value of sign flips over videos; None with fewer than two."""
-    return sign_flip(values.numbers, values.clusters, seed=seed) if len(set(values.clusters)) > 1 else None
-
-
 #: Why there is no p value if several libraries are behind a difference: flipping videos alone would take those drawn for all.
 DRAWN = "libraries are draws: the interval crosses them"
 
@@ -171,7 +166,6 @@ class Contrast:
     arm: str
     against: str
     pairs: Pairs
-    seed: int
     domain: str = "all"
     name: str = ""
     p_holm: float | None = None
@@ -200,7 +194,7 @@ class Contrast:
     @cached_property
     def p(self) -> float | None:
         """The clustered p value; None with fewer than two videos, or if libraries are draws too."""
-        return None if self.values.are_drawn else clustered_p(self.values, self.seed)
+        return None if self.values.are_drawn else self.values.clustered_p
 
     def p_cell(self, p: float | None) -> TableCell:
         """A p value, or why there is none."""
@@ -225,7 +219,7 @@ class Contrast:
         """The mean difference of a measure with its interval."""
         within = POINTS if measure in (correct, score) else None
         values = self.values if measure is correct else self.pairs.differences(measure)
-        return interval(values, seed=self.seed, within=within, why=why, crossed=self.values.are_drawn)
+        return interval(values, within=within, why=why, crossed=self.values.are_drawn)
 
 
 PAIRS: Figure[Contrast] = figure(
@@ -287,7 +281,7 @@ def contrasts(study: Study, *, by_domain: bool = False) -> Iterator[Contrast]:
 
 def contrast_of(group: Group, against: str, pairs: Pairs) -> Contrast:
     """An arm against another one in its setting, whose pairs these are."""
-    return Contrast(setting=group.setting, arm=group.arm, against=against, pairs=pairs, seed=group.seed)
+    return Contrast(setting=group.setting, arm=group.arm, against=against, pairs=pairs)
 
 
 def comparisons_table(study: Study, *, by_domain: bool = False) -> Table:
@@ -330,7 +324,6 @@ def _primary_of(study: Study, named: Mapping[str, str | None], rows: Rows) -> Co
         arm=str(named["arm"]) if several else one[0].arm,
         against=str(named["against"]) if rivals else other[0].arm,
         pairs=pairs_of(one, other, shared=several),
-        seed=study.seed,
         domain=str(named.get("domain") or "all"),
     )
 
@@ -515,14 +508,14 @@ def compare(study: Study, one: str, other: str, filters: Sequence[str] = ()) -> 
     title = f"{one} against {other}"
     note = f"The first ({one}) less the second ({other}) on the same questions; intervals (95 %) over videos. "
     note += "Holm's adjustment is over the rows of this table."
-    whole, parts = (_contrasts(found, study.seed, by_domain=by_domain) for by_domain in (False, True))
+    whole, parts = (_contrasts(found, by_domain=by_domain) for by_domain in (False, True))
     tables = [comparison_table(study, "compared", title, whole, note=note)]
     if len({item.domain for item in parts}) > 1:
         tables.append(comparison_table(study, "compared_by_domain", f"{title}, by task domain", parts, note=note))
     return replace(found, tables=tuple(tables))
 
 
-def _contrasts(found: ArmComparison, seed: int, *, by_domain: bool) -> list[Contrast]:
+def _contrasts(found: ArmComparison, *, by_domain: bool) -> list[Contrast]:
     """A contrast for each setting, or for each setting and domain, with the samples of it that have no partner."""
     pairs = found.pairs
     # If worlds or budgets are compared, those of the first group name the setting.
@@ -536,8 +529,6 @@ def _contrasts(found: ArmComparison, seed: int, *, by_domain: bool) -> list[Cont
         setting, domain = place
         if domain is not None:
             own = pairs.where(lambda row, place=place: part(row) == place)
-            contrast = Contrast(
-                setting=setting, arm=found.one, against=found.other, pairs=own, seed=seed, domain=domain
-            )
+            contrast = Contrast(setting=setting, arm=found.one, against=found.other, pairs=own, domain=domain)
             contrasts.append(contrast)
     return contrasts

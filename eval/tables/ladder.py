@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.statistics.bootstrap import Interval, mean_interval
-from eval.tables.cells import interval_cell, share
+from eval.tables.cells import SEED, interval_cell, share
 from eval.tables.comparisons import P_CLUSTERED, PAIRS, Contrast, pairs_of
-from eval.tables.study import Line, Rows, Study, baseline_of, grouped, videos, words
+from eval.tables.study import Line, Rows, Study, grouped, videos, words
 from eval.tables.table import CellsByKey, Figures, Table, blank, figure
 
 #: The worlds that are the truth, whole or for one operation.
@@ -37,9 +37,7 @@ class AccuracyLoss:
     lost: Interval
 
 
-def ladder_of(
-    rows: Rows, *, arm: str, reference: str = "flat", built: str = "classical", seed: int = 1
-) -> list[AccuracyLoss]:
+def ladder_of(rows: Rows, *, arm: str, reference: str = "flat", built: str = "classical") -> list[AccuracyLoss]:
     """Where an arm loses accuracy, over the questions that were asked on every one of its steps.
 
     Steps that overlap (``detect_objects`` and ``perception``) are all shown; ``together`` then takes back what is counted twice.
@@ -70,7 +68,7 @@ def ladder_of(
             part=part,
             step=step,
             questions=len(shared),
-            lost=mean_interval(values.tolist(), videos_of, seed=seed),
+            lost=mean_interval(values.tolist(), videos_of, seed=SEED),
         )
         for part, step, values in parts
     ]
@@ -119,11 +117,11 @@ def _steps(study: Study) -> Iterator[Line]:
             for world, name in names.items() if len(names) > 1 else ():
                 rows, why = worlds[world], blank("it is what the others are compared with")
                 cells: CellsByKey = {"dataset": dataset, "budget": budget, "arm": arm, "world": name}
-                cells |= {"accuracy": share(rows, seed=study.seed)}
+                cells |= {"accuracy": share(rows)}
                 cells |= dict.fromkeys(("pairs", "gain", "p_clustered"), why)
                 if world != below:
                     pairs = pairs_of(rows, worlds[below], across=("world",))
-                    gain = Contrast(setting=rows[0].setting, arm=arm, against=below, pairs=pairs, seed=study.seed)
+                    gain = Contrast(setting=rows[0].setting, arm=arm, against=below, pairs=pairs)
                     cells |= {shown.column.key: shown.cell(gain) for shown in (PAIRS, P_CLUSTERED)}
                     cells |= {"gain": gain.difference()}
                 yield Line(rows=rows, cells=cells)
@@ -154,13 +152,13 @@ def losses_table(study: Study) -> Table:
 
 def _losses(study: Study) -> Iterator[Line]:
     for (dataset, budget), own in grouped(study.rows, lambda row: (row.dataset, row.budget)).items():
-        reference = baseline_of(own, study.baseline) or ""
+        reference = study.baseline_in(own) or ""
         built = [world for world in dict.fromkeys(row.world for row in own) if _is_built(world)]
         for arm in grouped(own, lambda row: row.arm):
             behind = [row for row in own if row.arm in (arm, reference)]
             place = {"dataset": dataset, "budget": budget, "arm": arm, "reference": reference}
             for world in built:
-                for loss in ladder_of(own, arm=arm, reference=reference, built=world, seed=study.seed):
+                for loss in ladder_of(own, arm=arm, reference=reference, built=world):
                     part = {"operation": loss.step, "together": "operations together"}.get(loss.part, loss.part)
                     lost = {"part": part, "questions": loss.questions, "lost": interval_cell(loss.lost)}
                     yield Line(rows=behind, cells={**place, **lost})

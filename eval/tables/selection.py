@@ -107,14 +107,14 @@ def evidence_of(study: Study, own: Rows, *, sure: bool = False) -> list[Evidence
             called = {row.sample for row in own if any(use.name == tool for use in library_uses(row))}
             pairs = [pair for pair in against if pair[0].sample in called]
             by = "use" if pairs else "nothing"
-        found.append(_judged(tool, by, Pairs(pairs=tuple(pairs)), study.seed, sure=sure))
+        found.append(_judged(tool, by, Pairs(pairs=tuple(pairs)), sure=sure))
     return found
 
 
-def _judged(tool: str, by: By, pairs: Pairs, seed: int, *, sure: bool) -> Evidence:
+def _judged(tool: str, by: By, pairs: Pairs, *, sure: bool) -> Evidence:
     none = "never called, or not beside a baseline"
-    accuracy = interval(pairs.differences(correct), seed=seed, within=POINTS, why=none)
-    saved = interval(pairs.swapped.differences(tokens), seed=seed, why="no pair with episodes")
+    accuracy = interval(pairs.differences(correct), within=POINTS, why=none)
+    saved = interval(pairs.swapped.differences(tokens), why="no pair with episodes")
     enters, why = _verdict(accuracy, saved, sure=sure)
     return Evidence(
         tool=tool, by=by, pairs=len(pairs.pairs), accuracy=accuracy, saved=saved, enters=enters, why=accuracy.why or why

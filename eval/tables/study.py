@@ -72,11 +72,6 @@ class Group(Line):
         return self.rows[0]
 
     @property
-    def seed(self) -> int:
-        """The seed of every resampling."""
-        return self.study.seed
-
-    @property
     def library(self) -> LibraryFacts | None:
         """What is known of the arm's library."""
         return self.study.libraries.get(self.first.library or "")
@@ -101,17 +96,11 @@ class Labels:
 
 @dataclass(frozen=True, kw_only=True)
 class Study(RunRows):
-    """The rows of a run and what it takes to make tables of them. ``seed`` is that of every resampling."""
+    """The rows of a run and what it takes to make tables of them."""
 
     primary: Mapping[str, str | None] | None = None
     datasets: Mapping[str, DatasetRecord] = field(default_factory=dict)
     labels: Labels = field(default_factory=Labels)
-    seed: int = 1
-
-    @property
-    def baseline(self) -> str | None:
-        """The arm that the run names as the one to compare with, if it does."""
-        return self.primary.get("against") if self.primary else None
 
     @property
     def watermark(self) -> str | None:
@@ -138,10 +127,19 @@ class Study(RunRows):
             arms = grouped(within, lambda row: row.arm)
             yield {arm: Group(study=self, setting=setting, arm=arm, rows=own) for arm, own in arms.items()}
 
+    def baseline_in(self, rows: Rows) -> str | None:
+        """The arm that others are compared with: the one the run names, else one of the system ``flat``, the plainest first."""
+        arms = {row.arm: row for row in rows}
+        named = (self.primary or {}).get("against")
+        if named is not None and named in arms:
+            return named
+        flats = [name for name, row in arms.items() if row.system == "flat" and row.library is None]
+        return min(flats, key=lambda name: (name != "flat", len(name), name), default=None)
+
     def beside_baseline(self) -> Iterator[tuple[Group, Group | None]]:
         """Every group with the group of the baseline in its setting, if there is one."""
         for groups in self.by_setting():
-            name = baseline_of([group.first for group in groups.values()], self.baseline)
+            name = self.baseline_in([group.first for group in groups.values()])
             for group in groups.values():
                 yield group, groups[name] if name is not None else None
 
@@ -180,15 +178,6 @@ class Study(RunRows):
             clusters=len(videos(about)),
             left_out={**self.left_out, **(left_out or {})},
         )
-
-
-def baseline_of(rows: Rows, preferred: str | None = None) -> str | None:
-    """The arm that others are compared with: the one preferred, else one of the system ``flat``, the plainest first."""
-    arms = {row.arm: row for row in rows}
-    if preferred is not None and preferred in arms:
-        return preferred
-    flats = [name for name, row in arms.items() if row.system == "flat" and row.library is None]
-    return min(flats, key=lambda name: (name != "flat", len(name), name), default=None)
 
 
 def warning_of(rows: Rows) -> str | None:

@@ -101,7 +101,7 @@ _USE: Figures[Group] = (
     library_figure(),
     SAMPLES,
     VIDEOS,
-    figure("used", "share", lambda own: share(own.rows, seed=own.seed, measure=lambda row: bool(library_uses(row))),
+    figure("used", "share", lambda own: share(own.rows, measure=lambda row: bool(library_uses(row))),
            title="true use", about="episodes that called a tool of the library"),
     figure("accuracy_used", "share", title="right, used", about="accuracy of the episodes that called one"),
     figure("accuracy_unused", "share", title="right, unused", about="accuracy of those that called none"),
@@ -349,8 +349,8 @@ def break_even_table(study: Study) -> Table:
 def _earned(group: Group, baseline: Group, facts: LibraryFacts) -> Contrast:
     """An arm with a library against the baseline, and what the induction of the library took."""
     pairs, spent, why = pairs_of(group.rows, baseline.rows), facts.tokens, missing_induction(facts)
-    saved = interval(pairs.swapped.differences(tokens), seed=group.seed, why="no pair with episodes")
-    money_saved = interval(pairs.swapped.differences(money), seed=group.seed, why="no price is known")
+    saved = interval(pairs.swapped.differences(tokens), why="no pair with episodes")
+    money_saved = interval(pairs.swapped.differences(money), why="no price is known")
     paid, unpriced = facts.figure("cost", "money"), why if spent is None else "no price is known"
     cells: CellsByKey = {
         "saved": saved,
