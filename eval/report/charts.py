@@ -63,8 +63,7 @@ class TableRow:
 
     def number_at(self, key: str) -> float:
         """The figure of a column; 0 if there is none."""
-        value = self.cell(key).value if self.has(key) else None
-        return float(value) if isinstance(value, int | float) else 0.0
+        return (self.cell(key).number if self.has(key) else None) or 0.0
 
     def word(self, key: str) -> str:
         """The value of a column as a word; empty if there is none."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from eval.statistics.bootstrap import Interval, mean_interval
 from eval.statistics.significance import sign_flip
 from eval.tables.rows import SampleRow
-from eval.tables.study import Rows, cluster, keys, videos
+from eval.tables.study import Rows, cluster, keys
 from eval.tables.table import TableCell, Value, blank
 
 Measure = Callable[[SampleRow], float | None]
@@ -82,19 +82,18 @@ def share(rows: Rows, *, measure: Measure = correct) -> TableCell:
 
 def mean(rows: Rows, measure: Measure, *, why: str = NO_SAMPLES, within: Bounds | None = None) -> TableCell:
     """The mean of a measure over the samples that have it; if its bounds are given, with an interval that ends there."""
-    values, held = Values(), []
+    values = Values()
     for row in rows:
         if (value := measure(row)) is not None:
             values.add(value, row)
-            held.append(row)
-    if not held:
+    known = len(values.numbers)
+    if not known:
         return blank(why if rows else NO_SAMPLES)
     if within is None:
-        average = sum(values.numbers) / len(held)
-        cell = TableCell(value=average, n=len(held), clusters=len(videos(held)))
+        cell = TableCell(value=sum(values.numbers) / known, n=known, clusters=len(set(values.clusters)))
     else:
         cell = interval(values, within=within)
-    return replace(cell, samples=keys(held) if len(held) < len(rows) else None)
+    return replace(cell, samples=tuple(values.samples) if known < len(rows) else None)
 
 
 def interval(
@@ -145,9 +144,9 @@ def marked(cell: TableCell, mark: str) -> TableCell:
     return replace(cell, mark=f"{cell.mark}; {mark}" if cell.mark else mark)
 
 
-def count(number: int, rows: Iterable[SampleRow] | None = None) -> TableCell:
-    """A whole number, and the samples behind it if these are not those of its row."""
-    return TableCell(value=number, samples=tuple(dict.fromkeys(keys(rows))) if rows is not None else None)
+def count(number: int, rows: Iterable[SampleRow]) -> TableCell:
+    """A whole number, and the samples behind it."""
+    return TableCell(value=number, samples=tuple(dict.fromkeys(keys(rows))))
 
 
 def counted(rows: Sequence[SampleRow]) -> TableCell:

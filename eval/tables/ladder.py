@@ -63,15 +63,11 @@ def ladder_of(rows: Rows, *, arm: str, reference: str = "flat", built: str = "cl
         ("controller", "", 1.0 - reference_right),
     ]
     videos_of = [question[1] for question in shared]
-    return [
-        AccuracyLoss(
-            part=part,
-            step=step,
-            questions=len(shared),
-            lost=mean_interval(values.tolist(), videos_of, seed=SEED),
-        )
-        for part, step, values in parts
-    ]
+    losses = []
+    for part, step, values in parts:
+        lost = mean_interval(values.tolist(), videos_of, seed=SEED)
+        losses.append(AccuracyLoss(part=part, step=step, questions=len(shared), lost=lost))
+    return losses
 
 
 def _is_built(world: str) -> bool:
