@@ -139,9 +139,7 @@ class Sets:
 
 
 def index_of(
-    rows: Sequence[SampleRow],
-    items: Mapping[tuple[str, str], Item],
-    episodes: Mapping[str, GatheredEpisode],
+    rows: Sequence[SampleRow], items: Mapping[tuple[str, str], Item], episodes: Mapping[str, GatheredEpisode]
 ) -> dict[str, Any]:
     """The index, by columns; a sample has the same place in each of them. A mark is 1 right, 0 wrong, 2 without a known answer."""
     numbered = {key: number for number, key in enumerate(dict.fromkeys((row.dataset, row.item) for row in rows))}

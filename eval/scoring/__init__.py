@@ -7,11 +7,13 @@ evidence is scored by its overlap with the true intervals. Other packages add sc
 
 from eval.scoring.judge import JudgeCounts, ModelJudge, PublishedWording, WordsJudge, answer_judge, same_family
 from eval.scoring.kinds import evidence_iou, measures_of
+from eval.scoring.labels import LabelledPair, answer_key, measure_agreement, read_pairs, shipped_pairs
 from eval.scoring.score import AnswerJudge, AnswerVerdict, Context, Score, Scorer
 from eval.scoring.scorers import AnswerToScore, check_protocol, score_all, score_value, scorer_named, scorer_names
 
 __all__ = [
-    "AnswerJudge", "AnswerToScore", "AnswerVerdict", "Context", "JudgeCounts", "ModelJudge", "PublishedWording", "Score",
-    "Scorer", "WordsJudge", "answer_judge", "check_protocol", "evidence_iou", "measures_of", "same_family", "score_all",
-    "score_value", "scorer_named", "scorer_names",
+    "AnswerJudge", "AnswerToScore", "AnswerVerdict", "Context", "JudgeCounts", "LabelledPair", "ModelJudge",
+    "PublishedWording", "Score", "Scorer", "WordsJudge", "answer_judge", "answer_key", "check_protocol", "evidence_iou",
+    "measure_agreement", "measures_of", "read_pairs", "same_family", "score_all", "score_value", "scorer_named",
+    "scorer_names", "shipped_pairs",
 ]  # fmt: skip

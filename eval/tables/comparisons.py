@@ -529,6 +529,5 @@ def _contrasts(found: ArmComparison, *, by_domain: bool) -> list[Contrast]:
         setting, domain = place
         if domain is not None:
             own = pairs.where(lambda row, place=place: part(row) == place)
-            contrast = Contrast(setting=setting, arm=found.one, against=found.other, pairs=own, domain=domain)
-            contrasts.append(contrast)
+            contrasts.append(Contrast(setting=setting, arm=found.one, against=found.other, pairs=own, domain=domain))
     return contrasts

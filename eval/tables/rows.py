@@ -404,7 +404,9 @@ def _fields_of(episode: Episode, item: Item, hashes: Mapping[str, str]) -> dict[
         "malformed": sum(number for slip, number in episode.slips.items() if slip not in _WELL_FORMED),
         "empty": sum(found_nothing(call) for call in made),
         "seconds": episode.timings.seconds if episode.timings is not None else None,
-        "spend": {way: {**{part: held[part] for part in PARTS}, "total": total(held)} for way, held in ways.items()},
+        "spend": {
+            way: {**{str(part): held[part] for part in PARTS}, "total": total(held)} for way, held in ways.items()
+        },
         "tools": _uses(made, hashes),
         "offered": _offered(episode),
         "outcome": episode.outcome,

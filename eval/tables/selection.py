@@ -24,6 +24,7 @@ from eval.tables.table import TableCell
 from eval.tables.tools import left_out_contrasts, library_uses
 from tool_induction.curation.fork import Edits, Fork, fork_library
 from tool_induction.domains import Domain
+from tool_induction.language.diagnostics import did_you_mean
 from tool_induction.language.model import Call, walk_steps
 from tool_induction.library import ToolLibrary
 from world_api.core.faults import EvalFault
@@ -71,8 +72,6 @@ def library_rows(study: Study, library: str, arm: str | None) -> list[SampleRow]
     Raises:
         EvalFault: ``unknown_library``, ``several_arms``.
     """
-    from tool_induction.language.diagnostics import did_you_mean
-
     known = [row for row in study.rows if row.system == "hier" and row.library]
     rows = [row for row in known if library in (row.library, row.library_hash)]
     if not rows:

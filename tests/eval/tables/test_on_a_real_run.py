@@ -12,7 +12,7 @@ import pytest
 
 from controller.display import WATERMARK
 from eval.runs import read_run
-from eval.scoring.labels import answer_key
+from eval.scoring import answer_key
 from eval.tables import SampleRow, Study, Table, compare, grouped, study_of, tables_of, write_tables
 from tests.support.runs import made_run
 

@@ -10,8 +10,15 @@ from typing import Any
 
 import pytest
 
-from eval.scoring import AnswerVerdict, WordsJudge, same_family
-from eval.scoring.labels import LabelledPair, LengthBias, measure_agreement, read_pairs, shipped_pairs
+from eval.scoring import (
+    AnswerVerdict,
+    LabelledPair,
+    WordsJudge,
+    measure_agreement,
+    read_pairs,
+    same_family,
+    shipped_pairs,
+)
 from tests.support.chat_server import KEY, ChatServer, Received
 from tests.support.command_line import Cli
 from world_api.chat import completion
@@ -48,7 +55,7 @@ class Scripted:
         return self.verdicts[given]
 
 
-def bias_of(yes: list[bool], labels: list[bool], lengths: list[int]) -> LengthBias:
+def bias_of(yes: list[bool], labels: list[bool], lengths: list[int]) -> Any:
     """The length bias of verdicts on answers of these lengths."""
     answers = [f"{place} ".ljust(length + 6, "x") for place, length in enumerate(lengths)]
     pairs, verdicts = made(*zip(labels, yes, answers, strict=True))
