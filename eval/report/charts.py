@@ -63,8 +63,7 @@ class TableRow:
 
     def number_at(self, key: str) -> float:
         """The figure of a column; 0 if there is none."""
-        value = self.cell(key).value if self.has(key) else None
-        return float(value) if isinstance(value, int | float) else 0.0
+        return (self.cell(key).number if self.has(key) else None) or 0.0
 
     def word(self, key: str) -> str:
         """The value of a column as a word; empty if there is none."""
@@ -116,6 +115,7 @@ def _cut(text: str, letters: int) -> str:
 # Accuracy against cost
 
 
+_COST_AXES = {"tokens": "tokens a question, logical", "money": "USD a question, logical"}
 _CALLS_AXIS = {"calls": "tool calls a sample (no tokens were spent)"}
 _COST_CAPTION = (
     "Accuracy against cost: up and to the left is better. A line joins the budgets of an arm; a dashed one leads to votes of "
@@ -126,12 +126,9 @@ _COST_CAPTION = (
 
 def _draw_cost(table: Table, rows: Sequence[TableRow]) -> ChartFigure | None:
     """Accuracy against tokens, and against money if prices are known; in the main table against calls, if neither was spent."""
-    axes = {"tokens": "tokens a question, logical", "money": "USD a question, logical"}
-    if table.name == "main":
-        # The curve has them, if there are any.
-        axes = {} if any(row.number_at("tokens") for row in rows) else _CALLS_AXIS
-    else:
-        axes = {key: axis for key, axis in axes.items() if any(row.number_at(key) for row in rows)}
+    axes = {key: axis for key, axis in _COST_AXES.items() if any(row.number_at(key) for row in rows)}
+    if table.name == "main":  # the curve has tokens and money, if there are any
+        axes = {} if "tokens" in axes else _CALLS_AXIS
     drawings = []
     for key, axis in axes.items():
         points = [_cost_point(row, key) for row in rows if row.has("accuracy") and row.has(key)]

@@ -11,22 +11,12 @@ import hashlib
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
+from controller import display
 from controller.accounts import accounts_of
 from controller.answers import SUBMIT_ANSWER
-from controller.display import (
-    arguments_text,
-    cut,
-    offered_text,
-    outputs_text,
-    reply_text,
-    result_text,
-    single_line,
-    spent_text,
-    value_text,
-    watermark,
-)
 from controller.episode import CallRecord, Episode, RoundRecord
 from controller.questions import Question
 from controller.records.conditions import Conditions
@@ -34,7 +24,6 @@ from eval.datasets.items import Item
 from eval.report.pictures import Chosen, FrameKey, ShownMoment, moments_of
 from eval.runs.stored_run import Run
 from eval.tables.rows import SampleRow
-from eval.tables.table import ranges
 from world_api.core.canonical import json_line
 from world_api.core.faults import EpisodeFault
 
@@ -121,23 +110,27 @@ DIMENSIONS: tuple[tuple[str, str, Callable[[SampleRow], str | None]], ...] = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class BlockPlace:
-    """The place of a sample's trajectory: the number of its block, and its index in the block."""
+class GatheredEpisode:
+    """An episode on the page: the number of its block, its index in the block, its answer and its moments."""
 
     block: int
     at: int
+    answer: str | None
+    moments: Sequence[ShownMoment]
 
 
 @dataclass(kw_only=True)
 class Sets:
-    """Sets of samples behind figures, each kept once, as ranges of places in the index."""
+    """Sets of samples behind figures, each kept once, as ranges of places in the index: ``0-39,80``."""
 
     places: Mapping[str, int]
     _known: dict[str, int] = field(default_factory=dict)
 
     def number(self, samples: Iterable[str]) -> int | None:
         """The number of a set; None if no sample of it is on the page."""
-        text = ranges(samples, self.places)
+        found = sorted({self.places[sample] for sample in samples if sample in self.places})
+        runs = [list(run) for _, run in groupby(enumerate(found), key=lambda pair: pair[1] - pair[0])]
+        text = ",".join(f"{run[0][1]}-{run[-1][1]}" if len(run) > 1 else f"{run[0][1]}" for run in runs)
         return self._known.setdefault(text, len(self._known)) if text else None
 
     def record(self) -> list[str]:
@@ -146,16 +139,13 @@ class Sets:
 
 
 def index_of(
-    rows: Sequence[SampleRow],
-    items: Mapping[tuple[str, str], Item],
-    answers: Mapping[str, str | None],
-    places: Mapping[str, BlockPlace],
+    rows: Sequence[SampleRow], items: Mapping[tuple[str, str], Item], episodes: Mapping[str, GatheredEpisode]
 ) -> dict[str, Any]:
     """The index, by columns; a sample has the same place in each of them. A mark is 1 right, 0 wrong, 2 without a known answer."""
     numbered = {key: number for number, key in enumerate(dict.fromkeys((row.dataset, row.item) for row in rows))}
-    short = [answers.get(row.sample) for row in rows]
-    spent = [row.spend.get("logical", {}).get("total") for row in rows]
-    found = [places.get(row.sample) for row in rows]
+    spent = [row.spent() for row in rows]
+    found = [episodes.get(row.sample) for row in rows]
+    answers = [None if one is None else one.answer for one in found]
     return {
         "dimensions": [
             {"name": name, "title": title, **_coded([read(row) for row in rows])} for name, title, read in DIMENSIONS
@@ -165,20 +155,20 @@ def index_of(
         "item": [numbered[row.dataset, row.item] for row in rows],
         "mark": [2 if items[row.dataset, row.item].answer is None else int(row.correct) for row in rows],
         "score": [round(row.score, 4) for row in rows],
-        "answer": [None if answer is None else cut(single_line(answer), _ANSWER) for answer in short],
+        "answer": [None if answer is None else display.cut(display.single_line(answer), _ANSWER) for answer in answers],
         "rounds": [row.rounds for row in rows],
         "calls": [row.calls for row in rows],
         "inner": [row.inner_calls for row in rows],
         "tokens": [0 if total is None else total.tokens for total in spent],
         "details": [
             {
-                key: cut(value, _ANSWER) if isinstance(value, str) else value
+                key: display.cut(value, _ANSWER) if isinstance(value, str) else value
                 for key, value in row.details.items()
                 if isinstance(value, str | int | float)
             }
             for row in rows
         ],
-        "place": [None if place is None else [place.block, place.at] for place in found],
+        "place": [None if one is None else [one.block, one.at] for one in found],
         "cell": _coded([row.cell for row in rows]),
         "episode": [None if row.episode is None else _BEGAN.sub("*-", row.episode) for row in rows],
     }
@@ -235,10 +225,10 @@ def trajectory(episode: Episode, conditions: Conditions, pool: Pool) -> dict[str
     declared = [tool.get("function", {}) for tool in episode.tools]
     return {
         "system": task.system,
-        "offered": offered_text(episode),
+        "offered": display.offered_text(episode),
         "world": task.world_hash,
         "library": None if task.library is None else [task.library.name, task.library.hash],
-        "settings": [[key, value_text(value, 200)] for key, value in _settings(task.settings)],
+        "settings": [[key, display.value_text(value, 200)] for key, value in _settings(task.settings)],
         "model": episode.model,
         "prompts": [episode.language, episode.prompt_hash],
         "version": conditions.version,
@@ -253,7 +243,7 @@ def trajectory(episode: Episode, conditions: Conditions, pool: Pool) -> dict[str
         "spans": [[span.start_time, span.end_time, episode.tools_that_gave(span)] for span in episode.spans],
         "slips": episode.slips,
         "cost": accounts_of(episode).record(),
-        "watermark": watermark(episode),
+        "watermark": display.watermark(episode),
     }
 
 
@@ -280,7 +270,7 @@ def _round(episode: Episode, record: RoundRecord) -> dict[str, Any]:
         "number": record.number,
         "tokens": [usage.prompt, usage.completion, usage.cached, int(usage.estimated)],
         "thought": record.thought,
-        "says": reply_text(episode, record),
+        "says": display.reply_text(episode, record),
         "problems": list(record.problems),
         "folded": record.folded,
         "bare": not record.tools_offered,
@@ -293,16 +283,16 @@ def _call(call: CallRecord, pool: Pool) -> dict[str, Any]:
     is_answer = call.tool == SUBMIT_ANSWER and call.problem is None
     shown = {
         "tool": call.tool,
-        "given": arguments_text(call.arguments),
+        "given": display.arguments_text(call.arguments),
         "arguments": pool.add(call.arguments),
-        "short": "" if is_answer else result_text(call.result),
+        "short": "" if is_answer else display.result_text(call.result),
         "whole": None if is_answer else pool.add(call.result),
         "failed": call.failed,
         "slips": [slip for slip in (call.problem, call.note) if slip is not None],
         "inside": [_inner(inner) for inner in call.inner_calls[:_MAX_INNER]],
         "more": max(0, len(call.inner_calls) - _MAX_INNER),
-        "made_of": outputs_text(call.origins),
-        "spent": spent_text(call.spent) if call.spent else "",
+        "made_of": display.outputs_text(call.origins),
+        "spent": display.spent_text(call.spent) if call.spent else "",
     }
     # Numbers in the pool: 0 is one like any other.
     return {key: value for key, value in shown.items() if value or (value == 0 and key in ("arguments", "whole"))}
@@ -316,7 +306,7 @@ def _inner(call: Mapping[str, Any]) -> list[Any]:
         str(call.get("name")),
         str(call.get("outcome")),
         size if isinstance(size, int) else None,
-        arguments_text(arguments) if isinstance(arguments, Mapping) else "",
+        display.arguments_text(arguments) if isinstance(arguments, Mapping) else "",
         [number for number in made_from if isinstance(number, int)] if isinstance(made_from, list) else [],
     ]
 
@@ -329,9 +319,7 @@ class Gathered:
     """The episodes on the page, by sample. ``damaged`` are those that could not be read, with the reason."""
 
     blocks: list[str] = field(default_factory=list)
-    places: dict[str, BlockPlace] = field(default_factory=dict)
-    answers: dict[str, str | None] = field(default_factory=dict)
-    moments: dict[str, list[ShownMoment]] = field(default_factory=dict)
+    episodes: dict[str, GatheredEpisode] = field(default_factory=dict)
     damaged: dict[str, str] = field(default_factory=dict)
 
 
@@ -351,9 +339,12 @@ def gather(run: Run, rows: Collection[SampleRow], pool: Pool) -> Gathered:
                 continue
             if entry is None:
                 continue
-            gathered.answers[sample.sample] = entry.episode.answer
-            gathered.moments[sample.sample] = moments_of(entry.episode, run.item(sample))
-            gathered.places[sample.sample] = BlockPlace(block=len(gathered.blocks), at=len(records))
+            gathered.episodes[sample.sample] = GatheredEpisode(
+                block=len(gathered.blocks),
+                at=len(records),
+                answer=entry.episode.answer,
+                moments=moments_of(entry.episode, run.item(sample)),
+            )
             records.append(trajectory(entry.episode, entry.conditions, pool))
             if len(records) == _AT_ONCE:
                 gathered.blocks.append(packed(records))
@@ -373,6 +364,6 @@ def frame_blocks(gathered: Gathered, chosen: Chosen, numbers: Mapping[FrameKey, 
         return {"frame": number, "time": moment.time, "why": moment.why, "boxes": boxes}
 
     by_block: list[list[list[dict[str, Any]]]] = [[] for _ in gathered.blocks]
-    for sample, place in gathered.places.items():
-        by_block[place.block].append([shown(moment) for moment in gathered.moments[sample]])
+    for one in gathered.episodes.values():
+        by_block[one.block].append([shown(moment) for moment in one.moments])
     return [packed(moments) for moments in by_block]

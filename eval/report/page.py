@@ -41,20 +41,12 @@ class RunFact:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FactGroup:
-    """Facts that belong together."""
-
-    title: str
-    facts: Sequence[RunFact]
-
-
-@dataclass(frozen=True, kw_only=True)
 class Page:
     """The part of the page that needs no script; the rest is in its blocks."""
 
     title: str
     lead: Lead | None
-    about: Sequence[FactGroup]
+    about: Mapping[str, Sequence[RunFact]]  #: by the titles of their groups
     notes: Sequence[str]
     sections: Sequence[Section]
     without_rows: Sequence[Table]
@@ -241,8 +233,8 @@ _HASH = 12
 _MANY = 24  #: values of one fact that are shown
 
 
-def overview_of(run: Run) -> list[FactGroup]:
-    """The facts of a run, in groups."""
+def overview_of(run: Run) -> dict[str, list[RunFact]]:
+    """The facts of a run by the titles of their groups; those without values are left out."""
     groups = {
         "Run": _run(run),
         "Questions": _questions(run),
@@ -251,39 +243,37 @@ def overview_of(run: Run) -> list[FactGroup]:
         "Worlds": _worlds(run),
         "Budgets": _budgets(run),
     }
-    found = [FactGroup(title=title, facts=list(facts)) for title, facts in groups.items()]
-    return [group for group in found if group.facts]
+    found = {title: [fact for fact in facts if fact.values] for title, facts in groups.items()}
+    return {title: facts for title, facts in found.items() if facts}
+
+
+def _fact(name: str, *values: str | None, is_code: bool = False) -> RunFact:
+    """A fact without those of its values that are empty."""
+    return RunFact(name=name, values=[value for value in values if value], is_code=is_code)
 
 
 def _run(run: Run) -> Iterator[RunFact]:
     manifest = run.manifest
-    if manifest.name:
-        yield RunFact(name="name", values=[manifest.name])
+    yield _fact("name", manifest.name)
     rules = " (rule-based: it shows that the chain works, and nothing of what a model can do)"
-    yield RunFact(name="model", values=[manifest.model + (rules if manifest.rule_based else "")])
-    yield RunFact(name="finished", values=[f"{len(run.samples):,} of {plural(run.planned, 'sample')}"])
-    yield RunFact(name="seeds", values=[str(seed) for seed in manifest.seeds])
-    primary = {key: value for key, value in (manifest.primary or {}).items() if value is not None}
-    named = ", ".join(f"{key} {value}" for key, value in primary.items())
-    yield RunFact(name="primary contrast", values=[named or "none was named before the run"])
-    yield RunFact(name="versions", values=[f"{name} {version}" for name, version in manifest.versions.items()])
-    if manifest.git is not None:
-        yield RunFact(name="git", values=[manifest.git[:40]], is_code=True)
-    hashes = [("prompts", manifest.prompts), ("loop", manifest.loop), ("manifest", content_hash(manifest.record()))]
-    for name, value in hashes:
-        if value:
-            yield RunFact(name=name, values=[value[:_HASH]], is_code=True)
+    yield _fact("model", manifest.model + (rules if manifest.rule_based else ""))
+    yield _fact("finished", f"{len(run.samples):,} of {plural(run.planned, 'sample')}")
+    yield _fact("seeds", *map(str, manifest.seeds))
+    named = ", ".join(f"{key} {value}" for key, value in (manifest.primary or {}).items() if value is not None)
+    yield _fact("primary contrast", named or "none was named before the run")
+    yield _fact("versions", *(f"{name} {version}" for name, version in manifest.versions.items()))
+    yield _fact("git", (manifest.git or "")[:40], is_code=True)
+    hashes = {"prompts": manifest.prompts, "loop": manifest.loop, "manifest": content_hash(manifest.record())}
+    for name, value in hashes.items():
+        yield _fact(name, value[:_HASH], is_code=True)
     asked_by = []
     for one, count in run.provenance:
-        parts = (one.git[:40] if one.git is not None else "", f"loop {one.loop[:_HASH]}", one.endpoint or "")
-        asked_by.append(f"{plural(count, 'sample')} of {one.planned:,} planned: {', '.join(filter(None, parts))}")
-    if len(asked_by) > 1:
-        yield RunFact(name="asked by", values=asked_by)
+        by = filter(None, ((one.git or "")[:40], f"loop {one.loop[:_HASH]}", one.endpoint))
+        asked_by.append(f"{plural(count, 'sample')} of {one.planned:,} planned: {', '.join(by)}")
+    yield _fact("asked by", *(asked_by if len(asked_by) > 1 else ()))
     settings = {key: value for key, value in manifest.settings.items() if value not in (None, "", [], {})}
-    if settings:
-        yield RunFact(name="settings", values=[f"{key} {_plain(value)}" for key, value in settings.items()])
-    if manifest.overrides:
-        yield RunFact(name="overridden", values=list(manifest.overrides))
+    yield _fact("settings", *(f"{key} {_plain(value)}" for key, value in settings.items()))
+    yield _fact("overridden", *manifest.overrides)
 
 
 def _questions(run: Run) -> Iterator[RunFact]:
@@ -294,16 +284,14 @@ def _questions(run: Run) -> Iterator[RunFact]:
         if record.missing:
             lost = f"{plural(len(record.missing), 'video')} with {plural(record.missing_questions, 'question')} missing"
             values.append(f"{lost}, {record.missing_hash[:_HASH]}")
-        values += [f"left out: {number:,} of its file: {reason}" for reason, number in record.left_out.items()]
-        yield RunFact(name=name, values=values)
-        rules = [f"{key}: {_plain(value)}" for key, value in record.protocol.items()]
-        if rules:
-            yield RunFact(name=f"protocol of {name}", values=rules)
+        left_out = (f"left out: {number:,} of its file: {reason}" for reason, number in record.left_out.items())
+        yield _fact(name, *values, *left_out)
+        yield _fact(f"protocol of {name}", *(f"{key}: {_plain(value)}" for key, value in record.protocol.items()))
     for title, kinds in (
         ("by domain", Counter(item.domain or "none" for item in run.items.values())),
         ("by answer type", Counter(item.question.kind for item in run.items.values())),
     ):
-        yield RunFact(name=title, values=[f"{kind} {number:,}" for kind, number in sorted(kinds.items())])
+        yield _fact(title, *(f"{kind} {number:,}" for kind, number in sorted(kinds.items())))
 
 
 def _arm_facts(run: Run) -> Iterator[RunFact]:
@@ -311,17 +299,16 @@ def _arm_facts(run: Run) -> Iterator[RunFact]:
         cell.arm.name + (f"@{cell.arm.library}" if cell.arm.library else ""): cell.arm for cell in run.cells.values()
     }
     for name, arm in arms.items():  # an arm with two libraries is two, as in the tables
-        values = [f"system {arm.system}", f"library {arm.library}" if arm.library is not None else ""]
-        values += [f"{key} {_plain(value)}" for key, value in arm.settings.items()]
-        values += [f"with {group}" for group in arm.groups]
-        yield RunFact(name=name, values=[value for value in values if value])
+        settings = (f"{key} {_plain(value)}" for key, value in arm.settings.items())
+        groups = (f"with {group}" for group in arm.groups)
+        yield _fact(name, f"system {arm.system}", arm.library and f"library {arm.library}", *settings, *groups)
 
 
 def _libraries(run: Run) -> Iterator[RunFact]:
     for name, record in run.manifest.libraries.items():
-        values = [record.hash[:_HASH], f"domain {record.domain}" if record.domain else "", record.arm or ""]
-        values += [f"of {record.of}" if record.of else "", f"seed {record.seed}" if record.seed is not None else ""]
-        yield RunFact(name=name, values=[part for part in values if part])
+        domain, of = record.domain and f"domain {record.domain}", record.of and f"of {record.of}"
+        seed = None if record.seed is None else f"seed {record.seed}"
+        yield _fact(name, record.hash[:_HASH], domain, record.arm, of, seed)
 
 
 def _worlds(run: Run) -> Iterator[RunFact]:
@@ -330,14 +317,14 @@ def _worlds(run: Run) -> Iterator[RunFact]:
     for profile in profiles:
         hashes = {video: made[profile] for video, made in run.manifest.worlds.items() if profile in made}
         values = [f"{video} {value[:_HASH]}" for video, value in list(hashes.items())[:_MANY]]
-        values += [f"and {len(hashes) - _MANY:,} more"] if len(hashes) > _MANY else []
-        yield RunFact(name=f"{profile}, {content_hash(hashes)[:_HASH]}", values=values)
+        more = f"and {len(hashes) - _MANY:,} more" if len(hashes) > _MANY else ""
+        yield _fact(f"{profile}, {content_hash(hashes)[:_HASH]}", *values, more)
 
 
 def _budgets(run: Run) -> Iterator[RunFact]:
     for name, held in run.manifest.budgets.items():
         limits = ", ".join(f"{value:,g} {limit}" for limit, value in held.items() if value is not None)
-        yield RunFact(name=name, values=[limits or "the usual one"])
+        yield _fact(name, limits or "the usual one")
 
 
 def _plain(value: Any) -> str:

@@ -90,7 +90,7 @@ def _write_page(
 ) -> WrittenReport:
     pool = Pool(choices.most_bytes)
     gathered = gather(run, rows, pool)
-    chosen = choose(gathered.moments, most=choices.most_frames)
+    chosen = choose({sample: one.moments for sample, one in gathered.episodes.items()}, most=choices.most_frames)
     gallery = pictures_of(chosen.frames, PictureCache(run.folder.report / FRAMES), worlds)
     pictures = {frame: gallery.pictures[frame] for frame in chosen.frames if frame in gallery.pictures}
     numbers = {frame: number for number, frame in enumerate(pictures)}
@@ -107,7 +107,7 @@ def _write_page(
         version=project_version(),
     )
     texts = list(pool.blocks())
-    index = index_of(rows, run.items, gathered.answers, gathered.places) | {
+    index = index_of(rows, run.items, gathered.episodes) | {
         "first": choices.first_view,
         "sets": sets.record(),
         "pool": pool.starts,
@@ -125,7 +125,7 @@ def _write_page(
         blocks |= {f"{letter}{number}": text for number, text in enumerate(held)}
     content = html_of(page, blocks).encode()
     write_atomically(out / PAGE, content)
-    counts = {"tables": tables, "episodes": gathered.places, "pictures": pictures, "damaged": gathered.damaged}
+    counts = {"tables": tables, "episodes": gathered.episodes, "pictures": pictures, "damaged": gathered.damaged}
     return WrittenReport(page=out / PAGE, bytes=len(content), **{name: len(held) for name, held in counts.items()})
 
 

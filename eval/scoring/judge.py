@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -147,7 +146,7 @@ _REPLY_TOKENS = 2_048
 _TRIES = 2
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class JudgeCounts:
     """The work of a judge: verdicts by new requests and from file, replies that could not be read, tokens."""
 
@@ -159,8 +158,8 @@ class JudgeCounts:
 
     def record(self) -> dict[str, Any]:
         """The wire form."""
-        names = {"asked": "requested", "remembered": "remembered", "unreadable": "unreadable", "given_up": "given_up"}
-        return {**{key: getattr(self, name) for key, name in names.items()}, "usage": self.usage.record()}
+        counts = asdict(self)
+        return {"asked": counts.pop("requested"), **counts, "usage": self.usage.record()}
 
 
 class ModelJudge:
@@ -181,11 +180,13 @@ class ModelJudge:
         form: dict[str, Any] = {"response_format": REPLY_FORM} if self._wording.structured else {}
         self._settings = OptionalSettings(temperature=0, max_tokens=_REPLY_TOKENS, **form)
         self._guard = threading.Lock()
-        self._counts: Counter[str] = Counter()
-        self._usage = Usage()
-        self._asking: dict[str, Future[AnswerVerdict]] = {}
-        self._known = _on_file(record)
-        judges = {verdict.judge for verdict in self._known.values()}
+        self.counts = JudgeCounts()
+        on_file = _on_file(record)
+        #: Verdicts, also those that are being requested.
+        self._verdicts: dict[str, Future[AnswerVerdict]] = {key: Future() for key in on_file}
+        for key, verdict in on_file.items():
+            self._verdicts[key].set_result(verdict)
+        judges = {verdict.judge for verdict in on_file.values()}
         if model is None and len(judges) > 1:
             raise EvalFault(
                 "several_judges",
@@ -194,12 +195,6 @@ class ModelJudge:
             )
         own = f"{model.name}/{self._wording.hash[:12]}" if model is not None else None
         self.name = own or next(iter(judges), "nobody")
-
-    @property
-    def counts(self) -> JudgeCounts:
-        """The counts so far."""
-        with self._guard:
-            return JudgeCounts(**self._counts, usage=self._usage)
 
     def verdict(self, question: str, accepted: tuple[str, ...], given: str) -> AnswerVerdict:
         """Whether the answer says what an accepted one says; two replies that cannot be read make it wrong.
@@ -211,25 +206,19 @@ class ModelJudge:
         key = content_hash([self.name, question, list(accepted), given])
         own: Future[AnswerVerdict] = Future()
         with self._guard:
-            known = self._known.get(key)
-            if known is not None:
-                self._counts["remembered"] += 1
-                return known
-            asking = self._asking.setdefault(key, own)
-        if asking is not own:  # another thread requests the same verdict
-            found = asking.result()
-            with self._guard:
-                self._counts["remembered"] += 1
-            return found
-        try:
-            own.set_result(self._judged(key, question, accepted, given))
-        except BaseException as error:  # of any kind: threads that wait for the verdict must get it
-            own.set_exception(error)
-            raise
-        finally:
-            with self._guard:
-                del self._asking[key]
-        return own.result()
+            found = self._verdicts.setdefault(key, own)
+        if found is own:
+            try:
+                own.set_result(self._judged(key, question, accepted, given))
+            except BaseException as error:  # of any kind: threads that wait for the verdict must get it
+                del self._verdicts[key]
+                own.set_exception(error)
+                raise
+            return own.result()
+        verdict = found.result()  # waits if another thread requests the same verdict
+        with self._guard:
+            self.counts.remembered += 1
+        return verdict
 
     def _judged(self, key: str, question: str, accepted: tuple[str, ...], given: str) -> AnswerVerdict:
         """Request a verdict, a second time if the reply cannot be read, and keep it."""
@@ -251,14 +240,13 @@ class ModelJudge:
             content = (first_message(reply) or {}).get("content")
             said = self._wording.read(content if isinstance(content, str) else "")
             with self._guard:
-                self._counts["unreadable"] += said is None
+                self.counts.unreadable += said is None
                 if not from_cache(reply):
-                    self._usage += usage_of(request, reply)
+                    self.counts.usage += usage_of(request, reply)
         verdict = AnswerVerdict(yes=bool(said), judge=self.name, fault=UNREADABLE if said is None else None)
         with self._guard:
-            self._counts["requested"] += 1
-            self._counts["given_up"] += said is None
-            self._known[key] = verdict
+            self.counts.requested += 1
+            self.counts.given_up += said is None
             if self._file is not None:
                 record = {"schema_version": SCHEMA_VERSION, "key": key, "judge": self.name, "verdict": verdict.yes}
                 append_line(self._file, {**record, "fault": verdict.fault, "exchanges": exchanges})

@@ -300,47 +300,34 @@ def score_words(
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ShownMeasure:
-    """A measure under its name in ``Score.details``. ``at_least`` is the value of an answer without it; None leaves it out.
+    """A measure under its name in ``Score.details``: a share, 0 without an answer, or a number, left out without one.
 
     ``within`` are the least and the greatest value it can have: no mean and no end of an interval is beyond them.
     """
 
     name: str
     title: str
-    unit: Literal["share", "number", "seconds"]
     about: str
-    at_least: float | None = 0.0
+    unit: Literal["share", "number"] = "share"
     within: tuple[float, float] = (0.0, 1.0)
 
     def of(self, details: Mapping[str, Any]) -> float | None:
         """Its value in one score; None where it is left out."""
         value = details.get(self.name)
-        return float(value) if isinstance(value, bool | int | float) else self.at_least
+        if isinstance(value, bool | int | float):
+            return float(value)
+        return 0.0 if self.unit == "share" else None
 
 
-def _measure(
-    name: str,
-    title: str,
-    about: str,
-    unit: Literal["share", "number"] = "share",
-    within: tuple[float, float] = (0.0, 1.0),
-) -> ShownMeasure:
-    """A share, 0 without an answer; or a number, left out without one."""
-    at_least = 0.0 if unit == "share" else None
-    return ShownMeasure(name=name, title=title, unit=unit, about=about, at_least=at_least, within=within)
-
-
-_EXACT = _measure("exact", "exact", "right to the last: the number, the whole order, the same words")
+_EXACT = ShownMeasure("exact", "exact", "right to the last: the number, the whole order, the same words")
+_ERROR = ShownMeasure("absolute_error", "mean error", "without sign, of given numbers", "number", (0.0, math.inf))
 _BY_KIND: dict[str, tuple[ShownMeasure, ...]] = {
-    "interval": (_measure("iou", "mean IoU", "of the given with the nearest true one"),),
-    "count": (
-        _EXACT,
-        _measure("absolute_error", "mean error", "without sign, of given numbers", "number", within=(0.0, math.inf)),
-    ),
-    "order": (_EXACT, _measure("tau", "Kendall's tau", "tau-a, of given orders", "number", within=(-1.0, 1.0))),
-    "open": (_EXACT, _measure("f1", "token F1", "as the scorer has it")),
+    "interval": (ShownMeasure("iou", "mean IoU", "of the given with the nearest true one"),),
+    "count": (_EXACT, _ERROR),
+    "order": (_EXACT, ShownMeasure("tau", "Kendall's tau", "tau-a, of given orders", "number", (-1.0, 1.0))),
+    "open": (_EXACT, ShownMeasure("f1", "token F1", "as the scorer has it")),
 }
 
 
@@ -350,48 +337,26 @@ def measures_of(kind: str, details: Sequence[Mapping[str, Any]]) -> tuple[ShownM
     shown = [measure for measure in _BY_KIND.get(kind, ()) if measure.name in names]
     for name in sorted(name for name in names if name.startswith(RECALL)) if kind == "interval" else ():
         threshold = name.removeprefix(RECALL)
-        shown.append(_measure(name, f"R@1, IoU {threshold}", f"answers with an IoU of {threshold} or more"))
+        shown.append(ShownMeasure(name, f"R@1, IoU {threshold}", f"answers with an IoU of {threshold} or more"))
     return tuple(shown)
 
 
-@dataclass(frozen=True, kw_only=True)
-class EvidenceScore:
-    """The cited intervals together against the true ones together, by seconds.
+def evidence_iou(cited: Iterable[TimeSpan | CitedSpan], true: Iterable[TimeSpan]) -> float | None:
+    """IoU, by seconds, of the cited intervals together with the true ones together; None if the true ones are not known.
 
-    ``precision`` is the share of what is cited that is true, ``recall`` the share of what is true that is cited; moments
-    without length count by number if only moments are cited, or true.
+    Nothing cited is 0. If all of them are moments without length, it is 1 if a cited one is a true one.
     """
-
-    iou: float
-    precision: float
-    recall: float
-
-
-def evidence_score(cited: Iterable[TimeSpan | CitedSpan], true: Iterable[TimeSpan]) -> EvidenceScore | None:
-    """The score of cited intervals; None if the true intervals are not known. Nothing cited scores zero."""
     given = [
         span if isinstance(span, TimeSpan) else TimeSpan(start=span.start_time, end=span.end_time) for span in cited
     ]
     known = list(true)
     if not known:
         return None
-    seconds, of_known, union = _length(given), _length(known), _length([*given, *known])
-    shared = max(0.0, seconds + of_known - union)
-    return EvidenceScore(
-        iou=round(shared / union, 6) if union > 0 else float(bool(_met(given, known))),
-        precision=round(shared / seconds if seconds > 0 else _share(given, known), 6),
-        recall=round(shared / of_known if of_known > 0 else _share(known, given), 6),
-    )
+    union = _length([*given, *known])
+    if union == 0:
+        return float(any(span.start == other.start for span in given for other in known))
+    return round(max(0.0, _length(given) + _length(known) - union) / union, 6)
 
 
 def _length(spans: list[TimeSpan]) -> float:
     return sum(span.duration for span in merge_spans(spans))
-
-
-def _share(spans: list[TimeSpan], others: list[TimeSpan]) -> float:
-    return len(_met(spans, others)) / len(spans) if spans else 0.0
-
-
-def _met(spans: list[TimeSpan], others: list[TimeSpan]) -> list[TimeSpan]:
-    """Those that touch one of the others."""
-    return [span for span in spans if any(span.start <= other.end and other.start <= span.end for other in others)]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -49,6 +50,15 @@ class LabelledPair(BaseModel):
         """The wire form; what is empty is left out."""
         record = self.model_dump(mode="json")
         return {key: value for key, value in record.items() if value or key in ("question", "answer", "right")}
+
+
+class _PairsFile(BaseModel):
+    """A file of labelled pairs."""
+
+    model_config = ConfigDict(strict=True)
+
+    schema_version: Literal[1]
+    pairs: Annotated[list[LabelledPair], Field(min_length=1)]
 
 
 def shipped_pairs() -> tuple[LabelledPair, ...]:
@@ -113,24 +123,17 @@ def _json(text: str, name: str) -> Any:
 
 
 def _read(text: str, name: str) -> tuple[LabelledPair, ...]:
-    whole = _json(text, name)
-    if not isinstance(whole, dict) or whole.get("schema_version") != SCHEMA_VERSION:
-        raise _bad(name, f"its schema_version is not {SCHEMA_VERSION}")
-    records = whole.get("pairs")
-    if not isinstance(records, list) or not records:
-        raise _bad(name, "it holds no pairs")
-    pairs: dict[str, LabelledPair] = {}
-    for place, record in enumerate(records):
-        if isinstance(record, dict) and record.get("right", False) is None:
-            raise _bad(name, f"pair {place} ({str(record.get('id'))[:40]}) is not labelled: its right is null")
-        try:
-            pair = LabelledPair.model_validate(record)
-        except ValidationError as error:
-            part = ".".join(map(str, error.errors()[0]["loc"])) or "object"
-            raise _bad(name, f"pair {place} has no {part!r}, or not as it should be") from None
-        if pairs.setdefault(pair.id, pair) is not pair:
-            raise _bad(name, f"the id {pair.id[:40]!r} is there twice")
-    return tuple(pairs.values())
+    try:
+        pairs = _PairsFile.model_validate(_json(text, name)).pairs
+    except ValidationError as error:
+        fault = error.errors()[0]
+        part = ".".join(map(str, fault["loc"])) or "the file"
+        is_null = part.endswith(".right") and fault["input"] is None
+        raise _bad(name, f"{part}: {'it is null, so not labelled' if is_null else fault['msg']}") from None
+    [(most, times)] = Counter(pair.id for pair in pairs).most_common(1)
+    if times > 1:
+        raise _bad(name, f"the id {most[:40]!r} is there twice")
+    return tuple(pairs)
 
 
 def _bad(name: str, why: str) -> EvalFault:

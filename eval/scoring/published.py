@@ -1,18 +1,11 @@
 """Scoring as others published it, reimplemented from their definitions: LoCoMo's F1, and reading a letter from a free reply.
 
-LoCoMo's F1 by category of question.
+LoCoMo's F1 (Maharana et al. 2024, "Evaluating Very Long-Term Conversational Memory of LLM Agents", and the evaluation published
+with its data): tokens as SQuAD's without "and", stemmed; category 1 (several hops) takes answers apart at commas and means the best
+F1 of each part; 2, 3 and 4 are plain F1, of 3 only the part before a semicolon; 5 (adversarial) is right if the answer says that
+nothing is known. The file with the questions names the category.
 
-Source: Maharana et al. 2024, "Evaluating Very Long-Term Conversational Memory of LLM Agents", and the evaluation that its
-authors publish beside the data: tokens as SQuAD's without "and", stemmed; category 1 (several hops) takes answers apart at commas
-and means the best F1 of each part; 2, 3 and 4 are plain F1, of 3 only the part before a semicolon; 5 (adversarial)
-is right where the answer says that nothing is known. The file with the questions names the category.
-
-Reading the letter from a free reply, as published evaluations of multiple choice do.
-
-Our episodes hold a letter already, and ``choice`` scores that. Figures of other models come from free replies that were read by one
-of these rules; with ``choice_reply`` an answer's words are read by the same rule, so that figures can be compared, or files of
-published replies scored again.
-
+Letters of free replies (``choice_reply``) are read by a published rule, so that figures of other models can be compared:
 ``last_named``: the rule of MMMU's evaluation (Yue et al. 2024) that lmms-eval uses for NExT-QA. Punctuation round the reply is
 taken off; then letters in brackets count, else letters before a space, else before a full stop, else, in a reply of more
 than five words, the words of an option; of several the one named last. ``first_letter``: the rule of Video-MME's
@@ -25,7 +18,6 @@ import re
 import string
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Literal
 
 from eval.datasets.items import Item
@@ -35,7 +27,7 @@ from world_api.core.faults import EvalFault
 
 _LOCOMO_ARTICLES = re.compile(r"\b(?:a|an|the|and)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
-_UNKNOWN = ("no information available", "not mentioned")
+_UNKNOWN = ("no information available", "not mentioned")  #: the two wordings that count
 _SEVERAL_HOPS, _COMMON_SENSE, _ADVERSARIAL = 1, 3, 5
 
 
@@ -60,7 +52,7 @@ def score_locomo(item: Item, value: Any, answer: str | None, context: Context) -
     if given is None:
         return context.wrong("no_answer", category=category)
     if category == _ADVERSARIAL:
-        known_unknown = says_unknown(given)
+        known_unknown = any(words in given.lower() for words in _UNKNOWN)
         return context.scored(correct=known_unknown, score=known_unknown, category=category)
     f1 = max(category_f1(given, accepted, category) for accepted in accepted_texts(item))
     return context.scored(correct=f1 >= settings.correct_at, score=f1, f1=round(f1, 6), category=category)
@@ -71,38 +63,18 @@ def category_f1(given: str, accepted: str, category: int) -> float:
     if category == _COMMON_SENSE:
         accepted = accepted.split(";", maxsplit=1)[0].strip()
     if category != _SEVERAL_HOPS:
-        return stemmed_f1(given, accepted)
+        return overlap(tokens_of(given), tokens_of(accepted)).f1
     parts = [tokens_of(part) for part in given.split(",")]
     best = [max(overlap(part, tokens_of(wanted)).f1 for part in parts) for wanted in accepted.split(",")]
     return sum(best) / len(best)
 
 
-def stemmed_f1(given: str, accepted: str) -> float:
-    """F1 over stemmed tokens."""
-    return overlap(tokens_of(given), tokens_of(accepted)).f1
-
-
-def says_unknown(given: str) -> bool:
-    """Whether an answer says that nothing is known, in one of the two wordings that count."""
-    return any(words in given.lower() for words in _UNKNOWN)
-
-
-@lru_cache(maxsize=65_536)
-def _stem(word: str) -> str:
-    return str(_stemmer().stem(word))
-
-
-@lru_cache(maxsize=1)
-def _stemmer() -> Any:
-    """NLTK's Porter stemmer in its default mode, as LoCoMo's evaluation uses it; it needs no data of NLTK's."""
+def tokens_of(text: str) -> list[str]:
+    """Tokens stemmed by NLTK's Porter stemmer in its default mode, as in LoCoMo's evaluation; it needs no data of NLTK's."""
     from nltk.stem.porter import PorterStemmer
 
-    return PorterStemmer()
-
-
-def tokens_of(text: str) -> list[str]:
-    """Stemmed tokens."""
-    return [_stem(word) for word in _LOCOMO_ARTICLES.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split()]
+    stemmer = PorterStemmer()
+    return [stemmer.stem(word) for word in _LOCOMO_ARTICLES.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split()]
 
 
 _MARKS = (",", ".", "!", "?", ";", ":", "'")

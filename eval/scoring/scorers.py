@@ -5,16 +5,9 @@ A protocol names a scorer for each kind of question, with its settings where the
     {"scoring": {"open": "judge/1", "interval": {"scorer": "interval/1", "correct_at": 0.3}}}
 
 A kind that it does not name is scored as usual: ``choice``, ``interval``, ``count`` and ``order`` by the scorer of that name,
-``open`` by the judge if one is given, else by words.
-
-A third party adds one in its own package::
-
-    [project.entry-points."video_world_api.scorers"]
-    mine = "their_package.their_module:score"
-
-``score`` is called with ``(item, value, answer, context)`` and gives back a ``Score`` (see ``eval.scoring.score``); its
-attribute ``version`` (1 if it has none) is part of its name: ``mine/1``; if it has a dataclass as ``settings``, protocols
-are checked against it before anything runs. The product's own names cannot be taken.
+``open`` by the judge if one is given, else by words. Others add a ``Scorer`` by an entry point (docs/scoring.md): its attribute
+``version`` (1 if it has none) is part of its name (``mine/1``); if it has a dataclass as ``settings``, protocols are checked
+against it before anything runs. The product's own names cannot be taken.
 """
 
 from __future__ import annotations
@@ -29,22 +22,7 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 from eval.datasets.items import Item
-from eval.scoring.kinds import (
-    CountSettings,
-    IntervalSettings,
-    JudgeSettings,
-    NoSettings,
-    OrderSettings,
-    TextSettings,
-    cjk_tokens,
-    score_choice,
-    score_count,
-    score_interval,
-    score_judged,
-    score_order,
-    score_words,
-    text_scorer_for,
-)
+from eval.scoring import kinds
 from eval.scoring.published import LocomoSettings, ReplySettings, score_choice_reply, score_locomo
 from eval.scoring.score import AnswerJudge, Context, Score, Scorer
 from tool_induction.language.diagnostics import closest
@@ -74,14 +52,14 @@ class Named:
 
 
 _SCORERS: tuple[tuple[str, Scorer, type[DataclassInstance] | None], ...] = (
-    ("choice", score_choice, NoSettings),
+    ("choice", kinds.score_choice, kinds.NoSettings),
     ("choice_reply", score_choice_reply, ReplySettings),
-    ("interval", score_interval, IntervalSettings),
-    ("count", score_count, CountSettings),
-    ("order", score_order, OrderSettings),
-    ("text", score_words, TextSettings),
-    ("text_cjk", partial(score_words, tokens=cjk_tokens), TextSettings),
-    ("judge", score_judged, JudgeSettings),
+    ("interval", kinds.score_interval, kinds.IntervalSettings),
+    ("count", kinds.score_count, kinds.CountSettings),
+    ("order", kinds.score_order, kinds.OrderSettings),
+    ("text", kinds.score_words, kinds.TextSettings),
+    ("text_cjk", partial(kinds.score_words, tokens=kinds.cjk_tokens), kinds.TextSettings),
+    ("judge", kinds.score_judged, kinds.JudgeSettings),
     ("locomo", score_locomo, LocomoSettings),
 )
 _OWN = {name: Named(name=name, scorer=scorer, settings=settings) for name, scorer, settings in _SCORERS}
@@ -165,13 +143,13 @@ def score_value(
         BackendFault: what the judge's model names.
     """
     kind = item.question.kind
-    usual = kind if kind != "open" else _JUDGED if judge is not None else text_scorer_for(item)
+    usual = kind if kind != "open" else _JUDGED if judge is not None else kinds.text_scorer_for(item)
     named, settings = _named(protocol or {}, kind) or (scorer_named(usual), {})
     context = Context(scorer=named.whole_name, settings=settings, judge=judge)
     instead = settings.get("instead", "text") if named.name == _JUDGED and judge is None else None
     if not instead:
         return _checked(named.scorer(item, value, answer, context), named)
-    other = scorer_named(text_scorer_for(item) if instead == "text" else str(instead))
+    other = scorer_named(kinds.text_scorer_for(item) if instead == "text" else str(instead))
     score = other.scorer(item, value, answer, Context(scorer=other.whole_name))
     return _checked(replace(score, details={**score.details, "instead_of": named.whole_name}), other)
 
@@ -197,10 +175,14 @@ def score_all(
     Raises:
         EvalFault, BackendFault: as ``score_value``.
     """
+
+    def scored(one: AnswerToScore) -> Score:
+        return score_value(one.item, one.value, one.answer, judge=judge, protocol=one.protocol)
+
     order = list(range(len(answers)))
     random.Random(seed).shuffle(order)  # noqa: S311 - an order, no secret
     with ThreadPoolExecutor(max_workers=1 if judge is None else max(1, workers)) as pool:
-        futures = {place: pool.submit(copy_context().run, _score, answers[place], judge) for place in order}
+        futures = {place: pool.submit(copy_context().run, scored, answers[place]) for place in order}
         try:
             scores = {place: one.result() for place, one in futures.items()}
         except VideoWorldError:
@@ -221,10 +203,6 @@ def check_protocol(protocol: Mapping[str, Any]) -> None:
             Context(scorer=named.whole_name, settings=settings).read(named.settings)
         if settings.get("instead"):
             scorer_named(str(settings["instead"]))
-
-
-def _score(one: AnswerToScore, judge: AnswerJudge | None) -> Score:
-    return score_value(one.item, one.value, one.answer, judge=judge, protocol=one.protocol)
 
 
 def _named(protocol: Mapping[str, Any], kind: str) -> tuple[Named, Mapping[str, Any]] | None:

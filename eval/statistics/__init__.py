@@ -4,21 +4,10 @@ Distributions and standard tests are those of SciPy and statsmodels (extra ``eva
 from a seed that the caller gives.
 """
 
-from eval.statistics.bootstrap import (
-    FEW_CLUSTERS,
-    Floats,
-    Indices,
-    Interval,
-    Kappa,
-    Method,
-    cohen_kappa,
-    correlation,
-    kendall_tau,
-    mean_interval,
-)
+from eval.statistics.bootstrap import Floats, Indices, Method, cohen_kappa, correlation, kendall_tau, mean_interval
 from eval.statistics.significance import ContrastPlan, Power, holm, mcnemar, power, sign_flip
 
 __all__ = [
-    "FEW_CLUSTERS", "ContrastPlan", "Floats", "Indices", "Interval", "Kappa", "Method", "Power", "cohen_kappa",
-    "correlation", "holm", "kendall_tau", "mcnemar", "mean_interval", "power", "sign_flip",
+    "ContrastPlan", "Floats", "Indices", "Method", "Power", "cohen_kappa", "correlation", "holm", "kendall_tau", "mcnemar",
+    "mean_interval", "power", "sign_flip",
 ]  # fmt: skip

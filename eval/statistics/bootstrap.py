@@ -25,6 +25,7 @@ Method = Literal["expanded", "percentile"]
 Caution = Literal["one_cluster", "no_spread", "few_clusters"]
 
 DRAWS = 10_000
+LEVEL = 0.95
 FEW_CLUSTERS = 10  #: intervals over fewer clusters are called rough
 _LEAST_EFFECTIVE = 5  #: clusters that unequal sizes cannot bring the effective number below
 _MOST_NUMBERS = 4_000_000  #: held at once, of each kind
@@ -45,12 +46,12 @@ class Interval:
     estimate: float
     low: float | None
     high: float | None
-    level: float
     clusters: int
     rows: int
     draws: int
     method: str
     caution: Caution | None = None
+    level: float = LEVEL
 
     @property
     def note(self) -> str:
@@ -67,7 +68,6 @@ def mean_interval(
     clusters: Sequence[Hashable],
     *,
     seed: int,
-    level: float = 0.95,
     draws: int = DRAWS,
     crossed: Sequence[Sequence[Hashable]] = (),
     method: Method = "expanded",
@@ -86,15 +86,14 @@ def mean_interval(
         EvalFault: ``nothing_to_compare``, ``bad_sample``.
     """
     labels = [clusters, *crossed]
-    cells = cells_of(_checked(values, labels, level, draws), labels)
-    low, high, caution = _ends(cells, seed=seed, level=level, draws=draws, method=method)
+    cells = cells_of(_checked(values, labels, draws), labels)
+    low, high, caution = _ends(cells, seed=seed, draws=draws, method=method)
     if within is not None and low is not None and high is not None:
         low, high = max(low, within[0]), min(high, within[1])
     return Interval(
         estimate=cells.mean,
         low=low,
         high=high,
-        level=level,
         clusters=cells.counts[0],
         rows=len(values),
         draws=draws,
@@ -103,7 +102,7 @@ def mean_interval(
     )
 
 
-def _checked(values: Sequence[float], labels: Sequence[Sequence[Hashable]], level: float, draws: int) -> Floats:
+def _checked(values: Sequence[float], labels: Sequence[Sequence[Hashable]], draws: int) -> Floats:
     numbers = np.asarray(values, dtype=np.float64)
     if len(numbers) == 0:
         raise EvalFault("nothing_to_compare", "there is no value to take a mean of", hint="run more samples")
@@ -112,8 +111,8 @@ def _checked(values: Sequence[float], labels: Sequence[Sequence[Hashable]], leve
         reason = "values and clusters differ in number"
     elif not np.isfinite(numbers).all():
         reason = "a value is not a number"
-    elif not 0 < level < 1 or draws < 100:
-        reason = f"level {level:g} is not between 0 and 1, or {draws} draws are too few"
+    elif draws < 100:
+        reason = f"{draws} draws are too few"
     if reason is not None:
         raise EvalFault("bad_sample", reason, hint="give each row a finite value and a cluster, and at least 100 draws")
     return numbers
@@ -197,9 +196,7 @@ def _times_drawn(chosen: Indices, count: int) -> Floats:
     return np.bincount(at, minlength=draws * count).reshape(draws, count).astype(np.float64)
 
 
-def _ends(
-    cells: Cells, *, seed: int, level: float, draws: int, method: Method
-) -> tuple[float | None, float | None, Caution | None]:
+def _ends(cells: Cells, *, seed: int, draws: int, method: Method) -> tuple[float | None, float | None, Caution | None]:
     if cells.counts[0] < 2:
         return None, None, "one_cluster"
     # The rest of a subtraction must not look like a difference, nor the noise of sums like a spread.
@@ -207,7 +204,7 @@ def _ends(
     if np.abs(residuals).max() <= 1e-12 * max(1.0, float(np.abs(cells.sums).max())):
         return cells.mean, cells.mean, "no_spread"
     caution: Caution | None = "few_clusters" if cells.counts[0] < FEW_CLUSTERS else None
-    tail = (1 - level) / 2
+    tail = (1 - LEVEL) / 2
     if method == "percentile":
         low, high = np.quantile(drawn_means(cells, seed=seed, draws=draws, fewer=0), [tail, 1 - tail])
         return float(low), float(high), caution
@@ -248,10 +245,6 @@ class Kappa:
     high: float | None
     pairs: int
 
-    def record(self) -> dict[str, Any]:
-        """The wire form."""
-        return asdict(self)
-
 
 def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float:
     """Kendall's tau-a of two rankings of the same things: concordant less discordant pairs, over all pairs (Kendall 1938).
@@ -268,9 +261,7 @@ def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float:
     return float((one * other).sum() / (len(first) * (len(first) - 1)))
 
 
-def cohen_kappa(
-    first: Sequence[Hashable], second: Sequence[Hashable], *, seed: int, level: float = 0.95, draws: int = 10_000
-) -> Kappa:
+def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable], *, seed: int) -> Kappa:
     """Cohen's kappa (1960) of two raters, with a percentile interval over pairs that are drawn again.
 
     Raises:
@@ -283,12 +274,12 @@ def cohen_kappa(
     table = np.zeros((len(names), len(names)))
     np.add.at(table, ([names.index(name) for name in first], [names.index(name) for name in second]), 1)
     many = len(first)
-    drawn = np.random.default_rng(seed).multinomial(many, table.ravel() / many, size=draws)
-    kappas = _kappas(drawn.reshape(draws, len(names), len(names)).astype(np.float64))
+    drawn = np.random.default_rng(seed).multinomial(many, table.ravel() / many, size=DRAWS)
+    kappas = _kappas(drawn.reshape(DRAWS, len(names), len(names)).astype(np.float64))
     kappas = kappas[np.isfinite(kappas)]
     [kappa] = _kappas(table[None])
     known = bool(np.isfinite(kappa)) and len(kappas) > 0
-    low, high = np.quantile(kappas, [(1 - level) / 2, (1 + level) / 2]).tolist() if known else (None, None)
+    low, high = np.quantile(kappas, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist() if known else (None, None)
     agreement = float(np.trace(table) / many)
     return Kappa(agreement=agreement, kappa=float(kappa) if known else None, low=low, high=high, pairs=many)
 

@@ -1,10 +1,8 @@
 """Tests of paired outcomes, their adjustment within a family, and the power of a planned contrast.
 
-*Power.* The difference of a question is 1 if only the first arm is right, -1 if only the second is, else 0. With a share
-``discordance`` of questions that differ and a true difference ``effect`` its variance is ``discordance - effect ** 2``. Differences
-of two questions of one video are correlated by ``correlation``, with equal or different seeds, those of one question under two of
-``S`` seeds by ``repeat_correlation``. The mean of ``n`` questions so has that variance times ``(1 + (S - 1) * repeat_correlation) /
-S + (m - 1) * correlation``, over ``n``, with ``m`` the mean size of a cluster as a question meets it (Kish 1965). It is tested at
+*Power.* With a share ``discordance`` of questions that differ and a true difference ``effect`` the difference of a question (-1, 0
+or 1) has the variance ``discordance - effect ** 2``; ``standard_error`` is that of the mean over questions whose differences are
+correlated by ``correlation`` inside a video and by ``repeat_correlation`` between seeds (design effect: Kish 1965). It is tested at
 Student's t with one degree of freedom less than there are effective clusters.
 """
 
@@ -19,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from eval.extras import from_extra
-from eval.statistics.bootstrap import cells_of
+from eval.statistics.bootstrap import LEVEL, cells_of
 from world_api.core.faults import EvalFault
 
 _WHOLE = 14  #: most clusters for which all sign flips are enumerated
@@ -99,13 +97,13 @@ class ContrastPlan:
     discordance: float = USUAL_DISCORDANCE
     correlation: float = USUAL_CORRELATION
     repeat_correlation: float = USUAL_REPEAT_CORRELATION
-    level: float = 0.95
+    level: float = LEVEL
 
     def __post_init__(self) -> None:
         shares = (self.discordance, self.correlation, self.repeat_correlation)
         if not self.questions or min(self.questions) < 1 or self.repeats < 1:
             raise EvalFault("bad_plan", "a plan needs videos with questions", hint="give at least one question a video")
-        if not all(0 <= share <= 1 for share in shares) or not 0 < self.level < 1:
+        if not all(0 <= share <= 1 for share in shares):
             raise EvalFault("bad_plan", "a share of a plan is not between 0 and 1", hint="give shares from 0 to 1")
 
 
@@ -189,7 +187,7 @@ def _power(plan: ContrastPlan, effect: float) -> float | None:
     with from_extra("eval"):
         from scipy import special
     freedom = max(float(sizes.sum() ** 2 / (sizes**2).sum()), min(len(sizes), 5)) - 1
-    critical = float(special.stdtrit(freedom, (1 + plan.level) / 2))
+    critical = float(special.stdtrit(freedom, (1 + LEVEL) / 2))
     # A noncentral t beyond the critical value on either side. SciPy gives no number far below its centre, where it is 0.
     ends = special.nctdtr(freedom, abs(effect) / error, np.array([-critical, critical]))
     below, above = np.nan_to_num(ends, nan=0.0).tolist()

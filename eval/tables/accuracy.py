@@ -10,14 +10,14 @@ from typing import Any
 from controller.accounts import PARTS
 from eval.scoring.kinds import ShownMeasure, measures_of
 from eval.statistics.bootstrap import cohen_kappa
-from eval.tables.cells import correct, counted, mean, money_cell, score, share, tokens_cell, value_cell
+from eval.tables.cells import SEED, correct, counted, mean, money_cell, score, share, tokens_cell, value_cell
 from eval.tables.rows import SampleRow
 from eval.tables.study import PLACE, Group, Line, Rows, Study, grouped, keys, videos, words
 from eval.tables.table import CellsByKey, Figure, Figures, Kind, Table, TableCell, blank, figure
 
 VIDEOS: Figure[Group] = figure("videos", "count", lambda group: len(videos(group.rows)))
 SAMPLES: Figure[Group] = figure("n", "count", lambda group: len(group.rows))
-ACCURACY: Figure[Group] = figure("accuracy", "share", lambda group: share(group.rows, seed=group.seed))
+ACCURACY: Figure[Group] = figure("accuracy", "share", lambda group: share(group.rows))
 
 
 def library_figure(why: str = "") -> Figure[Group]:
@@ -40,7 +40,7 @@ _MAIN: Figures[Group] = (
     figure("failed", "count", lambda group: counted([row for row in group.rows if row.outcome == "failed"]),
            about="samples without an answer; they count as wrong"),
     ACCURACY,
-    figure("score", "share", lambda group: share(group.rows, seed=group.seed, measure=score),
+    figure("score", "share", lambda group: share(group.rows, measure=score),
            about="the finer score of each kind of question, 0 to 1"),
     figure("tokens", "tokens", lambda group: tokens_cell(group.rows),
            about="a sample, logical: as if nothing were cached"),
@@ -125,27 +125,19 @@ def share_figure(name: str, value: str) -> Figure[Group]:
 
     def cell(group: Group) -> TableCell:
         own = [row for row in group.rows if getattr(row, name) == value]
-        return replace(share(own, seed=group.seed), samples=keys(own))
+        return replace(share(own), samples=keys(own))
 
     return figure(f"{name}:{value}", "share", cell, title=value)
 
 
 def measures_table(study: Study) -> Table:
     """The measures of each kind of answer, of each arm."""
-    known: dict[str, ShownMeasure] = {}
-    for kind, part in sorted(grouped(study.rows, lambda row: row.kind).items()):
-        for measure in _measures(kind, part):
-            known.setdefault(measure.name, measure)
+    kinds = sorted(grouped(study.rows, lambda row: row.kind).items())
+    known = dict.fromkeys(measure for kind, part in kinds for measure in _measures(kind, part))
     return study.table(
         "measures",
         "Measures of each kind of answer",
-        (
-            *PLACE,
-            *words("kind"),
-            SAMPLES,
-            ACCURACY,
-            *map(_measure_figure, known.values()),
-        ),
+        (*PLACE, *words("kind"), SAMPLES, ACCURACY, *map(_measure_figure, known)),
         (
             replace(group, rows=part, cells={"kind": kind})
             for group in study.groups()
@@ -164,12 +156,10 @@ def _measures(kind: str, rows: Rows) -> tuple[ShownMeasure, ...]:
 
 def _measure_figure(shown: ShownMeasure) -> Figure[Group]:
     def cell(group: Group) -> TableCell:
-        own = {measure.name: measure for measure in _measures(group.first.kind, group.rows)}.get(shown.name)
-        if own is None:
+        if shown not in _measures(group.first.kind, group.rows):
             return blank("not of this kind of answer")
-        return mean(
-            group.rows, lambda row: own.of(row.details), seed=group.seed, why="no answer was given", within=own.within
-        )
+        why = "no answer was given"
+        return mean(group.rows, lambda row: shown.of(row.details), why=why, within=shown.within)
 
     return figure(shown.name, shown.unit, cell, title=shown.title, about=shown.about)
 
@@ -250,7 +240,7 @@ def _agreement(study: Study, rows: Rows) -> dict[str, TableCell]:
     if not known:
         unknown = dict.fromkeys(("agreement", "kappa", "false_right", "false_wrong"), blank(study.labels.why))
         return {"labelled": counted(()), **unknown}
-    found = cohen_kappa([row.correct for row in known], [label[row.sample] for row in known], seed=study.seed)
+    found = cohen_kappa([row.correct for row in known], [label[row.sample] for row in known], seed=SEED)
     agreement = TableCell(value=found.agreement, n=len(known), samples=keys(known))
     kappa = replace(agreement, value=found.kappa, low=found.low, high=found.high)
     return {

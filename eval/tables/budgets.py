@@ -17,22 +17,9 @@ from itertools import groupby
 from controller.accounts import Account
 from controller.questions import InvalidAnswer, span_of
 from eval.scoring.kinds import interval_overlap
-from eval.tables.cells import (
-    POINTS,
-    Values,
-    correct,
-    interval,
-    marked,
-    mean,
-    money,
-    money_cell,
-    share,
-    tokens,
-    tokens_cell,
-    value_cell,
-)
-from eval.tables.rows import SampleRow
-from eval.tables.study import Group, Line, Rows, Setting, Study, baseline_of, grouped, keys, videos, words
+from eval.tables.cells import POINTS, SEED, Values, interval, marked, money_cell, share, tokens_cell, value_cell
+from eval.tables.rows import SampleRow, Setting
+from eval.tables.study import Group, Line, Rows, Study, grouped, keys, videos, words
 from eval.tables.table import CellsByKey, Figure, Figures, Table, TableCell, Value, blank, figure
 from world_api.core.canonical import canonical_json
 
@@ -47,16 +34,16 @@ def _votes_of(group: Group) -> Iterator[tuple[int, list[SampleRow], list[SampleR
     for number in range(2, len(seeds) + 1):
         held = [[row for row in rows if row.seed in seeds[:number]] for rows in questions.values()]
         voting = [sorted(rows, key=lambda row: row.seed) for rows in held if len(rows) == number]
-        votes = [_vote(rows, seed=f"{group.seed} {rows[0].item} {number}") for rows in voting]
+        votes = [_vote(rows, seed=f"{SEED} {rows[0].item} {number}") for rows in voting]
         yield number, votes, [row for rows in voting for row in rows]
 
 
 def _vote(voters: Sequence[SampleRow], *, seed: str) -> SampleRow:
     """The vote as a sample of its own: the winner's outcome at the cost of all voters."""
     known = [spent for row in voters if (spent := row.spent()) is not None]
-    is_priced = all(money(row) is not None for row in voters)
     whole = sum(known, Account())
-    whole = whole if is_priced else replace(whole, money=None)
+    if len(known) < len(voters) or any(spent.money is None for spent in known):
+        whole = replace(whole, money=None)
     return replace(winner(voters, seed=seed), spend={"logical": {"total": whole}} if known else {})
 
 
@@ -90,7 +77,7 @@ def _answer(row: SampleRow) -> str:
 class Point:
     """A point of the curve: an arm at a budget, with a number of voters; ``samples`` are the keys behind it.
 
-    ``tokens`` is their mean, infinite if none are known; ``accuracy`` is below all others without samples.
+    ``tokens`` is their mean, infinite if none are known.
     """
 
     setting: Setting
@@ -122,7 +109,7 @@ def points_of(study: Study) -> list[Point]:
     found = []
     for group in study.groups():
         for voters, rows, behind in [(1, group.rows, group.rows), *_votes_of(group)]:
-            spent, right = mean(rows, tokens).number, mean(rows, correct).number
+            spent = tokens_cell(rows).number
             point = Point(
                 setting=group.setting,
                 arm=group.arm,
@@ -130,7 +117,7 @@ def points_of(study: Study) -> list[Point]:
                 rows=rows,
                 samples=keys(behind),
                 tokens=math.inf if spent is None else spent,
-                accuracy=-1.0 if right is None else right,
+                accuracy=_share(rows) if rows else -1.0,  # votes without voters are below all others
             )
             found.append(point)
     return sorted(found, key=lambda point: (*point.scope, point.arm, point.tokens, point.voters > 1))
@@ -139,7 +126,6 @@ def points_of(study: Study) -> list[Point]:
 def curve_table(study: Study) -> Table:
     """The points of the accuracy-cost curve of every arm."""
     points = points_of(study)
-    front = _on_front(points)
     figures: Figures[Point] = (
         *words("dataset", "world", "arm", "budget"),
         figure("voters", "count", title="votes", about="seeds that vote on one answer; 1: none"),
@@ -149,8 +135,8 @@ def curve_table(study: Study) -> Table:
                about="a question, logical; of votes those of all voters"),
         figure("money", "money", lambda point: money_cell(point.rows), title="USD", about="a question, logical"),
         figure("accuracy", "share",
-               lambda point: replace(share(point.rows, seed=study.seed), samples=point.samples)),
-        figure("front", "yes_no", lambda point: value_cell(front.get(point), "no tokens are known"),
+               lambda point: replace(share(point.rows), samples=point.samples)),
+        figure("front", "yes_no", lambda point: value_cell(_is_on_front(point, points), "no tokens are known"),
                title="on the front", about="no point of this world is as right for fewer tokens"),
     )  # fmt: skip
     return study.table(
@@ -165,21 +151,15 @@ def curve_table(study: Study) -> Table:
     )
 
 
-def _on_front(points: Sequence[Point]) -> dict[Point, bool]:
-    """For each point with known tokens whether no other one of its world is as right for fewer, or more right for no more."""
-    worlds: dict[tuple[str, str], list[Point]] = {}
-    for point in points:
-        if point.is_known:
-            worlds.setdefault(point.scope, []).append(point)
-    found: dict[Point, bool] = {}
-    for own in worlds.values():
-        best = -math.inf
-        for _, alike in groupby(sorted(own, key=lambda point: point.tokens), key=lambda point: point.tokens):
-            held = list(alike)
-            most = max(point.accuracy for point in held)
-            found.update({point: point.accuracy == most > best for point in held})
-            best = max(best, most)
-    return found
+def _is_on_front(point: Point, points: Sequence[Point]) -> bool | None:
+    """Whether no other point of its world is as right for fewer tokens, or more right for no more; None without tokens."""
+    if not point.is_known:
+        return None
+    others = [other for other in points if other.scope == point.scope]
+    as_right = any(other.tokens < point.tokens and other.accuracy >= point.accuracy for other in others)
+    return not as_right and not any(
+        other.tokens <= point.tokens and other.accuracy > point.accuracy for other in others
+    )
 
 
 #: The difference on each question, and the samples it comes from.
@@ -204,7 +184,6 @@ def _spending(
     point: Point,
     samples: Sequence[str],
     parts: Sequence[_Differences],
-    seed: int,
     *,
     why: str,
     mark: str = "",
@@ -216,7 +195,7 @@ def _spending(
         if all(item in part for part in parts):
             behind = [row for part in parts for row in part[item][1]]
             values.add(sum(part[item][0] for part in parts) / len(parts), behind[0], *behind[1:])
-    difference = interval(values, seed=seed, within=POINTS, why=why)
+    difference = interval(values, within=POINTS, why=why)
     own: CellsByKey = {
         **asdict(point.setting),
         "arm": point.arm,
@@ -235,7 +214,7 @@ def matched_table(study: Study) -> Table:
         "matched",
         "Arms against the baseline at no less spend",
         _spending_figures("a question, logical", about, figure("tokens_against", "tokens", title="tokens of it")),
-        [_matched(point, rivals, study.seed) for point, rivals in _rivals(study)],
+        [_matched(point, rivals) for point, rivals in _rivals(study)],
         of=study.rows,
         note="For each point of an arm the cheapest point of the baseline that spends as much or more: a larger budget, or votes of "
         "several seeds. Where none does, the dearest one, and it is said. Paired by question; intervals (95 %) over videos.",
@@ -243,14 +222,13 @@ def matched_table(study: Study) -> Table:
     )
 
 
-def _matched(point: Point, rivals: Sequence[Point], seed: int) -> Line:
+def _matched(point: Point, rivals: Sequence[Point]) -> Line:
     dear = [other for other in rivals if other.tokens >= point.tokens]
     rival = dear[0] if dear else rivals[-1]
     return _spending(
         point,
         (*point.samples, *rival.samples),
         [_differences(point, [(1.0, rival)])],
-        seed,
         why="no question in common",
         mark="" if dear else "the baseline never spends as much",
         against=rival.name,
@@ -261,27 +239,23 @@ def _matched(point: Point, rivals: Sequence[Point], seed: int) -> Line:
 def _rivals(study: Study) -> Iterator[tuple[Point, list[Point]]]:
     """Every point of an arm, without votes, and the points of the baseline in its world, the cheapest first."""
     points = [point for point in points_of(study) if point.is_known and point.tokens > 0]
-    baseline = baseline_of(study.rows, study.baseline)
-    theirs: dict[tuple[str, str], list[Point]] = {}
-    for point in sorted(points, key=lambda point: point.tokens):
-        if point.arm == baseline:
-            theirs.setdefault(point.scope, []).append(point)
+    baseline = study.baseline_in(study.rows)
+    theirs = sorted((point for point in points if point.arm == baseline), key=lambda point: point.tokens)
     for point in points:
-        if point.arm != baseline and point.voters == 1 and point.scope in theirs:
-            yield point, theirs[point.scope]
+        rivals = [other for other in theirs if other.scope == point.scope]
+        if rivals and point.arm != baseline and point.voters == 1:
+            yield point, rivals
 
 
 def along_table(study: Study) -> Table:
     """Every arm against the baseline at the same spend, at each of its budgets and along the whole curve."""
-    by_arm: dict[tuple[tuple[str, str], str], list[tuple[Point, list[Point]]]] = {}
-    for point, rivals in _rivals(study):
-        by_arm.setdefault((point.scope, point.arm), []).append((point, rivals))
+    by_arm = groupby(_rivals(study), key=lambda pair: (pair[0].scope, pair[0].arm))
     about = "the points of the baseline on both sides, and what share of each"
     return study.table(
         "along",
         "Along the curve: arms against the baseline at the same spend",
         _spending_figures("a question, logical; the baseline spends as much", about),
-        [line for found in by_arm.values() for line in _along(found, study.seed)],
+        [line for _, found in by_arm for line in _along(list(found))],
         of=study.rows,
         note="At each budget of an arm the baseline at exactly its mean tokens: a mixture of the two points of the baseline (budgets, "
         "votes) next to it, each asked for such a share of the questions that the mean is the same; so its accuracy is on the "
@@ -291,7 +265,7 @@ def along_table(study: Study) -> Table:
     )
 
 
-def _along(found: Sequence[tuple[Point, list[Point]]], seed: int) -> list[Line]:
+def _along(found: Sequence[tuple[Point, list[Point]]]) -> list[Line]:
     """The mean over the budgets of an arm, then each of its budgets."""
     lines: list[Line] = []
     parts: list[_Differences] = []
@@ -306,19 +280,18 @@ def _along(found: Sequence[tuple[Point, list[Point]]], seed: int) -> list[Line]:
             against = TableCell(value=" and ".join(f"{100 * part:.0f} % {rival.name}" for part, rival in mixed))
             within += samples
         parts += own
-        lines.append(_spending(point, samples, own, seed, why=why, against=against))
+        lines.append(_spending(point, samples, own, why=why, against=against))
     against = TableCell(value=f"{len(parts)} of {len(found)} budgets") if parts else blank(_OUTSIDE)
-    whole = _spending(found[0][0], tuple(dict.fromkeys(within)), parts, seed, why=_OUTSIDE, against=against)
+    whole = _spending(found[0][0], tuple(dict.fromkeys(within)), parts, why=_OUTSIDE, against=against)
     return [replace(whole, cells={**whole.cells, "budget": "all", "tokens": blank("of several budgets")}), *lines]
 
 
 def mixture(spend: float, points: Sequence[Point]) -> list[tuple[float, Point]]:
     """The shares of two points that spend so much together, of one that spends just that; nothing outside their range."""
-    below = [point for point in points if point.tokens <= spend]
-    above = [point for point in points if point.tokens >= spend]
-    if not below or not above:
+    low = max((point for point in points if point.tokens <= spend), key=lambda point: point.tokens, default=None)
+    high = min((point for point in points if point.tokens >= spend), key=lambda point: point.tokens, default=None)
+    if low is None or high is None:
         return []
-    low, high = max(below, key=lambda point: point.tokens), min(above, key=lambda point: point.tokens)
     if low.tokens == high.tokens:
         return [(1.0, low)]
     share = (high.tokens - spend) / (high.tokens - low.tokens)
@@ -337,4 +310,4 @@ def _differences(point: Point, mixed: Sequence[tuple[float, Point]]) -> _Differe
 
 
 def _share(rows: Rows) -> float:
-    return sum(map(correct, rows)) / len(rows)
+    return sum(row.correct for row in rows) / len(rows)

@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from eval.statistics.bootstrap import FEW_CLUSTERS, Interval, mean_interval
+from eval.statistics.bootstrap import Interval, mean_interval
+from eval.statistics.significance import sign_flip
 from eval.tables.rows import SampleRow
-from eval.tables.study import Rows, cluster, keys, videos
+from eval.tables.study import Rows, cluster, keys
 from eval.tables.table import TableCell, Value, blank
 
 Measure = Callable[[SampleRow], float | None]
 Bounds = tuple[float, float]
 
+SEED = 1  #: of every resampling
 NO_SAMPLES = "no samples"
 SHARE: Bounds = (0.0, 1.0)
 POINTS: Bounds = (-1.0, 1.0)
@@ -45,6 +47,11 @@ class Values:
         """Whether several libraries are behind the numbers, which are draws as videos are."""
         return len(set(self.libraries)) > 1
 
+    @property
+    def clustered_p(self) -> float | None:
+        """The p value of sign flips over videos; None with fewer than two."""
+        return sign_flip(self.numbers, self.clusters, seed=SEED) if len(set(self.clusters)) > 1 else None
+
 
 def correct(row: SampleRow) -> float:
     """1 if the answer is right."""
@@ -68,34 +75,30 @@ def money(row: SampleRow) -> float | None:
     return spent.money if spent is not None else None
 
 
-def share(rows: Rows, *, seed: int, measure: Measure = correct) -> TableCell:
+def share(rows: Rows, *, measure: Measure = correct) -> TableCell:
     """The mean of a measure between 0 and 1 with its interval."""
-    return mean(rows, measure, seed=seed, within=SHARE)
+    return mean(rows, measure, within=SHARE)
 
 
-def mean(
-    rows: Rows, measure: Measure, *, seed: int | None = None, why: str = NO_SAMPLES, within: Bounds | None = None
-) -> TableCell:
-    """The mean of a measure over the samples that have it; with a seed, its interval."""
-    values, held = Values(), []
+def mean(rows: Rows, measure: Measure, *, why: str = NO_SAMPLES, within: Bounds | None = None) -> TableCell:
+    """The mean of a measure over the samples that have it; if its bounds are given, with an interval that ends there."""
+    values = Values()
     for row in rows:
         if (value := measure(row)) is not None:
             values.add(value, row)
-            held.append(row)
-    if not held:
+    known = len(values.numbers)
+    if not known:
         return blank(why if rows else NO_SAMPLES)
-    if seed is None:
-        average = sum(values.numbers) / len(held)
-        cell = TableCell(value=average, n=len(held), clusters=len(videos(held)))
+    if within is None:
+        cell = TableCell(value=sum(values.numbers) / known, n=known, clusters=len(set(values.clusters)))
     else:
-        cell = interval(values, seed=seed, within=within)
-    return replace(cell, samples=keys(held) if len(held) < len(rows) else None)
+        cell = interval(values, within=within)
+    return replace(cell, samples=tuple(values.samples) if known < len(rows) else None)
 
 
 def interval(
     values: Values,
     *,
-    seed: int,
     within: Bounds | None = None,
     why: str = NO_SAMPLES,
     crossed: bool = False,
@@ -106,7 +109,7 @@ def interval(
         return blank(why)
     labels: list[Sequence[Hashable]] = [values.seeds, values.libraries] if crossed else []
     draws = [own for own in (*labels, *also) if len(set(own)) > 1]
-    found = mean_interval(values.numbers, values.clusters, seed=seed, crossed=draws, within=within)
+    found = mean_interval(values.numbers, values.clusters, seed=SEED, crossed=draws, within=within)
     return replace(interval_cell(found), samples=tuple(dict.fromkeys(values.samples)))
 
 
@@ -114,11 +117,6 @@ def interval_cell(found: Interval) -> TableCell:
     """An estimate with its interval as a cell."""
     low, high = found.low, found.high
     return TableCell(value=found.estimate, low=low, high=high, n=found.rows, clusters=found.clusters, mark=found.note)
-
-
-def is_sure(cell: TableCell) -> bool:
-    """Whether an interval is above zero and over enough videos: a few that all agree make a narrow one."""
-    return cell.low is not None and cell.low > 0 and (cell.clusters or 0) >= FEW_CLUSTERS
 
 
 def money_cell(rows: Rows, *, way: str = "logical") -> TableCell:
@@ -146,9 +144,9 @@ def marked(cell: TableCell, mark: str) -> TableCell:
     return replace(cell, mark=f"{cell.mark}; {mark}" if cell.mark else mark)
 
 
-def count(number: int, rows: Iterable[SampleRow] | None = None) -> TableCell:
-    """A whole number, and the samples behind it if these are not those of its row."""
-    return TableCell(value=number, samples=tuple(dict.fromkeys(keys(rows))) if rows is not None else None)
+def count(number: int, rows: Iterable[SampleRow]) -> TableCell:
+    """A whole number, and the samples behind it."""
+    return TableCell(value=number, samples=tuple(dict.fromkeys(keys(rows))))
 
 
 def counted(rows: Sequence[SampleRow]) -> TableCell:

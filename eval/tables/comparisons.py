@@ -2,43 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from eval.statistics.bootstrap import FEW_CLUSTERS
-from eval.statistics.significance import holm, mcnemar, sign_flip
-from eval.tables.cells import (
-    POINTS,
-    Measure,
-    Values,
-    correct,
-    count,
-    interval,
-    is_sure,
-    mean,
-    money,
-    score,
-    tokens,
-    value_cell,
-)
-from eval.tables.rows import SampleRow
-from eval.tables.study import (
-    PLACE,
-    Group,
-    Rows,
-    Setting,
-    Study,
-    chosen,
-    filtered,
-    grouped,
-    independent,
-    keys,
-    libraries_are_real,
-    setting_of,
-    words,
-)
+from eval.statistics.significance import holm, mcnemar
+from eval.tables.cells import POINTS, Measure, Values, correct, count, interval, mean, money, score, tokens, value_cell
+from eval.tables.rows import SampleRow, Setting
+from eval.tables.study import PLACE, Group, Rows, Study, chosen, filtered, grouped, independent, keys, words
 from eval.tables.table import CellsByKey, Figure, Figures, Table, TableCell, Value, blank, figure
 from world_api.core.faults import EvalFault
 
@@ -46,8 +19,8 @@ Pair = tuple[SampleRow, SampleRow]
 _KEY = ("dataset", "item", "world", "budget", "seed")
 #: Parts of the design that two groups may be compared across, if each has a single value of its own.
 _ACROSS = ("world", "budget", "seed")
-#: Settings that follow from the library an arm has.
-_OF_LIBRARY = frozenset({"arm"})
+#: The setting that follows from the library an arm has.
+_OF_LIBRARY = "arm"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +30,11 @@ class Pairs:
     pairs: tuple[Pair, ...]
     left: tuple[SampleRow, ...] = ()
     right: tuple[SampleRow, ...] = ()
+
+    def where(self, keep: Callable[[SampleRow], bool]) -> Pairs:
+        """The part whose first samples, or those without a partner, are kept."""
+        left, right = (tuple(filter(keep, rows)) for rows in (self.left, self.right))
+        return Pairs(pairs=tuple(pair for pair in self.pairs if keep(pair[0])), left=left, right=right)
 
     @property
     def swapped(self) -> Pairs:
@@ -85,14 +63,11 @@ class Pairs:
         Answers to one question are not independent, least of all those of a model that ignores the seed. If only one of the
         two is right under more seeds, that one is right; else both are if any is right.
         """
-        found: dict[tuple[str, str], list[Pair]] = {}
-        for pair in self.pairs:
-            found.setdefault((pair[0].dataset, pair[0].item), []).append(pair)
-        outcomes = []
-        for pairs in found.values():
-            first, second = (sum(pair[side].correct for pair in pairs) for side in (0, 1))
-            outcomes.append((first >= second and first > 0, second >= first and second > 0))
-        return outcomes
+        right: dict[tuple[str, str], tuple[int, int]] = {}
+        for one, other in self.pairs:
+            first, second = right.get((one.dataset, one.item), (0, 0))
+            right[one.dataset, one.item] = first + one.correct, second + other.correct
+        return [(first >= second and first > 0, second >= first and second > 0) for first, second in right.values()]
 
     def differences(self, measure: Measure) -> Values:
         """The first less the second, if both have the measure."""
@@ -156,7 +131,6 @@ def differing(pairs: Pairs) -> list[str]:
     Settings that only one of two systems has are part of the system, and so is a library that only one has.
     """
     found: dict[str, None] = {}
-    compared: set[tuple[int, int]] = set()
     for one, other in pairs.pairs:
         differs = {
             "systems": one.system != other.system,
@@ -165,12 +139,9 @@ def differing(pairs: Pairs) -> list[str]:
             "worlds of the same name": one.world == other.world
             and one.world_hash != other.world_hash and one.world_hash and other.world_hash,
         }  # fmt: skip
+        both = [name for name in one.settings if name in other.settings and name != _OF_LIBRARY]
+        differs |= {f"setting {name}": one.settings[name] != other.settings[name] for name in both}
         found |= {name: None for name, is_other in differs.items() if is_other}
-        settings = one.settings, other.settings
-        if tuple(map(id, settings)) not in compared:
-            compared.add((id(one.settings), id(other.settings)))
-            both = [name for name in one.settings if name in other.settings and name not in _OF_LIBRARY]
-            found |= {f"setting {name}": None for name in both if one.settings[name] != other.settings[name]}
     return list(found)
 
 
@@ -178,11 +149,6 @@ def concerns(pairs: Pairs) -> list[str]:
     """What differs between samples that are compared beside what is studied; nothing if the comparison is clean."""
     found = differing(pairs)
     return found[1:] if found and found[0] in ("systems", "libraries") else found if len(found) > 1 else []
-
-
-def clustered_p(values: Values, seed: int) -> float | None:
-    """The p value of sign flips over videos; None with fewer than two."""
-    return sign_flip(values.numbers, values.clusters, seed=seed) if len(set(values.clusters)) > 1 else None
 
 
 #: Why there is no p value if several libraries are behind a difference: flipping videos alone would take those drawn for all.
@@ -200,7 +166,6 @@ class Contrast:
     arm: str
     against: str
     pairs: Pairs
-    seed: int
     domain: str = "all"
     name: str = ""
     p_holm: float | None = None
@@ -229,7 +194,7 @@ class Contrast:
     @cached_property
     def p(self) -> float | None:
         """The clustered p value; None with fewer than two videos, or if libraries are draws too."""
-        return None if self.values.are_drawn else clustered_p(self.values, self.seed)
+        return None if self.values.are_drawn else self.values.clustered_p
 
     def p_cell(self, p: float | None) -> TableCell:
         """A p value, or why there is none."""
@@ -254,30 +219,24 @@ class Contrast:
         """The mean difference of a measure with its interval."""
         within = POINTS if measure in (correct, score) else None
         values = self.values if measure is correct else self.pairs.differences(measure)
-        return interval(values, seed=self.seed, within=within, why=why, crossed=self.values.are_drawn)
+        return interval(values, within=within, why=why, crossed=self.values.are_drawn)
 
 
-def _pairs_figure(about: str = "") -> Figure[Contrast]:
-    return figure("pairs", "count", lambda item: len(item.pairs.pairs), about=about)
-
-
-PAIRS = _pairs_figure()
+PAIRS: Figure[Contrast] = figure(
+    "pairs", "count", lambda item: len(item.pairs.pairs), about="questions and seeds that both have"
+)
 PAIR_VIDEOS: Figure[Contrast] = figure("videos", "count", lambda item: len(set(item.values.clusters)))
 P_CLUSTERED: Figure[Contrast] = figure(
-    "p_clustered", "p", lambda item: value_cell(item.p, "fewer than two videos"), title="p, clustered"
+    "p_clustered", "p", lambda item: item.p_cell(item.p), title="p, clustered", about="sign flips of whole videos"
 )
-
-
-def tokens_difference(about: str) -> Figure[Contrast]:
-    """The difference in tokens."""
-    cell = partial(Contrast.difference, measure=tokens, why="no pair with episodes")
-    return figure("tokens_difference", "change", cell, title="tokens", about=about)
-
-
+TOKENS_DIFFERENCE: Figure[Contrast] = figure(
+    "tokens_difference", "change", lambda item: item.difference(tokens, "no pair with episodes"),
+    title="tokens", about="logical, a sample",
+)  # fmt: skip
 _FIGURES: Figures[Contrast] = (
     *PLACE,
     *words("against", "domain"),
-    _pairs_figure("questions and seeds that both have"),
+    PAIRS,
     figure("unpaired", "count", lambda item: len(item.pairs.left) + len(item.pairs.right),
            about="samples without a partner, left out", aside=True),
     PAIR_VIDEOS,
@@ -287,14 +246,13 @@ _FIGURES: Figures[Contrast] = (
     figure("difference", "points", Contrast.difference),
     figure("only_arm", "count", lambda item: item.side_right(0), title="only arm right", aside=True),
     figure("only_against", "count", lambda item: item.side_right(1), title="only other right", aside=True),
-    figure("p_clustered", "p", lambda item: item.p_cell(item.p), title="p, clustered",
-           about="sign flips of whole videos"),
+    P_CLUSTERED,
     figure("p_mcnemar", "p", Contrast.mcnemar, title="p, McNemar",
            about="exact, a pair for each question, as if questions were independent", aside=True),
     figure("p_holm", "p", lambda item: item.p_cell(item.p_holm), title="p, Holm",
            about="the clustered p, adjusted over this table"),
     figure("score_difference", "points", lambda item: item.difference(score), title="score", aside=True),
-    tokens_difference("logical, a sample"),
+    TOKENS_DIFFERENCE,
     figure("money_difference", "change", lambda item: item.difference(money, "no price is known"), title="USD",
            about="logical, a sample", aside=True),
     figure("concerns", "text", lambda item: "; ".join(concerns(item.pairs)), title="also differs",
@@ -323,7 +281,7 @@ def contrasts(study: Study, *, by_domain: bool = False) -> Iterator[Contrast]:
 
 def contrast_of(group: Group, against: str, pairs: Pairs) -> Contrast:
     """An arm against another one in its setting, whose pairs these are."""
-    return Contrast(setting=group.setting, arm=group.arm, against=against, pairs=pairs, seed=group.seed)
+    return Contrast(setting=group.setting, arm=group.arm, against=against, pairs=pairs)
 
 
 def comparisons_table(study: Study, *, by_domain: bool = False) -> Table:
@@ -356,17 +314,16 @@ def _primary_of(study: Study, named: Mapping[str, str | None], rows: Rows) -> Co
     if library:
         one = [row for row in one if row.library == library]
         other = [row for row in other if row.library == library] or other
-    elif any(libraries_are_real(row) for row in one):
-        one, _ = independent([row for row in one if libraries_are_real(row)], study.libraries)
+    elif any(row.has_real_library for row in one):
+        one, _ = independent([row for row in one if row.has_real_library], study.libraries)
     if not one or not other:
         return None
     several, rivals = len({row.arm for row in one}) > 1, len({row.arm for row in other}) > 1
     return Contrast(
-        setting=setting_of(one[0]),
+        setting=one[0].setting,
         arm=str(named["arm"]) if several else one[0].arm,
         against=str(named["against"]) if rivals else other[0].arm,
         pairs=pairs_of(one, other, shared=several),
-        seed=study.seed,
         domain=str(named.get("domain") or "all"),
     )
 
@@ -423,7 +380,7 @@ def abstraction_table(study: Study) -> Table:
             _against_controls(group, dict(_controls(group.first, list(arms.values()))))
             for arms in study.by_setting()
             for group in arms.values()
-            if group.first.system == "hier" and libraries_are_real(group.first)
+            if group.first.system == "hier" and group.first.has_real_library
         ],
         note="Abstraction is credited only for what hier gains over all four controls together. The composite is the smallest "
         "of the four differences; its interval runs from the smallest lower end to the smallest upper end, so that it is above "
@@ -444,9 +401,12 @@ def _controls(row: SampleRow, groups: Sequence[Group]) -> Iterator[tuple[str, Gr
 
 def _against_controls(group: Group, controls: Mapping[str, Group]) -> Group:
     """An arm against each control of its setting that was run; its rows are those that have a pair with one of them."""
-    found = {name: contrast_of(group, name, pairs_of(group.rows, rival.rows)) for name, rival in controls.items()}
-    found = {name: item for name, item in found.items() if item.pairs.pairs}
+    all_pairs = {name: pairs_of(group.rows, rival.rows) for name, rival in controls.items()}
+    found = {name: contrast_of(group, name, pairs) for name, pairs in all_pairs.items() if pairs.pairs}
     differences = {name: item.difference() for name, item in found.items()}
+    beaten = sum(
+        differences[name].is_sure and (1 if item.p is None else item.p) <= _LEVEL for name, item in found.items()
+    )
     also = [f"{name}: {what}" for name, item in found.items() for what in concerns(item.pairs)]
     cells: CellsByKey = {
         f"minus {name}": differences.get(name, blank("no pairs" if name in controls else "not run"))
@@ -455,7 +415,7 @@ def _against_controls(group: Group, controls: Mapping[str, Group]) -> Group:
     cells |= {
         "pairs": min((len(item.pairs.pairs) for item in found.values()), default=0),
         "videos": min((cell.clusters or 0 for cell in differences.values()), default=0),
-        "beaten": sum(_is_beaten(differences[name], item.p) for name, item in found.items()),
+        "beaten": beaten,
         "concerns": "; ".join(dict.fromkeys(also)),
     }
     missing = [name for name in CONTROLS if name not in found]
@@ -463,16 +423,12 @@ def _against_controls(group: Group, controls: Mapping[str, Group]) -> Group:
         why = blank("not run: " + ", ".join(missing))
         cells |= dict.fromkeys(("abstraction", "p", "claim", "tokens_difference"), why)
     else:
-        cells |= _composite(found, differences)
+        cells |= _composite(found, differences, all_beaten=beaten == len(CONTROLS))
     rows = {row.sample: row for item in found.values() for row in item.rows}
     return replace(group, rows=list(rows.values()), cells=cells)
 
 
-def _is_beaten(difference: TableCell, p: float | None) -> bool:
-    return is_sure(difference) and p is not None and p <= _LEVEL
-
-
-def _composite(found: Mapping[str, Contrast], differences: Mapping[str, TableCell]) -> CellsByKey:
+def _composite(found: Mapping[str, Contrast], differences: Mapping[str, TableCell], *, all_beaten: bool) -> CellsByKey:
     """The smallest of the differences, and what it may claim: all controls must be beaten.
 
     Its interval is from the smallest lower to the smallest upper end.
@@ -492,7 +448,6 @@ def _composite(found: Mapping[str, Contrast], differences: Mapping[str, TableCel
     known = [item.p for item in found.values() if item.p is not None]
     p = max(known) if len(known) == len(found) and not is_lost else None
     is_open = not is_lost and (smallest.clusters or 0) < FEW_CLUSTERS
-    all_beaten = all(_is_beaten(differences[name], item.p) for name, item in found.items())
     best = min(differences, key=lambda name: differences[name].number or 0.0)
     return {
         "abstraction": smallest,
@@ -553,39 +508,26 @@ def compare(study: Study, one: str, other: str, filters: Sequence[str] = ()) -> 
     title = f"{one} against {other}"
     note = f"The first ({one}) less the second ({other}) on the same questions; intervals (95 %) over videos. "
     note += "Holm's adjustment is over the rows of this table."
-    whole, parts = (_contrasts(found, study.seed, by_domain=by_domain) for by_domain in (False, True))
+    whole, parts = (_contrasts(found, by_domain=by_domain) for by_domain in (False, True))
     tables = [comparison_table(study, "compared", title, whole, note=note)]
     if len({item.domain for item in parts}) > 1:
         tables.append(comparison_table(study, "compared_by_domain", f"{title}, by task domain", parts, note=note))
     return replace(found, tables=tuple(tables))
 
 
-def _contrasts(found: ArmComparison, seed: int, *, by_domain: bool) -> list[Contrast]:
+def _contrasts(found: ArmComparison, *, by_domain: bool) -> list[Contrast]:
     """A contrast for each setting, or for each setting and domain, with the samples of it that have no partner."""
     pairs = found.pairs
     # If worlds or budgets are compared, those of the first group name the setting.
     shared: dict[str, str] = {name: getattr(pairs.pairs[0][0], name) for name in found.across if name != "seed"}
-    parts: dict[tuple[Setting, str | None], tuple[list[Pair], list[SampleRow], list[SampleRow]]] = {}
 
-    def part(row: SampleRow) -> tuple[list[Pair], list[SampleRow], list[SampleRow]]:
-        place = replace(setting_of(row), **shared), row.domain if by_domain else "all"
-        return parts.setdefault(place, ([], [], []))
+    def part(row: SampleRow) -> tuple[Setting, str | None]:
+        return replace(row.setting, **shared), row.domain if by_domain else "all"
 
-    for pair in pairs.pairs:
-        part(pair[0])[0].append(pair)
-    for row in pairs.left:
-        part(row)[1].append(row)
-    for row in pairs.right:
-        part(row)[2].append(row)
-    return [
-        Contrast(
-            setting=setting,
-            arm=found.one,
-            against=found.other,
-            pairs=Pairs(pairs=tuple(both), left=tuple(left), right=tuple(right)),
-            seed=seed,
-            domain=domain,
-        )
-        for (setting, domain), (both, left, right) in parts.items()
-        if domain is not None
-    ]
+    contrasts = []
+    for place in dict.fromkeys(map(part, (*(one for one, _ in pairs.pairs), *pairs.left, *pairs.right))):
+        setting, domain = place
+        if domain is not None:
+            own = pairs.where(lambda row, place=place: part(row) == place)
+            contrasts.append(Contrast(setting=setting, arm=found.one, against=found.other, pairs=own, domain=domain))
+    return contrasts

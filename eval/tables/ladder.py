@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.statistics.bootstrap import Interval, mean_interval
-from eval.tables.cells import interval_cell, share
+from eval.tables.cells import SEED, interval_cell, share
 from eval.tables.comparisons import P_CLUSTERED, PAIRS, Contrast, pairs_of
-from eval.tables.study import Line, Rows, Study, baseline_of, grouped, setting_of, videos, words
+from eval.tables.study import Line, Rows, Study, grouped, videos, words
 from eval.tables.table import CellsByKey, Figures, Table, blank, figure
-from world_api.core.faults import EvalFault
 
 #: The worlds that are the truth, whole or for one operation.
 TRUTH, LADDER = "oracle", "oracle:"
@@ -23,17 +22,8 @@ _Question = tuple[str, str, str, str, int]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rung:
-    """One step: what is answered from the truth (empty: nothing), on how many questions, and the share that is right."""
-
-    step: str
-    questions: int
-    accuracy: float
-
-
-@dataclass(frozen=True, kw_only=True)
 class AccuracyLoss:
-    """A part of what is lost, in shares of all questions.
+    """A part of what is lost, in shares of all ``questions``.
 
     ``operation``: what is gained when ``step`` alone is answered from the truth, so lost in its perception or retrieval.
     ``together``: what all operations gain from the truth beyond the sum of the steps measured. ``tools``: what the reference
@@ -43,18 +33,15 @@ class AccuracyLoss:
 
     part: Part
     step: str
+    questions: int
     lost: Interval
 
 
-def ladder_of(
-    rows: Rows, *, arm: str, reference: str = "flat", built: str = "classical", seed: int = 1
-) -> tuple[tuple[Rung, ...], tuple[AccuracyLoss, ...]]:
-    """The steps of an arm and what is lost where, over the questions that were asked on every one of its steps.
+def ladder_of(rows: Rows, *, arm: str, reference: str = "flat", built: str = "classical") -> list[AccuracyLoss]:
+    """Where an arm loses accuracy, over the questions that were asked on every one of its steps.
 
     Steps that overlap (``detect_objects`` and ``perception``) are all shown; ``together`` then takes back what is counted twice.
-
-    Raises:
-        EvalFault: ``no_ladder``: the arm did not run on perceived and on true worlds, or the reference on true ones.
+    Nothing if the arm did not run on perceived and on true worlds, or the reference on true ones.
     """
     scores: dict[tuple[str, str], dict[_Question, float]] = {}
     for row in rows:
@@ -65,12 +52,7 @@ def ladder_of(
     ideal = scores.get((reference, TRUTH), {})
     shared = sorted(set(ideal).intersection(*own.values())) if built in own and TRUTH in own else []
     if not shared:
-        raise EvalFault(
-            "no_ladder",
-            f"arm {arm!r} and reference {reference!r} share no questions on {built} and {TRUTH} worlds",
-            hint=f"run both on the worlds {built} and {TRUTH}, and the arm on some {LADDER}OPERATION",
-        )
-
+        return []
     right = {world: np.array([held[at] for at in shared]) for world, held in own.items()}
     reference_right, all_true = np.array([ideal[at] for at in shared]), right[TRUTH]
     gains = {world.removeprefix(LADDER): right[world] - right[built] for world in steps}
@@ -81,19 +63,11 @@ def ladder_of(
         ("controller", "", 1.0 - reference_right),
     ]
     videos_of = [question[1] for question in shared]
-    names = {built: "", TRUTH: "all"}
-    return (
-        tuple(
-            Rung(
-                step=names.get(world, world.removeprefix(LADDER)), questions=len(shared), accuracy=float(values.mean())
-            )
-            for world, values in right.items()
-        ),
-        tuple(
-            AccuracyLoss(part=part, step=step, lost=mean_interval(values.tolist(), videos_of, seed=seed))
-            for part, step, values in parts
-        ),
-    )
+    losses = []
+    for part, step, values in parts:
+        lost = mean_interval(values.tolist(), videos_of, seed=SEED)
+        losses.append(AccuracyLoss(part=part, step=step, questions=len(shared), lost=lost))
+    return losses
 
 
 def _is_built(world: str) -> bool:
@@ -139,11 +113,11 @@ def _steps(study: Study) -> Iterator[Line]:
             for world, name in names.items() if len(names) > 1 else ():
                 rows, why = worlds[world], blank("it is what the others are compared with")
                 cells: CellsByKey = {"dataset": dataset, "budget": budget, "arm": arm, "world": name}
-                cells |= {"accuracy": share(rows, seed=study.seed)}
+                cells |= {"accuracy": share(rows)}
                 cells |= dict.fromkeys(("pairs", "gain", "p_clustered"), why)
                 if world != below:
                     pairs = pairs_of(rows, worlds[below], across=("world",))
-                    gain = Contrast(setting=setting_of(rows[0]), arm=arm, against=below, pairs=pairs, seed=study.seed)
+                    gain = Contrast(setting=rows[0].setting, arm=arm, against=below, pairs=pairs)
                     cells |= {shown.column.key: shown.cell(gain) for shown in (PAIRS, P_CLUSTERED)}
                     cells |= {"gain": gain.difference()}
                 yield Line(rows=rows, cells=cells)
@@ -174,21 +148,13 @@ def losses_table(study: Study) -> Table:
 
 def _losses(study: Study) -> Iterator[Line]:
     for (dataset, budget), own in grouped(study.rows, lambda row: (row.dataset, row.budget)).items():
-        reference = baseline_of(own, study.baseline) or ""
+        reference = study.baseline_in(own) or ""
         built = [world for world in dict.fromkeys(row.world for row in own) if _is_built(world)]
         for arm in grouped(own, lambda row: row.arm):
             behind = [row for row in own if row.arm in (arm, reference)]
             place = {"dataset": dataset, "budget": budget, "arm": arm, "reference": reference}
             for world in built:
-                try:
-                    rungs, losses = ladder_of(own, arm=arm, reference=reference, built=world, seed=study.seed)
-                except EvalFault:  # this arm, or the reference, did not run on worlds of both kinds
-                    continue
-                for loss in losses:
+                for loss in ladder_of(own, arm=arm, reference=reference, built=world):
                     part = {"operation": loss.step, "together": "operations together"}.get(loss.part, loss.part)
-                    lost: CellsByKey = {
-                        "part": part,
-                        "questions": rungs[0].questions,
-                        "lost": interval_cell(loss.lost),
-                    }
+                    lost = {"part": part, "questions": loss.questions, "lost": interval_cell(loss.lost)}
                     yield Line(rows=behind, cells={**place, **lost})

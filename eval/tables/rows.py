@@ -11,7 +11,6 @@ import contextlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
@@ -24,12 +23,12 @@ from controller.records.journal import Journal, JournalEntry
 from eval.datasets.items import Item
 from eval.runs.records import Cell, LibraryRecord, SampleLine
 from eval.runs.stored_run import Run, refuse_unreadable
-from eval.scoring.kinds import evidence_score
+from eval.scoring.kinds import evidence_iou
 from eval.scoring.score import Score
 from tool_induction.library import MANIFEST_FILE, TOOLS_FILE, find_library, read_json
 from tool_induction.runtime.calls import listed_under
 from world_api.chat.rule_based import RULE_BASED
-from world_api.core.canonical import canonical_json, content_hash
+from world_api.core.canonical import content_hash
 from world_api.core.faults import EpisodeFault, EvalFault, VideoWorldError
 from world_api.operations import EVERY_OPERATION
 
@@ -155,6 +154,15 @@ class ToolUse:
         return self.calls - self.failed - self.empty
 
 
+@dataclass(frozen=True, kw_only=True, order=True)
+class Setting:
+    """What arms are compared within: the same questions, worlds and budget."""
+
+    dataset: str
+    world: str
+    budget: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class SampleRow:
     """A sample: its place in the design, its outcome and its cost.
@@ -164,7 +172,7 @@ class SampleRow:
     has no cost. ``spend`` holds ``logical`` and ``physical``, each with ``controller``, ``perception``, ``judge`` and ``total``.
     ``plumbing``: the rule-based model answered. ``settings`` are those of the episode's task (without an episode those of the arm),
     ``world_hash`` is the world it saw, ``offered`` the tools of a library that it was offered, ``value`` the answer in the type of
-    the question. Rows of one cell share such values. ``gone``: the episode is deleted or damaged.
+    the question. ``gone``: the episode is deleted or damaged.
     """
 
     sample: str
@@ -211,6 +219,16 @@ class SampleRow:
     gone: bool = False
 
     @property
+    def setting(self) -> Setting:
+        """The setting in which it may be compared."""
+        return Setting(dataset=self.dataset, world=self.world, budget=self.budget)
+
+    @property
+    def has_real_library(self) -> bool:
+        """Whether its library is meant to help: no placebo and no random composites."""
+        return self.library is not None and self.library_arm not in ("placebo", "random")
+
+    @property
     def exposure(self) -> str:
         """Which operations and tools the system could call."""
         return str(self.settings.get("exposure", "all"))
@@ -227,13 +245,6 @@ _OWN = frozenset({SUBMIT_ANSWER, JudgedItems.name, "compose_tool"})
 _TEXT_RESULTS = {"describe_segment": "caption", "query_entity_state": "answer"}
 
 
-def spend_of(episode: Episode) -> dict[str, dict[str, Account]]:
-    """Tokens and money, logical and physical, by purpose and in total."""
-    accounts = accounts_of(episode)
-    ways = {"logical": accounts.logical, "physical": accounts.physical}
-    return {way: {**{str(part): held[part] for part in PARTS}, "total": total(held)} for way, held in ways.items()}
-
-
 def found_nothing(call: CallRecord) -> bool:
     """Whether a call ran without a fault and found nothing."""
     if call.failed:
@@ -241,13 +252,10 @@ def found_nothing(call: CallRecord) -> bool:
     status = call.result.get("status")
     if isinstance(status, str):  # a tool says so itself
         return status == "empty"
-    return call.tool in EVERY_OPERATION and call.result.get(_holder(call.tool)) in ([], "")
-
-
-@lru_cache(maxsize=64)
-def _holder(operation: str) -> str:
-    """The key under which an operation returns its results; ``""`` if it always returns something."""
-    return _TEXT_RESULTS.get(operation) or listed_under(operation) or ""
+    if call.tool not in EVERY_OPERATION:
+        return False
+    # An operation without such a key always returns something.
+    return call.result.get(_TEXT_RESULTS.get(call.tool) or listed_under(call.tool) or "") in ([], "")
 
 
 def _uses(made: Sequence[CallRecord], hashes: Mapping[str, str]) -> tuple[ToolUse, ...]:
@@ -312,11 +320,10 @@ def read_rows(run: Run) -> RunRows:
     if answered and not scored:
         raise EvalFault("not_scored", "no sample of the run is scored", hint="run `videoworld eval score RUN` first")
     libraries = libraries_of(run)
-    by_cell: dict[str, list[SampleLine]] = {}
-    for line in run.samples:
-        if line.sample in run.scores or not run.has_answer(line):
-            by_cell.setdefault(line.cell, []).append(line)
-    found = [row for name, lines in by_cell.items() for row in _rows_of_cell(run, run.cells[name], lines, libraries)]
+    found: list[SampleRow] = []
+    for name, lines in run.of_cell.items():
+        wanted = [line for line in lines if line.sample in run.scores or not run.has_answer(line)]
+        found += _rows_of_cell(run, run.cells[name], wanted, libraries)
     records = run.manifest.datasets.values()
     left_out = {
         NOT_FINISHED: max(0, run.planned - len(run.samples)),
@@ -372,12 +379,11 @@ def _episodes(
     hashes = library.tools if library is not None else {}
     seen: dict[str, dict[str, Any]] = {}
     lost: dict[str, str] = {}
-    shared: dict[str, Any] = {}
     try:
         for found in journal.scan():
             if found.name in wanted:
                 if isinstance(found, JournalEntry):
-                    seen[found.name] = _fields_of(found.episode, wanted[found.name], hashes, shared)
+                    seen[found.name] = _fields_of(found.episode, wanted[found.name], hashes)
                 else:
                     lost[found.name] = found.fault.code
     except EpisodeFault as fault:
@@ -386,14 +392,11 @@ def _episodes(
     return seen, lost
 
 
-def _fields_of(episode: Episode, item: Item, hashes: Mapping[str, str], shared: dict[str, Any]) -> dict[str, Any]:
-    """The figures of an episode as fields of a row; equal settings and hashes of worlds are one object in all rows.
-
-    ``hashes`` are those of the documents of its library's tools, by name.
-    """
+def _fields_of(episode: Episode, item: Item, hashes: Mapping[str, str]) -> dict[str, Any]:
+    """The figures of an episode as fields of a row; ``hashes`` are those of its library's tool documents, by name."""
     made = [call for call in episode.tool_calls if call.round > 0]
-    evidence = evidence_score(episode.spans, item.spans)
-    task = episode.task
+    accounts = accounts_of(episode)
+    ways = {"logical": accounts.logical, "physical": accounts.physical}
     return {
         "rounds": len(episode.rounds),
         "calls": len(made),
@@ -401,16 +404,18 @@ def _fields_of(episode: Episode, item: Item, hashes: Mapping[str, str], shared: 
         "malformed": sum(number for slip, number in episode.slips.items() if slip not in _WELL_FORMED),
         "empty": sum(found_nothing(call) for call in made),
         "seconds": episode.timings.seconds if episode.timings is not None else None,
-        "spend": spend_of(episode),
+        "spend": {
+            way: {**{str(part): held[part] for part in PARTS}, "total": total(held)} for way, held in ways.items()
+        },
         "tools": _uses(made, hashes),
         "offered": _offered(episode),
         "outcome": episode.outcome,
         "reason": episode.reason,
         "value": episode.value,
         "model": episode.model,
-        "settings": shared.setdefault("settings " + canonical_json(task.settings), task.settings),
-        "world_hash": shared.setdefault(task.world_hash, task.world_hash),
-        "evidence_iou": evidence.iou if evidence is not None else None,
+        "settings": episode.task.settings,
+        "world_hash": episode.task.world_hash,
+        "evidence_iou": evidence_iou(episode.spans, item.spans),
     }
 
 

@@ -16,14 +16,15 @@ from typing import Any, Literal
 
 from eval.runs.stored_run import Run
 from eval.statistics.bootstrap import FEW_CLUSTERS
-from eval.tables.cells import POINTS, correct, interval, is_sure, tokens
+from eval.tables.cells import POINTS, correct, interval, tokens
 from eval.tables.comparisons import Pair, Pairs, pairs_of
 from eval.tables.rows import SampleRow
-from eval.tables.study import Rows, Study, baseline_of, grouped, setting_of
+from eval.tables.study import Rows, Study
 from eval.tables.table import TableCell
 from eval.tables.tools import left_out_contrasts, library_uses
 from tool_induction.curation.fork import Edits, Fork, fork_library
 from tool_induction.domains import Domain
+from tool_induction.language.diagnostics import did_you_mean
 from tool_induction.language.model import Call, walk_steps
 from tool_induction.library import ToolLibrary
 from world_api.core.faults import EvalFault
@@ -71,8 +72,6 @@ def library_rows(study: Study, library: str, arm: str | None) -> list[SampleRow]
     Raises:
         EvalFault: ``unknown_library``, ``several_arms``.
     """
-    from tool_induction.language.diagnostics import did_you_mean
-
     known = [row for row in study.rows if row.system == "hier" and row.library]
     rows = [row for row in known if library in (row.library, row.library_hash)]
     if not rows:
@@ -93,7 +92,12 @@ def evidence_of(study: Study, own: Rows, *, sure: bool = False) -> list[Evidence
     for item in left_out_contrasts(study):
         if item.arm == own[0].arm:
             left_out.setdefault(item.name, []).extend(item.pairs.pairs)
-    against = _baseline_pairs(study, own)
+    against = [
+        pair
+        for group, baseline in study.beside_baseline()
+        if group.arm == own[0].arm and baseline is not None
+        for pair in pairs_of(group.rows, baseline.rows).pairs
+    ]
     found = []
     for tool in dict.fromkeys(name for row in own for name in row.offered):
         by: By = "left_out"
@@ -102,24 +106,14 @@ def evidence_of(study: Study, own: Rows, *, sure: bool = False) -> list[Evidence
             called = {row.sample for row in own if any(use.name == tool for use in library_uses(row))}
             pairs = [pair for pair in against if pair[0].sample in called]
             by = "use" if pairs else "nothing"
-        found.append(_judged(tool, by, Pairs(pairs=tuple(pairs)), study.seed, sure=sure))
+        found.append(_judged(tool, by, Pairs(pairs=tuple(pairs)), sure=sure))
     return found
 
 
-def _baseline_pairs(study: Study, own: Rows) -> list[Pair]:
-    everyone = grouped(study.rows, setting_of)
-    pairs: list[Pair] = []
-    for setting, rows in grouped(own, setting_of).items():
-        within = everyone[setting]
-        baseline = baseline_of(within, study.baseline)
-        pairs += pairs_of(rows, [row for row in within if row.arm == baseline]).pairs
-    return pairs
-
-
-def _judged(tool: str, by: By, pairs: Pairs, seed: int, *, sure: bool) -> Evidence:
+def _judged(tool: str, by: By, pairs: Pairs, *, sure: bool) -> Evidence:
     none = "never called, or not beside a baseline"
-    accuracy = interval(pairs.differences(correct), seed=seed, within=POINTS, why=none)
-    saved = interval(pairs.swapped.differences(tokens), seed=seed, why="no pair with episodes")
+    accuracy = interval(pairs.differences(correct), within=POINTS, why=none)
+    saved = interval(pairs.swapped.differences(tokens), why="no pair with episodes")
     enters, why = _verdict(accuracy, saved, sure=sure)
     return Evidence(
         tool=tool, by=by, pairs=len(pairs.pairs), accuracy=accuracy, saved=saved, enters=enters, why=accuracy.why or why
@@ -127,7 +121,7 @@ def _judged(tool: str, by: By, pairs: Pairs, seed: int, *, sure: bool) -> Eviden
 
 
 def _verdict(accuracy: TableCell, saved: TableCell, *, sure: bool) -> tuple[bool, str]:
-    raises, saves = (is_sure(cell) if sure else (cell.number or 0.0) > 0 for cell in (accuracy, saved))
+    raises, saves = (cell.is_sure if sure else (cell.number or 0.0) > 0 for cell in (accuracy, saved))
     if accuracy.number is None:
         return False, "nothing is known of it"
     if raises:

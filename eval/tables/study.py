@@ -19,22 +19,13 @@ from eval.runs.scoring import scored_now
 from eval.runs.stored_run import Run, read_run
 from eval.scoring.kinds import given_text
 from eval.scoring.labels import answer_key, own_pairs
-from eval.tables.rows import LibraryFacts, RunRows, SampleRow, read_rows
+from eval.tables.rows import LibraryFacts, RunRows, SampleRow, Setting, read_rows
 from eval.tables.table import Figure, Row, Table, TableCell, Value, figure
 from tool_induction.language.diagnostics import did_you_mean
 from world_api.core.faults import EvalFault
 
 Key = TypeVar("Key", bound=Hashable)
 Rows = Sequence[SampleRow]
-
-
-@dataclass(frozen=True, kw_only=True, order=True)
-class Setting:
-    """What arms are compared within: the same questions, worlds and budget."""
-
-    dataset: str
-    world: str
-    budget: str
 
 
 class _Subject(Protocol):
@@ -81,11 +72,6 @@ class Group(Line):
         return self.rows[0]
 
     @property
-    def seed(self) -> int:
-        """The seed of every resampling."""
-        return self.study.seed
-
-    @property
     def library(self) -> LibraryFacts | None:
         """What is known of the arm's library."""
         return self.study.libraries.get(self.first.library or "")
@@ -110,17 +96,11 @@ class Labels:
 
 @dataclass(frozen=True, kw_only=True)
 class Study(RunRows):
-    """The rows of a run and what it takes to make tables of them. ``seed`` is that of every resampling."""
+    """The rows of a run and what it takes to make tables of them."""
 
     primary: Mapping[str, str | None] | None = None
     datasets: Mapping[str, DatasetRecord] = field(default_factory=dict)
     labels: Labels = field(default_factory=Labels)
-    seed: int = 1
-
-    @property
-    def baseline(self) -> str | None:
-        """The arm that the run names as the one to compare with, if it does."""
-        return self.primary.get("against") if self.primary else None
 
     @property
     def watermark(self) -> str | None:
@@ -143,14 +123,23 @@ class Study(RunRows):
 
     def by_setting(self) -> Iterator[dict[str, Group]]:
         """The groups of each setting, by arm."""
-        for setting, within in grouped(self.rows, setting_of).items():
+        for setting, within in grouped(self.rows, lambda row: row.setting).items():
             arms = grouped(within, lambda row: row.arm)
             yield {arm: Group(study=self, setting=setting, arm=arm, rows=own) for arm, own in arms.items()}
+
+    def baseline_in(self, rows: Rows) -> str | None:
+        """The arm that others are compared with: the one the run names, else one of the system ``flat``, the plainest first."""
+        arms = {row.arm: row for row in rows}
+        named = (self.primary or {}).get("against")
+        if named is not None and named in arms:
+            return named
+        flats = [name for name, row in arms.items() if row.system == "flat" and row.library is None]
+        return min(flats, key=lambda name: (name != "flat", len(name), name), default=None)
 
     def beside_baseline(self) -> Iterator[tuple[Group, Group | None]]:
         """Every group with the group of the baseline in its setting, if there is one."""
         for groups in self.by_setting():
-            name = baseline_of([group.first for group in groups.values()], self.baseline)
+            name = self.baseline_in([group.first for group in groups.values()])
             for group in groups.values():
                 yield group, groups[name] if name is not None else None
 
@@ -191,15 +180,6 @@ class Study(RunRows):
         )
 
 
-def baseline_of(rows: Rows, preferred: str | None = None) -> str | None:
-    """The arm that others are compared with: the one preferred, else one of the system ``flat``, the plainest first."""
-    arms = {row.arm: row for row in rows}
-    if preferred is not None and preferred in arms:
-        return preferred
-    flats = [name for name, row in arms.items() if row.system == "flat" and row.library is None]
-    return min(flats, key=lambda name: (name != "flat", len(name), name), default=None)
-
-
 def warning_of(rows: Rows) -> str | None:
     """How many samples count as wrong because their episode is gone or damaged, by arm; None where none is."""
     gone = Counter(row.arm for row in rows if row.gone)
@@ -218,11 +198,6 @@ def study_of(run: Run) -> Study:
     read = read_rows(run)
     manifest, labels = run.manifest, labels_of(run, read.rows)
     return Study(**vars(read), primary=manifest.primary, datasets=manifest.datasets, labels=labels)
-
-
-def setting_of(row: SampleRow) -> Setting:
-    """The setting in which a sample may be compared."""
-    return Setting(dataset=row.dataset, world=row.world, budget=row.budget)
 
 
 def grouped(rows: Iterable[SampleRow], key: Callable[[SampleRow], Key]) -> dict[Key, list[SampleRow]]:
@@ -246,11 +221,6 @@ def cluster(row: SampleRow) -> tuple[str, str]:
 def keys(rows: Iterable[SampleRow]) -> tuple[str, ...]:
     """The keys of samples."""
     return tuple(row.sample for row in rows)
-
-
-def libraries_are_real(row: SampleRow) -> bool:
-    """Whether a sample's library is meant to help: no placebo and no random composites."""
-    return row.library is not None and row.library_arm not in ("placebo", "random")
 
 
 LABELS = "labels.json"

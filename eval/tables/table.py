@@ -6,10 +6,11 @@ why. Shares are from 0 to 1 and differences of shares from -1 to 1; only the wri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from itertools import groupby
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
+
+from eval.statistics.bootstrap import FEW_CLUSTERS
 
 SCHEMA_VERSION = 1
 
@@ -56,6 +57,11 @@ class TableCell:
     def number(self) -> float | None:
         """The value, if it is a number."""
         return float(self.value) if isinstance(self.value, int | float) else None
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether its interval is above zero and over enough videos: a few that all agree make a narrow one."""
+        return self.low is not None and self.low > 0 and (self.clusters or 0) >= FEW_CLUSTERS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,23 +164,16 @@ class Table:
         parts += [f"left out: {number:,} {why}" for why, number in self.left_out.items() if number]
         return "; ".join(parts) + "."
 
-    def record(self, index: Mapping[str, int] | None = None) -> dict[str, Any]:
-        """The wire form; with an ``index`` of the samples, those behind each cell are in it as ranges (``0-39,80``)."""
+    def record(self) -> dict[str, Any]:
+        """The wire form."""
         names = ("name", "title", "note", "watermark", "n", "clusters")
         return {
             "schema_version": SCHEMA_VERSION,
             **{name: getattr(self, name) for name in names},
             "left_out": dict(self.left_out),
             "columns": [asdict(column) for column in self.columns],
-            "rows": [_row_record(row, index) for row in self.rows],
+            "rows": [{"cells": [_cell_record(cell) for cell in row.cells]} for row in self.rows],
         }
-
-
-def ranges(samples: Iterable[str], index: Mapping[str, int]) -> str:
-    """Samples by their places in the run, as text: ``0-39,80``. Those that the index does not know are left out."""
-    places = sorted({index[sample] for sample in samples if sample in index})
-    runs = [list(run) for _, run in groupby(enumerate(places), key=lambda pair: pair[1] - pair[0])]
-    return ",".join(f"{run[0][1]}-{run[-1][1]}" if len(run) > 1 else f"{run[0][1]}" for run in runs)
 
 
 def blank(why: str) -> TableCell:
@@ -182,14 +181,6 @@ def blank(why: str) -> TableCell:
     return TableCell(why=why)
 
 
-def _row_record(row: Row, index: Mapping[str, int] | None) -> dict[str, Any]:
-    record: dict[str, Any] = {"cells": [_cell_record(cell, index) for cell in row.cells]}
-    return record if index is None else {**record, "samples": ranges(row.samples, index)}
-
-
-def _cell_record(cell: TableCell, index: Mapping[str, int] | None) -> dict[str, Any]:
+def _cell_record(cell: TableCell) -> dict[str, Any]:
     names = ("low", "high", "n", "clusters", "why", "mark")
-    record = {"value": cell.value, **{name: own for name in names if (own := getattr(cell, name)) not in (None, "")}}
-    if index is not None and cell.samples is not None:
-        record["samples"] = ranges(cell.samples, index)
-    return record
+    return {"value": cell.value, **{name: own for name in names if (own := getattr(cell, name)) not in (None, "")}}

@@ -10,7 +10,7 @@ from itertools import product
 
 from eval.tables.accuracy import SAMPLES, VIDEOS, library_figure
 from eval.tables.cells import correct, count, counted, interval, mean, money, share, tokens, value_cell
-from eval.tables.comparisons import P_CLUSTERED, PAIR_VIDEOS, PAIRS, Contrast, contrast_of, pairs_of, tokens_difference
+from eval.tables.comparisons import P_CLUSTERED, PAIR_VIDEOS, PAIRS, TOKENS_DIFFERENCE, Contrast, contrast_of, pairs_of
 from eval.tables.rows import LibraryFacts, SampleRow, ToolUse
 from eval.tables.study import PLACE, Group, Line, Rows, Study, words
 from eval.tables.table import CellsByKey, Figures, Table, TableCell, blank, figure
@@ -101,7 +101,7 @@ _USE: Figures[Group] = (
     library_figure(),
     SAMPLES,
     VIDEOS,
-    figure("used", "share", lambda own: share(own.rows, seed=own.seed, measure=lambda row: bool(library_uses(row))),
+    figure("used", "share", lambda own: share(own.rows, measure=lambda row: bool(library_uses(row))),
            title="true use", about="episodes that called a tool of the library"),
     figure("accuracy_used", "share", title="right, used", about="accuracy of the episodes that called one"),
     figure("accuracy_unused", "share", title="right, unused", about="accuracy of those that called none"),
@@ -159,7 +159,7 @@ _LEFT_OUT: Figures[Contrast] = (
     PAIR_VIDEOS,
     figure("difference", "points", Contrast.difference, title="whole less without"),
     P_CLUSTERED,
-    tokens_difference("whole less without, logical, a sample"),
+    TOKENS_DIFFERENCE,
 )
 
 
@@ -169,9 +169,8 @@ def leave_one_out_table(study: Study) -> Table:
     missing = (
         "No library of this run is another one without one tool; `videoworld tools fork --drop` makes such libraries."
     )
-    return study.table(
-        "leave_one_out", "Leaving one tool out", _LEFT_OUT, left_out_contrasts(study), note=note, empty=note + missing
-    )
+    found = left_out_contrasts(study)
+    return study.table("leave_one_out", "Leaving one tool out", _LEFT_OUT, found, note=note, empty=note + missing)
 
 
 def left_out_contrasts(study: Study) -> Iterator[Contrast]:
@@ -219,12 +218,13 @@ def _funnel(group: Group) -> Group:
     facts = group.library
     written = facts.induction.get("yields") if facts is not None else None
     written = written.get("written") if isinstance(written, dict) else None
+    gone = (facts.why if facts is not None else "") or "nothing is known of the library"
     uses = _uses(group.rows)
     found = [(row, use) for row, use in uses if use.found]
     right = [(row, use) for row, use in found if row.correct]
     cells: CellsByKey = {
         "written": written if isinstance(written, int) else blank(_NOT_INDUCED),
-        "compiled": len(facts.tools) if facts is not None and facts.tools else blank(_gone(facts)),
+        "compiled": len(facts.tools) if facts is not None and facts.tools else blank(gone),
         "exposed": len({name for row in group.rows for name in row.offered}),
         "episodes_exposed": counted([row for row in group.rows if row.offered]),
     }
@@ -234,10 +234,6 @@ def _funnel(group: Group) -> Group:
     return replace(group, cells=cells)
 
 
-def _gone(facts: LibraryFacts | None) -> str:
-    return (facts.why if facts is not None else "") or "nothing is known of the library"
-
-
 def missing_induction(facts: LibraryFacts) -> str:
     """Why a figure of the induction of a library is missing."""
     return "the manifest does not say" if facts.is_induced else _NOT_INDUCED
@@ -245,27 +241,22 @@ def missing_induction(facts: LibraryFacts) -> str:
 
 def _induction_tokens(facts: LibraryFacts) -> TableCell:
     """The tokens of the induction, marked if a server did not count them."""
+    if facts.tokens is None:
+        return blank(missing_induction(facts))
     cost = facts.induction.get("cost")
     estimated = isinstance(cost, Mapping) and bool(cost.get("tokens_estimated"))
-    return (
-        TableCell(value=facts.tokens, mark="estimated" * estimated)
-        if facts.tokens is not None
-        else blank(missing_induction(facts))
-    )
+    return TableCell(value=facts.tokens, mark="estimated" * estimated)
 
 
-_COUNTED = {
-    "asked": ("asked for", ""),
-    "written": ("written", "in the first emission"),
-    "compiled_first": ("compile at first", ""),
-    "admitted_first": ("admitted at first", ""),
-    "compiled": ("compile", "after repairs"),
-    "admitted": ("admitted", ""),
-    "duplicates": ("duplicates", ""),
-}  #: tools that an induction counts, each with the title of its column and what it says
-_COUNTS: Figures[Line] = tuple(
-    figure(key, "count", title=title, about=about, aside=key == "duplicates")
-    for key, (title, about) in _COUNTED.items()
+#: The tools that an induction counts.
+_COUNTS: Figures[Line] = (
+    figure("asked", "count", title="asked for"),
+    figure("written", "count", about="in the first emission"),
+    figure("compiled_first", "count", title="compile at first"),
+    figure("admitted_first", "count", title="admitted at first"),
+    figure("compiled", "count", title="compile", about="after repairs"),
+    figure("admitted", "count"),
+    figure("duplicates", "count", aside=True),
 )
 _YIELDS: Figures[Line] = (
     *words("library", "domain"),
@@ -298,7 +289,7 @@ def yields_table(study: Study) -> Table:
 
 
 def _library_cells(facts: LibraryFacts) -> CellsByKey:
-    counts = {name: facts.figure("yields", name) for name in _COUNTED}
+    counts = {shown.column.key: facts.figure("yields", shown.column.key) for shown in _COUNTS}
     why, written = missing_induction(facts), counts["written"]
 
     def share_of(name: str) -> TableCell:
@@ -358,8 +349,8 @@ def break_even_table(study: Study) -> Table:
 def _earned(group: Group, baseline: Group, facts: LibraryFacts) -> Contrast:
     """An arm with a library against the baseline, and what the induction of the library took."""
     pairs, spent, why = pairs_of(group.rows, baseline.rows), facts.tokens, missing_induction(facts)
-    saved = interval(pairs.swapped.differences(tokens), seed=group.seed, why="no pair with episodes")
-    money_saved = interval(pairs.swapped.differences(money), seed=group.seed, why="no price is known")
+    saved = interval(pairs.swapped.differences(tokens), why="no pair with episodes")
+    money_saved = interval(pairs.swapped.differences(money), why="no price is known")
     paid, unpriced = facts.figure("cost", "money"), why if spent is None else "no price is known"
     cells: CellsByKey = {
         "saved": saved,

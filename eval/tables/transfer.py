@@ -16,23 +16,9 @@ from numpy.typing import NDArray
 
 from eval.tables.accuracy import VIDEOS, share_figure
 from eval.tables.cells import POINTS, Values, correct, interval, marked, value_cell
-from eval.tables.comparisons import DRAWN, Pairs, clustered_p, key_of, pairs_of
+from eval.tables.comparisons import DRAWN, key_of, pairs_of
 from eval.tables.rows import SampleRow
-from eval.tables.study import (
-    FORKS,
-    PLACE,
-    Group,
-    Line,
-    Rows,
-    Study,
-    baseline_of,
-    grouped,
-    independent,
-    keys,
-    libraries_are_real,
-    setting_of,
-    words,
-)
+from eval.tables.study import FORKS, PLACE, Group, Line, Rows, Study, grouped, independent, keys, words
 from eval.tables.table import CellsByKey, Figures, Table, TableCell, Value, blank, figure
 
 #: With this number of independent inductions a claim is about a way of inducing, and not about one library.
@@ -58,7 +44,10 @@ def transfer_tables(study: Study) -> list[Table]:
     for group, baseline in study.beside_baseline():
         if group.first.system == "hier" and group.first.library is not None:
             pairs = pairs_of(group.rows, baseline.rows if baseline is not None else ())
-            cells = {f"domain:{domain}": _difference_in(domain, pairs, study.seed) for domain in domains}
+            cells = {}
+            for domain in domains:
+                values = pairs.where(lambda row, domain=domain: row.domain == domain).differences(correct)
+                cells[f"domain:{domain}"] = interval(values, within=POINTS, why="no pairs")
             groups.append(group)
             lines.append(replace(group, behind=keys(pairs.rows), cells=cells))
             behind += [*group.rows, *(baseline.rows if baseline is not None else ())]
@@ -89,14 +78,9 @@ def _domains(rows: Rows) -> list[str]:
     return sorted({row.domain for row in rows if row.domain is not None})
 
 
-def _difference_in(domain: str, pairs: Pairs, seed: int) -> TableCell:
-    own = Pairs(pairs=tuple(pair for pair in pairs.pairs if pair[0].domain == domain))
-    return interval(own.differences(correct), seed=seed, within=POINTS, why="no pairs")
-
-
 def _real_libraries(rows: Rows) -> list[SampleRow]:
     """The samples of ``hier`` with a library that was made for a domain."""
-    return [row for row in rows if row.system == "hier" and libraries_are_real(row) and row.library_domain]
+    return [row for row in rows if row.system == "hier" and row.has_real_library and row.library_domain]
 
 
 _OWN_OTHER: Figures[Line] = (
@@ -116,13 +100,13 @@ _OWN_OTHER: Figures[Line] = (
 def own_other_table(study: Study) -> Table:
     """Libraries that were induced for the domain of the question, less those that were induced for another."""
     lines, forks = [], 0
-    for setting, within in grouped(study.rows, setting_of).items():
+    for setting, within in grouped(study.rows, lambda row: row.setting).items():
         for arm, made in grouped(_real_libraries(within), lambda row: row.arm_name).items():
             own, folded = independent(made, study.libraries)
             forks += sum(row.library in folded for row in made)
             for domain in [*_domains(own), "all"]:
                 rows = [row for row in own if row.domain is not None and domain in ("all", row.domain)]
-                lines.append(_own_less_other({**asdict(setting), "arm": arm, "domain": domain}, rows, study.seed))
+                lines.append(_own_less_other({**asdict(setting), "arm": arm, "domain": domain}, rows))
     return study.table(
         "own_other",
         "Own library less other libraries",
@@ -136,7 +120,7 @@ def own_other_table(study: Study) -> Table:
     )
 
 
-def _own_less_other(place: Mapping[str, Value], rows: Rows, seed: int) -> Line:
+def _own_less_other(place: Mapping[str, Value], rows: Rows) -> Line:
     """Libraries of the questions' own domain less those of other domains.
 
     If some domain has several libraries, libraries are draws: each own one is paired with each other one.
@@ -164,7 +148,7 @@ def _own_less_other(place: Mapping[str, Value], rows: Rows, seed: int) -> Line:
         sorted({str(row.library) for row in behind if (row.library_domain == row.domain) == own})
         for own in (True, False)
     ]
-    accuracy = (replace(interval(side, seed=seed, why="no pairs"), low=None, high=None) for side in (ours, theirs))
+    accuracy = (replace(interval(side, why="no pairs"), low=None, high=None) for side in (ours, theirs))
     cells = {
         **place,
         "own": value_cell(", ".join(names[0]) or None, "no library was induced for it"),
@@ -174,13 +158,12 @@ def _own_less_other(place: Mapping[str, Value], rows: Rows, seed: int) -> Line:
         **dict(zip(("own_accuracy", "other_accuracy"), accuracy, strict=True)),
         "difference": interval(
             values,
-            seed=seed,
             within=POINTS,
             why="no question with an own and an other library",
             crossed=drawn,
             also=[others],
         ),
-        "p_clustered": blank(DRAWN) if drawn else value_cell(clustered_p(values, seed), "fewer than two videos"),
+        "p_clustered": blank(DRAWN) if drawn else value_cell(values.clustered_p, "fewer than two videos"),
     }
     return Line(rows=rows, behind=keys(behind), cells=cells)
 
@@ -243,8 +226,8 @@ def _draws(study: Study) -> Iterator[tuple[Line, Values, list[str]]]:
 
     With each are its numbers, and the samples of libraries that are no draws of their own.
     """
-    for setting, within in grouped(study.rows, setting_of).items():
-        name = baseline_of(within, study.baseline)
+    for setting, within in grouped(study.rows, lambda row: row.setting).items():
+        name = study.baseline_in(within)
         baseline = [row for row in within if row.arm == name]
         made = grouped(_real_libraries(within), lambda row: (row.arm_name, str(row.library_domain)))
         for (arm, made_for), own in made.items():
@@ -265,7 +248,7 @@ def _gain_cells(values: Values, study: Study, names: Collection[str]) -> CellsBy
     for number, label in zip(values.numbers, values.libraries, strict=True):
         gains.setdefault(label, []).append(number)
     means = [sum(own) / len(own) for own in gains.values()]
-    gain = interval(values, seed=study.seed, within=POINTS, crossed=True)
+    gain = interval(values, within=POINTS, crossed=True)
     if len(means) < ENOUGH:
         gain = marked(gain, f"{len(means)} libraries: too few for a claim")
     if not all(study.libraries[name].is_induced for name in names if name in study.libraries):

@@ -9,7 +9,6 @@ that a spreadsheet would take for a formula is written behind an apostrophe.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from textwrap import wrap
@@ -124,14 +123,8 @@ def escaped(text: str) -> str:
 
     Ligatures (``--``, ``?```) are broken up, and brackets are kept from being read as an argument of ``\\``.
     """
-    kept = []
-    for letter in text:
-        category = unicodedata.category(letter)
-        if category[0] == "Z" or letter in "\t\n\r\f\v":
-            kept.append(" ")
-        elif category not in ("Cc", "Cf", "Cs", "Cn", "Co"):
-            kept.append(letter)
-    return "".join(_SPECIAL.get(letter, letter) for letter in " ".join("".join(kept).split()))
+    kept = "".join(letter if letter.isprintable() else " " * letter.isspace() for letter in text)
+    return "".join(_SPECIAL.get(letter, letter) for letter in " ".join(kept.split()))
 
 
 def latex(table: Table) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from controller.accounts import Account
-from eval.tables import SampleRow, ToolUse
+from eval.tables import SampleRow, Study, Table, ToolUse, tables_of
 
 ORDINARY: dict[str, Any] = {
     "system": "flat",
@@ -66,6 +66,11 @@ def spend(*, tokens: int = 0, money: float | None = None, physical: int | None =
         return {"controller": own, "perception": Account(), "judge": Account(), "total": own}
 
     return {"logical": way(tokens), "physical": way(tokens if physical is None else physical)}
+
+
+def table_of(study: Study, name: str) -> Table:
+    """One table by its name."""
+    return next(table for table in tables_of(study, [name]) if table.name == name)
 
 
 def use(name: str, *, calls: int = 1, failed: int = 0, empty: int = 0, inner: int = 4, of: str = "hash") -> ToolUse:

@@ -207,10 +207,8 @@ def test_all_that_is_lost_is_lost_somewhere() -> None:
         ("flat", "oracle"): 15,
     }
     rows = [row(*key, item, correct=item < number) for key, number in right.items() for item in range(20)]
-    rungs, losses = ladder_of(rows, arm="hier")
-    assert [(rung.step, rung.accuracy) for rung in rungs] == [
-        ("", 0.3), ("perception", 0.5), ("retrieval", 0.35), ("all", 0.65),
-    ]  # fmt: skip
+    losses = ladder_of(rows, arm="hier")
+    assert {loss.questions for loss in losses} == {20}
     lost = {(loss.part, loss.step): round(loss.lost.estimate, 6) for loss in losses}
     assert lost == {
         ("operation", "perception"): 0.2,
@@ -224,6 +222,4 @@ def test_all_that_is_lost_is_lost_somewhere() -> None:
 
 def test_a_ladder_needs_both_ends() -> None:
     rows = [row("flat", "classical", item, correct=True) for item in range(4)]
-    with pytest.raises(EvalFault) as fault:
-        ladder_of(rows, arm="flat")
-    assert fault.value.code == "no_ladder"
+    assert ladder_of(rows, arm="flat") == []

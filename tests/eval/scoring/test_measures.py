@@ -8,8 +8,9 @@ import pytest
 
 from eval.runs import read_run
 from eval.scoring import measures_of
-from eval.tables import study_of, table_of
+from eval.tables import study_of
 from tests.support.runs import made_run
+from tests.support.sample_rows import table_of
 
 
 def test_a_missing_answer_counts_where_there_is_a_least_value() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from eval.tables import CONTROLS, SampleRow, Study, chosen, compare, concerns, filtered, pairs_of, table_of, tables_of
-from tests.support.sample_rows import hier_row, sample_row, spend
+from eval.tables import CONTROLS, SampleRow, Study, chosen, compare, concerns, filtered, pairs_of, tables_of
+from tests.support.sample_rows import hier_row, sample_row, spend, table_of
 from world_api.core import EvalFault
 
 Right = Callable[[int, int], bool]

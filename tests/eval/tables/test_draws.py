@@ -16,11 +16,10 @@ from eval.tables import (
     evidence_of,
     independent,
     library_rows,
-    table_of,
     tables_of,
     write_tables,
 )
-from tests.support.sample_rows import hier_row, sample_row, spend, use
+from tests.support.sample_rows import hier_row, sample_row, spend, table_of, use
 
 PRIMARY = {"arm": "hier", "against": "flat", "budget": "usual", "world": "oracle", "domain": None, "library": None}
 

@@ -14,7 +14,6 @@ from controller.display import WATERMARK
 from eval.runs import read_run
 from eval.scoring import answer_key
 from eval.tables import SampleRow, Study, Table, compare, grouped, study_of, tables_of, write_tables
-from tests.support.reports import places_of
 from tests.support.runs import made_run
 
 
@@ -113,14 +112,6 @@ def test_differences_come_out_again_of_the_samples_behind_them(study: Study, tab
                 assert found == pytest.approx(_share(one) - _share(other)), (name, key)
                 checked += 1
         assert checked, name
-
-
-def test_a_table_s_samples_survive_as_ranges(study: Study, tables: dict[str, Table]) -> None:
-    keys = [row.sample for row in study.rows]
-    index = {key: place for place, key in enumerate(keys)}
-    record = tables["main"].record(index)
-    for row, written in zip(tables["main"].rows, record["rows"], strict=True):
-        assert {keys[place] for place in places_of(written["samples"])} == set(row.samples)
 
 
 def test_whatever_the_rule_based_model_answered_carries_the_watermark(tables: dict[str, Table], tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from eval.tables import Study, table_of
-from tests.support.sample_rows import hier_row, sample_row, spend
+from eval.tables import Study
+from tests.support.sample_rows import hier_row, sample_row, spend, table_of
 
 
 def test_an_arm_is_matched_with_a_baseline_that_spends_no_less() -> None:

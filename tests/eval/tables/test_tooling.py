@@ -19,13 +19,12 @@ from eval.tables import (
     TableCell,
     evidence_of,
     library_rows,
-    table_of,
     tables_of,
 )
 from eval.tables.budgets import winner
 from eval.tables.tools import break_even
 from eval.tables.transfer import Incomplete, components
-from tests.support.sample_rows import hier_row, sample_row, spend, use
+from tests.support.sample_rows import hier_row, sample_row, spend, table_of, use
 
 OFFERED = ("locate", "count", "never")
 

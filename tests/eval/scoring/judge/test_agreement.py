@@ -13,7 +13,6 @@ import pytest
 from eval.scoring import (
     AnswerVerdict,
     LabelledPair,
-    LengthBias,
     WordsJudge,
     measure_agreement,
     read_pairs,
@@ -56,7 +55,7 @@ class Scripted:
         return self.verdicts[given]
 
 
-def bias_of(yes: list[bool], labels: list[bool], lengths: list[int]) -> LengthBias:
+def bias_of(yes: list[bool], labels: list[bool], lengths: list[int]) -> Any:
     """The length bias of verdicts on answers of these lengths."""
     answers = [f"{place} ".ljust(length + 6, "x") for place, length in enumerate(lengths)]
     pairs, verdicts = made(*zip(labels, yes, answers, strict=True))

@@ -12,11 +12,20 @@ import pytest
 from controller.questions import Question
 from eval.datasets import Item
 from eval.runs import read_run
-from eval.scoring import GivenAnswer, LabelledPair, arms_beside, draw_to_label, merged, read_pairs, write_to_label
-from eval.tables import study_of, table_of
+from eval.scoring.labels import (
+    GivenAnswer,
+    LabelledPair,
+    arms_beside,
+    draw_to_label,
+    merged,
+    read_pairs,
+    write_to_label,
+)
+from eval.tables import study_of
 from tests.support.chat_server import KEY, ChatServer
 from tests.support.command_line import Cli
 from tests.support.runs import made_run
+from tests.support.sample_rows import table_of
 from world_api.chat import completion
 from world_api.core import EvalFault
 
