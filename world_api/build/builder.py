@@ -203,7 +203,7 @@ def row_source(source_hash: str, limits: Limits) -> str:
 
 
 def _if_up_to_date(job: Job, subject: Subject, started: float) -> BuildReport | None:
-    """Return a report if the existing world is complete and made from this file by these stages; else, or by force, None.
+    """Return a report if the existing world is complete and made from this file by these stages; else, or forced, None.
 
     The world is read without its lock, since its store may be read-only.
     """

@@ -145,7 +145,7 @@ class DecodeLog:
         return next((state for state in reversed(self.states) if state.last_time < time), None)
 
     def lose(self, lost: LossNote) -> None:
-        """Log that a decoder died: rows made from now on may lack frames, and are reused only if the pass is completed."""
+        """Log that a decoder died. Later rows may lack frames, so they are reused only if the pass reaches its end."""
         self._write({"died": vars(lost)})
 
     def note(self, state: PassState) -> None:
@@ -161,7 +161,7 @@ class DecodeLog:
         self._write({"final": asdict(state), "lost": [vars(one) for one in lost]})
 
     def _read(self) -> bool:
-        """Read the log if it is of this video, up to a damaged line, where it is cut off; return whether to append to it."""
+        """Read the log of this video up to the first damaged line, and cut it there; return whether to append to it."""
         try:
             lines = self._path.read_bytes().splitlines(keepends=True)
         except OSError:

@@ -79,7 +79,7 @@ class KeyFramesWorker:
         return {"key_frames": self._rows}
 
     def _decide(self) -> None:
-        """Keep the sharpest frame of the last moment, unless it is blank or looks like one kept in the ten seconds before."""
+        """Keep the sharpest frame of the last moment, unless it is blank or looks like one kept shortly before."""
         if self._best is None:
             return
         (best, sharpness), self._best = self._best, None

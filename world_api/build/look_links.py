@@ -59,7 +59,7 @@ class LookLinks:
 
 @dataclass(frozen=True, kw_only=True)
 class _Look:
-    """The look of a thing: its median descriptor (zeros for too few), and the first and last time of a descriptor (seconds)."""
+    """The look of a thing: its median descriptor (zeros for too few), and the first and last time of one (seconds)."""
 
     typical: Vector
     first: float
@@ -68,7 +68,7 @@ class _Look:
 
 @dataclass(frozen=True, kw_only=True)
 class _Thing:
-    """The descriptors of one track: their times, when they became known (seconds), and vectors, in order of becoming known."""
+    """The descriptors of one track: their times, the times when they became known (ascending), and the vectors."""
 
     track: str
     times: NDArray[np.float64]
@@ -102,7 +102,7 @@ class _Thing:
 def _most_alike(
     thing: _Thing, things: Sequence[_Thing], stitches: Sequence[Record], moment: float
 ) -> list[tuple[str, float]]:
-    """Return up to three earlier things that look most like ``thing``, as tracks with scores of 0.5 to 1, the best first.
+    """Return up to three earlier things that look most like ``thing``: tracks and scores (0.5 to 1), the best first.
 
     Only what is known at ``moment`` counts. Things that are stitched together count as one, named by the first track. A
     thing that was still seen when ``thing`` began is a different one.

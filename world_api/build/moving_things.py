@@ -1,4 +1,4 @@
-"""The stage ``moving_things``: tracks of moving things (``sightings``, ``track_looks``) and the motion of the ``camera``."""
+"""The stage ``moving_things``: ``sightings`` and ``track_looks`` of moving things, and the motion of the ``camera``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TALL_ENOUGH, _VOTE_SIDE = 84.0, 640
 
 @dataclass(kw_only=True)
 class Followed:
-    """The state of a tracked thing: its votes, rows that are not written yet, its name, last blob and last colour words."""
+    """The state of a tracked thing: its votes, rows that are not written yet, its name, last blob and last colours."""
 
     votes: PersonVotes = field(default_factory=PersonVotes)
     pending: list[Record] = field(default_factory=list)
@@ -77,10 +77,10 @@ class Notes:
     def see(
         self, number: int, blob: Blob, frame: Frame, picture: Image, scene: Image, *, among_others: Box | None
     ) -> None:
-        """Note one sighting in the clip's span, with colour words and sometimes a descriptor. ``scene``: picture without things.
+        """Note one sighting in the clip's span, with colour words and sometimes a descriptor.
 
-        If the thing shares its blob, ``among_others`` is its own box, and the blob is not used for colours or
-        descriptors.
+        ``scene`` is the background picture. If the thing shares its blob, ``among_others`` is its own box; then the
+        blob is not used for colours or descriptors.
         """
         followed, time = self.followed[number], frame.time
         if among_others is None and blob is not followed.last_blob:
@@ -289,7 +289,7 @@ class MovingThingsWorker:
                 self._tracker.drop(track)
 
     def _without_ghosts(self, blobs: list[Blob], picture: Smooth, background: Background) -> list[Blob]:
-        """Return the blobs without ghosts: edges that are in the background only. Ghosts are removed from the background."""
+        """Return the blobs that are no ghosts, and remove ghosts (edges only in the background) from the background."""
         real, suspects = [], []
         for blob in blobs:
             if background.edge_gain(picture, *outline(blob, picture.shape)) > _GHOST_GAIN:

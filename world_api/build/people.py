@@ -55,7 +55,7 @@ class PersonVotes:
     def look(
         self, scorer: PersonScorer, image: Callable[[], Image], box: Box, time: float, *, cut_off: bool = False
     ) -> None:
-        """Vote on one sighting, at ``box`` in pixels of the picture that ``image()`` returns; it is called only if needed.
+        """Vote on one sighting, at ``box`` in pixels of the picture that ``image()`` returns (called only if needed).
 
         A view in which no person is found counts only once while the box stays nearly the same, so that a person in an
         unusual pose is not voted down. ``cut_off``: the box touches the picture's edge, so part of it may be outside.
@@ -123,9 +123,9 @@ class People:
         self._alive = []
 
     def look(self, picture: Image, time: float, shape: tuple[int, int], camera: CameraWatch) -> None:
-        """Detect people in a BGR picture of a frame and update the tracks. ``shape``: height and width of the whole frame.
+        """Detect people in the BGR picture of a frame, and update the tracks.
 
-        ``camera`` must have processed this frame before.
+        ``shape``: height and width of the whole frame, which ``camera`` has processed before.
         """
         motion, changes = camera.motion_since(self._looked, picture.shape[1]), camera.changes()
         self._looked = time

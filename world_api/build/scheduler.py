@@ -36,7 +36,7 @@ class Progress(Protocol):
 
 
 class StageRunner:
-    """Runs a frame stage: opens a worker at the start of each clip's window, and stores its rows at the end of the window."""
+    """Runs a frame stage: opens a worker at the start of each clip's window, and stores its rows at the end."""
 
     def __init__(self, stage: FrameStage, rows: RowStore) -> None:
         if stage.spec.sampling is None:
@@ -53,7 +53,7 @@ class StageRunner:
         self._has_failed = False
 
     def want(self, clips: int | None) -> Want:
-        """Return which frames the stage needs for clips that are not stored. ``clips``: number of clips, None if unknown."""
+        """Return which frames the stage needs for clips that are not stored; ``clips``: how many, None if unknown."""
         known = max(self._stored, default=-1) + 1 if clips is None else clips
         spans = [self._window(number) for number in range(known) if number not in self._stored]
         if clips is None:
@@ -72,7 +72,7 @@ class StageRunner:
             frame.release()
 
     def finish(self, duration: float) -> None:
-        """Store the clips that are open when the video ends (``duration`` seconds); clips that begin after it are dropped."""
+        """Store the clips that are open at the end of the video (seconds); clips that begin after it are dropped."""
         if self._has_failed:
             return
         count = clip_count(duration)
@@ -196,7 +196,7 @@ class Scheduler:
         return self._without_gap[name]
 
     def _advance(self, duration: float | None) -> None:
-        """Submit the clips that row stages can work on, report progress and completed clips. ``duration``: None if unknown."""
+        """Submit the clips that row stages can work on, and report progress. ``duration`` is None if unknown."""
         self._check()
         for stage in self._row_stages:
             self._submit_ready(stage, None if duration is None else clip_count(duration))

@@ -137,7 +137,7 @@ class _Seen:
 
 @dataclass(frozen=True, kw_only=True)
 class _Line:
-    """A line that was read: its row, its place in the small picture, and its parts with the number of stroke pixels in each.
+    """A line that was read: its row, its place in the small picture, and its parts with the number of stroke pixels.
 
     ``gray`` is the last picture that shows it. ``changes``: it contains digits and changed around the time of reading.
     ``is_unread``: it has changed since then.
@@ -151,9 +151,9 @@ class _Line:
     is_unread: bool = False
 
     def in_next(self, gray: Gray, found: Sequence[Box]) -> _Line | None:
-        """Return the line as it is in the next picture, ``gray``; None if it is gone. It may drift or grow, not jump or fade.
+        """Return the line as it is in the next picture, ``gray``; None if it is gone.
 
-        ``found`` are the likely places of that picture.
+        It may drift or grow, but not jump or fade. ``found`` are the likely places of that picture.
         """
         is_same = all(
             looks_same(gray, self.gray, part) and ink(gray, part) >= _INK_LEFT * before for part, before in self.strokes
@@ -163,7 +163,7 @@ class _Line:
         return replace(self, gray=gray, is_unread=True) if self.changes and self._goes_on(gray, found) else None
 
     def _goes_on(self, gray: Gray, found: Sequence[Box]) -> bool:
-        """Whether the place has other digits now: about as many strokes at the same position. Moving text leaves its place."""
+        """Whether the place has other digits now: about as many strokes at the same position. Moving text leaves it."""
         spots = [spot for other in found if (spot := _shared(self.place, other)) is not None]
         return all(
             _INK_LEFT * before <= ink(gray, part) <= _INK_MORE * before
@@ -240,7 +240,7 @@ class ScreenTextsWorker:
             self._note([line.noted() for line in staying], seen.time)
 
     def _examine(self, frame: Frame, seen: _Seen, found: Sequence[Box]) -> None:
-        """Run the text detector if a new place has not changed for a second, or some change for long; read the frame if it finds text."""
+        """Run the detector if a new place is still, or has been changing for long; read the frame if it finds text."""
         if not found and self._noted is None:
             self._note([], seen.time)
         known = [old.gray for old in self._examined if seen.time < old.until]
@@ -303,7 +303,7 @@ class ScreenTextsWorker:
         self._note([line.row for line in self._present], seen.time)
 
     def _note(self, rows: list[Record], time: float) -> None:
-        """Store the rows of a frame; no rows: one with the text "" and an empty box. They replace earlier rows of the frame."""
+        """Store the rows of a frame in place of earlier ones; without rows, one with the text "" and an empty box."""
         moment = {"time": round_time(time), "known_at": known_time(time)}
         nothing = self._row(time, "", Box(x1=0, y1=0, x2=0, y2=0), confidence=1.0)
         while self._rows and self._rows[-1]["time"] == moment["time"]:

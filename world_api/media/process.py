@@ -111,7 +111,7 @@ class Wire:
 
 
 def _plain(value: Any) -> Any:
-    """The JSON form of a path, or of a number or an array of NumPy, which keeps its exact value."""
+    """Return the JSON form of a path, or of a NumPy number or array with its exact values."""
     return value.tolist() if hasattr(value, "tolist") else os.fspath(value)
 
 
@@ -167,7 +167,7 @@ class ChildProcess:
         self._wire = Wire(read_from=ours_in, write_to=ours_out)
 
     def ask(self, request: Message) -> tuple[Message, bytes]:
-        """Return the last message about a request, and its raw bytes.
+        """Send a request; return the last message of the answer, and its raw bytes.
 
         Raises:
             VideoWorldError: raised by the service.
@@ -177,7 +177,7 @@ class ChildProcess:
         return last
 
     def stream(self, request: Message) -> Iterator[tuple[Message, bytes]]:
-        """Yield every message about a request as it comes, with its raw bytes; raises as :meth:`ask`."""
+        """Send a request; yield every message of the answer with its raw bytes. Raises as :meth:`ask`."""
         self.notify(request)
         message: Message = {}
         while "done" not in message:
@@ -199,7 +199,7 @@ class ChildProcess:
                 raise ProcessGone(self._end_reason()) from None
 
     def receive(self) -> tuple[Message, bytes]:
-        """Return the next message that is more than a sign of life; raises as :meth:`ask`."""
+        """Return the next message that is not only a sign of life; raises as :meth:`ask`."""
         while True:
             try:
                 message, payload = self._wire.receive(timeout=self._timeout)
