@@ -104,7 +104,7 @@ class Background:
         self._refresh()
 
     def edge_gain(self, picture: Smooth, place: Place, band: Mask) -> float:
-        """Return how much stronger edges are in the background than in the frame; positive at the outline of a ghost.
+        """Return the mean edge strength of the background minus 1.3 times the frame's; positive at a ghost's outline.
 
         ``place``: rows and columns to compare; ``band``: mask of the same size, the pixels that count.
         """
@@ -189,7 +189,7 @@ class Blob:
         return slice(y, y + self.mask.shape[0]), slice(x, x + self.mask.shape[1])
 
     def on(self, shape: tuple[int, int]) -> Mask:
-        """Return the mask of a whole picture of that height and width, 0 outside the blob."""
+        """Return a mask for a whole picture of that height and width: the blob in its place, 0 elsewhere."""
         whole = np.zeros(shape, dtype=np.uint8)
         whole[self.place] = self.mask
         return whole
@@ -230,7 +230,7 @@ def unite(blobs: list[Blob]) -> Blob:
 
 
 def outline(blob: Blob, shape: tuple[int, int]) -> tuple[Place, Mask]:
-    """Return rows and columns around a blob in a picture of that height and width, and a mask of its edge in them."""
+    """Return a window around a blob (rows, columns) in a picture of that height and width, and a mask of its edge there."""
     rows, columns = blob.place
     top, left = max(0, rows.start - _BAND), max(0, columns.start - _BAND)
     bottom, right = min(shape[0], rows.stop + _BAND), min(shape[1], columns.stop + _BAND)

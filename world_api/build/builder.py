@@ -196,14 +196,14 @@ def build_locked(
 
 
 def row_source(source_hash: str, limits: Limits) -> str:
-    """Return what rows depend on in the source: the file's hash, combined with limits that differ from the default."""
+    """Return the hash that rows depend on: the file's, or one of it and the limits if these differ from the default."""
     own = (limits.pixels, limits.duration)
     usual = (DEFAULT_LIMITS.pixels, DEFAULT_LIMITS.duration)
     return source_hash if own == usual else content_hash([source_hash, *own])
 
 
 def _if_up_to_date(job: Job, subject: Subject, started: float) -> BuildReport | None:
-    """Return a report if the existing world is complete and made from this file by these stages; else, or forced, None.
+    """Return a report if a complete world exists that these stages made from this file; else, or with ``force``, None.
 
     The world is read without its lock, since its store may be read-only.
     """
@@ -428,9 +428,10 @@ class Predecessor:
 
 
 def find_predecessor(folder: Path, video: Path, *, force: bool, is_followed: bool = False) -> Predecessor:
-    """Return the existing world of a folder; without ``force``, one that cannot be read is a fault.
+    """Return the existing world of a folder; its ``manifest`` is None if there is no world.
 
-    ``is_followed``: the caller has written it while it followed the video.
+    Without ``force``, a world that cannot be read is a fault. ``is_followed``: the caller has written the world while
+    it followed the video.
 
     Raises:
         StoreFault: ``world_damaged``, ``other_schema_version``, without ``force``; ``world_damaged`` in any case if the

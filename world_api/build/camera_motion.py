@@ -55,8 +55,8 @@ class Look:
 class Motion:
     """A motion of the whole picture: a point (x, y) moves to ``matrix @ (x, y, 1)``.
 
-    ``fit``: share of corners that it explains, 0 to 1; ``gain``: that share minus the share that no motion explains.
-    ``shape``: height and width of the picture.
+    ``fit``: share of corners that it explains, 0 to 1; ``gain``: that share minus the share of corners that did not
+    move. ``shape``: height and width of the picture.
     """
 
     matrix: NDArray[np.float64]
@@ -301,7 +301,7 @@ def is_break(before: Look, after: Look) -> bool:
 
 
 def _move(motions: Iterable[Motion | None], seconds: float) -> CameraMove | None:
-    """Return the strongest component of consecutive motions that took ``seconds``; None if one of them fits badly."""
+    """Return the strongest component of consecutive motions (None: still) over ``seconds``; None if one fits badly."""
     right = down = zoom = turn = way = 0.0
     width = 1.0
     for motion in motions:

@@ -36,8 +36,7 @@ _CHECK = 12
 class RowStore:
     """The stored rows of a recipe's stages, by clip; threads may share it.
 
-    ``reuse``: use clips that are stored under the right key, not make them again; ``most``: only the first ``most``
-    clips.
+    ``reuse``: use stored clips with the right key, do not make them again; ``most``: only the first ``most`` clips.
     """
 
     _folder: Path
@@ -161,7 +160,7 @@ class DecodeLog:
         self._write({"final": asdict(state), "lost": [vars(one) for one in lost]})
 
     def _read(self) -> bool:
-        """Read the log of this video up to the first damaged line, and cut it there; return whether to append to it."""
+        """Read the log if it is of this video, and cut it at a damaged line; return whether it can be continued."""
         try:
             lines = self._path.read_bytes().splitlines(keepends=True)
         except OSError:

@@ -59,7 +59,7 @@ class LookLinks:
 
 @dataclass(frozen=True, kw_only=True)
 class _Look:
-    """The look of a thing: its median descriptor (zeros for too few), and the first and last time of one (seconds)."""
+    """The known look of a thing: median descriptor (zeros for too few), times of the first and last one (seconds)."""
 
     typical: Vector
     first: float

@@ -145,7 +145,7 @@ _CAMERA_STEP = 1.0
 
 
 class MovingThings:
-    """The stage: tracks of moving things with boxes, colour words, appearance vectors and a category."""
+    """The stage ``moving_things``: tracks with boxes, colour words, appearance vectors and a category."""
 
     def __init__(self, people: PersonScorer, appearance: AppearanceEmbedder) -> None:
         self._people = people
@@ -244,7 +244,7 @@ class MovingThingsWorker:
         background.follow(picture, cv2.dilate(things, _THING_MARGIN), elapsed)
 
     def _keep_up(self, frame: Frame, glance: Image, background: Background) -> None:
-        """While the camera moves: detect people, and update the background fast."""
+        """Detect people and update the background fast, while the camera moves."""
         self._tracker.alive = []
         self._blobs = []
         elapsed = frame.time - self._close_time

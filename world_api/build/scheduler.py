@@ -53,7 +53,7 @@ class StageRunner:
         self._has_failed = False
 
     def want(self, clips: int | None) -> Want:
-        """Return which frames the stage needs for clips that are not stored; ``clips``: how many, None if unknown."""
+        """Return which frames are needed for clips not stored yet. ``clips``: of the whole video, None if unknown."""
         known = max(self._stored, default=-1) + 1 if clips is None else clips
         spans = [self._window(number) for number in range(known) if number not in self._stored]
         if clips is None:

@@ -65,7 +65,7 @@ def looks_same(one: Gray, other: Gray, place: Box) -> bool:
 
 
 def ink(gray: Gray, place: Box) -> int:
-    """Return the number of stroke pixels in a place."""
+    """Return the number of pixels of thin strokes in a place."""
     return int(_part(_strokes(gray), place).sum())
 
 

@@ -71,8 +71,8 @@ class Sampling:
 class StageSpec:
     """The description of a stage: all that its rows depend on. Files of rows are found by a hash of it.
 
-    The hash includes the code of the stage, of ``modules``, and of all that they import from this package's building
-    code, and the versions of the usual libraries.
+    The hash includes the code of the stage, of ``modules`` and of the modules of this package that they import, and the
+    versions of the usual libraries.
 
     Attributes:
         parameters: The choices of the caller.
@@ -284,7 +284,7 @@ def leave_out(stages: Sequence[Stage], names: Collection[str]) -> list[Stage]:
     """Return the stages without those named.
 
     Raises:
-        BackendFault: ``no_such_stage``, for an unknown name; ``stage_needed``, if another stage reads one's rows.
+        BackendFault: ``no_such_stage`` for an unknown name; ``stage_needed`` if a remaining stage reads their rows.
     """
     known = [stage.spec.name for stage in stages]
     if unknown := [name for name in names if name not in known]:

@@ -48,7 +48,7 @@ def read_audio(path: Path, start: float, end: float, *, limits: Limits = DEFAULT
 
 
 class _Track:
-    """Adds up decoded frames to ``samples`` by their times; frames that follow each other go through one resampler."""
+    """Writes decoded frames into ``samples`` at their times; frames that follow each other go through one resampler."""
 
     def __init__(self, *, start: float, samples: Samples) -> None:
         self.samples = samples

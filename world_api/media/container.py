@@ -30,7 +30,7 @@ class Limits:
         pixels: Pixels of one frame.
         duration: Seconds of video.
         streams: Streams in one container.
-        timeout: Seconds to wait for the next message of the process; it sends one about every second.
+        timeout: Seconds to wait for the next message of the process, which may be a sign of life.
         memory: Bytes of address space, if the system can limit it.
         network: Whether a stream address may be opened; files and playlists never open one.
     """
@@ -86,8 +86,8 @@ def open_video(path: Path, *, limits: Limits = DEFAULT_LIMITS, file: IO[bytes] |
     """Open a video file for reading; no other file and no address is opened. ``file`` is read in place of the path.
 
     Raises:
-        MediaFault: ``no_such_file``, ``is_a_folder``, ``not_a_file``, ``not_readable``, ``empty_file``, ``file_system``,
-            ``not_a_video``, ``too_many_streams``.
+        MediaFault: ``no_such_file``, ``is_a_folder``, ``not_a_file``, ``not_readable``, ``empty_file``,
+            ``file_system``, ``not_a_video``, ``too_many_streams``.
     """
     import av
 
@@ -198,7 +198,7 @@ def check_pixels(width: int, height: int, path: Path, limits: Limits) -> None:
 
 
 def check_file(path: Path) -> None:
-    """Refuse a path that is no readable file, before it is opened: opening a pipe would wait for its other end.
+    """Raise a fault unless a path is a readable file with content. It is not opened: opening a pipe would block.
 
     Raises:
         MediaFault: ``no_such_file``, ``is_a_folder``, ``not_a_file``, ``not_readable``, ``empty_file``, ``file_system``.
@@ -259,7 +259,7 @@ class Probe:
 
     @classmethod
     def restored(cls, record: dict[str, Any]) -> Probe:
-        """Return the probe that ``asdict`` made ``record`` from, which may have been converted to JSON and back."""
+        """Return the probe from its ``asdict`` form, also after a conversion to JSON and back."""
         return cls(**{**record, "path": Path(record["path"])})
 
 

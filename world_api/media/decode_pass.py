@@ -44,7 +44,7 @@ class Tally:
     last: float = 0.0
 
     def add(self, time: float) -> None:
-        """Count one more, at this time."""
+        """Count one more occurrence, at this time (seconds)."""
         self.first = min(self.first, time) if self.count else time
         self.last = max(self.last, time) if self.count else time
         self.count += 1
@@ -92,7 +92,7 @@ class PassState:
 
     @classmethod
     def restored(cls, record: dict[str, Any]) -> PassState:
-        """Return the state that ``asdict`` made ``record`` from."""
+        """Return the state from its ``asdict`` form."""
         fields: dict[str, Any] = {name: Tally(**v) if isinstance(v, dict) else v for name, v in record.items()}
         return cls(**fields)
 
@@ -119,7 +119,7 @@ class PassState:
 
 @dataclass(frozen=True, kw_only=True)
 class LossNote:
-    """A loss of something in the source: what, and between which times (seconds; None if no time is known)."""
+    """Something of the source that was lost: a code, a message, and its time range (seconds; None if unknown)."""
 
     code: str
     message: str
@@ -177,7 +177,7 @@ class DecodePass:
     from the last frame. Frames of another size than the source's are fitted into it.
 
     Args:
-        resume_from: Continue after the frame of this state. If that frame is not found, the pass starts at the beginning.
+        resume_from: Continue after the frame of this state; if that frame is not found, start at the beginning.
         skip: With ``resume_from``, continue this many seconds after its frame, past what could not be decoded.
         file: Read in place of the path of ``source``.
     """

@@ -62,8 +62,8 @@ class MediaWorker:
         """Return the answer to a request about a file, and its raw bytes.
 
         Raises:
-            MediaFault: the faults of the request, such as those of :func:`world_api.media.container.probe`; ``decoder_died``,
-                ``decoder_stalled``.
+            MediaFault: the faults of the request, such as those of :func:`world_api.media.container.probe`;
+                ``decoder_died``, ``decoder_stalled``.
         """
         with self._lock:
             try:
@@ -88,9 +88,9 @@ class MediaWorker:
             return process
 
     def probe(self, path: Path, *, settled: float | None = None) -> Probe:
-        """Describe a file. ``settled``: the file is being written, until it has not grown for so many seconds.
+        """Describe a file. Raises as :meth:`ask`.
 
-        Raises as :meth:`ask`.
+        With ``settled``, wait for data of a file that is being written, until it has not grown for that many seconds.
         """
         message, _ = self.ask({"do": "probe", "settled": settled}, path)
         return Probe.restored(message["probe"])
@@ -181,7 +181,7 @@ class SlotFrame(Frame):
         super().__init__(message["t"], height=stored["height"], width=stored["width"], turn=stored["turn"])
 
     def video_frame(self) -> VideoFrame:
-        """Return the stored (not yet rotated) picture; raises ``RuntimeError`` if only small pictures were sent."""
+        """Return the stored (not yet rotated) picture; ``RuntimeError`` if it was not sent or the frame is released."""
         if self._whole is None:
             raise RuntimeError("a picture was requested that no stage wanted of this frame")
         if self._taken is None:
@@ -193,7 +193,7 @@ class SlotFrame(Frame):
         return DecodedFrame(self.video_frame(), time=self.time, turn=self.turn)
 
     def _convert(self, max_side: int | None, pixel_format: PixelFormat) -> Image:
-        """Return a picture that the decoding process made, if it made this one; else make it from the stored picture."""
+        """Return a picture that the decoding process made, or else one made from the stored picture."""
         if (place := self._made.get((max_side, pixel_format))) is None:
             return super()._convert(max_side, pixel_format)
         at, shape = place

@@ -109,7 +109,7 @@ class DecoderServer:
         return {"shapes": [picture.shape for picture in pictures]}, b"".join(picture.tobytes() for picture in pictures)
 
     def _decode(self, request: Message) -> Answer:
-        """Send all frames later than ``after``, with the wanted pictures in a slot; return the message about the end."""
+        """Send all frames later than ``after``, with the wanted pictures in a slot; return the last message."""
         slots = Slots(handle=self._shared, **request["slots"])
         self._free = list(range(slots.count))
         source, state = Probe.restored(request["source"]), request["state"]
@@ -127,7 +127,7 @@ class DecoderServer:
             return ended, b""
 
     def _send_frames(self, decode: DecodePass, slots: Slots, request: Message) -> Message:
-        """Send every frame, with its wanted pictures, and sometimes the state of the pass; return the message about the end."""
+        """Send every frame with its wanted pictures, and sometimes the state of the pass; return the last message."""
         wants = [Want.restored(record) for record in request["wants"]]
         previous = decode.state.last_time if decode.state.frames else None
         sent = decode.state.last_time
@@ -168,7 +168,7 @@ class DecoderServer:
         return self._free.pop()
 
     def _growing(self, path: Path, settled: float | None) -> AbstractContextManager[GrowingFile | None]:
-        """Open a file that is being written, until it has not grown for ``settled`` seconds; None if that is None."""
+        """Open a file that is being written, as a :class:`GrowingFile`; None if ``settled`` is None."""
         if settled is None:
             return nullcontext()
         check_file(path)
@@ -274,7 +274,7 @@ class FrameFinder:
             yield frame if raw.pts is not None else None
 
     def _decode_up_to(self, seconds: float) -> Frame:
-        """Return the frame at a project time by decoding from the start, as the build did: slow, but right for any clock."""
+        """Return the frame at a project time by decoding from the start like a build: slow, but right for any clock."""
         found = None
         for frame in DecodePass(source=self._source, limits=self._limits):
             self._alive()

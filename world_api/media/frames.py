@@ -225,6 +225,6 @@ class Want:
 
     @classmethod
     def restored(cls, record: dict[str, Any]) -> Want:
-        """Return the want that ``asdict`` made ``record`` from, which may have been converted to JSON and back."""
+        """Return the want from its ``asdict`` form, also after a conversion to JSON and back."""
         picture = record["picture"]
         return cls(fps=record["fps"], spans=tuple(map(tuple, record["spans"])), picture=picture and tuple(picture))

@@ -37,11 +37,11 @@ _END_WAIT = 2.0
 
 
 class Closed(Exception):
-    """The other side is gone."""
+    """The other side of a wire has ended."""
 
 
 class Silent(Exception):
-    """The other side sent nothing in time."""
+    """The other side of a wire sent nothing in time."""
 
 
 class ProcessGone(Exception):
@@ -116,10 +116,11 @@ def _plain(value: Any) -> Any:
 
 
 def process_environment(environment: Mapping[str, str], *, network: bool = False) -> dict[str, str]:
-    """Return the environment for a child process, made of this one's ``environment``.
+    """Return the environment for a child process, made from ``environment``, that of this process.
 
-    It holds only variables that ``restricted_environment`` allows, so no keys. OpenBLAS starts no threads unless a number is set.
-    The child finds modules where this process finds them and nowhere else, so no file of the current folder is imported.
+    It contains only variables that ``restricted_environment`` allows, so no keys. OpenBLAS starts no threads unless a
+    number is set. The child finds modules where this process finds them and nowhere else, so no file of the current
+    folder is imported.
     """
     allowed = restricted_environment(environment, network=network)
     return {"OPENBLAS_NUM_THREADS": "1", **allowed, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
@@ -239,9 +240,10 @@ def _finish(process: subprocess.Popen[bytes], files: list[int], writing: Lock) -
 
 
 def serve() -> None:
-    """Run a child process: answer requests until the parent closes the pipe. ``sys.argv`` names the service and its arguments.
+    """Run a child process: answer requests until the parent closes the pipe.
 
-    ``service.answer(request, payload)`` returns the last message about a request and its raw bytes, or None for no answer.
+    ``sys.argv`` contains the service and its arguments. ``service.answer(request, payload)`` returns the last message
+    about a request and its raw bytes, or None for no answer.
     """
     # Output of libraries must not get between the messages.
     answers = os.dup(sys.stdout.fileno())

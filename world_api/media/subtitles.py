@@ -70,7 +70,7 @@ def parse_cues(text: str) -> Iterator[Cue | None]:
 
 
 def make_cue(start: float, end: float, raw: str, *, speaker: str = "") -> Cue | None:
-    """Return a cue without markup, or None if it has no text or its times are invalid."""
+    """Return a cue without markup; None if no text remains, or its times are invalid or more than ten minutes apart."""
     raw = raw[:_MOST_RAW]
     voice = _VOICE.search(raw)
     try:
@@ -180,7 +180,7 @@ class SubtitleSource:
 
 @dataclass(frozen=True, kw_only=True)
 class Inside:
-    """The text streams inside a video, the default one first; whether it has sound, and its language (empty if unknown)."""
+    """The text streams inside a video, the default one first; whether it has sound, and its language ("" if unknown)."""
 
     texts: tuple[SubtitleSource, ...]
     has_sound: bool
@@ -189,7 +189,7 @@ class Inside:
 
 @dataclass(frozen=True, kw_only=True)
 class CueList:
-    """Cues in time order, how many invalid ones were left out, and whether cues are missing since there were too many."""
+    """Cues in time order; ``left_out``: number of invalid ones; ``is_cut``: the rest was too long and was not read."""
 
     cues: tuple[Cue, ...]
     left_out: int = 0
@@ -370,9 +370,9 @@ def decode(data: bytes) -> str:
 
 
 def _wide(sample: bytes) -> str | None:
-    """Return the name of UTF-16 without a byte order mark; None if it is not UTF-16.
+    """Return ``utf-16-le`` or ``utf-16-be`` if the bytes seem to be UTF-16 without a byte order mark; else None.
 
-    In it, every other byte of Western text, line ends and digits is zero.
+    In UTF-16 every other byte of Western text, line ends and digits is zero.
     """
     if len(sample) < 8:
         return None
