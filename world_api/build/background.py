@@ -26,11 +26,11 @@ Planes = tuple[Mask, Mask, Mask]  #: blue, green and red, each height x width
 _WEAK = 18
 #: A shadow is darker by a factor in this range and its colour differs by less than this.
 _SHADOW_DARKEST, _SHADOW_LIGHTEST, _SHADOW_COLOUR = 0.6, 1.25, 16.0
-#: Along a ghost's outline the background's edges are this much stronger than the frame's.
+#: Along a ghost's outline the background's edges are stronger than the frame's by this factor.
 _GHOST_RATIO = 1.3
 #: Time constant (seconds) of the update.
 _FOLLOW = 6.0
-#: Seconds between two updates; more would cost much and change nothing.
+#: Seconds between two updates; more frequent ones would cost much and change nothing.
 _STEP = 0.55
 #: A larger difference (of 255) than this is not noise.
 _NOISE_LIMIT = 12
@@ -230,7 +230,7 @@ def unite(blobs: list[Blob]) -> Blob:
 
 
 def outline(blob: Blob, shape: tuple[int, int]) -> tuple[Place, Mask]:
-    """Return a window around a blob (rows, columns) in a picture of that height and width, and a mask of its edge there."""
+    """Return a window around a blob (rows, columns) in a picture of that height and width, and the mask of its edge."""
     rows, columns = blob.place
     top, left = max(0, rows.start - _BAND), max(0, columns.start - _BAND)
     bottom, right = min(shape[0], rows.stop + _BAND), min(shape[1], columns.stop + _BAND)

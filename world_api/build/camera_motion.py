@@ -21,7 +21,7 @@ from world_api.core.ports import Image
 
 #: The parts of the picture (rows, columns), the least strength of a corner, and the fewest corners needed.
 PARTS, _CORNER, _FEWEST_CORNERS = (5, 8), 4e-4, 8
-#: A corner has moved if it went further than this; it fits a motion if it is no further off than that (pixels).
+#: A corner has moved if it went further than the first; it fits a motion if its error is at most the second (pixels).
 _SHIFT, _FITS = 0.3, 0.5
 
 Points = NDArray[np.float32]  #: n x 1 x 2, (x, y)

@@ -1,4 +1,4 @@
-"""The stages ``looks`` (a descriptor of the picture about once a second) and ``key_frames`` (sharp frames that look new)."""
+"""The stages ``looks`` (a descriptor of the picture once a second) and ``key_frames`` (sharp frames that look new)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LOOK_SIDE = 160
 _FPS = 4.0
 #: Duration of a moment (seconds): at most one frame of it is kept.
 _MOMENT = 2.0
-#: A frame is not new if its descriptor has this cosine to one kept in the last this many seconds; so one is kept at least that often.
+#: The least cosine of two frames that look alike, and for how long (seconds) later frames are compared with a kept one.
 _ALIKE, _MEMORY = 0.93, 10.0
 _KEPT_SIDE, _JPEG_QUALITY = 960, 88
 #: The longer side (pixels) of the picture that sharpness is measured in.

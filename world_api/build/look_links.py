@@ -20,7 +20,7 @@ from world_api.core.spans import TimeSpan, known_time
 
 #: A thing is judged once it has this many descriptors; with fewer (two at least) when none came for this long (seconds).
 _OFTEN, _FEWEST, _GONE = 6, 2, 5.0
-#: Two descriptors whose inner product is 1 less this have a score of 1/e.
+#: Two descriptors whose inner product is 1 minus this have a score of 1/e.
 _SCALE = 0.03
 #: The least score of a link, and the most links of one thing.
 _FLOOR, _MOST = 0.5, 3

@@ -19,7 +19,7 @@ from world_api.core.ports import AppearanceEmbedder, Image, PersonScorer
 from world_api.core.spans import Box, known_time, round_time
 from world_api.media.frames import Frame
 
-#: Seconds between two stored descriptors of a thing: at first, and after this many.
+#: Seconds between two stored descriptors of a thing: at first, later, and the number of descriptors after which "later" begins.
 _SOON, _LATER, _OFTEN = 0.8, 3.0, 8
 #: Seconds for which the colour words of a thing hold.
 _COLOURS = 0.35
@@ -289,7 +289,7 @@ class MovingThingsWorker:
                 self._tracker.drop(track)
 
     def _without_ghosts(self, blobs: list[Blob], picture: Smooth, background: Background) -> list[Blob]:
-        """Return the blobs that are no ghosts, and remove ghosts (edges only in the background) from the background."""
+        """Return the blobs that are no ghosts. Ghosts, edges only in the background picture, are removed from it."""
         real, suspects = [], []
         for blob in blobs:
             if background.edge_gain(picture, *outline(blob, picture.shape)) > _GHOST_GAIN:

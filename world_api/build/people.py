@@ -20,7 +20,7 @@ from world_api.build.stage import Clip, Record, box_columns
 from world_api.core.ports import DetectedObject, Image, PersonScorer
 from world_api.core.spans import Box, known_time, round_time
 
-#: Seconds between two votes on the same thing: at first (every other sample), and after this many votes.
+#: Seconds between two votes on a thing: at first (every other sample), later, and the number of votes after which "later" begins.
 _SOON, _LATER, _OFTEN = 0.45, 1.9, 16
 #: Boxes that overlap this much show the same view: if the detector found no person in it, another vote says nothing new.
 _SAME_VIEW = 0.85

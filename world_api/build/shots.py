@@ -31,7 +31,7 @@ ADAPTIVE_WINDOW = 2
 #: The brightness of a picture that faded to black, and the position of the fade in the black interval (-1 begin, 1 end). It is at
 #: its end, so that a clip need not contain the whole of it.
 BLACK, FADE_BIAS = 6, 1.0
-#: Neighbours that differ less than this on average do not differ.
+#: If the differences around have a smaller mean than the first, the ratio to them is the second.
 _NO_DIFFERENCE, _MOST = 1e-5, 255.0
 
 

@@ -30,7 +30,7 @@ from world_api.session.vision import FOLDER as ON_DEMAND
 from world_api.world.manifest import Manifest
 
 LOCAL = "local.json"
-_MOST_BYTES = 1 << 16  #: of ``local.json``
+_MOST_BYTES = 1 << 16  #: at most this much of ``local.json`` is read
 #: A file that is still being written is identified by the hash of its first bytes: the most and the fewest. The hash cannot be
 #: guessed without the file.
 _HEAD, _SHORTEST_HEAD = 1 << 16, 1 << 12

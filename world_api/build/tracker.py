@@ -107,7 +107,7 @@ def cover(one: Box, other: Box) -> float:
 Claims = dict[int, list[Blob]]  #: the blobs of each track, by its number
 Meeting = tuple[list[Candidate], list[Blob]]  #: things that share blobs, the oldest first
 
-#: A confirmed track without a blob is in another's if this share of its expected box is in it, and it has this share of its area.
+#: A confirmed track without a blob is in another's if its expected box is inside by this share and its area is this share of that.
 _WITHIN, _SCRAP = 0.5, 0.25
 #: A shared blob certainly holds more than one thing if it is larger than the largest of them by this factor.
 _MORE_THAN_ONE = 1.25

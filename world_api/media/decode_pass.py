@@ -31,7 +31,7 @@ _LEAP = 3600.0
 _SAME = 1e-6
 #: A video whose frames end this much (seconds) before its header says is reported as cut off.
 _ENDS_EARLY = 1.0
-#: How far (seconds) before the frame to resume after decoding begins.
+#: Decoding begins this long (seconds) before the frame after which a pass resumes.
 _RUN_UP = 2.0
 
 

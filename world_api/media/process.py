@@ -127,7 +127,7 @@ def process_environment(environment: Mapping[str, str], *, network: bool = False
 
 
 class ChildProcess:
-    """One child process and its service, for one thread at a time; any thread may call ``notify``, ``kill`` and ``end``.
+    """A child process and its service, for one thread at a time; any thread may call ``notify``, ``kill`` and ``end``.
 
     The process ends with this object at the latest.
 
@@ -135,7 +135,7 @@ class ChildProcess:
         service: ``module:function`` that makes the service in the child from the wire and ``arguments``.
         shared: File descriptors that the child inherits; they are closed with the process.
         timeout: Seconds to wait for a sign of life; None waits forever.
-        network: Whether the child's environment names a proxy.
+        network: Whether the child's environment may contain a proxy.
         fault: The class of the faults that the service raises.
     """
 

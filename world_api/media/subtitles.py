@@ -149,7 +149,7 @@ _TEXT_CODECS = frozenset({"mov_text", "subrip", "srt", "ass", "ssa", "webvtt", "
 _LARGEST_FILE, _MOST_CUES = 20_000_000, 50_000
 #: After this many invalid cues the rest is not read.
 _MOST_SENSELESS = 20_000
-#: Packets between two calls.
+#: Packets between two calls of ``each`` in :func:`read_stream`.
 _PACKETS = 1000
 #: The duration of an event without an end (seconds).
 _OPEN_END = 3.0
@@ -180,7 +180,7 @@ class SubtitleSource:
 
 @dataclass(frozen=True, kw_only=True)
 class Inside:
-    """The text streams inside a video, the default one first; whether it has sound, and its language ("" if unknown)."""
+    """The text streams inside a video, the default one first; whether it has sound, and its language ("": unknown)."""
 
     texts: tuple[SubtitleSource, ...]
     has_sound: bool
