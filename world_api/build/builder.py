@@ -136,8 +136,9 @@ def build_world(job: Job) -> BuildReport:
 
     Raises:
         MediaFault: ``no_such_file``, ``is_a_folder``, ``not_a_file``, ``not_readable``, ``empty_file``,
-            ``not_a_video``, ``no_video_stream``, ``too_many_pixels``, ``too_many_streams``, ``decoder_died``, ``decoder_stalled``,
-            ``decoder_out_of_memory``, ``file_system``, ``source_changed``, ``source_missing``, ``no_such_subtitles``.
+            ``not_a_video``, ``no_video_stream``, ``too_many_pixels``, ``too_many_streams``, ``decoder_died``,
+            ``decoder_stalled``, ``decoder_out_of_memory``, ``file_system``, ``source_changed``, ``source_missing``,
+            ``no_such_subtitles``.
         StoreFault: ``bad_video_id``, ``world_exists``, ``world_damaged``, ``other_schema_version``,
             ``world_locked``, ``store_not_writable``, ``disk_full``.
         BackendFault: raised by the recipe's stages.

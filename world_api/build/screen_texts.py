@@ -172,7 +172,7 @@ class _Line:
         )
 
     def noted(self) -> Record:
-        """Return the row of the line from now on; its text is "" if the line has changed since it was read."""
+        """Return the line's row for the current frame; its text is "" if the line has changed since it was read."""
         return self.row | {"text": ""} if self.is_unread else self.row
 
 
@@ -193,7 +193,7 @@ class _Ration:
         return self._saved >= 1.0 - _SLACK
 
     def spend(self) -> None:
-        """Use one."""
+        """Use one of the allowance."""
         self._saved -= 1.0
 
 

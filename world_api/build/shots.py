@@ -179,7 +179,7 @@ class CutsWorker:
         self._findings.append(_Finding(change=change, time=time, judged_at=max(now, time + _COMES_BACK, last)))
 
     def _judge(self, now: float) -> None:
-        """Judge the changes whose time has come before ``now``."""
+        """Judge the waiting changes whose ``judged_at`` is before ``now``."""
         while self._findings and self._findings[0].judged_at < now:
             self._note(self._findings.popleft())
 

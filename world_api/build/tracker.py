@@ -58,7 +58,7 @@ class Candidate:
         return self.box.moved(self.velocity[0] * ahead, self.velocity[1] * ahead)
 
     def take(self, blob: Blob, time: float) -> None:
-        """Add a sighting: a blob of its own."""
+        """Add a sighting of the thing alone in a blob."""
         if self.hits:
             self._note_speed(blob.box, time)
         else:
@@ -140,7 +140,7 @@ class TwoPictures:
     appearance: AppearanceEmbedder
 
     def before(self, blob: Blob, time: float) -> Vector | None:
-        """Return the vector of a blob last seen at ``time``; None if the picture before is newer, or there is none."""
+        """Return the vector of a blob last seen at ``time``; None if the picture before is newer, or without a vector."""
         return self._embed(self.before_picture, blob) if time >= self.before_time else None
 
     def now(self, blob: Blob) -> Vector | None:

@@ -268,8 +268,8 @@ def probe(path: Path, *, limits: Limits = DEFAULT_LIMITS, file: IO[bytes] | None
     """Open a file, decode one frame and describe it. ``file`` is read in place of the path.
 
     Raises:
-        MediaFault: ``no_such_file``, ``is_a_folder``, ``not_a_file``, ``not_readable``, ``empty_file``, ``file_system``,
-            ``not_a_video``, ``no_video_stream``, ``too_many_pixels``, ``too_many_streams``.
+        MediaFault: ``no_such_file``, ``is_a_folder``, ``not_a_file``, ``not_readable``, ``empty_file``,
+            ``file_system``, ``not_a_video``, ``no_video_stream``, ``too_many_pixels``, ``too_many_streams``.
     """
     with open_video(path, limits=limits, file=file) as container:
         stream = video_stream(container, path, limits=limits)
