@@ -140,7 +140,7 @@ class TwoPictures:
     appearance: AppearanceEmbedder
 
     def before(self, blob: Blob, time: float) -> Vector | None:
-        """Return the vector of a blob last seen at ``time``; None if the picture before is newer, or without a vector."""
+        """Return the vector of a blob last seen at ``time``; None if it has none, or the picture before is newer."""
         return self._embed(self.before_picture, blob) if time >= self.before_time else None
 
     def now(self, blob: Blob) -> Vector | None:
