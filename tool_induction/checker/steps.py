@@ -42,7 +42,10 @@ class StepChecker:
         """Type the steps of a tool; return them written out, and the environment after them."""
         inputs = {item.name: item.type for item in tool.inputs}
         self._inputs = frozenset(inputs)
-        return self.block(tool.steps, Environment(types=inputs), outermost=True)
+        defaults = ((item.name, item.default.value) for item in tool.inputs if item.default is not None)
+        blank = [("joined", name) for name, value in defaults if isinstance(value, str) and not value.strip()]
+        environment = Environment(types=inputs).assume(blank)  # a blank default is like a text joined from nothing
+        return self.block(tool.steps, environment, outermost=True)
 
     def block(
         self, steps: tuple[model.Step, ...], environment: Environment, *, loops: int = 0, outermost: bool = False

@@ -1,8 +1,9 @@
 """Building worlds: stages turn a video into rows of tables, clip by clip.
 
-``build_world`` runs the stages of a ``Recipe`` over one decode pass and writes the manifest last; ``follow_world`` does the same
-while the file is still being written. A stage of one's own is a ``FrameStage`` or a ``RowStage`` in a ``Recipe``. The stages of
-the profiles are here, too: shots and scenes, key frames, moving things and their links, screen texts, speech, the oracle.
+``build_world`` runs the stages of a ``Recipe`` over one decode pass and writes the manifest last; ``follow_world`` does
+the same while the file is still being written. To add a stage, implement ``FrameStage`` or ``RowStage`` and add it to a
+``Recipe``. The stages of the built-in profiles are in this package, too: shots and scenes, key frames, moving things
+and their links, screen texts, speech, and the oracle.
 
 Names are imported when they are first used, so that importing the package is cheap.
 """

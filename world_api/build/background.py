@@ -1,8 +1,8 @@
-"""Background subtraction in a steady scene: a background picture with selective update, and the blobs that differ from it.
+"""Background subtraction for a still camera: a background picture that is updated, and the blobs that differ from it.
 
-Selective update with ghost removal follows Cucchiara et al., "Detecting moving objects, ghosts, and shadows in video
-streams" (2003): pixels of things are not updated, pixels of the background follow slowly, and a "thing" whose outline is in
-the background picture and not in the frame is a ghost, whose pixels are replaced by the frame's at once.
+The update is selective and removes ghosts, as in Cucchiara et al., "Detecting moving objects, ghosts, and shadows in
+video streams" (2003): pixels of things are not updated, pixels of the background change slowly. A ghost is a "thing"
+whose outline is in the background picture and not in the frame; its pixels are replaced by the frame's at once.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ Planes = tuple[Mask, Mask, Mask]  #: blue, green and red, each height x width
 _WEAK = 18
 #: A shadow is darker by a factor in this range and its colour differs by less than this.
 _SHADOW_DARKEST, _SHADOW_LIGHTEST, _SHADOW_COLOUR = 0.6, 1.25, 16.0
-#: Along a ghost's outline the background's edges are this much stronger than the frame's.
+#: Along a ghost's outline the background's edges are stronger than the frame's by this factor.
 _GHOST_RATIO = 1.3
 #: Time constant (seconds) of the update.
 _FOLLOW = 6.0
-#: Seconds between two updates; more would cost much and change nothing.
+#: Seconds between two updates; more frequent ones would cost much and change nothing.
 _STEP = 0.55
 #: A larger difference (of 255) than this is not noise.
 _NOISE_LIMIT = 12
@@ -40,7 +40,7 @@ _GRID, _SAME_LIGHT = 12, 0.012
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """The foreground, 0 or 255: ``weak`` (with shadows) and ``solid`` (certainly a thing)."""
+    """Foreground masks of a picture, 0 or 255 in each pixel: ``weak`` includes shadows, ``solid`` does not."""
 
     weak: Mask
     solid: Mask
@@ -52,7 +52,7 @@ class Difference:
 
 
 class Smooth:
-    """A small picture without grain: BGR, and its planes, on which most of the work takes a third of the time."""
+    """A small picture, blurred against noise: ``bgr``, and its channels as ``planes``, on which most work is faster."""
 
     def __init__(self, picture: Image) -> None:
         self.bgr: Image = cv2.GaussianBlur(picture, (3, 3), 0)
@@ -61,12 +61,12 @@ class Smooth:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Height and width."""
+        """Height and width in pixels."""
         return self.bgr.shape[0], self.bgr.shape[1]
 
 
 class Background:
-    """The empty scene, as far as it is known: running means in floats, compared in bytes."""
+    """A model of the empty scene: running means of colour and noise for each pixel; ``picture`` is the scene in BGR."""
 
     def __init__(self, picture: Smooth) -> None:
         self._mean: list[Floats] = [plane.astype(np.float32) for plane in picture.planes]
@@ -75,13 +75,16 @@ class Background:
         self._refresh()
 
     def difference(self, picture: Smooth) -> Difference:
-        """Compare a picture with the background, allowing for a change of exposure."""
+        """Return where a picture differs from the background; a change of exposure is compensated."""
         expected = self._lit_like(picture)
         weak: Mask = cv2.compare(_largest_gap(picture.planes, expected), self._limit, cv2.CMP_GT)
         return Difference(weak=weak, solid=_without_shadow(weak, picture.planes, expected))
 
     def follow(self, picture: Smooth, things: Mask | None, elapsed: float) -> None:
-        """Update the background outside the mask of things; ``elapsed`` seconds have passed since the last call."""
+        """Update the background where ``things`` (a mask; None: no things) is 0, at most every 0.55 seconds.
+
+        ``elapsed``: seconds since the last call.
+        """
         self._owed += elapsed
         if self._owed < _STEP:
             return
@@ -95,13 +98,16 @@ class Background:
         self._refresh()
 
     def replace(self, picture: Smooth, where: Mask) -> None:
-        """Replace the background by a picture's pixels inside a mask."""
+        """Replace the background by a picture's pixels where the mask ``where`` is not 0."""
         for plane, mean in zip(picture.planes, self._mean, strict=True):
             np.copyto(mean, plane, where=where > 0)
         self._refresh()
 
     def edge_gain(self, picture: Smooth, place: Place, band: Mask) -> float:
-        """How much stronger edges are in the background than in the frame on a band; positive along the outline of a ghost."""
+        """Return the mean edge strength of the background minus 1.3 times the frame's; positive at a ghost's outline.
+
+        ``place``: rows and columns to compare; ``band``: mask of the same size, the pixels that count.
+        """
         known = cv2.merge([plane[place] for plane in self._known])
         return _edges(known, band) - _GHOST_RATIO * _edges(picture.bgr[place], band)
 
@@ -114,7 +120,7 @@ class Background:
         self._limit: Mask = cv2.max(cv2.convertScaleAbs(self._noise, alpha=4.0), _WEAK)
 
     def _lit_like(self, picture: Smooth) -> Planes:
-        """The background under the exposure of a picture: each channel times its median ratio over a coarse grid."""
+        """Return the background at the exposure of a picture: each channel times the median ratio of the two."""
         gains: Floats = np.clip(np.median((_grid(picture.planes) + 8.0) / self._grid, axis=1), 0.75, 1.33)
         if float(np.abs(gains - 1.0).max()) < _SAME_LIGHT:
             return self._known
@@ -134,7 +140,7 @@ def _largest_gap(one: Planes, other: Planes) -> Mask:
 
 
 def _without_shadow(weak: Mask, picture: Planes, expected: Planes) -> Mask:
-    """The foreground without pixels whose light changed and whose colour did not."""
+    """Return the mask ``weak`` without shadows, pixels whose brightness changed but whose colour did not."""
     places = np.flatnonzero((weak & 1).view(np.bool_))
     now = [np.take(plane, places).astype(np.float32) for plane in picture]
     then = [np.take(plane, places).astype(np.float32) for plane in expected]
@@ -148,7 +154,7 @@ def _without_shadow(weak: Mask, picture: Planes, expected: Planes) -> Mask:
 
 
 def _edges(picture: Image, band: Mask) -> float:
-    """The mean strength of edges on a band."""
+    """Return the mean strength of edges in the pixels of the mask ``band``."""
     across, down = cv2.spatialGradient(cv2.cvtColor(picture, cv2.COLOR_BGR2GRAY))
     strength = cv2.norm(across, cv2.NORM_L1, band) + cv2.norm(down, cv2.NORM_L1, band)
     return float(strength) / max(1, cv2.countNonZero(band))
@@ -173,27 +179,27 @@ class Blob:
 
     @cached_property
     def area(self) -> int:
-        """Pixels of the mask."""
+        """The number of foreground pixels."""
         return cv2.countNonZero(self.mask)
 
     @property
     def place(self) -> tuple[slice, slice]:
-        """The rows and columns of the mask."""
+        """The rows and columns of the picture that the mask covers."""
         x, y = int(self.box.x1), int(self.box.y1)
         return slice(y, y + self.mask.shape[0]), slice(x, x + self.mask.shape[1])
 
     def on(self, shape: tuple[int, int]) -> Mask:
-        """The mask on an empty picture of that height and width."""
+        """Return a mask for a whole picture of that height and width: the blob in its place, 0 elsewhere."""
         whole = np.zeros(shape, dtype=np.uint8)
         whole[self.place] = self.mask
         return whole
 
 
 def find_blobs(difference: Difference) -> list[Blob]:
-    """Find the blobs of a difference, the largest first.
+    """Return the blobs of a difference, the largest first. Tiny ones and shadows are left out.
 
-    Blobs are connected through their weak pixels; their extent is the convex hull of their solid ones. So a shirt in the colour of
-    the wall stays part of its wearer, and a shadow on the floor does not.
+    The pixels of a blob are connected through weak foreground; its extent is the convex hull of its solid pixels. So a
+    shirt in the colour of the wall remains a part of the person, but a shadow on the floor does not.
     """
     joined = cv2.morphologyEx(cv2.morphologyEx(difference.weak, cv2.MORPH_OPEN, _OPEN), cv2.MORPH_CLOSE, _CLOSE)
     solid = cv2.morphologyEx(difference.solid, cv2.MORPH_OPEN, _OPEN)
@@ -211,7 +217,7 @@ def find_blobs(difference: Difference) -> list[Blob]:
 
 
 def unite(blobs: list[Blob]) -> Blob:
-    """One blob that covers several."""
+    """Return one blob with the pixels of all ``blobs``."""
     if len(blobs) == 1:
         return blobs[0]
     places = [blob.place for blob in blobs]
@@ -224,7 +230,7 @@ def unite(blobs: list[Blob]) -> Blob:
 
 
 def outline(blob: Blob, shape: tuple[int, int]) -> tuple[Place, Mask]:
-    """A band of three pixels along the blob's edge, and its rows and columns in a picture (height, width)."""
+    """Return a window around a blob (rows, columns) in a picture of that height and width, and the mask of its edge."""
     rows, columns = blob.place
     top, left = max(0, rows.start - _BAND), max(0, columns.start - _BAND)
     bottom, right = min(shape[0], rows.stop + _BAND), min(shape[1], columns.stop + _BAND)
@@ -235,7 +241,10 @@ def outline(blob: Blob, shape: tuple[int, int]) -> tuple[Place, Mask]:
 
 
 def _trimmed(component: Mask, solid: Mask, x: int, y: int) -> Blob | None:
-    """The part of a component inside the hull of its solid pixels; None if it is only a shadow."""
+    """Return the part of a component inside the convex hull of its ``solid`` pixels; None if too few are solid.
+
+    ``x``, ``y``: the left and top end of the component in the picture.
+    """
     if cv2.countNonZero(solid) < max(1.0, _SOLID_SHARE * cv2.countNonZero(component)):
         return None
     edges, _ = cv2.findContours(solid, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_SIMPLE)

@@ -1,7 +1,7 @@
 """Building a world: probe the video, run the stages, and write the manifest last.
 
-Files of rows are named by everything they depend on, so an interrupted build resumes, and a new world is written beside the old
-one until its manifest replaces the old one's.
+The name of each file of rows contains a hash of everything the rows depend on. So an interrupted build resumes, and a
+new world is written beside the old one until its manifest replaces the old one's.
 """
 
 from __future__ import annotations
@@ -59,9 +59,10 @@ from world_api.world.tables import SCHEMA_VERSION, SESSION_TABLES
 
 @dataclass(frozen=True, kw_only=True)
 class BuildReport:
-    """The result of a build. ``changed`` is False if the world existed already; ``seconds`` is how long it took.
+    """The result of a build. ``changed`` is False if the world existed already; ``seconds`` is how long the build took.
 
-    ``losses`` are those of the source, and a note about sessions of the replaced world that were set aside.
+    ``losses`` are parts of the source that were lost, and a note if sessions of a replaced world were set aside.
+    ``clips_made`` and ``clips_reused`` count a clip once for each stage.
     """
 
     video_id: str
@@ -75,13 +76,16 @@ class BuildReport:
     seconds: float
 
     def record(self) -> dict[str, Any]:
-        """The JSON form."""
+        """Return the JSON form."""
         return {**vars(self), "losses": [loss.model_dump() for loss in self.losses], "seconds": round(self.seconds, 1)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """A world to build. With ``waits`` the build waits for another process that writes the same world."""
+    """A world to build. ``force``: make all rows again, and replace a world of another file or profile.
+
+    ``waits``: wait for another process that writes the same world; otherwise that is the fault ``world_locked``.
+    """
 
     video: Path
     store: Path
@@ -92,7 +96,7 @@ class Job:
     clock: Clock
     limits: Limits = DEFAULT_LIMITS
     waits: bool = False
-    processes: BuildProcesses | None = None  #: that were started already
+    processes: BuildProcesses | None = None  #: child processes that are running already
 
     @property
     def folder(self) -> Path:
@@ -100,13 +104,13 @@ class Job:
         return world_folder(self.store, self.name)
 
     def lock(self) -> AbstractContextManager[None]:
-        """The lock for writing the world."""
+        """Return the lock for writing the world, as a context manager."""
         return world_lock(self.store, self.name, waiting=self.progress.say if self.waits else None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """A video as a build found it: its stages and the keys of their rows, its hash, and the state of its file."""
+    """A video as the build found it: its probe, its stages with the keys of their rows, its hash and its file state."""
 
     source: Probe
     stages: Sequence[Stage]
@@ -125,15 +129,16 @@ class Subject:
 
 
 def build_world(job: Job) -> BuildReport:
-    """Build the world of one video, or find that it exists.
+    """Build the world of one video; if the same world exists already and is complete, only report on it.
 
-    A world of the same id made from another file, or by another profile, is replaced only with ``force``, and only once the new
-    one is complete.
+    A world of the same id made from another file, or by another profile, is replaced only with ``force``, and only once
+    the new one is complete.
 
     Raises:
-        MediaFault: ``no_such_file``, ``is_a_folder``, ``not_readable``, ``empty_file``, ``not_a_video``,
-            ``no_video_stream``, ``too_many_pixels``, ``too_many_streams``, ``decoder_died``, ``decoder_stalled``,
-            ``decoder_out_of_memory``, ``file_system``, ``source_changed``, ``source_missing``, ``no_such_subtitles``.
+        MediaFault: ``no_such_file``, ``is_a_folder``, ``not_a_file``, ``not_readable``, ``empty_file``,
+            ``not_a_video``, ``no_video_stream``, ``too_many_pixels``, ``too_many_streams``, ``decoder_died``,
+            ``decoder_stalled``, ``decoder_out_of_memory``, ``file_system``, ``source_changed``, ``source_missing``,
+            ``no_such_subtitles``.
         StoreFault: ``bad_video_id``, ``world_exists``, ``world_damaged``, ``other_schema_version``,
             ``world_locked``, ``store_not_writable``, ``disk_full``.
         BackendFault: raised by the recipe's stages.
@@ -162,10 +167,10 @@ def build_locked(
     placed: Sequence[Stage] | None = None,
     is_followed: bool = False,
 ) -> BuildReport:
-    """Build a world whose lock is held; with ``reuse`` rows that exist under their key are kept.
+    """Build a world whose lock the caller holds; with ``reuse``, stored rows with the right key are not made again.
 
-    ``placed`` are the stages as they run, some in other processes. ``is_followed``: the caller wrote the existing world itself
-    while it followed the video.
+    ``placed`` are the stages to run, some of them replaced by ones in child processes; by default those of ``subject``.
+    ``is_followed``: the caller has written the existing world while it followed the video.
     """
     folder, stages, keys, source_hash = job.folder, subject.stages, subject.keys, subject.source_hash
     old = find_predecessor(folder, job.video, force=job.force, is_followed=is_followed)
@@ -192,16 +197,16 @@ def build_locked(
 
 
 def row_source(source_hash: str, limits: Limits) -> str:
-    """The part of the source that rows depend on: the file, and limits that may cut it short."""
+    """Return the hash that rows depend on: the file's, or one of it and the limits if these differ from the default."""
     own = (limits.pixels, limits.duration)
     usual = (DEFAULT_LIMITS.pixels, DEFAULT_LIMITS.duration)
     return source_hash if own == usual else content_hash([source_hash, *own])
 
 
 def _if_up_to_date(job: Job, subject: Subject, started: float) -> BuildReport | None:
-    """The report on a world that is complete, was made by these stages of this file, and has all its files; None if there is none.
+    """Return a report if a complete world exists that these stages made from this file; else, or with ``force``, None.
 
-    It is read without its lock: its store may be read-only.
+    The world is read without its lock, since its store may be read-only.
     """
     try:
         existing = read_manifest(job.folder)
@@ -253,7 +258,7 @@ def _make_rows(
 def _report(
     job: Job, manifest: Manifest, started: float, *, rows: RowStore | None = None, notes: Sequence[Loss] = ()
 ) -> BuildReport:
-    """The report of a build that began at ``started``; without ``rows`` the world was up to date."""
+    """Return the report of a build that began at ``started`` (monotonic); without ``rows`` the world was up to date."""
     duration = manifest.video.duration
     return BuildReport(
         video_id=manifest.video_id,
@@ -278,7 +283,10 @@ def describe(
     lost: Sequence[LossNote] = (),
     complete: bool = True,
 ) -> Manifest:
-    """The manifest of a world whose rows are stored; ``state`` is that of a decode pass at its end."""
+    """Return the manifest of a world whose rows are stored. ``state``: of the decode pass, at the end of the video.
+
+    ``lost``: what the pass lost; ``complete``: False while the file is still being written.
+    """
     source, stages = subject.source, subject.stages
     counted = (state.frames - 1) / state.last_time if state.last_time > 0 else 0.0
     video = VideoFacts(
@@ -329,11 +337,11 @@ class Predecessor:
     """The existing world that a build replaces.
 
     Attributes:
-        video: The file whose world takes its place.
-        manifest: None if there is no world, or none that can be read.
-        source_hash: Of the video it was made from; None if unknown.
-        is_same_growing: It holds the beginning of the very video that takes its place.
-        was_rewritten: It was made from the beginning of that file, which has other content by now.
+        video: The file that the new world is built from.
+        manifest: Of the existing world; None if there is no world, or none that can be read.
+        source_hash: Of the video that the existing world was made from; None if unknown.
+        is_same_growing: Whether the existing world covers the beginning of the same growing video.
+        was_rewritten: Whether it covers the beginning of the same file, whose content has been replaced since.
     """
 
     folder: Path
@@ -349,9 +357,9 @@ class Predecessor:
         return self.manifest is not None or (self.folder / MANIFEST).exists()
 
     def refuse_other(self, *, profile: str, source_hash: str) -> None:
-        """Refuse to replace a world made from another file or with another profile.
+        """Raise a fault if the existing world was made from another file or with another profile.
 
-        The world of a growing file that was rewritten is given up, unless sessions committed something to it.
+        The world of a growing file that was rewritten may be replaced, unless sessions committed something to it.
 
         Raises:
             StoreFault: ``world_exists``.
@@ -378,13 +386,13 @@ class Predecessor:
         )
 
     def committed(self, source_hash: str) -> list[FileEntry]:
-        """The files that sessions committed to the old world of the same video; the new world takes them over."""
+        """Return the files that sessions committed to the old world; none if that was made from another video."""
         if self.manifest is None or not self._is_of(source_hash):
             return []
         return [entry for entry in self.manifest.files if entry.table in SESSION_TABLES]
 
     def set_sessions_aside(self, source_hash: str) -> list[Loss]:
-        """Rename the folder of sessions on another video, so that they are not taken for sessions on this one.
+        """Rename the folder of sessions if they are on another video; return a note about it, else an empty list.
 
         Raises:
             StoreFault: ``store_not_writable``, ``disk_full``.
@@ -404,7 +412,10 @@ class Predecessor:
         return [Loss(code="sessions_set_aside", message=message)]
 
     def sweep(self, manifest: Manifest) -> None:
-        """Remove rows and images that only the old world named. Files that sessions committed go only if it names them."""
+        """Remove all files of rows and images that the new ``manifest`` does not contain.
+
+        Files that sessions committed are removed only if the old manifest contains them.
+        """
         wanted = {entry.path for entry in manifest.files} | {image.path for image in manifest.images}
         named = {entry.path for entry in self.manifest.files} if self.manifest is not None else set()
         for path in (path for part in (ROWS, IMAGES) for path in sorted((self.folder / part).rglob("*"))):
@@ -418,13 +429,14 @@ class Predecessor:
 
 
 def find_predecessor(folder: Path, video: Path, *, force: bool, is_followed: bool = False) -> Predecessor:
-    """Find the existing world. One that cannot be read is replaced only with ``force``.
+    """Return the existing world of a folder; its ``manifest`` is None if there is no world.
 
-    ``is_followed``: the caller wrote it itself while it followed the video.
+    Without ``force``, a world that cannot be read is a fault. ``is_followed``: the caller has written the world while
+    it followed the video.
 
     Raises:
-        StoreFault: ``world_damaged``, ``other_schema_version``, without ``force``; ``world_damaged`` in any case if the folder
-            holds links or pipes, through which nothing is written.
+        StoreFault: ``world_damaged``, ``other_schema_version``, without ``force``; ``world_damaged`` in any case if the
+            folder contains links or pipes, through which nothing is written.
     """
     with suppress(OSError):  # there is no folder yet, or reading it fails below
         check_plain(folder)
@@ -443,7 +455,7 @@ def find_predecessor(folder: Path, video: Path, *, force: bool, is_followed: boo
 
 
 def _source_hash(folder: Path) -> str | None:
-    """The source's hash in a manifest that this version cannot read."""
+    """Return the source's hash from a manifest that this version cannot read; None if it is not found."""
     try:
         found = json.loads((folder / MANIFEST).read_bytes())["source"]["sha256"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):

@@ -21,7 +21,7 @@ from world_api.core.ports import Image
 
 #: The parts of the picture (rows, columns), the least strength of a corner, and the fewest corners needed.
 PARTS, _CORNER, _FEWEST_CORNERS = (5, 8), 4e-4, 8
-#: A corner has moved if it went further than this; it fits a motion if it is no further off than that (pixels).
+#: A corner has moved if it went further than the first; it fits a motion if its error is at most the second (pixels).
 _SHIFT, _FITS = 0.3, 0.5
 
 Points = NDArray[np.float32]  #: n x 1 x 2, (x, y)
@@ -36,7 +36,7 @@ class Look:
 
     @cached_property
     def corners(self) -> Points:
-        """The strongest corner of each part of the picture, if it is strong enough."""
+        """The strongest corner of each of 5 x 8 parts of the picture, without weak ones; (x, y) in pixels."""
         strength = cv2.cornerMinEigenVal(self.gray, 5)
         rows, columns = PARTS
         height, width = strength.shape[0] // rows, strength.shape[1] // columns
@@ -55,7 +55,8 @@ class Look:
 class Motion:
     """A motion of the whole picture: a point (x, y) moves to ``matrix @ (x, y, 1)``.
 
-    ``fit`` is the share of corners that it explains; ``gain`` is that share less the one that a still picture explains.
+    ``fit``: share of corners that it explains, 0 to 1; ``gain``: that share minus the share of corners that did not
+    move. ``shape``: height and width of the picture.
     """
 
     matrix: NDArray[np.float64]
@@ -65,7 +66,7 @@ class Motion:
 
     @property
     def shift(self) -> tuple[float, float]:
-        """The movement of the picture's centre: right and down, in pixels."""
+        """The movement of the picture's centre, right and down, in pixels."""
         height, width = self.shape
         middle = np.array([width / 2, height / 2])
         right, down = self.matrix[:, :2] @ middle + self.matrix[:, 2] - middle
@@ -80,7 +81,7 @@ class Motion:
 
 
 class Flow:
-    """The movement of the corners of an earlier picture to a later one."""
+    """The movement of the corners of an earlier picture to a later one; ``known``: whether there are enough corners."""
 
     def __init__(self, earlier: Look, later: Look) -> None:
         self._corners = earlier.corners
@@ -95,13 +96,13 @@ class Flow:
 
     @property
     def moved(self) -> float:
-        """The share of corners that moved; 0 if there are too few."""
+        """The share of corners that moved or were lost, 0 to 1; 0 if there are too few corners."""
         # A lost corner was covered or moved far.
         return np.count_nonzero((self._way > _SHIFT) | ~self._found) / len(self._corners) if self.known else 0.0
 
     @cached_property
     def motion(self) -> Motion | None:
-        """The motion of the whole picture that explains most corners; None if there is none."""
+        """The motion of the whole picture that explains most corners; None if there is none, or too few corners."""
         if not self.known or np.count_nonzero(self._found) < _FEWEST_CORNERS:
             return None
         matrix, fits = cv2.estimateAffinePartial2D(
@@ -152,7 +153,7 @@ CameraKind = Literal["still", "pan_left", "pan_right", "tilt_up", "tilt_down", "
 
 @dataclass(frozen=True, kw_only=True)
 class CameraMove:
-    """What the camera did in the last second; ``strength`` is the speed of the picture, in picture widths a second."""
+    """The camera's movement in about a second; ``strength`` is the picture's speed, in picture widths a second."""
 
     kind: CameraKind
     strength: float
@@ -160,7 +161,7 @@ class CameraMove:
 
 @dataclass(frozen=True, kw_only=True)
 class _Step:
-    """A motion from one time to another; None if the picture was still."""
+    """The motion of the picture between two times (seconds); ``motion`` is None if it was still."""
 
     start: float
     end: float
@@ -168,7 +169,7 @@ class _Step:
 
 
 class CameraWatch:
-    """Watches samples in order: when the picture breaks, whether the camera is steady, and how it moves."""
+    """Finds cuts and camera motion in sampled pictures, which it gets in time order."""
 
     #: The time after a break (seconds) from which on drift can be measured.
     settling = _YOUNGEST + 0.4
@@ -182,7 +183,7 @@ class CameraWatch:
         self._looks = 0
 
     def see(self, look: Look) -> bool:
-        """Process a picture; return whether it breaks with the one before (a cut, or the first picture)."""
+        """Process the next picture; return whether a shot begins with it (the first one, or after a cut or flash)."""
         time = look.time
         broke = self._breaks_with_last(look)
         if broke:
@@ -199,18 +200,21 @@ class CameraWatch:
         return broke
 
     def background_failed(self, share: float, time: float) -> bool:
-        """Whether so large a share of the picture is foreground that the background must be replaced."""
+        """Whether too large a share of the picture is foreground; if so, the camera counts as moving from ``time`` on.
+
+        The background is wrong then and must be replaced.
+        """
         if share > _TOO_MUCH:
             self._moving_until = time + _SETTLE
             return True
         return False
 
     def is_steady(self, time: float) -> bool:
-        """Whether tracking by a background model works at this time."""
+        """Whether the camera is steady at this time, so that a background model works."""
         return time >= self._moving_until
 
     def motion_since(self, time: float, width: int) -> NDArray[np.float64] | None:
-        """The motion of the picture since a time (2 x 3, in pixels of a picture of this width); None if unknown."""
+        """Return the picture's motion since a time (2 x 3, in pixels of a picture of this width); None if unknown."""
         steps = [step for step in self._steps if step.start >= time - 1e-6]
         if not self._seen or sum(step.end - step.start for step in steps) < 0.7 * (self._seen[-1].time - time):
             return None
@@ -222,7 +226,7 @@ class CameraWatch:
         return whole[:2]
 
     def changes(self) -> Image | None:
-        """The pixels in which the last two pictures differ beyond the camera's motion (0 or 1); None if unknown."""
+        """Return a mask (0 or 1) of where the last two pictures differ beyond the camera's motion; None if unknown."""
         if len(self._seen) < 2 or not self._steps or self._steps[-1].end < self._seen[-1].time:
             return None
         before, now, motion = self._seen[-2].gray, self._seen[-1].gray, self._steps[-1].motion
@@ -233,7 +237,7 @@ class CameraWatch:
         return found
 
     def move(self, time: float) -> CameraMove | None:
-        """What the camera did in the second before a time; None if unknown."""
+        """Return the camera's movement in the second before ``time``; None if unknown."""
         steps = [step for step in self._steps if step.start >= time - _REPORT_SECONDS - 1e-6]
         known = sum(step.end - step.start for step in steps)
         if known < 0.7 * _REPORT_SECONDS:
@@ -269,7 +273,7 @@ class CameraWatch:
         return self._looks % 2 == 0 and self._drifts(look)
 
     def _drifts(self, look: Look) -> bool:
-        """Whether a slow shift, turn or zoom of the whole picture explains it better than a still camera."""
+        """Whether a slow motion of the whole picture explains the last 1.2 seconds or more better than no motion."""
         self._drift = None
         older = next((seen for seen in reversed(self._seen) if look.time - seen.time >= _YOUNGEST), None)
         if older is None or _changed_share(older.gray, look.gray, _HARDLY) <= _ALIKE:
@@ -282,10 +286,11 @@ class CameraWatch:
 
 
 def is_break(before: Look, after: Look) -> bool:
-    """Whether a picture breaks with the one before: a cut, or a flash.
+    """Whether there is a cut or a flash between two pictures.
 
-    At full rate, a cut between pictures of similar brightness is seen by the corners, which fit no motion. Between samples further
-    apart it looks like a moved camera, after which the background is wrong, too.
+    Between samples close in time, only a change of most of the picture counts: other cuts are found as camera motion,
+    since the corners have moved. Between samples further apart, a smaller change counts if it is not one of light and
+    affects most parts of the picture.
     """
     share = _changed_share(before.gray, after.gray, _CHANGED)
     if after.time - before.time < _NEIGHBOURS or not _UNLIKE < share <= _ABRUPT:
@@ -296,7 +301,7 @@ def is_break(before: Look, after: Look) -> bool:
 
 
 def _move(motions: Iterable[Motion | None], seconds: float) -> CameraMove | None:
-    """The strongest component of consecutive motions over some seconds; None if they do not fit the picture."""
+    """Return the strongest component of consecutive motions (None: still) over ``seconds``; None if one fits badly."""
     right = down = zoom = turn = way = 0.0
     width = 1.0
     for motion in motions:
@@ -329,14 +334,14 @@ def _changed_share(previous: Image, current: Image, levels: int) -> float:
 
 
 def _changed_beyond_light(previous: Image, current: Image) -> NDArray[np.float32]:
-    """1 in pixels that differ after a change of light is compensated, else 0."""
+    """Return 1 in pixels that differ after a change of light is compensated, else 0."""
     gain = float(np.median((current[::_GRID, ::_GRID] + 8.0) / (previous[::_GRID, ::_GRID] + 8.0)))
     lit = cv2.convertScaleAbs(previous, alpha=gain, beta=8.0 * (gain - 1.0))
     return np.asarray(cv2.absdiff(current, lit) > _CHANGED, dtype=np.float32)
 
 
 def _changed_parts(previous: Image, current: Image) -> float:
-    """The share of the parts of the picture that changed at all."""
+    """Return the share of the 5 x 8 parts of the picture that changed at all, 0 to 1."""
     changed = cv2.threshold(cv2.absdiff(current, previous), _HARDLY, 255, cv2.THRESH_BINARY)[1]
     parts = cv2.resize(changed, PARTS[::-1], interpolation=cv2.INTER_AREA)
     return float(np.count_nonzero(parts) / parts.size)

@@ -1,7 +1,7 @@
-"""What a build stores as it goes: rows by clip and stage, and a log of decoding. An interrupted build resumes from both.
+"""What an interrupted build resumes from: stored rows by clip and stage, and a log of decoding.
 
-The log is beside the rows: a line for each state a decode pass can resume from, and one for its end. It is no part of the world:
-if it, or a line of it, is lost, a build decodes more and makes the same rows.
+The log contains a line for each state that a decode pass can resume from, and one for its end. It is not part of the
+world: if it is lost or damaged, a build decodes more of the video and makes the same rows.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from world_api.world.storage import find_rows, has_image, read_table, rows_from_
 from world_api.world.tables import TABLES
 
 DECODE_LOG = "decoding.jsonl"
-#: Digits of a record's hash in its line.
+#: Leading digits of a record's hash that are stored in its line.
 _CHECK = 12
 
 
 @dataclass(eq=False)
 class RowStore:
-    """Rows of a recipe's stages by clip; threads may share it.
+    """The stored rows of a recipe's stages, by clip; threads may share it.
 
-    With ``reuse`` clips that exist under their key are kept, of the first ``most`` only if that is given.
+    ``reuse``: use stored clips with the right key, do not make them again; ``most``: only the first ``most`` clips.
     """
 
     _folder: Path
@@ -54,7 +54,7 @@ class RowStore:
     _lock: Lock = field(default_factory=Lock)
 
     def clips_of(self, stage: Stage) -> set[int]:
-        """The stored clips of a stage: those that existed at the first call, and each that is added later."""
+        """Return the numbers of a stage's stored clips; :meth:`add` adds to the same set."""
         name = stage.spec.name
         if name not in self._stored:
             self._stored[name] = self._find(stage) if self.reuse else set()
@@ -62,18 +62,18 @@ class RowStore:
         return self._stored[name]
 
     def reused(self, clips: int) -> int:
-        """How many clips of all stages were found, among the first ``clips`` of each."""
+        """Return how many clips were found in the folder among the first ``clips`` of each stage, over all stages."""
         return sum(number < clips for number in self._found)
 
     def clip(self, number: int) -> Clip:
-        """A clip for its stages."""
+        """Return the ``Clip`` with this number, the input of stages."""
         return Clip(
             number=number, span=clip_span(number), source=self._source, rows=self.rows,
             keep_image=lambda jpeg: write_image(self._folder, jpeg), audio=self.audio,
         )  # fmt: skip
 
     def add(self, stage: Stage, number: int, records: Records) -> None:
-        """Store a clip's rows; every table of the stage gets a file, also an empty one."""
+        """Store the rows of one clip of a stage; each table of the stage gets a file, even if it has no rows."""
         key, producer = self._keys[stage.spec.name], {"producer": stage.spec.producer}
         for table in stage.spec.tables:
             rows = rows_from_records(table, [record | producer for record in records.get(table, [])])
@@ -85,7 +85,7 @@ class RowStore:
             self.clips_of(stage).add(number)
 
     def rows(self, table: str, span: TimeSpan) -> pa.Table:
-        """The stored rows of a table whose time (or start) is in a span."""
+        """Return the stored rows of a table whose time (or start) is in a span."""
         first, last = int(max(0.0, span.start) // CLIP_SECONDS), int(max(0.0, span.end) // CLIP_SECONDS)
         places = [(table, number, key) for number in range(first, last + 1) for key in sorted(self._keys.values())]
         with self._lock:
@@ -95,7 +95,7 @@ class RowStore:
         return found.filter(pc.and_(pc.greater_equal(column, span.start), pc.less(column, span.end)))
 
     def files(self, clips: int) -> list[FileEntry]:
-        """All files of the first ``clips`` clips, in order."""
+        """Return the files of the first ``clips`` clips, ordered by table, clip and key."""
         with self._lock:
             return [self._files[place] for place in sorted(self._files) if place[1] < clips]
 
@@ -117,7 +117,7 @@ class RowStore:
         return complete
 
     def _has_images(self, entry: FileEntry) -> bool:
-        """Whether the images that rows name exist."""
+        """Whether all images exist to which the rows of a file refer."""
         if "image" not in TABLES[entry.table].schema.names:
             return True
         images = read_table(self._folder, entry.table, [entry]).column("image").to_pylist()
@@ -125,7 +125,7 @@ class RowStore:
 
 
 class DecodeLog:
-    """The log of one video's decoding, read at the start.
+    """The log of decoding one video. With ``reuse`` an existing log is read and continued; else it is replaced.
 
     Methods that write raise ``StoreFault`` (``store_not_writable``, ``disk_full``).
     """
@@ -141,19 +141,19 @@ class DecodeLog:
 
     @property
     def vouches_for_rows(self) -> bool:
-        """Whether existing rows were made of all frames: no decoder died, or the pass still reached its end."""
+        """Whether existing rows were made from all frames: no decoder died, or the pass still reached its end."""
         return self.final is not None or not self.has_died
 
     def before(self, time: float) -> PassState | None:
-        """The last state before a time (seconds)."""
+        """Return the last state before a time (seconds); None if there is none."""
         return next((state for state in reversed(self.states) if state.last_time < time), None)
 
     def lose(self, lost: LossNote) -> None:
-        """Log that a decoder died: rows made from now on may lack frames, so they are kept only if the pass ends."""
+        """Log that a decoder died. Later rows may lack frames, so they are reused only if the pass reaches its end."""
         self._write({"died": vars(lost)})
 
     def note(self, state: PassState) -> None:
-        """Log a state, about one a clip."""
+        """Log a state if a pass can resume from it and it is at least 30 seconds of video after the last one."""
         last = self.states[-1].last_time if self.states else 0.0
         if state.can_resume and state.last_time - last >= CLIP_SECONDS:
             self.states.append(state)
@@ -165,7 +165,7 @@ class DecodeLog:
         self._write({"final": asdict(state), "lost": [vars(one) for one in lost]})
 
     def _read(self) -> bool:
-        """Read the log of this very video; return whether it can be appended to. A damaged line ends it."""
+        """Read the log if it is of this video, and cut it at a damaged line; return whether it can be continued."""
         try:
             lines = self._path.read_bytes().splitlines(keepends=True)
         except OSError:
@@ -200,12 +200,12 @@ class DecodeLog:
 
 
 def _line(record: dict[str, Any]) -> bytes:
-    """A line with a record and the beginning of its hash."""
+    """Return a line of the log: the first digits of the record's hash, and the record, as JSON."""
     return json.dumps([content_hash(record)[:_CHECK], record]).encode() + b"\n"
 
 
 def _checked(line: bytes) -> dict[str, Any] | None:
-    """The record of a line, or None if the line is damaged."""
+    """Return the record of a line; None if the line is damaged."""
     try:
         check, record = json.loads(line)
         is_whole = line.endswith(b"\n") and isinstance(record, dict) and content_hash(record)[:_CHECK] == check

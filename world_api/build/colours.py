@@ -1,4 +1,4 @@
-"""The colour words of things."""
+"""Colour words: names of the main colours of things in a picture."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ _HUES = {7: "red", 19: "orange", 33: "yellow", 86: "green", 129: "blue", 150: "p
 
 
 def colour_words(picture: Image, mask: Mask) -> list[str]:
-    """The words for the masked pixels of a picture (BGR, same size as the mask), the largest share first."""
+    """Return up to three words for the masked pixels of a picture (BGR, size of the mask), the largest share first.
+
+    Empty if there are too few pixels. The top of an upright mask, the head of a person, is ignored.
+    """
     height, width = mask.shape
     mask = mask.copy()
     mask[: int(height * _HEAD) if height >= _UPRIGHT * width else 0] = 0
@@ -48,14 +51,14 @@ def colour_words(picture: Image, mask: Mask) -> list[str]:
 
 @cache
 def _names() -> NDArray[np.uint8]:
-    """A look-up table from coarse colours to the number of their colour word."""
+    """Return a look-up table from coarse colours to the number of their colour word."""
     levels = (np.arange(1 << _BITS, dtype=np.uint8) << _STEP) + (1 << _STEP >> 1)
     colours = np.stack(np.meshgrid(levels, levels, levels, indexing="ij"), axis=-1).reshape(-1, 3).astype(np.uint8)
     return _name(colours).astype(np.uint8)
 
 
 def _name(pixels: Image) -> NDArray[np.int64]:
-    """The number of the colour word of each pixel (n x 3 BGR)."""
+    """Return the number of the colour word of each pixel (n x 3 BGR)."""
     hsv = cv2.cvtColor(pixels[None], cv2.COLOR_BGR2HSV)[0].astype(np.int64)
     hue, saturation, value = hsv[:, 0], hsv[:, 1], hsv[:, 2]
     chroma = saturation * value // 255

@@ -20,10 +20,10 @@ Look = NDArray[np.float32]  #: of unit length
 
 
 def look_of(picture: Image) -> Look:
-    """Colour and edge layout of a small BGR picture: 128 numbers of unit length.
+    """Return a descriptor of the colours and edges of a small BGR picture: 128 numbers, a vector of length 1.
 
-    Half is a colour histogram (4 x 4 x 4 in CIE Lab), half the strength of edges by direction in a 4 x 4 grid; both under
-    a square root, so that the cosine of two looks is the Bhattacharyya coefficient of their histograms.
+    Half is a colour histogram (4 x 4 x 4 in CIE Lab), half the strength of edges by direction in a 4 x 4 grid. Both are
+    under a square root, so that the cosine of two looks is the Bhattacharyya coefficient of their histograms.
     """
     halves = [_colours(picture), _edges(picture)]
     vector = np.concatenate([np.sqrt(half / max(float(half.sum()), 1e-9) / 2) for half in halves])
@@ -54,6 +54,6 @@ def _edges(picture: Image) -> NDArray[np.float64]:
 
 @cache
 def _first_bins(height: int, width: int) -> NDArray[np.int64]:
-    """Where the bins of each pixel's cell of the grid begin."""
+    """Return for each pixel the index of the first bin of its cell in the 4 x 4 grid."""
     rows, columns = np.arange(height) * _GRID // height, np.arange(width) * _GRID // width
     return (rows[:, None] * _GRID + columns[None, :]) * _ORIENTATIONS

@@ -1,8 +1,9 @@
 """Following a video that is still being written: its world grows clip by clip and can be queried meanwhile.
 
-The file is decoded once, as it comes. Its rows are named by a provisional key, since the hash of an incomplete file is unknown.
-Once the file is complete, rows that a build of the whole file would make in the same way are renamed to the keys of such a build.
-That build then runs: it finds these rows, makes the missing ones and writes the final manifest.
+The file is decoded once, while it grows. Its rows are stored under provisional keys, since the hash of an incomplete
+file is unknown. Once the file is complete, rows that a build of the whole file would make in the same way are linked
+under the keys of such a build. That build then runs: it finds these rows, makes the missing ones and writes the final
+manifest.
 """
 
 from __future__ import annotations
@@ -43,10 +44,11 @@ _LAST = 2
 
 
 class Growth:
-    """The provisional name (``token``) of a growing file, and how much of the file was noted under it.
+    """The provisional hash (``token``) of a growing file, and how much of the file was processed under it.
 
-    The token is 64 digits and replaces the hash of the file until that is known. With ``may_resume`` it is the token of an earlier
-    run, if the file still begins with the bytes that it had then; else it is new. ``clips`` from the first on were stored by then.
+    The token has 64 digits and replaces the hash of the file until that is known. With ``may_resume`` it is the token
+    of an earlier run if the file still begins with the same bytes; else it is new. ``clips``: how many clips are stored
+    under it, from the first on.
     """
 
     def __init__(self, folder: Path, video: Path, *, may_resume: bool) -> None:
@@ -59,7 +61,7 @@ class Growth:
         self.token = (self._known() if may_resume else None) or hash_bytes(uuid4().bytes)
 
     def note(self, clips: int) -> int:
-        """Note the present bytes of the file, and the number of stored clips; return the number of bytes.
+        """Store the size and hash of the file now, and the number of stored clips, for a later run; return the size.
 
         Raises:
             MediaFault: ``source_missing``.
@@ -73,12 +75,15 @@ class Growth:
         return self._bytes
 
     def bound(self, clips: int) -> None:
-        """Note that the file seemed to end: only the rows of this many clips do not depend on its end. Raises as :meth:`note`."""
+        """Limit the clips that a later run may reuse to the first ``clips``: the others depend on where the file ended.
+
+        Raises as :meth:`note`.
+        """
         self._most = clips
         self.note(min(clips, self.clips))
 
     def _known(self) -> str | None:
-        """The token of an earlier run, if the file still begins with the same bytes."""
+        """Return the token of an earlier run; None unless the file still begins with the same bytes."""
         try:
             record = json.loads(self._path.read_bytes())
             token, size, clips = str(record["token"]), int(record["bytes"]), int(record["clips"])
@@ -102,7 +107,7 @@ class Growth:
 
 @dataclass(frozen=True, kw_only=True)
 class Following:
-    """How a growing file is followed: it is complete once it has not changed for ``settled`` seconds.
+    """Options for following a growing file, which is complete once it has not changed for ``settled`` seconds.
 
     ``published`` is called after each clip with the time (seconds) up to which the world can be queried.
     """
@@ -143,7 +148,7 @@ def follow_world(job: Job, following: Following) -> BuildReport:
 
 @dataclass(frozen=True, kw_only=True)
 class _Followed:
-    """A file whose decode pass came to its end, as far as it was written. ``is_published``: a world was written."""
+    """The finished decode pass of a followed file, and the token of its rows. ``is_published``: a world was written."""
 
     decode: VideoPass
     rows: RowStore
@@ -151,7 +156,7 @@ class _Followed:
     is_published: bool
 
     def is_of(self, subject: Subject) -> bool:
-        """Whether all of these bytes were read, and stages make the same rows of the whole file."""
+        """Whether the pass read the whole file without loss, so that its rows equal those of a normal build."""
         source, decode = subject.source, self.decode
         is_same = all(getattr(decode.source, name) == getattr(source, name) for name in _FACTS)
         return is_same and not decode.lost and decode.read == subject.source_hash
@@ -170,7 +175,7 @@ class _Followed:
 
 
 def _build_growing(job: Job, following: Following, source: Probe, worker: MediaWorker) -> _Followed:
-    """Make rows as the frames come, and publish a world after each clip."""
+    """Make rows while the file grows, and write a manifest after each clip, unless it would replace another world."""
     folder = job.folder
     old = find_predecessor(folder, job.video, force=job.force)
     # The notes and rows of a world of another origin are not trusted.
@@ -219,18 +224,18 @@ def _build_growing(job: Job, following: Following, source: Probe, worker: MediaW
 
 
 def is_address(video: str) -> bool:
-    """Whether this is the address of a stream and not a file."""
+    """Whether ``video`` is the address of a stream (``scheme://...``) and not an existing file."""
     scheme, colon, _ = video.partition("://")
     return bool(colon) and scheme.isalnum() and not Path(video).exists()
 
 
 def follow_stream(job: Job, address: str, following: Following) -> BuildReport:
-    """Record a stream into the job's video file and build that file's world meanwhile.
+    """Record a stream into the job's video file, and build the world of that file at the same time.
 
-    The recording stays: evidence is looked up in it.
+    The recording is kept, since evidence is looked up in it.
 
     Raises:
-        MediaFault: ``network_not_allowed``, ``stream_not_reached``, ``recording_exists``; as following a file.
+        MediaFault: ``network_not_allowed``, ``stream_not_reached``, ``recording_exists``; as :func:`follow_world`.
     """
     path = job.video
     if not job.limits.network:
@@ -261,7 +266,7 @@ def follow_stream(job: Job, address: str, following: Following) -> BuildReport:
 
 
 def _record(worker: MediaWorker, address: str, path: Path) -> None:
-    """Write a stream until it ends; the file is complete afterwards in any case."""
+    """Record a stream until it ends or fails; then remove the marker that the file is being written."""
     try:
         worker.ask({"do": "capture", "address": address}, path)
     finally:

@@ -1,4 +1,4 @@
-"""The stages ``looks`` (a descriptor of the picture about once a second) and ``key_frames`` (sharp frames that look new)."""
+"""The stages ``looks`` (a descriptor of the picture once a second) and ``key_frames`` (sharp frames that look new)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LOOK_SIDE = 160
 _FPS = 4.0
 #: Duration of a moment (seconds): at most one frame of it is kept.
 _MOMENT = 2.0
-#: A frame is not new if its descriptor has this cosine to one kept in the last this many seconds; so one is kept at least that often.
+#: The least cosine of two frames that look alike, and for how long (seconds) later frames are compared with a kept one.
 _ALIKE, _MEMORY = 0.93, 10.0
 _KEPT_SIDE, _JPEG_QUALITY = 960, 88
 #: The longer side (pixels) of the picture that sharpness is measured in.
@@ -25,7 +25,7 @@ _BLANK = 2.0
 
 
 class LooksWorker:
-    """Describes every frame."""
+    """Computes the descriptor of every frame that it gets."""
 
     def __init__(self, _clip: Clip) -> None:
         self._rows: list[Record] = []
@@ -36,12 +36,12 @@ class LooksWorker:
         self._rows.append({"time": round_time(frame.time), "vector": vector, "known_at": known_time(frame.time)})
 
     def finish(self) -> Records:
-        """The descriptors of the clip's span."""
+        """Return the rows of ``looks``, one for each frame."""
         return {"looks": self._rows}
 
 
 class Looks:
-    """One descriptor a second."""
+    """The stage ``looks``: a descriptor of the picture once a second."""
 
     spec = StageSpec(
         name="looks",
@@ -53,11 +53,11 @@ class Looks:
 
 
 class KeyFramesWorker:
-    """Chooses among the frames of one clip."""
+    """Chooses the key frames of one clip: the sharpest frame of every two seconds, if it looks new."""
 
     def __init__(self, clip: Clip) -> None:
         self._clip = clip
-        self._best: tuple[Frame, float] | None = None  #: the sharpest of the moment, and its sharpness
+        self._best: tuple[Frame, float] | None = None  #: the sharpest frame of the current moment, and its sharpness
         self._moment = -1
         self._kept: deque[tuple[float, Look]] = deque()
         self._rows: list[Record] = []
@@ -74,12 +74,12 @@ class KeyFramesWorker:
             self._best = frame.derived(_kept), sharpness
 
     def finish(self) -> Records:
-        """The key frames of the clip's span."""
+        """Return the rows of ``key_frames`` in the clip's span."""
         self._decide()
         return {"key_frames": self._rows}
 
     def _decide(self) -> None:
-        """Keep the sharpest frame of the last moment unless it is blank or a repeat."""
+        """Keep the sharpest frame of the last moment, unless it is blank or looks like one kept shortly before."""
         if self._best is None:
             return
         (best, sharpness), self._best = self._best, None
@@ -95,7 +95,7 @@ class KeyFramesWorker:
             self._rows.append(self._row(best, sharpness))
 
     def _row(self, best: Frame, sharpness: float) -> Record:
-        """Store a frame; it is known to be the best at the end of its moment."""
+        """Store a frame as JPEG and return its row, which is known at the end of its moment."""
         _, jpeg = cv2.imencode(".jpg", best.picture(_KEPT_SIDE), [cv2.IMWRITE_JPEG_QUALITY, _JPEG_QUALITY])
         return {
             "time": round_time(best.time),
@@ -106,7 +106,7 @@ class KeyFramesWorker:
 
 
 class KeyFrames:
-    """Sharp frames that look new, stored as JPEG."""
+    """The stage ``key_frames``: sharp frames that look new, stored as JPEG."""
 
     spec = StageSpec(
         name="key_frames",
@@ -126,7 +126,7 @@ def _look(frame: Frame) -> Look:
 
 
 def _sharpness(frame: Frame) -> float:
-    """The variance of the Laplacian."""
+    """Return the sharpness of a frame, the variance of the Laplacian."""
     # Other stages request this size in colour, too: making it gray costs less than another scaling.
     gray = cv2.cvtColor(frame.picture(_SHARPNESS_SIDE), cv2.COLOR_BGR2GRAY)
     _, deviation = cv2.meanStdDev(cv2.Laplacian(gray, cv2.CV_16S))

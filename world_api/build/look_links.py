@@ -1,7 +1,8 @@
-"""The stage ``look_links``: how similar tracked things look.
+"""The stage ``look_links``: scores of how similar tracked things look.
 
-A row says how similar two things look and merges nothing. Every thing is judged once in each clip, at a time that depends only on
-what is known by then: once it has enough descriptors, or no further one has come for a while.
+A row compares two tracks; no tracks are merged. Each track of a clip is compared with earlier ones once: when it has
+six descriptors, or when it has at least two and no further one has come for five seconds. Only what is known at that
+time counts.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from world_api.core.spans import TimeSpan, known_time
 
 #: A thing is judged once it has this many descriptors; with fewer (two at least) when none came for this long (seconds).
 _OFTEN, _FEWEST, _GONE = 6, 2, 5.0
-#: Two descriptors whose inner product is 1 less this have a score of 1/e.
+#: Two descriptors whose inner product is 1 minus this have a score of 1/e.
 _SCALE = 0.03
 #: The least score of a link, and the most links of one thing.
 _FLOOR, _MOST = 0.5, 3
@@ -40,7 +41,7 @@ class LookLinks:
         self._stitches = EarlierRows(_stitches)
 
     def make_rows(self, clip: Clip) -> Records:
-        """The links of the clip's tracks."""
+        """Return the links from the clip's tracks to earlier ones."""
         own = _things(clip, clip.span)
         things = [*self._things.before(clip), *own]
         stitches = [*self._stitches.before(clip), *_stitches(clip, clip.span)]
@@ -58,7 +59,7 @@ class LookLinks:
 
 @dataclass(frozen=True, kw_only=True)
 class _Look:
-    """What is known of a thing: its typical descriptor (zeros for too few), and the first and the last time (seconds)."""
+    """The known look of a thing: median descriptor (zeros for too few), times of the first and last one (seconds)."""
 
     typical: Vector
     first: float
@@ -67,7 +68,7 @@ class _Look:
 
 @dataclass(frozen=True, kw_only=True)
 class _Thing:
-    """The descriptors of one track of one clip, in the order in which they became known."""
+    """The descriptors of one track: their times, the times when they became known (ascending), and the vectors."""
 
     track: str
     times: NDArray[np.float64]
@@ -76,7 +77,7 @@ class _Thing:
     looks: dict[int, _Look] = field(default_factory=dict)  #: by the number of descriptors known
 
     def at(self, moment: float) -> _Look:
-        """What was known of it at a moment; the median of its descriptors is the typical one."""
+        """Return the look of the thing as it was known at ``moment`` (seconds)."""
         count = int(np.searchsorted(self.known, moment, "right"))
         if count not in self.looks:
             typical = np.median(self.vectors[:count], axis=0) if count >= _FEWEST else np.zeros(self.vectors.shape[1])
@@ -88,7 +89,7 @@ class _Thing:
         return self.looks[count]
 
     def judged_at(self) -> float | None:
-        """The time at which it is compared with earlier things."""
+        """Return the time at which it is compared with earlier things; None if it never has enough descriptors."""
         for number, known in enumerate(self.known.tolist(), start=1):
             if number >= _OFTEN:
                 return float(known)
@@ -101,9 +102,10 @@ class _Thing:
 def _most_alike(
     thing: _Thing, things: Sequence[_Thing], stitches: Sequence[Record], moment: float
 ) -> list[tuple[str, float]]:
-    """The names and scores of the earlier things most similar to one, by what is known at a moment, the best first.
+    """Return up to three earlier things that look most like ``thing``: tracks and scores (0.5 to 1), the best first.
 
-    Things that are stitched together count as one, under their first name. Things seen at the same time are two.
+    Only what is known at ``moment`` counts. Things that are stitched together count as one, named by the first track. A
+    thing that was still seen when ``thing`` began is a different one.
     """
     looks = [other.at(moment) for other in things]
     chain = _chains(things, [link for link in stitches if link["known_at"] <= moment])
@@ -119,7 +121,7 @@ def _most_alike(
 
 
 def _chains(things: Sequence[_Thing], stitches: Sequence[Record]) -> list[int]:
-    """For each thing, the index of the first thing that it is stitched to."""
+    """Return for each thing the index of the first thing in its chain of stitches, or its own index."""
     number = {thing.track: index for index, thing in enumerate(things)}
     first = list(range(len(things)))
 
@@ -133,7 +135,7 @@ def _chains(things: Sequence[_Thing], stitches: Sequence[Record]) -> list[int]:
 
 
 def _things(clip: Clip, span: TimeSpan) -> list[_Thing]:
-    """The tracks with descriptors in a span, in order of name."""
+    """Return the tracks with descriptors in a span, ordered by name."""
     rows = clip.rows("track_looks", span).to_pylist()
     rows.sort(key=lambda row: (row["track"], row["known_at"], row["time"]))
     return [

@@ -19,7 +19,7 @@ from world_api.core.ports import AppearanceEmbedder, Image, PersonScorer
 from world_api.core.spans import Box, known_time, round_time
 from world_api.media.frames import Frame
 
-#: Seconds between two stored descriptors of a thing: at first, and after this many.
+#: Seconds between two stored descriptors of a thing: at first, later, and the number of descriptors after which "later" begins.
 _SOON, _LATER, _OFTEN = 0.8, 3.0, 8
 #: Seconds for which the colour words of a thing hold.
 _COLOURS = 0.35
@@ -29,7 +29,7 @@ _TALL_ENOUGH, _VOTE_SIDE = 84.0, 640
 
 @dataclass(kw_only=True)
 class Followed:
-    """One tracked thing: its votes, rows that are not written yet, its name, and its last blob."""
+    """The state of a tracked thing: its votes, rows that are not written yet, its name, last blob and last colours."""
 
     votes: PersonVotes = field(default_factory=PersonVotes)
     pending: list[Record] = field(default_factory=list)
@@ -43,9 +43,9 @@ class Followed:
 
 
 class Notes:
-    """The rows of one clip's things. A thing's rows are written only once it is confirmed.
+    """Collects the rows of one clip's things. The rows of a thing are held back until it is confirmed.
 
-    ``picture`` in its methods is the small picture of a frame.
+    ``picture`` in its methods is the small picture of a frame, ``number`` the number of a thing.
     """
 
     def __init__(self, clip: Clip, people: PersonScorer, appearance: AppearanceEmbedder) -> None:
@@ -58,12 +58,12 @@ class Notes:
         self.looks: list[Record] = []
 
     def next_name(self) -> str:
-        """The next free track name of the clip."""
+        """Return a new track name, unique in the video: ``t0003_01`` is the first track of clip 3."""
         self._names += 1
         return f"t{self._clip.number:04d}_{self._names:02d}"
 
     def vote(self, number: int, blob: Blob, frame: Frame, picture: Image) -> None:
-        """Vote on whether it is a person, when that is due."""
+        """Vote on whether the thing is a person, if its next vote is due."""
         votes = self.followed[number].votes
         if frame.time < votes.next_look:
             return
@@ -77,9 +77,10 @@ class Notes:
     def see(
         self, number: int, blob: Blob, frame: Frame, picture: Image, scene: Image, *, among_others: Box | None
     ) -> None:
-        """Note one sighting of the clip's span; the same blob keeps its colours. ``scene`` is the picture without things.
+        """Note one sighting in the clip's span, with colour words and sometimes a descriptor.
 
-        If the thing shares its blob, ``among_others`` is its box, and nothing else is noted: the blob's colours are not its own.
+        ``scene`` is the background picture. If the thing shares its blob, ``among_others`` is its own box; then the
+        blob is not used for colours or descriptors.
         """
         followed, time = self.followed[number], frame.time
         if among_others is None and blob is not followed.last_blob:
@@ -97,7 +98,7 @@ class Notes:
         followed.pending.append({"time": round_time(time), **columns, "colours": followed.colours})
 
     def release(self, number: int, time: float) -> None:
-        """Write the notes of a confirmed thing: known from now on, with the category voted so far."""
+        """Write the pending rows of a confirmed thing, as known at ``time`` and with the category voted so far."""
         followed = self.followed[number]
         if not followed.pending:
             return
@@ -112,7 +113,7 @@ class Notes:
 
 
 def _enlarged(box: Box, picture: Image, shape: tuple[int, int]) -> Box:
-    """A box of a small picture in pixels of a picture of another height and width."""
+    """Return a box of the small picture in pixels of a picture of another height and width (``shape``)."""
     return box.scaled(shape[1] / picture.shape[1], shape[0] / picture.shape[0])
 
 
@@ -144,7 +145,7 @@ _CAMERA_STEP = 1.0
 
 
 class MovingThings:
-    """Tracks of moving things with boxes, colour words, vectors of appearance and a category."""
+    """The stage ``moving_things``: tracks with boxes, colour words, appearance vectors and a category."""
 
     def __init__(self, people: PersonScorer, appearance: AppearanceEmbedder) -> None:
         self._people = people
@@ -159,7 +160,7 @@ class MovingThings:
         )
 
     def open(self, clip: Clip) -> MovingThingsWorker:
-        """A fresh worker."""
+        """Return a new worker for one clip."""
         return MovingThingsWorker(clip, self._people, self._appearance)
 
 
@@ -205,7 +206,7 @@ class MovingThingsWorker:
             self._follow(frame, look.gray, background)
 
     def finish(self) -> Records:
-        """The rows of the clip's span."""
+        """Return the rows of the clip's span, by table."""
         return {
             "sightings": [*self._notes.sightings, *self._people.sightings],
             "track_looks": self._notes.looks,
@@ -213,7 +214,7 @@ class MovingThingsWorker:
         }
 
     def _is_same(self, glance: Image, time: float) -> bool:
-        """Whether the results of the last full comparison still hold."""
+        """Whether almost nothing has changed since the last full comparison, so that its blobs can be used again."""
         age = time - self._close_time
         if self._glance is None or age > _SAME[1]:
             return False
@@ -243,7 +244,7 @@ class MovingThingsWorker:
         background.follow(picture, cv2.dilate(things, _THING_MARGIN), elapsed)
 
     def _keep_up(self, frame: Frame, glance: Image, background: Background) -> None:
-        """While the camera moves: detect people, and update the background fast."""
+        """Detect people and update the background fast, while the camera moves."""
         self._tracker.alive = []
         self._blobs = []
         elapsed = frame.time - self._close_time
@@ -254,7 +255,7 @@ class MovingThingsWorker:
             self._people.look(frame.picture(_MAX_SIDE), frame.time, frame.shape, self._watch)
 
     def _step(self, frame: Frame, background: Background) -> None:
-        """Assign the blobs to the tracks."""
+        """Assign the current blobs to tracks, note the sightings, and absorb things at rest."""
         earlier, since = self._before
         looks = TwoPictures(
             before_picture=earlier.bgr, before_time=since, picture=self._picture.bgr, scene=background.picture,
@@ -272,7 +273,11 @@ class MovingThingsWorker:
         self._people.clear()
 
     def _settle(self, time: float, background: Background) -> None:
-        """Turn things that do not move into background: objects left behind, and things at rest for long."""
+        """Make things that have stopped moving a part of the background picture, and end their tracks.
+
+        These are objects left behind, and things at rest for a long time (longer for people). A track that is not seen
+        at ``time`` is unchanged.
+        """
         undecided = self._tracker.undecided(time)
         for track in list(self._tracker.alive):
             if track.last_blob is None or track.seen < time:
@@ -284,7 +289,7 @@ class MovingThingsWorker:
                 self._tracker.drop(track)
 
     def _without_ghosts(self, blobs: list[Blob], picture: Smooth, background: Background) -> list[Blob]:
-        """Remove ghosts (their outline is in the background picture and not in the frame), and repair the background there."""
+        """Return the blobs that are no ghosts. Ghosts, edges only in the background picture, are removed from it."""
         real, suspects = [], []
         for blob in blobs:
             if background.edge_gain(picture, *outline(blob, picture.shape)) > _GHOST_GAIN:
@@ -311,7 +316,7 @@ class MovingThingsWorker:
             self._notes.release(track.number, time)
 
     def _note_camera(self, time: float) -> None:
-        """Note the motion of the camera once a second of the clip's span."""
+        """Add a row about the camera's motion once a second of the clip's span, if the motion is known."""
         last = self._camera[-1]["time"] if self._camera else self._clip.span.start - _CAMERA_STEP
         if not self._clip.span.contains(time) or time - last < _CAMERA_STEP - 1e-6:
             return
@@ -321,7 +326,7 @@ class MovingThingsWorker:
 
 
 def _absorb(blob: Blob, picture: Smooth, background: Background) -> None:
-    """Take the place of a blob, with a margin, into the background."""
+    """Replace the background by the picture in the place of a blob, with a margin."""
     background.replace(picture, cv2.dilate(blob.on(picture.shape), _THING_MARGIN))
 
 

@@ -1,8 +1,9 @@
-"""Detecting people: votes on whether a tracked thing is a person, and people in front of a moving camera.
+"""Detecting people: votes on whether a tracked thing is a person, and tracks of people while the camera moves.
 
-In front of a moving camera no background is known. A detector is wrong now and then, and for long about a thing that does not move.
-So only confident detections count, several of them in a row, each near the place to which the camera's motion took the last one;
-something in it must move beyond the camera's motion; and the confidence is lower than that of background subtraction.
+While the camera moves, there is no background model, and a detector makes errors: single ones, and lasting ones about
+things that do not move. So a person is reported only after several confident detections, each near the place to which
+the camera's motion took the last one, and some with movement beyond the camera's. The confidence is lower than with a
+background model.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from world_api.build.stage import Clip, Record, box_columns
 from world_api.core.ports import DetectedObject, Image, PersonScorer
 from world_api.core.spans import Box, known_time, round_time
 
-#: Seconds between two votes on the same thing: at first (every other sample), and after this many votes.
+#: Seconds between two votes on a thing: at first (every other sample), later, and the number of votes after which "later" begins.
 _SOON, _LATER, _OFTEN = 0.45, 1.9, 16
 #: Boxes that overlap this much show the same view: if the detector found no person in it, another vote says nothing new.
 _SAME_VIEW = 0.85
@@ -33,7 +34,7 @@ _LOWEST, _HIGHEST, _PERSON = -2.0, 4.0, 2.5
 
 @dataclass(kw_only=True)
 class PersonVotes:
-    """The votes on whether one thing is a person."""
+    """The votes on whether one thing is a person. ``next_look``: when the next vote is due (seconds)."""
 
     looks: int = 0
     score: float = 0.0
@@ -43,21 +44,21 @@ class PersonVotes:
 
     @property
     def is_person(self) -> bool:
-        """The result so far. A thing that was a person stays one down to half of the least score."""
+        """Whether the score is that of a person; for a thing that was a person before, half the score is enough."""
         return self.score >= (_PERSON / 2 if self.was_person else _PERSON)
 
     @property
     def confidence(self) -> float:
-        """Confidence, 0 to 1 (not calibrated)."""
+        """The confidence that it is a person, 0 to 1 (not calibrated); 0.5 for other things."""
         return round(0.5 + 0.11 * self.score, 2) if self.is_person else 0.5
 
     def look(
         self, scorer: PersonScorer, image: Callable[[], Image], box: Box, time: float, *, cut_off: bool = False
     ) -> None:
-        """Vote on one sighting (``box`` in pixels of the ``image``, which is made only when it is needed).
+        """Vote on one sighting, at ``box`` in pixels of the picture that ``image()`` returns (called only if needed).
 
-        The same view counts against a thing only once, so that a person in an unusual pose is not voted down. ``cut_off``: the box
-        touches the picture's edge, so that only a part may be visible.
+        A view in which no person is found counts only once while the box stays nearly the same, so that a person in an
+        unusual pose is not voted down. ``cut_off``: the box touches the picture's edge, so part of it may be outside.
         """
         self.looks += 1
         self.next_look = time + (_SOON if self.looks < _OFTEN else _LATER)
@@ -103,7 +104,7 @@ class _Person:
 
 
 class People:
-    """Tracks people by detection. ``name`` returns the next free track name of the clip."""
+    """Tracks people by detection while the camera moves. ``name`` returns the next free track name of the clip."""
 
     def __init__(self, clip: Clip, detector: PersonScorer, name: Callable[[], str]) -> None:
         self._clip = clip
@@ -114,15 +115,18 @@ class People:
         self.sightings: list[Record] = []
 
     def is_due(self, time: float) -> bool:
-        """Whether another detection is due."""
+        """Whether 0.8 seconds have passed since the last detection."""
         return time - self._looked >= PEOPLE_STEP - 1e-6
 
     def clear(self) -> None:
-        """End all tracks: the shot is over, or the camera is still again."""
+        """End all tracks, when a new shot or a new background begins."""
         self._alive = []
 
     def look(self, picture: Image, time: float, shape: tuple[int, int], camera: CameraWatch) -> None:
-        """Detect people in a picture (BGR) of a frame of that height and width, which the camera watch has processed."""
+        """Detect people in the BGR picture of a frame, and update the tracks.
+
+        ``shape``: height and width of the whole frame, which ``camera`` has processed before.
+        """
         motion, changes = camera.motion_since(self._looked, picture.shape[1]), camera.changes()
         self._looked = time
         found = [item for item in self._detector.people(picture) if item.confidence >= _CLEAR]
@@ -137,7 +141,7 @@ class People:
             self._note(person, picture, time, shape)
 
     def _person_of(self, found: DetectedObject, time: float) -> _Person:
-        """The person that a detection belongs to, if need be a new one."""
+        """Return the person that a detection belongs to, a new one if there is none."""
         free = [one for one in self._alive if one.seen < time and _belongs(found.box, one.box)]
         if not free:
             self._alive.append(free_one := _Person(box=found.box, seen=time))
@@ -164,7 +168,7 @@ def _belongs(one: Box, other: Box) -> bool:
 
 
 def _moves(box: Box, changes: Image, width: int) -> bool:
-    """Whether more changes inside a box (pixels of a picture of this width) than around it."""
+    """Whether a larger share changes inside a box (in a picture of this width) than around it; ``changes``: 0 or 1."""
     scale = changes.shape[1] / width
     rows = slice(max(0, int(box.y1 * scale)), max(1, int(box.y2 * scale)))
     columns = slice(max(0, int(box.x1 * scale)), max(1, int(box.x2 * scale)))
@@ -175,7 +179,7 @@ def _moves(box: Box, changes: Image, width: int) -> bool:
 
 
 def _moved(box: Box, motion: Affine | None) -> Box:
-    """Move a box by a motion of the whole picture."""
+    """Return a box moved by a motion of the whole picture; unchanged if the motion is unknown."""
     if motion is None:
         return box
     corners = np.array([[box.x1, box.y1], [box.x2, box.y2]]) @ motion[:, :2].T + motion[:, 2]
@@ -184,7 +188,7 @@ def _moved(box: Box, motion: Affine | None) -> Box:
 
 
 def _colours(picture: Image, box: Box) -> list[str]:
-    """The colour words of the inner part of a box."""
+    """Return the colour words of the inner part of a box."""
     left, top, right, bottom = _INNER
     rows = slice(max(0, round(box.y1 + top * box.height)), max(0, round(box.y1 + bottom * box.height)))
     columns = slice(max(0, round(box.x1 + left * box.width)), max(0, round(box.x1 + right * box.width)))

@@ -1,7 +1,7 @@
 """Running the stages of a build: one decode pass feeds the frame stages; row stages work on rows as these are stored.
 
-Every frame stage has a thread, and the row stages share one. Memory is bounded by the slots of the decoder: a frame that waits
-for a stage holds one.
+Every frame stage has a thread, and the row stages share one. Memory is bounded by the decoder's slots in shared memory:
+each frame that waits for a stage occupies one.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ class Progress(Protocol):
 
 
 class StageRunner:
-    """A stage in the decode pass: opens a worker at the start of each clip's window and closes it at the end."""
+    """Runs a frame stage: opens a worker at the start of each clip's window, and stores its rows at the end."""
 
     def __init__(self, stage: FrameStage, rows: RowStore) -> None:
         if stage.spec.sampling is None:
             raise TypeError(f"the stage {stage.spec.name!r} has neither a sampling nor a method make_rows")
         self.stage = stage
         self.name = stage.spec.name
-        self.time = 0.0  #: of the last frame it was fed, seconds
+        self.time = 0.0  #: time of the last frame that was processed, seconds
         self.executor = ThreadPoolExecutor(1, thread_name_prefix=self.name)
         self._sampling = stage.spec.sampling
         self._rows = rows
@@ -53,7 +53,7 @@ class StageRunner:
         self._has_failed = False
 
     def want(self, clips: int | None) -> Want:
-        """The frames it needs for the clips that are not stored yet; ``clips`` is the number of clips, None if unknown."""
+        """Return which frames are needed for clips not stored yet. ``clips``: of the whole video, None if unknown."""
         known = max(self._stored, default=-1) + 1 if clips is None else clips
         spans = [self._window(number) for number in range(known) if number not in self._stored]
         if clips is None:
@@ -61,7 +61,7 @@ class StageRunner:
         return Want(fps=self._sampling.fps, spans=_merged(spans), picture=self._sampling.picture)
 
     def see(self, frame: Frame) -> None:
-        """Feed a frame, unless the stage has failed before, and release it."""
+        """Process a frame, unless the stage has failed before, and release it."""
         try:
             if not self._has_failed:
                 self._feed(frame)
@@ -72,7 +72,7 @@ class StageRunner:
             frame.release()
 
     def finish(self, duration: float) -> None:
-        """Close the open workers at the end of the video (seconds); clips that begin after it are dropped."""
+        """Store the clips that are open at the end of the video (seconds); clips that begin after it are dropped."""
         if self._has_failed:
             return
         count = clip_count(duration)
@@ -85,7 +85,7 @@ class StageRunner:
         self.time = duration
 
     def _feed(self, frame: Frame) -> None:
-        """Feed a frame to every worker whose window contains it."""
+        """Give a frame to every worker whose window contains it."""
         while self._window(self._next)[0] <= frame.time:
             if self._next not in self._stored:
                 self._open[self._next] = self.stage.open(self._rows.clip(self._next))
@@ -135,11 +135,11 @@ class Scheduler:
         self._complete = 0
 
     def wants(self, clips: int | None) -> list[Want]:
-        """The frames that each frame stage needs; ``clips`` is the number of clips, None if unknown."""
+        """Return which frames each frame stage needs; ``clips`` is the number of clips, None if unknown."""
         return [stage.want(clips) for stage in self._frame_stages]
 
     def run_pass(self, decode: VideoPass) -> None:
-        """Feed the frames of a pass to the stages that want them; ``decode.wants`` are those of :meth:`wants`.
+        """Give the frames of a pass to the stages that need them. ``decode.wants`` must be the result of :meth:`wants`.
 
         Raises:
             MediaFault: the file cannot be read any more.
@@ -164,7 +164,7 @@ class Scheduler:
             wait(self._pending, timeout=_TURN, return_when=FIRST_COMPLETED)
 
     def stop(self) -> None:
-        """Stop all threads; stored rows stay."""
+        """Stop all threads and cancel waiting work; stored rows are kept."""
         for executor in [self._row_executor, *(stage.executor for stage in self._frame_stages)]:
             executor.shutdown(cancel_futures=True)
 
@@ -182,7 +182,7 @@ class Scheduler:
         self._pending[executor.submit(work)] = name
 
     def _check(self) -> None:
-        """Raise an error that a stage raised on its thread."""
+        """Raise the exception of a stage that has failed on its thread, if there is one."""
         for future in [future for future in self._pending if future.done()]:
             name = self._pending.pop(future)
             if (failure := future.exception()) is not None:
@@ -190,13 +190,13 @@ class Scheduler:
                 raise failure
 
     def _up_to(self, name: str) -> int:
-        """The number of clips from the first on that a stage has stored."""
+        """Return the number of clips that a stage has stored without a gap, from the first on."""
         while self._without_gap[name] in self._stored[name]:
             self._without_gap[name] += 1
         return self._without_gap[name]
 
     def _advance(self, duration: float | None) -> None:
-        """Submit the clips that row stages can work on, and report progress."""
+        """Submit the clips that row stages can work on, and report progress. ``duration`` is None if unknown."""
         self._check()
         for stage in self._row_stages:
             self._submit_ready(stage, None if duration is None else clip_count(duration))
@@ -233,7 +233,7 @@ class Scheduler:
 
 
 def _merged(spans: list[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
-    """Merge spans in order that touch or overlap."""
+    """Merge spans that touch or overlap; they are in order of their start."""
     merged: list[tuple[float, float]] = []
     for start, end in spans:
         if merged and start <= merged[-1][1]:
@@ -245,7 +245,7 @@ def _merged(spans: list[tuple[float, float]]) -> tuple[tuple[float, float], ...]
 
 @contextmanager
 def opencv_on_one_thread() -> Iterator[None]:
-    """Run OpenCV on the calling thread: stages are threads already, and their pictures small.
+    """Let OpenCV use one thread inside the block: the stages have threads already, and their pictures are small.
 
     The setting is global to the process; the former value is restored afterwards.
     """

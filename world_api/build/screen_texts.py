@@ -1,16 +1,19 @@
 """The stage ``screen_texts``: text read from a few selected frames.
 
-Reading a frame costs more than everything else that is done with it, so it is rationed by video time. Every half second a cheap
-filter finds places that may hold text. A place is passed to the reader's text detector if it has not changed for a second and
-differs from every place passed before; only if the detector finds text there, the frame is read. Text that changes all the time (a
-clock, a passing sign) is read once a clip.
+Reading a frame is the most expensive step, so the number of reads is limited: one at the start of a clip, at most two
+saved up, and one more for every 8 seconds of video; the limit for text detections is similar. Twice a second a cheap
+filter finds places that may hold text. The reader's text detector examines the picture if a place is new (its look
+differs from the pictures examined lately) and has not changed for a second, or has been changing for three seconds.
+The frame is read only if the detector finds text. Text that changes all the time (a clock, a moving sign) is read once
+a clip.
 
-Lines that were read are watched: while their place looks the same they get another row every few seconds without being read again.
-Digits that change (a clock) get a row with the text "" and their place while about as many strokes are in it. A frame in which no
-line is left, or none was found, gets a row with the text "" and no place; so it is known when a text ended.
+The lines that were read are compared with every later picture. While the place of a line looks the same, it gets
+another row every five seconds without being read again. Changing digits (a clock) get a row with the text "" and their
+place, as long as the place holds about the same number of strokes. When the last line ends, or a search finds none,
+the frame gets a row with the text "" and an empty box, so that the time at which a text ended is known.
 
-A clip's worker is fed some seconds before the clip. Text that is there unchanged was read in the clip before, so it is read again
-only if it stays.
+A clip's worker also gets the frames of the seconds before the clip. Text that is visible there and does not change is
+taken as read in the clip before; it is read again only if it is still visible about ten seconds after the clip's start.
 """
 
 from __future__ import annotations
@@ -41,7 +44,7 @@ _BLOCK, _CHANGED = 8, 24.0
 
 
 def likely_places(gray: Gray) -> list[Box]:
-    """Find rows of the picture that may be text (pixels), in about half a millisecond at 320 x 180."""
+    """Return the boxes (pixels) of places that may be rows of text. This takes half a millisecond at 320 x 180."""
     density = cv2.boxFilter(_strokes(gray), cv2.CV_32F, _AROUND)
     rows = cv2.inRange(density, *_DENSITY)
     rows = cv2.morphologyEx(rows, cv2.MORPH_OPEN, np.ones((3, 9), np.uint8))
@@ -54,7 +57,7 @@ def likely_places(gray: Gray) -> list[Box]:
 
 
 def looks_same(one: Gray, other: Gray, place: Box) -> bool:
-    """Whether no block of a place differs between two pictures of the same size."""
+    """Whether a place looks the same in two pictures, block by block; False if the pictures differ in size."""
     if one.shape != other.shape:
         return False
     change = cv2.absdiff(_part(one, place), _part(other, place))
@@ -62,12 +65,12 @@ def looks_same(one: Gray, other: Gray, place: Box) -> bool:
 
 
 def ink(gray: Gray, place: Box) -> int:
-    """The number of stroke pixels in a place."""
+    """Return the number of pixels of thin strokes in a place."""
     return int(_part(_strokes(gray), place).sum())
 
 
 def _strokes(gray: Gray) -> Gray:
-    """1 in pixels of thin strokes, dark or light."""
+    """Return 1 in pixels of thin strokes, dark or light, and 0 elsewhere."""
     across = cv2.getStructuringElement(cv2.MORPH_RECT, (_STROKE, 1))
     dark = cv2.subtract(cv2.morphologyEx(gray, cv2.MORPH_CLOSE, across), gray)
     light = cv2.subtract(gray, cv2.morphologyEx(gray, cv2.MORPH_OPEN, across))
@@ -82,9 +85,9 @@ def _part(gray: Gray, place: Box) -> Gray:
 _FPS, _MAX_SIDE, _GLANCE_SIDE = 2.0, 1280, 320
 #: Reads and text detections: the ration at the start of a clip, its maximum, and the increase a second.
 _READS, _DETECTIONS = (1.0, 2.0, 1 / 8), (2.0, 4.0, 1 / 3)
-#: Seconds before the clip that are fed: in that time the clip before had a read left for text that is there since.
+#: Seconds before the clip whose frames are fed: so long that the clip before had a read left for text that appeared then.
 _WARM_UP = 8.0
-#: Text from before the clip is read only if it is still there this long (seconds) after its start.
+#: Text from before the clip is read again only if it is still visible this long (seconds) after the clip's start.
 _STAYS_ON = 9.5
 #: A place that looks the same this long (seconds) is still; one that is not still for this long is examined nevertheless, and, if it
 #: was no text, again after this long.
@@ -104,7 +107,7 @@ _SLACK = 1e-6
 
 
 class ScreenTexts:
-    """Text on the screen."""
+    """The stage ``screen_texts``: text on the screen, read by ``reader``."""
 
     def __init__(self, reader: TextReader) -> None:
         self._reader = reader
@@ -119,7 +122,7 @@ class ScreenTexts:
         )
 
     def open(self, clip: Clip) -> ScreenTextsWorker:
-        """A fresh worker."""
+        """Return a new worker for one clip."""
         return ScreenTextsWorker(clip, self._reader)
 
 
@@ -134,10 +137,10 @@ class _Seen:
 
 @dataclass(frozen=True, kw_only=True)
 class _Line:
-    """A line that was read: its row, its place in the small picture, and its parts with strokes and the number of their pixels.
+    """A line that was read: its row, its place in the small picture, and its parts with the number of stroke pixels.
 
-    ``gray`` is the last picture that shows it. ``changes``: its digits changed around the time of reading. ``is_unread``: they have
-    changed since.
+    ``gray`` is the last picture that shows it. ``changes``: it contains digits and changed around the time of reading.
+    ``is_unread``: it has changed since then.
     """
 
     row: Record
@@ -148,9 +151,9 @@ class _Line:
     is_unread: bool = False
 
     def in_next(self, gray: Gray, found: Sequence[Box]) -> _Line | None:
-        """The line in the next picture, if it is there: titles drift and grow, but they do not jump or fade.
+        """Return the line as it is in the next picture, ``gray``; None if it is gone.
 
-        ``found`` are the likely places of that picture.
+        It may drift or grow, but not jump or fade. ``found`` are the likely places of that picture.
         """
         is_same = all(
             looks_same(gray, self.gray, part) and ink(gray, part) >= _INK_LEFT * before for part, before in self.strokes
@@ -160,7 +163,7 @@ class _Line:
         return replace(self, gray=gray, is_unread=True) if self.changes and self._goes_on(gray, found) else None
 
     def _goes_on(self, gray: Gray, found: Sequence[Box]) -> bool:
-        """Whether other digits are in the place: about as many strokes at the same position. A passing text leaves it."""
+        """Whether the place has other digits now: about as many strokes at the same position. Moving text leaves it."""
         spots = [spot for other in found if (spot := _shared(self.place, other)) is not None]
         return all(
             _INK_LEFT * before <= ink(gray, part) <= _INK_MORE * before
@@ -169,25 +172,28 @@ class _Line:
         )
 
     def noted(self) -> Record:
-        """The row of the line from now on; without text if it has changed since it was read."""
+        """Return the line's row for the current frame; its text is "" if the line has changed since it was read."""
         return self.row | {"text": ""} if self.is_unread else self.row
 
 
 class _Ration:
-    """An allowance that grows with video time, so that the same frames are read on every machine."""
+    """An allowance of reads that grows with video time, so that the same frames are read on every machine.
+
+    ``allowance``: the number at the start, the maximum, and the increase a second.
+    """
 
     def __init__(self, start: float, allowance: tuple[float, float, float]) -> None:
         self._saved, self._most, self._rate = allowance
         self._time = start
 
     def has(self, time: float) -> bool:
-        """Whether one is left."""
+        """Whether at least one is left at this video time (seconds); times must not decrease."""
         self._saved = min(self._most, self._saved + (time - self._time) * self._rate)
         self._time = time
         return self._saved >= 1.0 - _SLACK
 
     def spend(self) -> None:
-        """Take one."""
+        """Use one of the allowance."""
         self._saved -= 1.0
 
 
@@ -222,11 +228,11 @@ class ScreenTextsWorker:
         self._recent.append(seen)
 
     def finish(self) -> Records:
-        """The texts of the clip's span."""
+        """Return the rows of ``screen_texts`` in the clip's span."""
         return {"screen_texts": self._rows}
 
     def _watch(self, seen: _Seen, found: Sequence[Box]) -> None:
-        """Note the lines whose place looks as it did when they were read, and drop the others."""
+        """Keep the lines that this picture still shows. Write their rows if a line ended, and every five seconds."""
         staying = [again for line in self._present if (again := line.in_next(seen.gray, found)) is not None]
         is_less = len(staying) < len(self._present)
         self._present = staying
@@ -234,7 +240,7 @@ class ScreenTextsWorker:
             self._note([line.noted() for line in staying], seen.time)
 
     def _examine(self, frame: Frame, seen: _Seen, found: Sequence[Box]) -> None:
-        """Examine new places that are still, or have been changing for long, and read the frame if they hold text."""
+        """Run the detector if a new place is still, or has been changing for long; read the frame if it finds text."""
         if not found and self._noted is None:
             self._note([], seen.time)
         known = [old.gray for old in self._examined if seen.time < old.until]
@@ -262,7 +268,7 @@ class ScreenTextsWorker:
             self._read(frame, seen, found)
 
     def _is_worth_reading(self, places: Sequence[Box], still: Sequence[Box], seen: _Seen) -> bool:
-        """Whether there is still text outside the known lines; changing text is read once a clip."""
+        """Whether there is motionless text outside the known lines, or changing text and none was read in this clip."""
         known = [line.place for line in self._present] + self._restless
         others = [place for place in places if all(place.iou(other) < _SAME_PLACE for other in known)]
         if any(self._keeps_still(place, seen) or any(_shared(place, one) for one in still) for place in others):
@@ -297,7 +303,7 @@ class ScreenTextsWorker:
         self._note([line.row for line in self._present], seen.time)
 
     def _note(self, rows: list[Record], time: float) -> None:
-        """Store the rows of a frame, or that it has no text. They replace rows of the same frame from before it was read."""
+        """Store the rows of a frame in place of earlier ones; without rows, one with the text "" and an empty box."""
         moment = {"time": round_time(time), "known_at": known_time(time)}
         nothing = self._row(time, "", Box(x1=0, y1=0, x2=0, y2=0), confidence=1.0)
         while self._rows and self._rows[-1]["time"] == moment["time"]:
@@ -313,6 +319,6 @@ class ScreenTextsWorker:
 
 
 def _shared(one: Box, other: Box) -> Box | None:
-    """The overlap of two places, if it is at least half of the smaller one."""
+    """Return the overlap of two places if it is at least half of the smaller one, else None."""
     both = one.common(other)
     return both if both is not None and both.area >= 0.5 * min(one.area, other.area) else None

@@ -1,9 +1,9 @@
-"""The stages ``cuts`` and ``scene_cuts``: shot boundaries by PySceneDetect's rules, and those where a scene ends.
+"""The stages ``cuts`` and ``scene_cuts``: shot boundaries by PySceneDetect's rules, and those at which a scene ends.
 
-PySceneDetect's content, adaptive and threshold detectors each analyse every picture. Here the two numbers they decide by are
-computed once: the mean difference of hue, saturation and value from the picture before (0 to 255), and the brightness. The rules
-are PySceneDetect's own ``FlashFilter`` and ``ThresholdDetector``, and its adaptive rule, which cannot be used without its scoring;
-a test compares all three with the detectors.
+PySceneDetect's content, adaptive and threshold detectors each analyse every picture. Here the two numbers on which they
+decide are computed once: the mean difference of hue, saturation and value from the picture before (0 to 255), and the
+brightness. The rules are PySceneDetect's own ``FlashFilter`` and ``ThresholdDetector``, and its adaptive rule, written
+again because it cannot be used without its scoring; a test compares all three with the detectors.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ ADAPTIVE_WINDOW = 2
 #: The brightness of a picture that faded to black, and the position of the fade in the black interval (-1 begin, 1 end). It is at
 #: its end, so that a clip need not contain the whole of it.
 BLACK, FADE_BIAS = 6, 1.0
-#: Neighbours that differ less than this on average do not differ.
+#: If the differences around have a smaller mean than the first, the ratio to them is the second.
 _NO_DIFFERENCE, _MOST = 1e-5, 255.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """The number of the first frame of a shot, by one of the rules."""
+    """A shot boundary found by one of the rules; ``number`` is the index of the first frame of the new shot."""
 
     kind: Literal["cut", "fade"]
     number: int
@@ -60,7 +60,7 @@ class ShotChanges:
         self._fades = ThresholdDetector(BLACK, min_scene_len=shortest, fade_bias=FADE_BIAS)
 
     def see(self, picture: Image, *, brightness: float) -> list[Change]:
-        """Process the next BGR picture and its brightness; return changes at this frame or earlier ones."""
+        """Process the next BGR picture and its brightness (0 to 255); return changes at this frame or earlier ones."""
         parts: NDArray[np.uint8] = cv2.cvtColor(picture, cv2.COLOR_BGR2HSV)
         difference = 0.0 if self._last is None else mean_of(parts, self._last)
         self._last, number, time = parts, self._count, self._timecode(self._count)
@@ -82,7 +82,7 @@ class _Adaptive:
         self._last_cut = 0
 
     def see(self, number: int, difference: float) -> list[int]:
-        """Process the next difference; return the number of the frame in the middle of the window if it is a cut."""
+        """Process the next difference; return the frame number of a cut, two frames late, in a list (empty: no cut)."""
         self._window.append(difference)
         if len(self._window) < 2 * ADAPTIVE_WINDOW + 1:
             return []
@@ -98,7 +98,7 @@ class _Adaptive:
 
 
 def mean_of(picture: NDArray[np.uint8], other: NDArray[np.uint8] | None = None) -> float:
-    """The mean of all values of a picture, or of their distances from another's."""
+    """Return the mean of all values of a picture, or of their absolute differences from ``other``."""
     total = cv2.norm(picture, cv2.NORM_L1) if other is None else cv2.norm(picture, other, cv2.NORM_L1)
     return float(total) / picture.size
 
@@ -117,7 +117,7 @@ _COMES_BACK = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class _Finding:
-    """A change that a rule found, the frame's time, and when it is judged (seconds)."""
+    """A change that a rule found, the time of its frame, and the time at which it is to be judged (seconds)."""
 
     change: Change
     time: float
@@ -134,7 +134,7 @@ class _Seen:
 
     @cached_property
     def look(self) -> Look:
-        """Its descriptor."""
+        """The descriptor of the frame."""
         return look_of(self._picture)
 
 
@@ -167,19 +167,19 @@ class CutsWorker:
             self._await(change, now=frame.time)
 
     def finish(self) -> Records:
-        """The cuts of the clip's span."""
+        """Return the rows of ``cuts`` in the clip's span."""
         self._judge(math.inf)
         span = self._clip.span
         return {"cuts": [row for row in self._rows if span.contains(row["time"]) and row["time"] >= _SHORTEST_SHOT]}
 
     def _await(self, change: Change, *, now: float) -> None:
-        """Hold a change back, in order, until it is known whether the picture comes back."""
+        """Hold a change back until half a second after its frame: if the earlier picture returns, it was a flash."""
         time = self._seen[change.number - self._count].time
         last = self._findings[-1].judged_at if self._findings else 0.0
         self._findings.append(_Finding(change=change, time=time, judged_at=max(now, time + _COMES_BACK, last)))
 
     def _judge(self, now: float) -> None:
-        """Judge the changes that are due."""
+        """Judge the waiting changes whose ``judged_at`` is before ``now``."""
         while self._findings and self._findings[0].judged_at < now:
             self._note(self._findings.popleft())
 
@@ -196,7 +196,11 @@ class CutsWorker:
         self._rows.append({"time": time, "score": score, "kind": finding.change.kind, "known_at": known})
 
     def _likeness(self, finding: _Finding) -> float | None:
-        """The cosine of the pictures on both sides of a cut; None if it is no cut or they are no longer kept."""
+        """Return the cosine of the descriptors on both sides of a cut.
+
+        None if it is no cut (the earlier picture returns, or one side is nearly black) or the pictures are no longer
+        kept.
+        """
         at, number = finding.time, finding.change.number
         earlier = [seen for seen in self._seen if seen.number < number]
         after = [seen for seen in self._seen if seen.number >= number and seen.time < at + _COMES_BACK]
@@ -208,7 +212,7 @@ class CutsWorker:
 
 
 class Cuts:
-    """Hard cuts and fades through black."""
+    """The stage ``cuts``: hard cuts and fades through black."""
 
     spec = StageSpec(
         name="cuts",
@@ -230,7 +234,7 @@ _SHORTEST = 3.0
 
 
 class SceneCuts:
-    """Groups shots to scenes by similarity and time, from the stored cuts and descriptors."""
+    """The stage ``scene_cuts``: the cuts at which a scene ends, by the similarity of descriptors on both sides."""
 
     spec = StageSpec(
         name="scene_cuts",
@@ -241,7 +245,7 @@ class SceneCuts:
     )
 
     def make_rows(self, clip: Clip) -> Records:
-        """The scene cuts of the clip's span."""
+        """Return the rows of ``scene_cuts`` in the clip's span."""
         span = clip.span
         looks = clip.rows("looks", TimeSpan(start=span.start - _SHORTEST - _HORIZON, end=span.end + _RETURN))
         cuts = clip.rows("cuts", TimeSpan(start=span.start - _SHORTEST, end=span.end)).to_pylist()
@@ -253,9 +257,9 @@ class SceneCuts:
 
 
 def _judge(cut: Record, times: NDArray[np.float64], vectors: Vectors) -> Record | None:
-    """Compare the pictures before a cut with those after it: a row if a scene ends, its strength from 0 to 1.
+    """Return a row if a scene ends at a cut, with its strength from 0 to 1; None if a picture from before it returns.
 
-    Every cut is judged at a fixed time after it, by what is known then; later rows change nothing.
+    Every cut is judged six seconds after it, by what is known then; later rows change nothing.
     """
     at = cut["time"]
     new, old = (times >= at) & (times < at + _RETURN), (times >= at - _HORIZON) & (times < at)
@@ -267,6 +271,6 @@ def _judge(cut: Record, times: NDArray[np.float64], vectors: Vectors) -> Record 
 
 
 def _is_held(start: Record, others: list[Record]) -> bool:
-    """Whether a scene that began just before, and was known by then, includes this one."""
+    """Whether a scene that began less than three seconds before, and was known by then, includes ``start``."""
     time = start["time"]
     return any(time - _SHORTEST < one["time"] < time and one["known_at"] <= start["known_at"] for one in others)

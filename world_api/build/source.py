@@ -1,11 +1,11 @@
 """The video file of a world, recordings of streams, and answers computed on demand.
 
-``local.json`` in the world's folder names the path of the video on this machine. A world may come from another machine, and its
-``local.json`` may name any file, so a file is taken for the world's video only if its content is the same. Beside its worlds
-a store keeps::
+``local.json`` in the world's folder contains the path of the video on this machine. A world may come from another
+machine, and its ``local.json`` may contain any path, so a file is accepted as the world's video only if its content is
+the same. Beside its worlds a store keeps::
 
-    STORE/.on-demand/<world hash>/<key>.json    what a detector saw in a frame that was not sampled; made again if needed
-    STORE/.recordings/<id>.mkv                  a stream as it came; evidence of its world is looked up in it
+    STORE/.on-demand/<world hash>/<key>.json    detections in a frame that was not sampled; made again if needed
+    STORE/.recordings/<id>.mkv                  the recording of a stream; evidence of its world is looked up in it
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ from world_api.session.vision import FOLDER as ON_DEMAND
 from world_api.world.manifest import Manifest
 
 LOCAL = "local.json"
-_MOST_BYTES = 1 << 16  #: of ``local.json``
+_MOST_BYTES = 1 << 16  #: at most this much of ``local.json`` is read
 #: A file that is still being written is identified by the hash of its first bytes: the most and the fewest. The hash cannot be
 #: guessed without the file.
 _HEAD, _SHORTEST_HEAD = 1 << 16, 1 << 12
 
 
 def stamp_of(video: Path) -> Stamp:
-    """The state of a file; raises as :func:`world_api.media.container.check_file`."""
+    """Return the state of a file; raises as :func:`world_api.media.container.check_file`, and ``source_missing``."""
     check_file(video)
     with source_errors(video):
         return Stamp.at(video)
 
 
 def hash_source(video: Path) -> str:
-    """SHA-256 of a file; raises ``MediaFault`` (``source_missing``) if it cannot be read."""
+    """Return the SHA-256 of a file; raises ``MediaFault`` (``source_missing``) if it cannot be read."""
     with source_errors(video):
         return hash_file(video)
 
 
 def check_unchanged(video: Path, stamp: Stamp) -> None:
-    """Refuse a file that has changed.
+    """Raise a fault if a file has changed since ``stamp`` was taken.
 
     Raises:
         MediaFault: ``source_changed``, ``source_missing``.
@@ -67,7 +67,7 @@ def check_unchanged(video: Path, stamp: Stamp) -> None:
 
 @contextmanager
 def source_errors(video: Path) -> Iterator[None]:
-    """Turn errors of the file system into a named fault."""
+    """Turn an ``OSError`` inside the block into the ``MediaFault`` ``source_missing``."""
     try:
         yield
     except OSError as error:
@@ -79,7 +79,7 @@ def source_errors(video: Path) -> Iterator[None]:
 
 
 class _Local(BaseModel):
-    """What ``local.json`` holds: the path of the video, and how to identify it."""
+    """The content of ``local.json``: the path of the video, its stamp, and the hash of its first bytes (``head``)."""
 
     source_path: Path
     stamp: Stamp | None = None
@@ -87,7 +87,7 @@ class _Local(BaseModel):
 
 
 def remember_source(folder: Path, video: Path) -> None:
-    """Write the path of the video and how to identify it to ``local.json``, unless that says so already.
+    """Write the path of the video, and what identifies it, to ``local.json``, unless the file has this content already.
 
     Raises:
         MediaFault: ``source_missing``.
@@ -105,7 +105,7 @@ def remember_source(folder: Path, video: Path) -> None:
 
 
 def remembered_source(folder: Path) -> Path | None:
-    """The path that ``local.json`` names, unchecked; None if it names none."""
+    """Return the path in ``local.json``, unchecked; None if there is none."""
     try:
         return _read_local(folder).source_path
     except (OSError, ValueError):
@@ -113,10 +113,10 @@ def remembered_source(folder: Path) -> Path | None:
 
 
 def find_source(folder: Path, manifest: Manifest) -> Path | None:
-    """Return the file a world was made from, if it is at the path that ``local.json`` names; else None.
+    """Return the file a world was made from, if it is at the path in ``local.json``; else None.
 
-    The file is identified by its stamp, which only this machine knows. If the stamp differs, the hash of the whole file decides,
-    or, while the file is still being written, the hash of its first bytes.
+    The file is identified by its stamp, which is valid only on this machine. If the stamp differs, the hash of the
+    whole file decides, or, while the file is still being written, the hash of its first bytes.
     """
     known = manifest.source.bytes
     try:
@@ -151,7 +151,7 @@ def _read_local(folder: Path) -> _Local:
 
 
 def _hash_head(path: Path) -> str | None:
-    """SHA-256 of a file's first bytes; None if there are too few."""
+    """Return the SHA-256 of a file's first 64 KiB (or of all, if fewer); None if there are fewer than 4 KiB."""
     with open_regular(path) as file:
         head = file.read(_HEAD)
     return hashlib.sha256(head).hexdigest() if len(head) >= _SHORTEST_HEAD else None
@@ -167,7 +167,10 @@ RECORDINGS = ".recordings"
 
 @dataclass(frozen=True, kw_only=True)
 class Beside:
-    """The files beside the worlds of a store, with their bytes. ``spare``: recordings that no world needs and no process writes."""
+    """The files beside the worlds of a store, with their sizes in bytes: detectors' answers on demand, and recordings.
+
+    ``spare``: the recordings that no world needs and that are not being written.
+    """
 
     answers: dict[Path, int]
     recordings: dict[Path, int]
@@ -175,12 +178,12 @@ class Beside:
 
 
 def recording_of(store: Path, video_id: str) -> Path:
-    """The default path of the recording of a stream."""
+    """Return the default path of the recording of a stream."""
     return store / RECORDINGS / f"{video_id}.mkv"
 
 
 def find_beside(store: Path) -> Beside:
-    """List what a store keeps beside its worlds; nothing if there is no store."""
+    """List the files that a store keeps beside its worlds; none if there is no store."""
     recordings = _entries(store / RECORDINGS, Path.is_file)
     needed = {remembered_source(folder) for folder in _entries(store, Path.is_dir)} if recordings else set()
     answers = [path for folder in _entries(store / ON_DEMAND, Path.is_dir) for path in _entries(folder, Path.is_file)]
@@ -191,7 +194,7 @@ def find_beside(store: Path) -> Beside:
 def clear_beside(store: Path) -> Beside:
     """Remove the answers on demand and the spare recordings; return what was removed.
 
-    An open session computes its answers again. Files that a build is writing, or whose lock it holds, stay.
+    An open session computes its answers again. A recording is kept while it is written or its world is being built.
 
     Raises:
         StoreFault: ``store_not_writable``.
@@ -210,7 +213,7 @@ def clear_beside(store: Path) -> Beside:
 
 
 def _sizes(paths: Iterable[Path]) -> dict[Path, int]:
-    """The bytes of each file that is still there."""
+    """Return the size in bytes of each file that still exists."""
     sizes = {}
     for path in paths:
         with suppress(FileNotFoundError):
@@ -219,9 +222,9 @@ def _sizes(paths: Iterable[Path]) -> dict[Path, int]:
 
 
 def _is_spare(path: Path, store: Path) -> bool:
-    """Whether a recording has no world, not even the beginning of one, and its writer stopped long ago.
+    """Whether a file is a recording ``<id>.mkv`` without a world of this id that was not written for 150 seconds.
 
-    Files that are no recordings are never removed.
+    Other files are never removed.
     """
     name, is_old = path.stem, False
     with suppress(OSError):
@@ -247,7 +250,7 @@ def _remove_recording(path: Path, store: Path) -> bool:
 
 
 def _entries(parent: Path, is_wanted: Callable[[Path], bool]) -> list[Path]:
-    """The wanted entries of a folder that are no links; none if the folder is a link itself, or cannot be read."""
+    """Return the entries of a folder that ``is_wanted`` accepts, without links; none if it is a link or unreadable."""
     try:
         if parent.is_symlink() or not parent.is_dir():
             return []

@@ -1,4 +1,4 @@
-"""The stages that write ``speech`` and ``words``: from subtitles, or by recognising what is said."""
+"""The stages that write ``speech`` and ``words``: from subtitles, or by speech recognition."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from world_api.media.subtitles import Subtitles
 
 
 class SubtitleLines:
-    """Spoken lines from subtitles. A line is known at its end; its words have no times. ``losses`` says what was left out."""
+    """The stage ``subtitles``: spoken lines from subtitles. A line is known at its end; words are not stored.
+
+    ``losses``: losses to report in addition to those of ``subtitles``.
+    """
 
     def __init__(self, subtitles: Subtitles, *, losses: Sequence[LossNote] = ()) -> None:
         taken = subtitles.source
@@ -38,7 +41,7 @@ class SubtitleLines:
         self._subtitles = subtitles
 
     def losses(self, *, start: float, duration: float) -> list[LossNote]:
-        """What could not be read, and cues that are wholly before the first picture or after the last."""
+        """Return what could not be read, and a note about cues that are entirely before or after the video."""
         left_out = sum(
             cue.end <= start or round_time(max(0.0, cue.start - start)) >= duration for cue in self._subtitles.cues
         )
@@ -49,9 +52,10 @@ class SubtitleLines:
         return [*self._losses, LossNote(code="subtitles_outside", message=message)]
 
     def make_rows(self, clip: Clip) -> Records:
-        """The lines that begin in the clip's span; time 0 is the first presented frame.
+        """Return the lines that begin in the clip's span, in seconds from the first presented frame.
 
-        A stream inside the video is on the file's clock, which may begin at any time; a file beside it begins at 0.
+        Times of a stream inside the video are on the file's clock, whose first frame may have any time; those of a file
+        beside the video begin at 0.
         """
         subtitles = self._subtitles
         kind = subtitles.source.kind if subtitles.source is not None else ""
@@ -85,7 +89,10 @@ class Utterance:
 
 
 def cut_utterances(voiced: Sequence[TimeSpan], samples: Samples, start: float) -> Iterator[Utterance]:
-    """Cut voiced intervals (video seconds) into pieces, in time order. ``samples`` begin at ``start`` seconds."""
+    """Yield voiced intervals (seconds of video) in time order, cut into pieces of at most ``LONGEST`` seconds.
+
+    ``samples`` is the sound from ``start`` (seconds) on.
+    """
     for span in voiced:
         cuts = [(span.start, span.start), *_cuts(span, samples, start), (span.end, span.end)]
         for (first, _), (last, settled) in pairwise(cuts):
@@ -93,7 +100,7 @@ def cut_utterances(voiced: Sequence[TimeSpan], samples: Samples, start: float) -
 
 
 def _cuts(span: TimeSpan, samples: Samples, start: float) -> Iterator[tuple[float, float]]:
-    """The times at which an interval is cut, and up to which sound is needed to know each."""
+    """Yield each time at which an interval is cut, and the time up to which sound is needed to determine it."""
     mark = math.ceil((span.start + _BEGUN) / _MARK) * _MARK
     while mark + _NEAR < span.end:
         yield _quietest(samples, start, mark - _NEAR, mark + _NEAR), mark + _NEAR
@@ -101,7 +108,7 @@ def _cuts(span: TimeSpan, samples: Samples, start: float) -> Iterator[tuple[floa
 
 
 def _quietest(samples: Samples, start: float, first: float, last: float) -> float:
-    """The middle of the quietest moment between two times, on a grid of moments."""
+    """Return the middle of the quietest tenth of a second between two times (seconds)."""
     moments = range(math.ceil(first / _MOMENT), math.floor(last / _MOMENT))
     size = round(_MOMENT * SAMPLE_RATE)
 
@@ -119,7 +126,7 @@ _SLACK = 1e-9
 
 
 class RecognisedSpeech:
-    """Spoken lines and words from a recogniser. A line is known at the end of its whole utterance."""
+    """The stage ``recognised_speech``: lines and words, which are known at the end of the utterance they belong to."""
 
     def __init__(self, recogniser: SpeechRecogniser, detector: VoiceDetector, *, language: str = "") -> None:
         self._recogniser = recogniser
@@ -135,7 +142,7 @@ class RecognisedSpeech:
         )
 
     def make_rows(self, clip: Clip) -> Records:
-        """The lines that start in the clip's span, and their words."""
+        """Return the lines that start in the clip's span, and their words."""
         lines: list[Record] = []
         words: list[Record] = []
         start = max(0.0, clip.span.start - _BEFORE)

@@ -1,12 +1,12 @@
 """Stages: the parts of a build that make rows.
 
-A stage works in clips of thirty seconds. For each clip a frame stage opens a fresh worker, which is fed the frames of the clip's
-window ``[start - warm_up, end + look_ahead)`` and returns the rows of ``[start, end)`` alone. So the rows of a clip depend only on
-its window: a resumed build, a growing video and a batch build give the same rows. Later stages join tracks across clips from
-stored rows, never from hidden state.
+A stage works in clips of thirty seconds. For each clip a frame stage opens a new worker, which gets the frames of the
+clip's window ``[start - warm_up, end + look_ahead)`` and returns only the rows of ``[start, end)``. So the rows of a
+clip depend only on its window: a resumed build, a growing video and a batch build give the same rows. Later stages join
+tracks across clips from stored rows, never from hidden state.
 
-A row stage is fed no frames; it works on the stored rows of the stages before it, or on files beside the video. It may add rows
-about moments before its clip that become known in it (``known_at``).
+A row stage gets no frames; it works on the stored rows of the stages before it, or on files beside the video. It may
+add rows about moments before its clip that become known in it (``known_at``).
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ Records = Mapping[str, list[Record]]  #: table name -> rows
 
 @dataclass(frozen=True, kw_only=True)
 class Sampling:
-    """Which frames a stage is fed: the first in each step of ``1 / fps`` seconds (None: every frame).
+    """Which frames a stage gets: the first in each step of ``1 / fps`` seconds (None: every frame).
 
     Attributes:
-        max_side: The size in pixels that the stage usually requests, for information.
-        warm_up, look_ahead: Seconds before and after each clip whose frames it is fed, too.
-        picture: Longest side and pixel format of the only picture it requests. The decoding process then makes that picture and
-            keeps the frame. No other stage may request the same one, since the two scalers may differ by a grey level.
+        max_side: The longest side in pixels of the pictures that the stage usually requests, for information.
+        warm_up, look_ahead: Seconds before and after each clip whose frames the stage gets, too.
+        picture: Longest side and pixel format of the only picture it requests. The decoding process then sends that
+            picture, not the frame. No other stage may request the same: the two scalers may differ by a grey level.
     """
 
     fps: float | None
@@ -69,10 +69,10 @@ class Sampling:
 
 @dataclass(frozen=True, kw_only=True)
 class StageSpec:
-    """The description of a stage. It names what changes the stage's rows, since their files are found by its hash.
+    """The description of a stage: all that its rows depend on. Files of rows are found by a hash of it.
 
-    The code of the stage itself is part of the hash, with its constants, and so are the usual libraries. Of each module all that
-    it imports from this package counts, too.
+    The hash includes the code of the stage, of ``modules`` and of the modules of this package that they import, and the
+    versions of the usual libraries.
 
     Attributes:
         parameters: The choices of the caller.
@@ -99,7 +99,10 @@ class StageSpec:
         return f"{self.name}/{self.version}"
 
     def key(self, *, source_hash: str, upstream: Mapping[str, str]) -> str:
-        """A short hash of everything the rows depend on; it names the stage's files."""
+        """Return a short hash of everything the rows depend on, which is part of the names of the stage's files.
+
+        ``upstream``: the keys of the stages before it, by name.
+        """
         from importlib.metadata import version  # takes as long to import as NumPy
 
         sampling = self.sampling
@@ -122,7 +125,7 @@ Audio = Callable[[TimeSpan], Samples]
 
 
 def no_sound(_span: TimeSpan) -> Samples:
-    """No samples, for a video without sound or a build that does not use it."""
+    """Return no samples, for a video without sound or a build that does not use it."""
     return np.zeros(0, dtype=np.float32)
 
 
@@ -150,18 +153,18 @@ class Worker(Protocol):
         """Process one sampled frame of the clip's window; frames come in time order."""
 
     def finish(self) -> Records:
-        """The rows of the clip's own span, by table. The column ``producer`` is filled in when they are stored."""
+        """Return the rows of the clip's own span, by table. The column ``producer`` is added when they are stored."""
 
 
 class FrameStage(Protocol):
-    """A stage that is fed frames; ``spec.sampling`` says which."""
+    """A stage that processes frames, those that ``spec.sampling`` selects."""
 
     @property
     def spec(self) -> StageSpec:
         """Its description."""
 
     def open(self, clip: Clip) -> Worker:
-        """Return a fresh worker for one clip; it must not share state with another."""
+        """Return a new worker for one clip; it must not share state with another."""
 
 
 @runtime_checkable
@@ -173,7 +176,7 @@ class RowStage(Protocol):
         """Its description."""
 
     def make_rows(self, clip: Clip) -> Records:
-        """The rows of one clip, by table, as :meth:`Worker.finish` returns them."""
+        """Return the rows of one clip, by table, as :meth:`Worker.finish` does."""
 
 
 Stage = FrameStage | RowStage
@@ -184,36 +187,36 @@ class ReportsLosses(Protocol):
     """A stage that reports what it could not read from its source."""
 
     def losses(self, *, start: float, duration: float) -> Sequence[LossNote]:
-        """What was lost of a video that begins at ``start`` on the file's own clock and has this duration (seconds)."""
+        """Return what was lost of a video that begins at ``start`` on the file's own clock (all times in seconds)."""
 
 
 def box_of(row: Record) -> Box:
-    """The box of a row with columns x1, y1, x2 and y2."""
+    """Return the box of a row with columns x1, y1, x2 and y2."""
     return Box(x1=row["x1"], y1=row["y1"], x2=row["x2"], y2=row["y2"])
 
 
 def box_columns(box: Box) -> Record:
-    """The columns x1, y1, x2 and y2 of a box, rounded."""
+    """Return the columns x1, y1, x2 and y2 of a box, rounded."""
     return dict(zip(("x1", "y1", "x2", "y2"), box.rounded(), strict=True))
 
 
 def clip_span(number: int) -> TimeSpan:
-    """The span of a clip; the last one is not shortened to the video's end."""
+    """Return the span of a clip; the last one is not shortened to the video's end."""
     return TimeSpan(start=number * CLIP_SECONDS, end=(number + 1) * CLIP_SECONDS)
 
 
 def clip_count(duration: float) -> int:
-    """The number of clips of a video with this duration (seconds); at least one."""
+    """Return the number of clips of a video with this duration (seconds); at least one."""
     return max(1, math.ceil(duration / CLIP_SECONDS - 1e-9))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """The stages that a world is built with, each after the stages whose rows it needs.
+    """How the worlds of a profile are built: by which stages, each after the stages whose rows it needs.
 
-    ``stages(video, worker)`` makes fresh stages for one video file, which the worker can read; two stages may write rows of the
-    same table. ``apart`` names the stages that may run in a process of their own, and the function (``module:function``) that
-    makes each of them there.
+    ``stages(video, worker)`` returns new stages for one video file, which ``worker`` can decode; two stages may write
+    rows of the same table. ``apart`` maps the names of stages that may run in a process of their own to the function
+    (``module:function``) that creates the stage there.
     """
 
     profile: str
@@ -222,7 +225,7 @@ class Recipe:
 
 
 def hash_code(modules: Iterable[str]) -> str:
-    """SHA-256 over the source of modules by name, and of all modules of build, perception, media and core that they import.
+    """Return the SHA-256 of the source of modules, and of all modules of build, perception, media and core they import.
 
     Raises:
         ModuleNotFoundError: there is no module of that name.
@@ -238,7 +241,7 @@ def hash_code(modules: Iterable[str]) -> str:
 
 @cache
 def _read_module(name: str) -> tuple[str, tuple[str, ...]]:
-    """The hash of a module's source, and the modules it imports."""
+    """Return the hash of a module's source, and the modules it imports."""
     spec = find_spec(name)
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError(f"there is no module {name}", name=name)
@@ -247,7 +250,7 @@ def _read_module(name: str) -> tuple[str, tuple[str, ...]]:
 
 
 def keys_of(stages: Sequence[Stage], source_hash: str) -> dict[str, str]:
-    """The key of every stage's files; it depends on the keys of the stages whose rows it reads."""
+    """Return the key of each stage, by name. A key depends on the keys of the stages whose rows the stage reads."""
     keys: dict[str, str] = {}
     for stage in stages:
         spec = replace(stage.spec, modules=(type(stage).__module__, *stage.spec.modules))
@@ -259,7 +262,7 @@ T = TypeVar("T")
 
 
 class EarlierRows(Generic[T]):
-    """What a row stage read of the clips before one. Stored rows do not change, so each is read once.
+    """A cache of what a row stage reads from clips before the current one: stored rows do not change.
 
     Args:
         read: Reads rows of a span, in a form that the stage chooses.
@@ -271,7 +274,7 @@ class EarlierRows(Generic[T]):
         self._found: list[T] = []
 
     def before(self, clip: Clip, *, oldest: float = 0.0) -> list[T]:
-        """What there is between ``oldest`` (seconds; it rises from clip to clip) and the clip, and maybe something older."""
+        """Return what was read between ``oldest`` (seconds; never decreasing) and the clip, maybe with older items."""
         if clip.span.start < self._end:  # another pass
             self._end, self._found = 0.0, []
         begin = max(self._end, oldest)
@@ -282,10 +285,10 @@ class EarlierRows(Generic[T]):
 
 
 def leave_out(stages: Sequence[Stage], names: Collection[str]) -> list[Stage]:
-    """Return the stages that are not named.
+    """Return the stages without those named.
 
     Raises:
-        BackendFault: ``no_such_stage``, for an unknown name; ``stage_needed``, if a stage that stays reads rows of a named one.
+        BackendFault: ``no_such_stage`` for an unknown name; ``stage_needed`` if a remaining stage reads their rows.
     """
     known = [stage.spec.name for stage in stages]
     if unknown := [name for name in names if name not in known]:

@@ -1,8 +1,8 @@
 """Stages that run in a process of their own.
 
-Python runs one thread at a time, and a stage that makes many small calls blocks the others. The build holds a ``RemoteStage`` in
-place of such a stage. Its process asks for the pictures it needs; the build makes them, as for the other stages, so the rows are the
-same whether or not a stage runs in another process.
+Python runs one thread at a time, and a stage that makes many small calls blocks the others. The build holds a
+``RemoteStage`` in place of such a stage. Its process requests the pictures it needs; the build makes them, as for the
+other stages, so the rows are the same whether or not a stage runs in another process.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from world_api.media.process import ChildProcess, Message, ProcessGone, Wire
 
 
 class RemoteStage:
-    """A frame stage in a process of its own, for one thread at a time. ``maker`` (``module:function``) makes the stage there."""
+    """A frame stage in a child process, for one thread at a time; ``maker`` (``module:function``) creates it there."""
 
     spec: StageSpec  #: that of the same stage in this process
 
@@ -34,12 +34,12 @@ class RemoteStage:
         self._process = ChildProcess("world_api.build.stage_process:serve", maker)
 
     def open(self, clip: Clip) -> Worker:
-        """A fresh worker for one clip. Both raise the faults of the stage, and ``stage_died``."""
+        """Return a new worker for one clip. This and the worker raise the faults of the stage, and ``stage_died``."""
         self.ask({"open": clip.number, "source": asdict(clip.source)})
         return RemoteWorker(number=clip.number, stage=self)
 
     def ask(self, request: Message, frame: Frame | None = None) -> Message:
-        """Return the answer to a request; meanwhile send the pictures of the frame that the process asks for."""
+        """Return the answer to a request; until it comes, send the pictures of ``frame`` that the process requests."""
         try:
             self._process.notify(request)
             while "picture" in (answer := self._process.receive()[0]) and frame is not None:
@@ -76,9 +76,10 @@ class RemoteWorker:
 
 
 class BuildProcesses:
-    """The child processes of a build: one reads the video, and one runs each stage of ``makers`` (``module:function`` by name).
+    """The child processes of a build: one reads the video, and one runs each stage of ``makers``.
 
-    On a machine with one processor no stage gets a process, since stages would only wait for one another.
+    ``makers`` maps the names of stages to functions (``module:function``) that create them. On a machine with one
+    processor no stage gets a process, since stages would only wait for one another.
     """
 
     def __init__(self, limits: Limits, makers: Mapping[str, str]) -> None:
@@ -87,13 +88,13 @@ class BuildProcesses:
         self._stages: dict[str, RemoteStage] = {}
 
     def start(self) -> None:
-        """Start all now, so that they get ready meanwhile."""
+        """Start all processes now, so that they are ready when they are needed."""
         self.media.start()
         if _processors() > 1 and not self._stages:
             self._stages = {name: RemoteStage(maker) for name, maker in self._makers.items()}
 
     def place(self, stages: Sequence[Stage]) -> list[Stage]:
-        """Return the stages, with a ``RemoteStage`` for each that has a process."""
+        """Return the stages in the same order, each that runs in a child process replaced by its ``RemoteStage``."""
         for stage in stages:
             if (remote := self._stages.get(stage.spec.name)) is not None:
                 remote.spec = stage.spec
@@ -107,12 +108,12 @@ class BuildProcesses:
 
 
 def _processors() -> int:
-    """The number of processors that this process may use."""
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class RemoteFrame(Frame):
-    """A frame that the build holds; each picture is requested once."""
+    """A frame whose pixels are in the build's process; each picture is requested from it once."""
 
     has_pixels = True
 
@@ -127,7 +128,7 @@ class RemoteFrame(Frame):
 
 
 class StageServer:
-    """Runs one stage for another process."""
+    """Runs one stage in a child process and answers the build's requests."""
 
     def __init__(self, wire: Wire, stage: FrameStage) -> None:
         self._wire = wire
@@ -136,7 +137,7 @@ class StageServer:
         self._frame: Frame | None = None
 
     def answer(self, request: Message, _payload: bytes) -> tuple[Message, bytes]:
-        """Answer one request; raises ``Closed`` if the other side is gone."""
+        """Return the answer to one request, without raw bytes; raises ``Closed`` if the build's process has ended."""
         if "see" in request:
             if self._frame is None or self._frame.time != request["t"]:  # several clips may want the same frame
                 self._frame = RemoteFrame(self._wire, time=request["t"], shape=request["shape"])
@@ -153,7 +154,7 @@ class StageServer:
 
 
 def serve(wire: Wire, maker: str) -> StageServer:
-    """Make the server, with the stage that ``maker`` makes, in a process of its own."""
+    """Return the server for a child process, with the stage that ``maker`` (``module:function``) creates."""
     import cv2
 
     cv2.setNumThreads(1)  # its pictures are small

@@ -1,8 +1,9 @@
-"""The stage ``stitches``: tracks that are one thing.
+"""The stage ``stitches``: links between tracks of the same thing.
 
-Tracks are linked across the join of two clips, and over the time in which a person stood still for so long that tracking lost them:
-a background model takes a person who does not move for background. That the person stayed is inferred when something begins to move
-where a person was last seen, in the same shot, in front of a still camera, and looks like that person; it is known only then.
+Tracks are linked across the boundary (join) of two clips, and over the time in which a person stood still for so long
+that the track ended: a background model makes a person who does not move a part of the background. That the person
+remained is inferred when something begins to move where a person was last seen, in the same shot, in front of a still
+camera, and looks like that person; it is known only then.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ def _known(rows: Iterable[Record], moment: float) -> list[Record]:
 class Stitches:
     """Links the tracks of a clip to those of the clip before it, by the stored boxes on both sides of the join.
 
-    A person who stood still and moves off in the clip is linked, too, and gets sightings for the time between, which may be in
-    earlier clips.
+    A person who stood still and moves again in the clip is linked, too, and gets sightings for the time between, which
+    may be in earlier clips.
     """
 
     spec = StageSpec(
@@ -68,7 +69,7 @@ class Stitches:
         self._links = EarlierRows(lambda clip, span: list[Record](clip.rows("track_links", span).to_pylist()))
 
     def make_rows(self, clip: Clip) -> Records:
-        """The links, each track in at most one over the join, and the sightings of people who stayed."""
+        """Return the links, and sightings for the time in which people stood still."""
         oldest = max(0.0, clip.span.start - _LONGEST - 2 * _STILL)
         sightings, known_links = (rows.before(clip, oldest=oldest) for rows in (self._sightings, self._links))
         for rows in (sightings, known_links):
@@ -79,15 +80,15 @@ class Stitches:
         return {"track_links": [*links, *stays], "sightings": seen}
 
     def _read(self, clip: Clip, span: TimeSpan) -> list[Record]:
-        """The sightings of a span in order of time, without those that this stage added."""
+        """Return the sightings of a span in order of time, without those that this stage added."""
         rows = [row for row in clip.rows("sightings", span).to_pylist() if row["producer"] != self.spec.producer]
         return sorted(rows, key=lambda row: (row["time"], row["track"]))
 
     def _over_join(self, clip: Clip, own: Sequence[Record]) -> list[Record]:
-        """Links over the join, each track in at most one.
+        """Return links over the join at the clip's start, at most one for each track.
 
-        Links are made in the order in which sightings became known, the best overlaps of a moment first. They are never removed:
-        what becomes known later only adds links.
+        Links are made in the order in which sightings became known, the best overlaps of a moment first. They are never
+        removed: what becomes known later only adds links.
         """
         join = clip.span.start
         if join == 0:
@@ -113,7 +114,7 @@ def _stitch(earlier: str, later: str, time: float, score: float, moment: float) 
 
 
 def _overlaps(before: list[Record], after: list[Record]) -> list[tuple[float, str, str, float]]:
-    """Overlaps of the end of each track before the join with the beginning of each track after it, best first."""
+    """Return (overlap, earlier track, later track, time) for each pair of tracks at a join, the best overlap first."""
     ends, beginnings = _by_track(before), _by_track(after)
     pairs = [
         (_overlap(ends[one], beginnings[other]), one, other, beginnings[other][0]["time"])
@@ -124,7 +125,10 @@ def _overlaps(before: list[Record], after: list[Record]) -> list[tuple[float, st
 
 
 def _overlap(before: list[Record], after: list[Record]) -> float:
-    """Overlap of the last and the first box; the last one is also moved at the speed before and at the speed after the join."""
+    """Return the overlap (IoU) of the last box and the first; 0 if more than 1.5 seconds are between them.
+
+    The last box is also moved at the speed before and at the speed after the join; the best overlap counts.
+    """
     elapsed = after[0]["time"] - before[-1]["time"]
     if elapsed > _ENDED:
         return 0.0
@@ -134,7 +138,7 @@ def _overlap(before: list[Record], after: list[Record]) -> float:
 
 
 def _way(rows: list[Record], elapsed: float) -> tuple[float, float]:
-    """The movement (pixels) of a thing in ``elapsed`` seconds at its speed in some sightings."""
+    """Return the movement (right, down; pixels) in ``elapsed`` seconds, at most 0.5, at the speed in some sightings."""
     seconds = rows[-1]["time"] - rows[0]["time"]
     if seconds <= 0.0:
         return 0.0, 0.0
@@ -144,7 +148,7 @@ def _way(rows: list[Record], elapsed: float) -> tuple[float, float]:
 
 
 class _Stays:
-    """Finds people who stayed, among the tracks that begin in one clip."""
+    """Finds people who stood still so long that their track ended, among the tracks that begin in one clip."""
 
     def __init__(self, clip: Clip, earlier: Sequence[Record], own: Sequence[Record], links: Sequence[Record]) -> None:
         self._clip = clip
@@ -159,7 +163,7 @@ class _Stays:
         self._begun: set[str] = set()
 
     def find(self) -> tuple[list[Record], list[Record]]:
-        """Links from people who stood still to tracks that move off, and sightings between."""
+        """Return links from people who stood still to tracks that begin in the clip, and sightings for the gaps."""
         starting = {
             track: rows
             for track, rows in _by_track(self._own).items()
@@ -189,7 +193,10 @@ class _Stays:
         return links, filled
 
     def _best(self, rows: Sequence[Record], seen: Sequence[Vector], moment: float) -> tuple[Record, float] | None:
-        """The last sighting of the person who most likely moves off, and the similarity of both; None if there is none."""
+        """Return the last sighting of the person that a new track most likely shows, and their similarity; or None.
+
+        ``rows``, ``seen``: the sightings and descriptors of the new track that are known at ``moment``.
+        """
         first = rows[0]
         linked = {(link["earlier"], link["later"]) for link in _known(self._links, moment)}
         ends = [rows[-1] for known in self._tracks.values() if (rows := _known(known, moment))]
@@ -213,7 +220,7 @@ class _Stays:
         return (best[2], best[0]) if best is not None and best[0] >= _ALIKE else None
 
     def _stood_still(self, ended: Sequence[Record], first: Record) -> bool:
-        """Whether a person had stood still inside the picture when last seen, in the place of a first sighting."""
+        """Whether ``ended``, a track's last sightings, are of a person who stood still in the place of ``first``."""
         last = ended[-1]
         if last["category"] != "person" or not (_is_before(last, first) and _is_within(last, first)):
             return False
@@ -222,7 +229,7 @@ class _Stays:
         return still and bool(ended[0]["time"] <= last["time"] - _STILL) and not self._is_cut_off(last)
 
     def _is_one_view(self, start: float, end: float, moment: float) -> bool:
-        """Whether, as far as is known, there was no cut and no camera motion between two times."""
+        """Whether no cut and no camera motion between two times is known at ``moment``."""
         span = TimeSpan(start=start, end=end + 1e-3)
         moved = [row for row in self._clip.rows("camera", span).to_pylist() if row["kind"] != "still"]
         cuts = self._clip.rows("cuts", span).to_pylist()
@@ -242,7 +249,7 @@ def _is_before(last: Record, first: Record) -> bool:
 
 
 def _is_within(last: Record, first: Record) -> bool:
-    """Whether most of a box is inside another, or close to it."""
+    """Whether at least half of the box of ``first`` is in the enlarged box of ``last``."""
     box = box_of(first)
     shared = box_of(last).enlarged(*_AROUND).common_area(box)
     return shared > 0.0 and shared >= _WITHIN * box.area

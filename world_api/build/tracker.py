@@ -1,8 +1,8 @@
-"""Tracking blobs in one shot, also while several things share a blob.
+"""Tracking blobs in one shot, even while several things share a blob.
 
-While confirmed things share a blob, each keeps a box of its own size inside it. When the blob splits, its parts are assigned to
-the things by appearance, size and place, at least one thing to each part. This is the occlusion group of the tracking
-literature (McKenna et al., "Tracking groups of people", 2000).
+While confirmed things share a blob, each keeps a box of its own size inside it. When the blob splits, its parts are
+assigned to the things by appearance, size and place, at least one thing to each part. This is the occlusion group of
+the tracking literature (McKenna et al., "Tracking groups of people", 2000).
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _FORGET = 0.03
 
 @dataclass(kw_only=True)
 class Candidate:
-    """A track. ``confirmed_at`` and ``moved_at`` are when it was confirmed and when it last moved (seconds).
+    """A track. Its times ``born``, ``seen`` (last), ``confirmed_at`` and ``moved_at`` (last) are in seconds.
 
-    While it shares a blob with others (``shared``), its box is the expected one inside that, and ``look`` describes it as it was
-    before. Since ``doubted_at`` (seconds) there is no evidence that it is still in the blob.
+    While it shares a blob with others (``shared``), ``box`` is its expected place in the blob, and ``look`` is its
+    descriptor from before. Since ``doubted_at`` (seconds) there is no evidence that it is still in the blob.
     """
 
     number: int
@@ -53,12 +53,12 @@ class Candidate:
     doubted_at: float | None = None
 
     def expected(self, time: float) -> Box:
-        """The expected box: the last one moved at its speed, for at most half a second."""
+        """Return the expected box: the last one moved at its speed, for at most half a second."""
         ahead = min(time - self.seen, 0.5)
         return self.box.moved(self.velocity[0] * ahead, self.velocity[1] * ahead)
 
     def take(self, blob: Blob, time: float) -> None:
-        """Add a sighting."""
+        """Add a sighting of the thing alone in a blob."""
         if self.hits:
             self._note_speed(blob.box, time)
         else:
@@ -70,7 +70,7 @@ class Candidate:
         self._note_movement(time)
 
     def share(self, blob: Blob, box: Box, time: float) -> None:
-        """Add a sighting inside a shared blob, most likely in a box."""
+        """Add a sighting in a shared blob; ``box`` is its most likely place there."""
         self._note_speed(box, time)
         self.box, self.seen, self.last_blob, self.shared = box, time, blob, blob
         self._note_movement(time)
@@ -84,7 +84,7 @@ class Candidate:
         )
 
     def _note_movement(self, time: float) -> None:
-        """Add up its movement in steps of a minimum size, so that a trembling outline adds up to nothing."""
+        """Add up movement in steps of a minimum size, since outlines tremble; confirm the track if it moved enough."""
         x, y = self.box.center
         off = max(abs(x - self.origin[0]), abs(y - self.origin[1]))
         if off > _STEP * side_of(self.box):
@@ -95,19 +95,19 @@ class Candidate:
 
 
 def side_of(box: Box) -> float:
-    """The shorter side of a box (pixels), to which movements are compared."""
+    """Return the shorter side of a box (pixels, at least 4), the unit for movements."""
     return max(4.0, min(box.width, box.height))
 
 
 def cover(one: Box, other: Box) -> float:
-    """The overlap of two boxes as a share of the smaller one."""
+    """Return the overlap of two boxes as a share of the smaller one."""
     return one.common_area(other) / max(min(one.area, other.area), 1.0)
 
 
 Claims = dict[int, list[Blob]]  #: the blobs of each track, by its number
 Meeting = tuple[list[Candidate], list[Blob]]  #: things that share blobs, the oldest first
 
-#: A confirmed track without a blob is in another's if this share of its expected box is in it, and it has this share of its area.
+#: A confirmed track without a blob is in another's if its expected box is inside by this share and its area is this share of that.
 _WITHIN, _SCRAP = 0.5, 0.25
 #: A shared blob certainly holds more than one thing if it is larger than the largest of them by this factor.
 _MORE_THAN_ONE = 1.25
@@ -128,7 +128,10 @@ _MOST = 4
 
 @dataclass(frozen=True, kw_only=True)
 class TwoPictures:
-    """Embeds blobs of a picture (BGR) and of the one before it, which is of ``before_time``; ``scene`` is without things."""
+    """Computes appearance vectors of blobs in the current picture (BGR) and the one before.
+
+    ``before_time``: time of the picture before (seconds); ``scene``: the background picture.
+    """
 
     before_picture: Image
     before_time: float
@@ -137,11 +140,11 @@ class TwoPictures:
     appearance: AppearanceEmbedder
 
     def before(self, blob: Blob, time: float) -> Vector | None:
-        """The vector of a blob of an earlier time, if the picture before is not older."""
+        """Return the vector of a blob last seen at ``time``; None if it has none, or the picture before is newer."""
         return self._embed(self.before_picture, blob) if time >= self.before_time else None
 
     def now(self, blob: Blob) -> Vector | None:
-        """The vector of a blob of the picture."""
+        """Return the vector of a blob of the current picture; None if there is none."""
         return self._embed(self.picture, blob)
 
     def _embed(self, picture: Image, blob: Blob) -> Vector | None:
@@ -172,9 +175,10 @@ def split_groups(real: Sequence[Candidate], blobs: Sequence[Blob], looks: TwoPic
 def join_groups(
     real: Sequence[Candidate], claims: Claims, expected: Mapping[int, Box], hosts: dict[int, int]
 ) -> list[Meeting]:
-    """Find confirmed tracks without a blob that are inside another's: they share it from now on, and it leaves the claims.
+    """Find confirmed tracks without a blob that are inside another's; return each shared blob with its tracks.
 
-    ``hosts`` maps the numbers of tracks that shared a blob before to the track whose blob they are in, if that is known.
+    Shared blobs are removed from ``claims``. ``expected``: the expected box of each track. ``hosts`` maps tracks that
+    shared a blob before to the track whose blob they are in, if that is known. All three by the tracks' numbers.
     """
     meetings: dict[int, list[Candidate]] = {}
     holders = {track.number: track for track in real if track.number in claims}
@@ -191,7 +195,10 @@ def _seniority(track: Candidate) -> tuple[float, int]:
 
 
 def share(members: Sequence[Candidate], blob: Blob, time: float, looks: TwoPictures) -> list[Candidate]:
-    """Let things share a blob; return those that have left it, as far as is known."""
+    """Add a sighting in a shared blob to each of ``members``; return those that have left it.
+
+    If the blob was no larger than one thing for four seconds, only the thing that looks most like it remains.
+    """
     for track in members:
         if track.shared is None and track.last_blob is not None:
             track.look = looks.before(track.last_blob, track.seen)
@@ -212,7 +219,10 @@ def share(members: Sequence[Candidate], blob: Blob, time: float, looks: TwoPictu
 
 
 def _host(track: Candidate, place: Box, holders: Mapping[int, Candidate], boxes: Mapping[int, Box]) -> int | None:
-    """The number of the track whose blob contains a thing without one: by its expected box, or by the blob it shared."""
+    """Return the number of the track whose blob contains a track without one; None if there is none.
+
+    ``place``: the expected box of that track; the blob that it shared before is used instead, if there is one.
+    """
     if track.shared is not None:
         place = track.shared.box
     number = max(holders, key=lambda other: place.common_area(boxes[other]))
@@ -231,7 +241,7 @@ def _groups(real: Iterable[Candidate]) -> list[list[Candidate]]:
 
 
 def _columns(blobs: Sequence[Blob]) -> list[list[Blob]]:
-    """Group blobs above one another: parts of a person in clothes of the colour of the wall."""
+    """Group blobs that are above one another: parts of a person in clothes of the colour of the wall."""
     columns: list[list[Blob]] = []
     for blob in sorted(blobs, key=lambda item: -item.area):
         own = next((column for column in columns if _is_above(column[0].box, blob.box)), None)
@@ -249,7 +259,7 @@ def _is_above(one: Box, other: Box) -> bool:
 def _assigned(
     members: Sequence[Candidate], parts: Sequence[list[Blob]], region: Blob, looks: TwoPictures
 ) -> list[Meeting]:
-    """The most likely assignment of the parts of a shared blob to its things, with as many parts as possible assigned."""
+    """Return parts of a shared blob with the things that each most likely shows; as many parts as possible get one."""
     members, whole = members[:_MOST], [unite(column) for column in parts[:_MOST]]
     seen = [looks.now(blob) for blob in whole]
     described = all(look is not None for look in seen) and all(track.look is not None for track in members)
@@ -272,7 +282,7 @@ def _assigned(
 
 
 def _places(members: Sequence[Candidate], region: Box, time: float) -> list[Box]:
-    """The boxes of things inside the box that they share: as large as before, the outermost ones at its sides."""
+    """Return a box for each thing in the box that they share: its size as before, the outermost things at the sides."""
     expected = [track.expected(time) for track in members]
     order = sorted(range(len(members)), key=lambda place: expected[place].center[0])
     boxes = []
@@ -303,7 +313,7 @@ _MAX_SPEED = 1.5
 
 
 class Tracker:
-    """The tracks of one shot."""
+    """Assigns the blobs of each frame to tracks, within one shot. ``alive`` holds the tracks that have not ended."""
 
     def __init__(self) -> None:
         self.alive: list[Candidate] = []
@@ -337,13 +347,13 @@ class Tracker:
         self.alive = [other for other in self.alive if other is not track]
 
     def undecided(self, time: float) -> list[Candidate]:
-        """Tracks that stay where they appeared: objects left behind."""
+        """Return tracks that have existed for four seconds without being confirmed: objects left behind."""
         return [t for t in self.alive if t.confirmed_at is None and time - t.born > UNDECIDED]
 
     def _claims(self, blobs: Sequence[Blob], time: float, looks: TwoPictures) -> tuple[Claims, list[Meeting]]:
-        """The blobs of each track that has its own, and the tracks that share some.
+        """Return the blobs of each track that has its own, and groups of tracks that share some.
 
-        Confirmed tracks come first, and each takes one blob before any takes pieces.
+        Confirmed tracks come first, and each gets one blob before any gets further pieces.
         """
         claims: Claims = {}
         if not blobs or not self.alive:
@@ -386,7 +396,7 @@ def _take_one_each(
 def _take_pieces(
     claims: Claims, tracks: Sequence[Candidate], blobs: Sequence[Blob], expected: Mapping[int, Box]
 ) -> None:
-    """Assign free blobs to the tracks of which they are pieces: close to its blob and in its expected box."""
+    """Assign free blobs to tracks as further pieces: those close to a track's blob and in its expected box."""
     taken = _taken(claims)
     holders = [(track, claims[track.number][0].box) for track in tracks if track.number in claims]
     for blob in (blob for blob in blobs if id(blob) not in taken):
@@ -406,13 +416,13 @@ def _share(track: Candidate, expected: Box, blob: Blob) -> float:
 
 
 def _fit(track: Candidate, expected: Box, blob: Blob) -> float:
-    """How well a blob fits the expected box of a track; 0 if it is elsewhere."""
+    """Return how well a blob fits the expected box of a track, 0 to 1; 0 if it is elsewhere or much too small."""
     inside = _share(track, expected, blob) >= _INSIDE and blob.area >= _REMNANT * track.area
     return max(expected.iou(blob.box), track.box.iou(blob.box)) if inside else 0.0
 
 
 def _near(track: Candidate, expected: Box, blob: Blob, time: float) -> float:
-    """How near a blob of about the same size is to a track, 1 to 0; 0 also if the track cannot have moved that far."""
+    """Return how near a blob of about the same size is to a track, 0 to 1; 0 if it is too far to move there."""
     limit = _MAX_SPEED * max(expected.width, expected.height) * min(max(time - track.seen, 0.2), 1.0)
     distance = max(abs(a - b) for a, b in zip(expected.center, blob.box.center, strict=True))
     alike = 0.5 < blob.box.area / max(expected.area, 1.0) < 2.0

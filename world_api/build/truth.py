@@ -13,7 +13,7 @@
      "captions": [{"start": 0.0, "end": 4.0, "text": "Ann comes in."}]}
 
 Times in seconds from the first frame, half-open; boxes in pixels of the displayed frame. Every list may be left out;
-other fields of the whole file (title, duration, ...) are for people and other programs.
+other top-level fields (title, duration, ...) are ignored here.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class _Sighting(_Part):
 
 
 class TrueTrack(_Part):
-    """Something that is seen."""
+    """A person or thing that is seen: its id (``track``), category, colour words, ``label`` (a name) and sightings."""
 
     track: str
     category: str
@@ -68,14 +68,14 @@ class TrueTrack(_Part):
 
 
 class TrueSpeech(_Interval):
-    """A spoken line."""
+    """A spoken line from ``start`` to ``end`` (seconds)."""
 
     text: str
     speaker: str = ""
 
 
 class TrueScreenText(_Interval):
-    """Text on the screen."""
+    """A text on the screen from ``start`` to ``end`` (seconds), at ``box`` (x1, y1, x2, y2 in pixels of the frame)."""
 
     text: str
     box: BoxNumbers
@@ -91,7 +91,7 @@ class _Caption(_Interval):
 
 
 class Truth(_Part):
-    """The whole file."""
+    """The content of a truth file."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -106,7 +106,7 @@ class Truth(_Part):
 
 
 def truth_path(video: Path) -> Path:
-    """The path of a video's truth file."""
+    """Return the path of a video's truth file, beside the video."""
     return video.with_name(f"{video.stem}.truth.json")
 
 
@@ -139,7 +139,7 @@ _TIMES = ("time", "start", "end")
 
 
 class Oracle:
-    """The row stage that stores everything in the truth file."""
+    """The row stage that stores everything in the truth file of a video."""
 
     def __init__(self, video: Path) -> None:
         path = truth_path(video)
@@ -160,7 +160,7 @@ class Oracle:
             rows.sort(key=_begins)
 
     def make_rows(self, clip: Clip) -> Records:
-        """The rows that begin in the clip's span; a moment is known at once, an interval when it is over."""
+        """Return the rows that begin in the clip's span; a moment is known at once, an interval at its end."""
         return {table: self._rows.get((table, clip.number), []) for table in _TABLES}
 
 
@@ -169,7 +169,7 @@ def _begins(record: Record) -> float:
 
 
 def _records(truth: Truth) -> dict[str, list[Record]]:
-    """The records of the truth by table."""
+    """Return the records of the truth by table."""
     scene_starts = {scene.start for scene in truth.scenes if scene.start > 0}
     captions = [_Caption(start=item.start, end=item.end, text=item.caption) for item in truth.scenes if item.caption]
     sure = {"confidence": 1.0}

@@ -1,4 +1,4 @@
-"""The sound of an interval of a file: mono samples at a fixed rate, so that the index of a sample is its time."""
+"""The sound of an interval of a file: mono samples at a fixed rate, so that the index of a sample gives its time."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def read_audio(path: Path, start: float, end: float, *, limits: Limits = DEFAULT
 
 
 class _Track:
-    """Places decoded frames by their times; frames that follow each other go through one resampler."""
+    """Writes decoded frames into ``samples`` at their times; frames that follow each other go through one resampler."""
 
     def __init__(self, *, start: float, samples: Samples) -> None:
         self.samples = samples
@@ -104,7 +104,7 @@ def _time_of(frame: AudioFrame) -> float | None:
 
 
 def _frames(container: InputContainer, stream: AudioStream, begin: float) -> Iterator[AudioFrame]:
-    """The decoded frames from about a time on; packets that cannot be decoded are left out."""
+    """Return the decoded frames from about ``begin`` (seconds) on; packets that cannot be decoded are left out."""
     with suppress(av.FFmpegError):  # a file that cannot be searched is read from its start
         if begin > 0 and stream.time_base:
             container.seek(int(begin / stream.time_base), stream=stream, backward=True)

@@ -30,7 +30,7 @@ class Limits:
         pixels: Pixels of one frame.
         duration: Seconds of video.
         streams: Streams in one container.
-        timeout: Seconds to wait for the next sign of life.
+        timeout: Seconds to wait for the next message of the process, which may be a sign of life.
         memory: Bytes of address space, if the system can limit it.
         network: Whether a stream address may be opened; files and playlists never open one.
     """
@@ -56,7 +56,7 @@ class Stamp:
 
     @classmethod
     def at(cls, path: Path) -> Stamp:
-        """The state of a file now; raises ``OSError`` if it cannot be read."""
+        """Return the state of a file now; raises ``OSError`` if it cannot be read."""
         facts = path.stat()
         return cls(inode=facts.st_ino, size=facts.st_size, written=facts.st_mtime_ns)
 
@@ -83,11 +83,11 @@ _NETWORK = "http,https,tcp,udp,tls,crypto,rtp,srtp,rtmp,rtmps,rtsp,hls,srt"
 
 
 def open_video(path: Path, *, limits: Limits = DEFAULT_LIMITS, file: IO[bytes] | None = None) -> InputContainer:
-    """Open a container for reading; no other file and no address is opened.
+    """Open a video file for reading; no other file and no address is opened. ``file`` is read in place of the path.
 
     Raises:
-        MediaFault: ``no_such_file``, ``is_a_folder``, ``not_a_file``, ``not_readable``, ``empty_file``, ``file_system``,
-            ``not_a_video``, ``too_many_streams``.
+        MediaFault: ``no_such_file``, ``is_a_folder``, ``not_a_file``, ``not_readable``, ``empty_file``,
+            ``file_system``, ``not_a_video``, ``too_many_streams``.
     """
     import av
 
@@ -118,7 +118,7 @@ def open_video(path: Path, *, limits: Limits = DEFAULT_LIMITS, file: IO[bytes] |
 
 
 def open_stream(address: str, limits: Limits) -> InputContainer:
-    """Open a stream from the network; the user has allowed it.
+    """Open a stream from the network; callers have checked that ``limits`` allow it.
 
     Raises:
         MediaFault: ``stream_not_reached``.
@@ -150,17 +150,17 @@ def open_stream(address: str, limits: Limits) -> InputContainer:
 
 @cache
 def _harmless_formats() -> str:
-    """The names of all demuxers that open only the given file."""
+    """Return the names of all demuxers that open only the given file, separated by commas."""
     import av
 
     return ",".join(sorted(av.formats_available - _OPENING_OTHERS))
 
 
 def video_stream(container: InputContainer, path: Path, *, limits: Limits = DEFAULT_LIMITS) -> VideoStream:
-    """Return the video stream to decode: the best one that is no cover picture.
+    """Return the video stream to decode: the best one that is not a cover picture.
 
     Raises:
-        MediaFault: ``no_video_stream``, ``too_many_pixels``.
+        MediaFault: ``no_video_stream``, ``not_a_video``, ``too_many_pixels``.
     """
     from av.stream import Disposition
 
@@ -184,7 +184,7 @@ def video_stream(container: InputContainer, path: Path, *, limits: Limits = DEFA
 
 
 def check_pixels(width: int, height: int, path: Path, limits: Limits) -> None:
-    """Refuse frames of more pixels than the limits allow.
+    """Raise a fault if frames have more pixels than the limits allow.
 
     Raises:
         MediaFault: ``too_many_pixels``.
@@ -198,10 +198,11 @@ def check_pixels(width: int, height: int, path: Path, limits: Limits) -> None:
 
 
 def check_file(path: Path) -> None:
-    """Refuse a path that is no readable file, before it is opened: opening a pipe would wait for its other end.
+    """Raise a fault unless a path is a readable file with content. It is not opened: opening a pipe would block.
 
     Raises:
-        MediaFault: ``no_such_file``, ``is_a_folder``, ``not_a_file``, ``not_readable``, ``empty_file``, ``file_system``.
+        MediaFault: ``no_such_file``, ``is_a_folder``, ``not_a_file``, ``not_readable``, ``empty_file``,
+            ``file_system``.
     """
     try:
         facts = path.stat()
@@ -224,7 +225,7 @@ def check_file(path: Path) -> None:
 
 
 def not_a_video(path: Path, why: str) -> MediaFault:
-    """The fault of a file without a picture that can be decoded."""
+    """Return the fault of a file without a picture that can be decoded; ``why`` is the reason."""
     return MediaFault(
         "not_a_video",
         f"{path.name} is not a video this can decode: {why}",
@@ -238,11 +239,12 @@ def _reason(error: Exception) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Probe:
-    """What the header and the first frame of a video file say about it.
+    """Facts about a video file from its header and its first frame.
 
-    ``start`` is the presentation time (seconds) of the first frame on the file's own clock; project time is that
-    clock less ``start``. ``width`` and ``height`` are pixels of the displayed frame, after ``rotation`` (degrees
-    counter-clockwise). ``declared_duration`` is the header's, in seconds, if it has one.
+    ``start`` is the presentation time (seconds) of the first frame on the file's own clock; project time is that clock
+    minus ``start``. ``width`` and ``height`` are pixels of the displayed frame, after ``rotation`` (degrees
+    counter-clockwise). ``frame_rate`` is 0 if unknown. ``declared_duration``: seconds by the header; None if it has
+    none.
     """
 
     path: Path
@@ -258,7 +260,7 @@ class Probe:
 
     @classmethod
     def restored(cls, record: dict[str, Any]) -> Probe:
-        """The inverse of ``asdict``, also after a way through JSON."""
+        """Return the probe from its ``asdict`` form, also after a conversion to JSON and back."""
         return cls(**{**record, "path": Path(record["path"])})
 
 
@@ -266,8 +268,8 @@ def probe(path: Path, *, limits: Limits = DEFAULT_LIMITS, file: IO[bytes] | None
     """Open a file, decode one frame and describe it. ``file`` is read in place of the path.
 
     Raises:
-        MediaFault: ``no_such_file``, ``is_a_folder``, ``not_a_file``, ``not_readable``, ``empty_file``, ``not_a_video``,
-            ``no_video_stream``, ``too_many_pixels``, ``too_many_streams``.
+        MediaFault: ``no_such_file``, ``is_a_folder``, ``not_a_file``, ``not_readable``, ``empty_file``,
+            ``file_system``, ``not_a_video``, ``no_video_stream``, ``too_many_pixels``, ``too_many_streams``.
     """
     with open_video(path, limits=limits, file=file) as container:
         stream = video_stream(container, path, limits=limits)
@@ -296,9 +298,10 @@ def decoded(
     *,
     refused: Callable[[], None] = lambda: None,
 ) -> Iterator[Decoded]:
-    """Yield what ``decode`` returns for each packet of a stream from here on, up to damage beyond which nothing can be read.
+    """Yield what ``decode`` returns for each packet of a stream from the present position on.
 
-    Packets that cannot be decoded are left out; ``refused`` is called for each.
+    The end is the end of the file or damage beyond which nothing can be read. Packets that cannot be decoded are left
+    out; ``refused`` is called for each.
     """
     import av
 
@@ -335,10 +338,10 @@ def decode_pictures(packet: Packet[Any]) -> list[VideoFrame]:
 
 
 def frame_time(frame: VideoFrame) -> float:
-    """Presentation time on the file's own clock in seconds; 0 if the file gives none."""
+    """Return the presentation time on the file's own clock in seconds; 0 if the file gives none."""
     return frame.time or 0.0
 
 
 def quarter_turn(frame: VideoFrame) -> int:
-    """The rotation to apply, counter-clockwise, as one of 0, 90, 180, 270 degrees."""
+    """Return the rotation to apply, counter-clockwise, rounded to 0, 90, 180 or 270 degrees."""
     return round(frame.rotation / 90) % 4 * 90

@@ -1,4 +1,4 @@
-"""The decode pass: every presented frame of a video once, in order, and what was lost of it."""
+"""The decode pass: every presented frame of a video once, in order, and a record of what was lost."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LEAP = 3600.0
 _SAME = 1e-6
 #: A video whose frames end this much (seconds) before its header says is reported as cut off.
 _ENDS_EARLY = 1.0
-#: How far (seconds) before the frame to resume after decoding begins.
+#: Decoding begins this long (seconds) before the frame after which a pass resumes.
 _RUN_UP = 2.0
 
 
@@ -44,7 +44,7 @@ class Tally:
     last: float = 0.0
 
     def add(self, time: float) -> None:
-        """Count it once more."""
+        """Count one more occurrence, at this time (seconds)."""
         self.first = min(self.first, time) if self.count else time
         self.last = max(self.last, time) if self.count else time
         self.count += 1
@@ -57,8 +57,8 @@ class PassState:
     Attributes:
         start: The first frame's own time (seconds).
         offset: Seconds that are added to the file's own times at present.
-        frames: Frames so far.
-        last_time, last_duration: When the frame is shown, and for how long (seconds).
+        frames: The number of frames so far.
+        last_time, last_duration: When the frame is shown, in project time, and for how long (seconds).
         last_pts: The frame's own timestamp, None if the file gives none.
         leaps, left_out: Leaps of the file's clock, and frames whose times are not after those of earlier ones.
         refused, corrupt: Packets that could not be decoded, and frames marked corrupt.
@@ -92,14 +92,15 @@ class PassState:
 
     @classmethod
     def restored(cls, record: dict[str, Any]) -> PassState:
-        """The inverse of ``asdict``."""
+        """Return the state from its ``asdict`` form."""
         fields: dict[str, Any] = {name: Tally(**v) if isinstance(v, dict) else v for name, v in record.items()}
         return cls(**fields)
 
     def place(self, own_time: float, *, step: float) -> bool:
         """Advance to the next frame, unless it must be left out; return whether it was placed.
 
-        ``step`` is how long (seconds) the frame before is shown; it is used where the clock leaps.
+        ``own_time``: the frame's time on the file's clock; ``step``: how long the frame before is shown, used if the
+        clock leaps (seconds).
         """
         time, last = own_time - self.start + self.offset, self.last_time
         if not self.frames:
@@ -118,7 +119,7 @@ class PassState:
 
 @dataclass(frozen=True, kw_only=True)
 class LossNote:
-    """Something of the source that was lost, and where (seconds)."""
+    """Something of the source that was lost: a code, a message, and its time range (seconds; None if unknown)."""
 
     code: str
     message: str
@@ -127,13 +128,13 @@ class LossNote:
 
 
 def loss(code: str, message: str, start: float | None = None, end: float | None = None) -> LossNote:
-    """A loss whose times are rounded to milliseconds."""
+    """Return a loss whose times are rounded to milliseconds."""
     start, end = (None if time is None else round(time, 3) for time in (start, end))
     return LossNote(code=code, message=message, start_time=start, end_time=end)
 
 
 def losses(source: Probe, state: PassState) -> list[LossNote]:
-    """What a pass over a video lost up to its state."""
+    """Return what a pass has lost up to ``state``, one note for each kind of loss."""
     found = []
     if state.left_out.count:
         message = f"{state.left_out.count} frames were left out: their times are before those of earlier frames"
@@ -170,14 +171,14 @@ class _ResumeFailed(Exception):
 
 @dataclass(kw_only=True)
 class DecodePass:
-    """Iterates the frames of a probed video once; afterwards ``state`` knows its true length and what was lost.
+    """Iterates the frames of a probed video once; ``state`` then contains the true duration and what was lost.
 
-    Frame times rise strictly. Frames out of order or repeated are left out; if the file's clock leaps, time continues from the
-    last frame. Frames of another size than the source's are fitted into it.
+    Frame times rise strictly. Frames out of order or repeated are left out; if the file's clock leaps, time continues
+    from the last frame. Frames of another size than the source's are fitted into it.
 
     Args:
-        resume_from: Continue after the frame of this state. If that frame is not found, the pass starts at the beginning.
-        skip: With ``resume_from``, continue this many seconds after its frame instead, past what could not be decoded.
+        resume_from: Continue after the frame of this state; if that frame is not found, start at the beginning.
+        skip: With ``resume_from``, continue this many seconds after its frame, past what could not be decoded.
         file: Read in place of the path of ``source``.
     """
 
@@ -236,7 +237,7 @@ class DecodePass:
                 self._refuse()
 
     def _after(self, container: InputContainer, stream: VideoStream, state: PassState) -> Iterator[VideoFrame]:
-        """The frames after the one of a state, which is found by its timestamp."""
+        """Yield the frames after the one of a state, which is found by its timestamp; else raise ``_ResumeFailed``."""
         import av
 
         if not state.can_resume or stream.time_base is None or state.last_pts is None:
@@ -253,7 +254,7 @@ class DecodePass:
         yield from frames
 
     def _beyond(self, container: InputContainer, stream: VideoStream) -> Iterator[VideoFrame]:
-        """The frames after the seconds that are skipped."""
+        """Yield the frames from ``skip`` seconds after the last frame on."""
         import av
 
         target = self.state.last_time + self.skip
@@ -270,7 +271,7 @@ class DecodePass:
         self.state.refused.add(self.state.last_time)
 
     def _place(self, raw: VideoFrame) -> bool:
-        """Advance the state to a frame, unless it must be left out."""
+        """Advance the state to a frame, unless it must be left out; return whether it was placed."""
         state = self.state
         step = state.last_duration or 1 / max(self.source.frame_rate, 1.0)
         if raw.pts is not None:

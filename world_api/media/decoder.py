@@ -32,7 +32,7 @@ _SKIPS = (0.0, 1.0, 4.0, 16.0, 64.0)
 
 
 class DecoderProcess(ChildProcess):
-    """One decoding process and the file it shares."""
+    """A decoding process; ``shared`` is the descriptor of the memory in which it writes frames."""
 
     def __init__(self, limits: Limits) -> None:
         self.shared = anonymous_file()
@@ -48,7 +48,7 @@ class DecoderProcess(ChildProcess):
 
 
 class MediaWorker:
-    """A decoding process for requests. It is started with the first request, and again after it died.
+    """A decoding process for requests. It is started by the first request, and again if it has died.
 
     Threads may share it; one request is answered at a time.
     """
@@ -62,7 +62,8 @@ class MediaWorker:
         """Return the answer to a request about a file, and its raw bytes.
 
         Raises:
-            MediaFault: named by the process, as :func:`world_api.media.container.probe` does; ``decoder_died``, ``decoder_stalled``.
+            MediaFault: the faults of the request, such as those of :func:`world_api.media.container.probe`;
+                ``decoder_died``, ``decoder_stalled``.
         """
         with self._lock:
             try:
@@ -76,23 +77,26 @@ class MediaWorker:
                 raise
 
     def start(self) -> None:
-        """Start the process now, so that it gets ready meanwhile."""
+        """Start the process now, so that it is ready for the first request."""
         with self._lock:
             self._started()
 
     def detach(self) -> DecoderProcess | None:
-        """Return the process, if one runs; the caller then ends it, and the next request starts another."""
+        """Return the process if one runs, else None; the caller must end it, and the next request starts another."""
         with self._lock:
             process, self._process = self._process, None
             return process
 
     def probe(self, path: Path, *, settled: float | None = None) -> Probe:
-        """Describe a file. With ``settled`` the process waits for a file that is being written. Raises as :meth:`ask`."""
+        """Describe a file. Raises as :meth:`ask`.
+
+        With ``settled``, wait for data of a file that is being written, until it has not grown for that many seconds.
+        """
         message, _ = self.ask({"do": "probe", "settled": settled}, path)
         return Probe.restored(message["probe"])
 
     def sound(self, source: Probe, span: TimeSpan) -> Samples:
-        """The sound of a span of project time; empty if the video has none. Raises as :meth:`ask`."""
+        """Return the sound of a span of project time; empty if the video has none. Raises as :meth:`ask`."""
         request = {"do": "audio", "start": span.start + source.start, "end": span.end + source.start}
         return np.frombuffer(self.ask(request, source.path)[1], dtype=np.float32)
 
@@ -113,7 +117,7 @@ class MediaWorker:
 
 
 def _decoder_fault(gone: ProcessGone, name: str) -> MediaFault:
-    """The fault of a decoder that was lost; ``name`` is the file's."""
+    """Return the fault for a decoder that died or stalled; ``name`` is the video file's."""
     if gone.stalled:
         return MediaFault(
             "decoder_stalled",
@@ -135,14 +139,15 @@ class VideoFrames:
         self._worker = MediaWorker()
 
     def frame_played_at(self, seconds: float) -> Image:
-        """The frame on screen at that time: the last one whose presentation time is not after it.
+        """Return the frame on screen at that time: the last one whose presentation time is not after it.
 
-        Times before the first frame give the first one, times after the end the last one. Raises as :meth:`pictures_played_at`.
+        Times before the first frame give the first one, times after the end the last one. Raises as
+        :meth:`pictures_played_at`.
         """
         return self.pictures_played_at([seconds], None)[0]
 
     def pictures_played_at(self, times: Sequence[float], longest_side: int | None) -> list[Image]:
-        """The frames on screen at several times in rising order, none larger than ``longest_side`` pixels.
+        """Return the frames on screen at times in rising order, none with a side longer than ``longest_side`` pixels.
 
         Raises:
             MediaFault: ``source_missing``, ``undecodable``, ``decoder_died``, ``decoder_stalled``.
@@ -160,7 +165,7 @@ class VideoFrames:
 
 
 class SlotFrame(Frame):
-    """A frame whose pixels are in a slot; they are copied when a picture is requested."""
+    """A frame whose pixels are in a slot of shared memory; they are copied when a picture is requested."""
 
     has_pixels = True
 
@@ -176,7 +181,7 @@ class SlotFrame(Frame):
         super().__init__(message["t"], height=stored["height"], width=stored["width"], turn=stored["turn"])
 
     def video_frame(self) -> VideoFrame:
-        """The stored picture."""
+        """Return the stored (not yet rotated) picture; ``RuntimeError`` if it was not sent or the frame is released."""
         if self._whole is None:
             raise RuntimeError("a picture was requested that no stage wanted of this frame")
         if self._taken is None:
@@ -184,11 +189,11 @@ class SlotFrame(Frame):
         return self._taken
 
     def kept(self) -> Frame:
-        """The same frame with a copy of its pixels."""
+        """Return the same frame with a copy of its pixels."""
         return DecodedFrame(self.video_frame(), time=self.time, turn=self.turn)
 
     def _convert(self, max_side: int | None, pixel_format: PixelFormat) -> Image:
-        """A picture that the decoding process made, else one of the stored picture."""
+        """Return a picture that the decoding process made, or else one made from the stored picture."""
         if (place := self._made.get((max_side, pixel_format))) is None:
             return super()._convert(max_side, pixel_format)
         at, shape = place
@@ -207,16 +212,16 @@ class SlotFrame(Frame):
 
 @dataclass(kw_only=True)
 class VideoPass:
-    """Iterates the frames of a probed video once. The receiver releases every frame.
+    """Iterates the frames of a probed video once. The receiver must release every frame.
 
     Attributes:
         resume_from: Continue after the frame of this state of an earlier pass.
         settled: Follow a file that grows, until it has not grown for this many seconds.
         process: A decoding process that runs already; the pass ends it.
-        noted, died: Called with states on the way, and with the loss of every decoder that died.
+        noted, died: Called with states during the pass, and with the loss of every decoder that died.
         final: Afterwards, the state at the end of the video.
-        lost: Afterwards, what was lost with processes that died, or left out.
-        read: Afterwards, the SHA-256 of a growing file as it was read to its end.
+        lost: Afterwards, what was lost when decoders died, and what was left out.
+        read: Afterwards, the SHA-256 of a growing file that was read to its end.
     """
 
     source: Probe
@@ -260,7 +265,7 @@ class VideoPass:
                 self.close()
 
     def close(self) -> None:
-        """End the decoding process, also one that was given and not used yet."""
+        """End the decoding process, even one that was given and has not been used yet."""
         process, self.process = self.process, None
         if process is not None:
             process.end()
@@ -298,7 +303,7 @@ class VideoPass:
                     self._lose("longer_than_limit", f"only the first {hours:g} hours were decoded")
 
     def _current_state(self) -> PassState:
-        """The state after the last frame that came, estimated from the last one that was sent."""
+        """Return the state after the last frame that was received, estimated from the last state that was sent."""
         state = deepcopy(self._last_note or self.resume_from) or PassState(start=self.source.start)
         state.frames += self._since_note
         state.last_time = max(0.0, self.last_time)

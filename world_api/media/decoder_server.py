@@ -56,7 +56,7 @@ Answer = tuple[Message, bytes]
 class DecoderServer:
     """Answers requests about files over a wire, one after another.
 
-    ``limits`` are the JSON form of :class:`Limits`; ``shared`` is the descriptor of the file for frames.
+    ``limits`` is the JSON form of :class:`Limits`; ``shared`` is the file descriptor of the memory for frames.
     """
 
     def __init__(self, wire: Wire, limits: str, shared: str) -> None:
@@ -67,11 +67,11 @@ class DecoderServer:
         self._finder: tuple[Path, FrameFinder] | None = None
 
     def answer(self, request: Message, payload: bytes = b"") -> Answer | None:
-        """Answer one request.
+        """Return the answer to one request; None if the message needs none.
 
         Raises:
-            MediaFault: as the task names it; ``decoder_out_of_memory``.
-            Closed: the other side is gone.
+            MediaFault: the faults of the request; ``decoder_out_of_memory``.
+            Closed: the other side has ended.
         """
         try:
             return self._answer(request)
@@ -109,7 +109,7 @@ class DecoderServer:
         return {"shapes": [picture.shape for picture in pictures]}, b"".join(picture.tobytes() for picture in pictures)
 
     def _decode(self, request: Message) -> Answer:
-        """Send every frame later than ``after``, with the wanted pictures in a slot."""
+        """Send all frames later than ``after``, with the wanted pictures in a slot; return the last message."""
         slots = Slots(handle=self._shared, **request["slots"])
         self._free = list(range(slots.count))
         source, state = Probe.restored(request["source"]), request["state"]
@@ -127,7 +127,7 @@ class DecoderServer:
             return ended, b""
 
     def _send_frames(self, decode: DecodePass, slots: Slots, request: Message) -> Message:
-        """Send the frames that are wanted, and sometimes the state of the pass; return how it ended."""
+        """Send every frame with its wanted pictures, and sometimes the state of the pass; return the last message."""
         wants = [Want.restored(record) for record in request["wants"]]
         previous = decode.state.last_time if decode.state.frames else None
         sent = decode.state.last_time
@@ -146,7 +146,7 @@ class DecoderServer:
         return {"end": asdict(decode.state), "cut": False}
 
     def _sent(self, frame: Frame, slots: Slots, wants: list[Want]) -> Message:
-        """The message about a frame; the wanted pictures are written into a slot."""
+        """Write the wanted pictures of a frame into a slot; return the message about the frame."""
         if not wants:
             return {"t": frame.time}
         number = self._free_slot()
@@ -168,7 +168,7 @@ class DecoderServer:
         return self._free.pop()
 
     def _growing(self, path: Path, settled: float | None) -> AbstractContextManager[GrowingFile | None]:
-        """A file that is being written, until it has not grown for ``settled`` seconds; None for one that is not."""
+        """Open a file that is being written, as a :class:`GrowingFile`; None if ``settled`` is None."""
         if settled is None:
             return nullcontext()
         check_file(path)
@@ -184,7 +184,7 @@ class DecoderServer:
 
 
 def serve(wire: Wire, limits: str, shared: str) -> DecoderServer:
-    """Make the server in a process of its own and limit the memory of that process, if the system supports it."""
+    """Return the server for a child process, after limiting its memory if the system supports that."""
     server = DecoderServer(wire, limits, shared)
     for kind, most in ((resource.RLIMIT_AS, int(json.loads(limits)["memory"])), (resource.RLIMIT_CORE, 0)):
         _, hard = resource.getrlimit(kind)
@@ -206,14 +206,14 @@ class FrameFinder:
         self._clock_leaps = self._has_leaps()
 
     def pictures_played_at(self, times: Sequence[float], longest_side: int | None) -> list[Image]:
-        """The frames on screen at several times in rising order, none larger than ``longest_side`` pixels; decoded in one go.
+        """Return the frames on screen at times in rising order, none with a side longer than ``longest_side`` pixels.
 
-        The frame on screen is the last one whose presentation time is not after the requested time; times before the first
-        frame give the first one, times after the end the last one. A frame counts as begun half a millisecond early, since the
-        API rounds times to milliseconds.
+        The frame on screen is the last one whose presentation time is not after the requested time; times before the
+        first frame give the first one, times after the end the last one. A frame counts as begun half a millisecond
+        early, since the API rounds times to milliseconds.
 
         Raises:
-            MediaFault: ``source_missing``, ``undecodable``; a finder is not made of a file that cannot be probed.
+            MediaFault: ``source_missing``, ``undecodable``. Faults of probing are raised when the finder is created.
         """
         self._check_present()
         found: dict[float, Image] = {}  #: by requested time
@@ -236,7 +236,10 @@ class FrameFinder:
     def _seek(
         self, times: Sequence[float], back_off: float, longest_side: int | None, found: dict[float, Image]
     ) -> None:
-        """Find pictures by seeking the first and decoding from there; times that a seek ends after stay without one."""
+        """Add pictures to ``found`` (by time): seek ``back_off`` seconds before a time and decode from there.
+
+        Times before the frame at which a seek ends get no picture.
+        """
         wanted = deque((max(0.0, seconds) + self._source.start + _HALF_MILLISECOND, seconds) for seconds in times)
         with open_video(self._path, limits=self._limits) as container, suppress(av.FFmpegError):
             stream = video_stream(container, self._path, limits=self._limits)
@@ -260,7 +263,7 @@ class FrameFinder:
                     wanted.popleft()  # the seek ended after it
 
     def _frames_from_here(self, container: InputContainer, stream: VideoStream) -> Iterator[Frame | None]:
-        """Frames with their times on the file's clock; None for a frame without one."""
+        """Yield frames with their times on the file's clock; None for a frame without a time."""
 
         def decode(packet: Packet[Any]) -> list[VideoFrame]:
             self._alive()
@@ -271,7 +274,7 @@ class FrameFinder:
             yield frame if raw.pts is not None else None
 
     def _decode_up_to(self, seconds: float) -> Frame:
-        """The frame at a project time, found by decoding from the start as the build did: slow, and right for any clock."""
+        """Return the frame at a project time by decoding from the start like a build: slow, but right for any clock."""
         found = None
         for frame in DecodePass(source=self._source, limits=self._limits):
             self._alive()

@@ -1,4 +1,4 @@
-"""Frames of a video, pictures made of them on request, and which frames a stage wants."""
+"""Frames of a video, pictures made of them on request, and a description of the frames that a stage wants."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _AV_FORMATS = {"bgr": "bgr24", "gray": "gray"}
 
 
 def _scaled(raw: VideoFrame, width: int, height: int, pixel_format: PixelFormat) -> Image:
-    """The stored (not yet rotated) picture in that size."""
+    """Return the stored (not yet rotated) picture in that size, as an array of its own."""
     tables = _scaling_tables(get_ident(), width, height, pixel_format)
     interpolation = "FAST_BILINEAR" if max(width, height) <= _QUICK_SIDE else "AREA"
     # One thread: small pictures cost more to split than to scale, and the result is the same on every machine.
@@ -40,7 +40,7 @@ def _scaled(raw: VideoFrame, width: int, height: int, pixel_format: PixelFormat)
 
 @lru_cache(maxsize=64)
 def _scaling_tables(_thread: int, _width: int, _height: int, _pixel_format: PixelFormat) -> VideoReformatter:
-    """FFmpeg's tables for one thread, size and format: they cost more than the pixels."""
+    """Return FFmpeg's scaling tables for one thread, size and format, cached: making them costs more than scaling."""
     from av.video.reformatter import VideoReformatter
 
     return VideoReformatter()
@@ -49,8 +49,8 @@ def _scaling_tables(_thread: int, _width: int, _height: int, _pixel_format: Pixe
 class Frame:
     """One presented frame. Pictures are made on request and kept by size and pixel format.
 
-    A stage may request pictures only while it is shown the frame: the memory of the pixels is reused. This class itself is a frame
-    that no stage wants, without pixels; a subclass has them, in its process or another one.
+    A stage may request pictures only while it processes the frame: the memory of the pixels is reused. This class is a
+    frame without pixels, which no stage wants; subclasses have pixels, in this process or in another one.
 
     Args:
         time: Project time in seconds.
@@ -71,9 +71,10 @@ class Frame:
         self._users = 1
 
     def picture(self, max_side: int | None = None, pixel_format: PixelFormat = "bgr") -> Image:
-        """The displayed picture, its longer side at most ``max_side`` pixels (never enlarged).
+        """Return the displayed picture, its longer side at most ``max_side`` pixels (never enlarged).
 
-        Returns height x width x 3 BGR, or height x width for ``gray``. Do not write into it; it may be kept.
+        The array is height x width x 3 BGR, or height x width for ``gray``. Callers may keep it but must not write into
+        it.
 
         Raises:
             RuntimeError: the frame has no pixels (any more).
@@ -85,24 +86,24 @@ class Frame:
             return self._pictures[key]
 
     def derived(self, make: Callable[[Frame], T]) -> T:
-        """The result of a function of this frame alone; it is computed once for all workers and threads."""
+        """Return the result of a function of this frame alone; it is computed once for all workers and threads."""
         found: T = self._derived.get(make, lambda: make(self))
         return found
 
     def video_frame(self) -> VideoFrame:
-        """The stored (not yet rotated) picture."""
+        """Return the stored (not yet rotated) picture; raises ``RuntimeError`` if the frame has no pixels."""
         raise RuntimeError("a picture was requested of a frame that no stage wanted")
 
     def kept(self) -> Frame:
-        """The same frame with pixels in memory of its own, for pictures that may be requested later."""
+        """Return the frame with its own memory for pixels, so that pictures can be requested later."""
         return self
 
     def share(self, users: int) -> None:
-        """Let it be released only after as many calls of :meth:`release`."""
+        """Set the number of users: the memory is reused only after as many calls of :meth:`release`."""
         self._users = users
 
     def release(self) -> None:
-        """Let the memory of its pixels be reused, if this is the last user; no further picture of it can be made then."""
+        """End the use by one user. After the last one the memory is reused, and no further picture can be made."""
         with self._lock:
             self._users -= 1
             is_last = self._users == 0
@@ -123,7 +124,10 @@ class Frame:
 
 
 class DecodedFrame(Frame):
-    """A frame that this process decoded, in the video's size if a ``fitter`` is given. ``turn`` is by default the frame's own."""
+    """A frame that this process decoded, fitted into the video's size by ``fitter`` if one is given.
+
+    ``turn`` is by default the frame's own.
+    """
 
     has_pixels = True
 
@@ -135,7 +139,7 @@ class DecodedFrame(Frame):
         self._raw = raw
 
     def video_frame(self) -> VideoFrame:
-        """The stored picture."""
+        """Return the stored (not yet rotated) picture, fitted into the video's size."""
         if self._fitter is not None:
             self._raw, self._fitter = self._fitter.fit(self._raw), None
         return self._raw
@@ -157,7 +161,7 @@ class Fitter:
         return (raw.width, raw.height) == self.stored_size(quarter_turn(raw))
 
     def fit(self, raw: VideoFrame) -> VideoFrame:
-        """A stored frame in the video's size."""
+        """Return a stored frame scaled into the video's size."""
         kind = raw.width, raw.height, raw.format.name, quarter_turn(raw)
         if self._graph is None or self._graph[0] != kind:
             self._graph = kind, _fitting(raw, *self.stored_size(kind[-1]))
@@ -166,13 +170,13 @@ class Fitter:
         return fitted
 
     def stored_size(self, turn: int) -> tuple[int, int]:
-        """Width and height of a frame before it is rotated by that many degrees for display."""
+        """Return width and height of a frame before it is rotated by ``turn`` degrees for display."""
         width, height = self._size
         return (height, width) if turn in (90, 270) else (width, height)
 
 
 def _fitting(raw: VideoFrame, width: int, height: int) -> Graph:
-    """A filter graph that scales frames like this one into a size and fills the rest with black."""
+    """Return a filter graph that scales frames like this one into a size and fills the rest with black."""
     from fractions import Fraction
 
     from av.filter import Graph
@@ -197,7 +201,7 @@ def _fitting(raw: VideoFrame, width: int, height: int) -> Graph:
 
 @dataclass(frozen=True, kw_only=True)
 class Want:
-    """Frames at a rate (a second; None for every frame) inside spans of time (seconds, half-open, in order).
+    """The frames that a stage wants: ``fps`` a second (None: all) inside ``spans`` (seconds, half-open, in order).
 
     With ``picture`` (longest side in pixels, pixel format) only that picture of each frame is needed.
     """
@@ -207,7 +211,10 @@ class Want:
     picture: tuple[int, PixelFormat] | None = None
 
     def takes(self, time: float, previous: float | None) -> bool:
-        """Whether a frame is wanted: it is in a span, and the first in its step of ``1 / fps`` seconds."""
+        """Whether a frame is wanted: it is in a span, and the first in its step of ``1 / fps`` seconds.
+
+        ``previous``: time of the frame before; None if there is none.
+        """
         # Called for every frame: a generator would cost more than the loop.
         for start, end in self.spans:
             if start <= time < end:
@@ -218,6 +225,6 @@ class Want:
 
     @classmethod
     def restored(cls, record: dict[str, Any]) -> Want:
-        """The inverse of ``asdict``, also after a way through JSON, which makes lists of tuples."""
+        """Return the want from its ``asdict`` form, also after a conversion to JSON and back."""
         picture = record["picture"]
         return cls(fps=record["fps"], spans=tuple(map(tuple, record["spans"])), picture=picture and tuple(picture))

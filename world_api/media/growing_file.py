@@ -22,12 +22,12 @@ ABANDONED = 150.0
 
 
 def being_written(path: Path) -> Path:
-    """The marker file that is beside another while this project writes that one."""
+    """Return the path of the marker file that exists beside ``path`` while this project writes the file there."""
     return path.with_name(f"{path.name}.part")
 
 
 def is_being_written(path: Path) -> bool:
-    """Whether this project is writing a file now: its writer has shown a sign of life."""
+    """Whether this project is writing a file: its marker file was touched in the last 150 seconds."""
     try:
         return time() - being_written(path).stat().st_mtime < ABANDONED
     except OSError:
@@ -35,10 +35,10 @@ def is_being_written(path: Path) -> bool:
 
 
 class GrowingFile:
-    """A stream over a file that grows. At its end a read waits for more.
+    """A file that is read while it grows: a read at its end waits for more.
 
-    The file is complete once it has not grown for ``settled`` seconds and there is no ``.part`` file of its name beside it.
-    ``waiting`` is called at each check. The stream cannot seek, so only bytes that exist are read.
+    The file is complete once it has not grown for ``settled`` seconds and has no fresh ``.part`` marker file beside it.
+    ``waiting`` is called at each check. Seeking is not possible, so only bytes that exist are read.
     """
 
     def __init__(self, path: Path, *, settled: float, waiting: Callable[[], None]) -> None:
@@ -49,7 +49,7 @@ class GrowingFile:
         self._digest = hashlib.sha256()
 
     def read(self, size: int = -1) -> bytes:
-        """Return up to ``size`` bytes; none once the file is complete."""
+        """Return up to ``size`` bytes; no bytes once the file is complete."""
         quiet_since = monotonic()
         while True:
             data = self._file.read(size)
@@ -64,7 +64,7 @@ class GrowingFile:
             sleep(min(_STEP, self._settled))
 
     def digest(self) -> str:
-        """SHA-256 of the file up to its present end."""
+        """Return the SHA-256 of the file up to its present end."""
         while block := self._file.read(_BLOCK):
             self._digest.update(block)
         return self._digest.hexdigest()

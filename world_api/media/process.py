@@ -37,11 +37,11 @@ _END_WAIT = 2.0
 
 
 class Closed(Exception):
-    """The other side is gone."""
+    """The other side of a wire has ended."""
 
 
 class Silent(Exception):
-    """The other side sent nothing in time."""
+    """The other side of a wire sent nothing in time."""
 
 
 class ProcessGone(Exception):
@@ -111,22 +111,23 @@ class Wire:
 
 
 def _plain(value: Any) -> Any:
-    """The JSON form of a path, or of a number or an array of NumPy, which keeps its exact value."""
+    """Return the JSON form of a path, or of a NumPy number or array with its exact values."""
     return value.tolist() if hasattr(value, "tolist") else os.fspath(value)
 
 
 def process_environment(environment: Mapping[str, str], *, network: bool = False) -> dict[str, str]:
-    """Return the environment for a child process, made of this one's ``environment``.
+    """Return the environment for a child process, made from ``environment``, that of this process.
 
-    It holds only variables that ``restricted_environment`` allows, so no keys. OpenBLAS starts no threads unless a number is set.
-    The child finds modules where this process finds them and nowhere else, so no file of the current folder is imported.
+    It contains only variables that ``restricted_environment`` allows, so no keys. OpenBLAS starts no threads unless a
+    number is set. The child finds modules where this process finds them and nowhere else, so no file of the current
+    folder is imported.
     """
     allowed = restricted_environment(environment, network=network)
     return {"OPENBLAS_NUM_THREADS": "1", **allowed, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 
 
 class ChildProcess:
-    """One child process and its service, for one thread at a time; any thread may call ``notify``, ``kill`` and ``end``.
+    """A child process and its service, for one thread at a time; any thread may call ``notify``, ``kill`` and ``end``.
 
     The process ends with this object at the latest.
 
@@ -134,7 +135,7 @@ class ChildProcess:
         service: ``module:function`` that makes the service in the child from the wire and ``arguments``.
         shared: File descriptors that the child inherits; they are closed with the process.
         timeout: Seconds to wait for a sign of life; None waits forever.
-        network: Whether the child's environment names a proxy.
+        network: Whether the child's environment may contain a proxy.
         fault: The class of the faults that the service raises.
     """
 
@@ -167,7 +168,7 @@ class ChildProcess:
         self._wire = Wire(read_from=ours_in, write_to=ours_out)
 
     def ask(self, request: Message) -> tuple[Message, bytes]:
-        """Return the last message about a request, and its raw bytes.
+        """Send a request; return the last message of the answer, and its raw bytes.
 
         Raises:
             VideoWorldError: raised by the service.
@@ -177,7 +178,7 @@ class ChildProcess:
         return last
 
     def stream(self, request: Message) -> Iterator[tuple[Message, bytes]]:
-        """Yield every message about a request as it comes, with its raw bytes; raises as :meth:`ask`."""
+        """Send a request; yield every message of the answer with its raw bytes. Raises as :meth:`ask`."""
         self.notify(request)
         message: Message = {}
         while "done" not in message:
@@ -199,7 +200,7 @@ class ChildProcess:
                 raise ProcessGone(self._end_reason()) from None
 
     def receive(self) -> tuple[Message, bytes]:
-        """Return the next message that is more than a sign of life; raises as :meth:`ask`."""
+        """Return the next message that is not only a sign of life; raises as :meth:`ask`."""
         while True:
             try:
                 message, payload = self._wire.receive(timeout=self._timeout)
@@ -239,9 +240,10 @@ def _finish(process: subprocess.Popen[bytes], files: list[int], writing: Lock) -
 
 
 def serve() -> None:
-    """Run a child process: answer requests until the parent closes the pipe. ``sys.argv`` names the service and its arguments.
+    """Run a child process: answer requests until the parent closes the pipe.
 
-    ``service.answer(request, payload)`` returns the last message about a request and its raw bytes, or None for no answer.
+    ``sys.argv`` contains the service and its arguments. ``service.answer(request, payload)`` returns the last message
+    about a request and its raw bytes, or None for no answer.
     """
     # Output of libraries must not get between the messages.
     answers = os.dup(sys.stdout.fileno())

@@ -41,7 +41,7 @@ class Slots:
 
     @classmethod
     def for_frames(cls, width: int, height: int, *, handle: int) -> Slots:
-        """Slots in a shared file for frames of about that size."""
+        """Resize the file ``handle`` and return its slots, for frames of about this size in pixels."""
         frame = width * height * 3 // 2
         count = max(_FEWEST, min(_MOST, _TOGETHER // max(frame, 1)))
         size = -(-max(_LEAST, _HEADROOM * frame) // mmap.PAGESIZE) * mmap.PAGESIZE
@@ -60,7 +60,7 @@ def anonymous_file() -> int:
 def write_frame(frame: Frame, slot: Bytes, wants: Sequence[Want]) -> dict[str, Any] | None:
     """Write the wanted pictures of a frame into a slot, and the planes of the whole frame if a want needs it.
 
-    Returns their places as JSON, or None if they do not fit.
+    Return their positions and shapes, as values for JSON, or None if they do not fit.
     """
     written: dict[str, Any] = {"shape": frame.shape, "pictures": [], "whole": None}
     at = 0

@@ -1,8 +1,8 @@
-"""Subtitles beside and inside videos: finding them, decoding and parsing them, and choosing which to take.
+"""Subtitles beside and inside videos: finding them, decoding and parsing them, and choosing which to use.
 
-The caller may name a file or a language, or want none. Otherwise the file that has exactly the video's name is taken; then
-subtitles in the language of the sound; then the first, files before streams. Partial (forced) ones come last, and subtitles
-without a cue are passed over.
+The caller may name a file or a language, or request none. Otherwise the file that has exactly the video's name is used;
+then subtitles in the language of the sound; then the first, files before streams. Partial (forced) ones come last, and
+subtitles without a cue are skipped.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def parse_cues(text: str) -> Iterator[Cue | None]:
 
 
 def make_cue(start: float, end: float, raw: str, *, speaker: str = "") -> Cue | None:
-    """Return a cue without markup, or None if it has no text or its times are invalid."""
+    """Return a cue without markup; None if no text remains, or its times are invalid or more than ten minutes apart."""
     raw = raw[:_MOST_RAW]
     voice = _VOICE.search(raw)
     try:
@@ -85,7 +85,7 @@ def make_cue(start: float, end: float, raw: str, *, speaker: str = "") -> Cue | 
 
 
 def plain_ass(raw: str) -> str:
-    """Return the words of an ASS event, without overrides and drawing commands."""
+    """Return the text of an ASS event, without overrides and drawing commands."""
     raw = raw[:_MOST_RAW]
     words, draws = "", False
     for number, part in enumerate(_OVERRIDES.split(raw)):
@@ -98,7 +98,7 @@ def plain_ass(raw: str) -> str:
 
 
 def _timed_cues(lines: list[str]) -> Iterator[Cue | None]:
-    """Cues of SRT and WebVTT: the timing is on a line of its own, the words are below it."""
+    """Yield the cues of SRT and WebVTT, None for invalid ones. A timing line is followed by the lines of text."""
     at = 0
     while at < len(lines):
         timing = _TIMING.match(lines[at])
@@ -149,7 +149,7 @@ _TEXT_CODECS = frozenset({"mov_text", "subrip", "srt", "ass", "ssa", "webvtt", "
 _LARGEST_FILE, _MOST_CUES = 20_000_000, 50_000
 #: After this many invalid cues the rest is not read.
 _MOST_SENSELESS = 20_000
-#: Packets between two calls.
+#: Packets between two calls of ``each`` in :func:`read_stream`.
 _PACKETS = 1000
 #: The duration of an event without an end (seconds).
 _OPEN_END = 3.0
@@ -166,8 +166,8 @@ _CODES = {
 class SubtitleSource:
     """Subtitles that a video has: a file beside it (``path``) or a stream inside it (``stream``, an index of the file).
 
-    ``language`` is an ISO 639-1 code if one is known, else as written, or empty. ``is_partial``: it has only signs and foreign
-    lines, not all speech.
+    ``language`` is an ISO 639-1 code if one is known, else as written, or empty. ``is_partial``: it contains only signs
+    and lines in foreign languages, not all speech.
     """
 
     kind: Literal["sidecar", "embedded"]
@@ -180,7 +180,7 @@ class SubtitleSource:
 
 @dataclass(frozen=True, kw_only=True)
 class Inside:
-    """The text streams of a video, the default one first; whether it has sound, and the sound's language (empty if unknown)."""
+    """The text streams inside a video, the default one first; whether it has sound, and its language ("": unknown)."""
 
     texts: tuple[SubtitleSource, ...]
     has_sound: bool
@@ -189,7 +189,7 @@ class Inside:
 
 @dataclass(frozen=True, kw_only=True)
 class CueList:
-    """Cues in time order, how many invalid ones were left out, and whether the rest was too long."""
+    """Cues in time order; ``left_out``: number of invalid ones; ``is_cut``: the rest was too long and was not read."""
 
     cues: tuple[Cue, ...]
     left_out: int = 0
@@ -219,7 +219,7 @@ def find_sidecars(video: Path) -> tuple[list[SubtitleSource], list[Path]]:
 
 
 def look_inside(video: Path, *, limits: Limits = DEFAULT_LIMITS) -> Inside:
-    """List the text streams inside a video, and describe its sound; raises as :func:`open_video`."""
+    """Return the text streams inside a video and facts about its sound; raises as :func:`open_video`."""
     with open_video(video, limits=limits) as container:
         texts = [stream for stream in container.streams.subtitles if _is_text(stream)]
         texts.sort(key=lambda stream: not stream.disposition & Disposition.default)
@@ -236,7 +236,7 @@ def look_inside(video: Path, *, limits: Limits = DEFAULT_LIMITS) -> Inside:
 
 
 def read_subtitles(path: Path) -> CueList:
-    """Read the cues of a subtitle file in any encoding; none unless it is a regular file."""
+    """Read the cues of a subtitle file in any encoding; no cues if it is not a regular file."""
     data = b""
     with suppress(OSError), open_regular(path) as file:
         data = file.read(_LARGEST_FILE + 1)
@@ -248,9 +248,9 @@ def read_subtitles(path: Path) -> CueList:
 def read_stream(
     video: Path, index: int, each: Callable[[], None] | None = None, *, limits: Limits = DEFAULT_LIMITS
 ) -> CueList:
-    """Read the cues of a text stream inside a video.
+    """Read the cues of a text stream inside a video; no cues if there is no such stream.
 
-    The whole file is read, which may take minutes: ``each`` is called now and then. Raises as :func:`open_video`.
+    The whole file is read, which may take minutes: ``each`` is called every 1000 packets. Raises as :func:`open_video`.
     """
     made: list[Cue | None] = []
     with open_video(video, limits=limits) as container:
@@ -291,7 +291,7 @@ def _listed(made: Iterable[Cue | None], *, is_cut: bool) -> CueList:
 
 
 def _sidecar(path: Path, video: Path) -> SubtitleSource | None:
-    """The source of a file beside a video; None unless its name is the video's, alone or with a language."""
+    """Return the source of a file beside a video; None unless its name is the video's, alone or with a language."""
     rest = path.stem[len(video.stem) :]
     found = _NAME.fullmatch(rest)
     if not path.stem.startswith(video.stem) or (rest and found is None):
@@ -308,7 +308,7 @@ def _is_text(stream: SubtitleStream) -> bool:
 
 
 def _packet_text(data: bytes, codec: str) -> tuple[str, str]:
-    """The words of a packet and their speaker."""
+    """Return the text of a packet and its speaker, each empty if there is none."""
     if codec == "mov_text":
         sample = data[2 : 2 + int.from_bytes(data[:2], "big")]
         # 3GPP timed text is UTF-16 with a byte order mark, else UTF-8.
@@ -370,7 +370,10 @@ def decode(data: bytes) -> str:
 
 
 def _wide(sample: bytes) -> str | None:
-    """UTF-16 without a byte order mark: every other byte of Western text, line ends and digits is zero."""
+    """Return ``utf-16-le`` or ``utf-16-be`` if the bytes seem to be UTF-16 without a byte order mark; else None.
+
+    In UTF-16 every other byte of Western text, line ends and digits is zero.
+    """
     if len(sample) < 8:
         return None
     even, odd = sample[::2].count(0), sample[1::2].count(0)
@@ -381,18 +384,18 @@ def _wide(sample: bytes) -> str | None:
 
 
 def _whole_characters(encoding: str, data: bytes) -> str:
-    """The text; an incomplete character at the end is left out."""
+    """Return the decoded text, with U+FFFD for invalid bytes; an incomplete character at the end is left out."""
     return codecs.getincrementaldecoder(encoding)(errors="replace").decode(data, final=False)
 
 
 def _damage(text: str) -> float:
-    """The share of damaged characters among non-ASCII ones."""
+    """Return the share of damaged characters among non-ASCII ones, 0 to 1."""
     beyond = sum(1 for sign in text if not sign.isascii())
     return text.count(DAMAGED) / beyond if beyond else 0.0
 
 
 def _east_asian(sample: bytes) -> str | None:
-    """The encoding of Japanese, Korean or Chinese text; None for another."""
+    """Return the encoding of Japanese, Korean or Chinese text; None if it is other text."""
     decoded = {name: _whole_characters(name, sample) for name in (*_CHINESE_ENCODINGS, "cp932", "cp949")}
     texts = {name: text for name, text in decoded.items() if _damage(text) <= _EAST_ASIAN_DAMAGE}
     chinese = {name: _commonness(texts[name]) for name in _CHINESE_ENCODINGS if name in texts}
@@ -429,7 +432,7 @@ _BEYOND_READING = frozenset({"decoder_died", "decoder_stalled"})
 
 @dataclass(frozen=True, kw_only=True)
 class Subtitles:
-    """The subtitles that were taken, and why. ``source`` is None if there are none."""
+    """The subtitles that are used, why these, and what was lost. ``source`` is None if there are none."""
 
     source: SubtitleSource | None
     cues: tuple[Cue, ...]
@@ -443,14 +446,14 @@ class Subtitles:
 
 
 def look_into(video: Path, worker: MediaWorker) -> Inside:
-    """Look into a video by a decoding process; raises as :meth:`MediaWorker.ask`."""
+    """Return what a decoding process finds inside a video; raises as :meth:`MediaWorker.ask`."""
     message, _ = worker.ask({"do": "texts"}, video)
     texts = tuple(SubtitleSource(**record | {"path": video}) for record in message["texts"])
     return Inside(texts=texts, has_sound=message["has_sound"], language=message["language"])
 
 
 def read_source(source: SubtitleSource, worker: MediaWorker) -> CueList:
-    """Read one source; raises as :meth:`MediaWorker.ask`."""
+    """Read the cues of one source; raises as :meth:`MediaWorker.ask`."""
     if source.kind == "sidecar":
         return read_subtitles(source.path)
     record = json.loads(worker.ask({"do": "cues", "stream": source.stream}, source.path)[1])
@@ -460,10 +463,11 @@ def read_source(source: SubtitleSource, worker: MediaWorker) -> CueList:
 def choose_subtitles(video: Path, wanted: str = AUTO, worker: MediaWorker | None = None) -> Subtitles:
     """Find, choose and read a video's subtitles. ``wanted``: ``auto``, ``none``, a language's code, or a file's path.
 
-    ``worker`` reads streams inside the video; without one a process is started for this call.
+    ``worker`` reads streams inside the video; without one a process is started for this call. If no subtitles are used,
+    ``source`` of the result is None.
 
     Raises:
-        MediaFault: ``no_such_subtitles``, if the named file or language does not exist; as probing names it.
+        MediaFault: ``no_such_subtitles``, if the named file or language does not exist; the faults of probing.
     """
     if wanted == NONE:
         return Subtitles(source=None, cues=(), why="none were wanted")
@@ -500,7 +504,7 @@ def _named_file(path: Path, video: Path, worker: MediaWorker) -> Subtitles:
 
 
 def _in_order(found: Sequence[SubtitleSource], sound: str) -> list[tuple[SubtitleSource, str]]:
-    """The sources, the first to take first, with the reason; ``sound`` is the language of the sound."""
+    """Return the sources in order of preference, each with the reason; ``sound``: the language of the sound."""
 
     def rank(source: SubtitleSource) -> tuple[int, str]:
         if source.is_partial:
