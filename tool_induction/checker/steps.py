@@ -43,7 +43,9 @@ class StepChecker:
         inputs = {item.name: item.type for item in tool.inputs}
         self._inputs = frozenset(inputs)
         defaults = ((item.name, item.default.value) for item in tool.inputs if item.default is not None)
-        blank = [("joined", name) for name, value in defaults if isinstance(value, str) and not value.strip()]
+        blank: list[Fact] = [
+            ("joined", name) for name, value in defaults if isinstance(value, str) and not value.strip()
+        ]
         environment = Environment(types=inputs).assume(blank)  # a blank default is like a text joined from nothing
         return self.block(tool.steps, environment, outermost=True)
 

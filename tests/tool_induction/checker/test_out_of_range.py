@@ -154,3 +154,11 @@ def test_a_default_before_the_start_of_the_video_is_refused(document: Any, defau
     tool = document(EARLIEST, THERE)
     tool["inputs"] = {**tool["inputs"], "after": {"type": "Time", "default": default}}
     assert (("E_TYPE", "$.inputs.after.default") in found(tool)) is wrong
+
+
+@pytest.mark.parametrize(("default", "found"), [("", {"E_OPTIONAL"}), ("  ", {"E_OPTIONAL"}), ("rain", set())])
+def test_a_default_that_an_operation_cannot_answer_is_refused(
+    document: Any, codes: Any, default: str, found: set[str]
+) -> None:
+    inputs = {"video_id": "string", "query": {"type": "string", "default": default}}
+    assert {code for code, _ in codes(compile_document(document(inputs=inputs)))} == found
