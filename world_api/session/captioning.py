@@ -148,7 +148,11 @@ def caption_segments(
                 if fault is not None and (not is_single or (made == 0 and len(failed) >= _HOPELESS)):
                     ending.append(fault)
                     is_over.set()
-                progress(done, total)
+                try:
+                    progress(done, total)
+                except BaseException as error:  # noqa: BLE001 - a display that fails ends the run, too
+                    ending.append(error)
+                    is_over.set()
 
     # Daemons: a person who interrupts the run need not wait for an endpoint. Each thread has a copy of the context, so that it
     # charges the ledger of the caller.

@@ -167,6 +167,19 @@ def test_captions_are_asked_for_side_by_side(
     assert captioned(open_film(eyes=eyes), eyes).failed == ()
 
 
+def test_a_display_that_fails_ends_the_run_with_its_fault(
+    open_film: Open, make_eyes: Callable[..., VisionConfig]
+) -> None:
+    def broken(done: float, total: float) -> None:
+        raise BrokenPipeError("the display is gone")
+
+    eyes = make_eyes(at_once=1)
+    session = open_film(eyes=eyes)
+    assert session.backends.seeing is not None
+    with pytest.raises(BrokenPipeError):
+        caption_segments(session.view, session.backends.seeing, eyes, progress=broken)
+
+
 def test_behind_a_cut_only_the_visible_part_is_captioned(
     open_film: Open, make_eyes: Callable[..., VisionConfig], vision_server: VisionServer
 ) -> None:
