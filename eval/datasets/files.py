@@ -40,8 +40,7 @@ class NumberedLine:
 
 
 def read_bytes(path: Path, *, most: int = MAX_BYTES) -> bytes:
-    """Return the bytes of a regular file. Raises EvalFault: ``dataset_unreadable``; ``dataset_too_large``: > ``most``.
-    """
+    """Return the bytes of a regular file. Raises EvalFault: ``dataset_unreadable``, ``dataset_too_large``."""
     try:
         with open_regular(path) as file:
             content = file.read(most + 1)
