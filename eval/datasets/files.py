@@ -165,8 +165,8 @@ def _explained(
 MAX_FILES = 10_000
 MAX_FILE_BYTES = 64 * 2**20
 MAX_TOTAL_BYTES = 256 * 2**20
-#: Exceptions of reading a damaged archive, besides ``OSError``. RuntimeError: it needs a password, or its compression is
-#: not supported by the standard library; ``struct.error``: it ends within a header.
+#: Exceptions of reading a damaged archive, besides ``OSError``. RuntimeError: it needs a password, or its compression
+#: is not supported by the standard library; ``struct.error``: it ends within a header.
 UNREADABLE = (
     zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, RuntimeError, ValueError, EOFError, OverflowError,
 )  # fmt: skip
