@@ -1,4 +1,4 @@
-"""Adapters for published benchmarks: the fields they share, typed access to entries, and the registry."""
+"""What the adapters for published benchmarks share: the form of a question, typed access to entries, common formats."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Raw:
 
 @dataclass(frozen=True, kw_only=True)
 class Sources:
-    """The published annotations on this machine (a file or a folder), and further files by purpose (``video_map``)."""
+    """The published annotations on this machine (a file or a folder), and other files by purpose ("video_map")."""
 
     annotations: Path
     files: Mapping[str, Path] = field(default_factory=dict)
@@ -110,14 +110,14 @@ class Entry:
         return next(filter(None, (text_of(self.raw(key)) for key in keys)), "")
 
     def number(self, key: str) -> int:
-        """Return a field as a whole number; it may be a string such as "3" or "3.0". Raises Unusable: it is neither."""
+        """Return a field as a whole number; "3" and "3.0" are allowed. Raises Unusable: it is not one."""
         text = text_of(self.raw(key)).removesuffix(".0")
         if not text.removeprefix("-").isdecimal() or len(text) > 12:
             raise Unusable(f"{key}: {repr(self.raw(key))[:_SHOWN]} is not a whole number")
         return int(text)
 
     def texts(self, *keys: str) -> tuple[str, ...]:
-        """Return the first of these fields that is a list or a string, as texts. Raises Unusable: none is one."""
+        """Return the first of these fields that is a list or a string, as texts. Raises Unusable: there is none."""
         for value in map(self.raw, keys):
             if isinstance(value, str):
                 return (value,)
@@ -142,7 +142,7 @@ def entries_of(entries: Iterable[tuple[str, object]], make: Callable[[Entry], Ra
 
 
 def numbered(value: object, name: str) -> Iterator[tuple[str, object]]:
-    """Yield (place, entry) for each entry of a list of file ``name``. Raises EvalFault: ``bad_dataset``: no list."""
+    """Yield (place, entry) for each entry of a list in file ``name``. Raises EvalFault: ``bad_dataset``, if no list."""
     if not isinstance(value, list):
         raise bad(f"{name} is not a list of entries", "give the file of annotations as it was published")
     for number, item in enumerate(value):
@@ -197,7 +197,7 @@ def without_letters(options: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def split_question(text: str) -> tuple[str, tuple[str, ...]]:
-    """Split a text into the question and its options, on lines "(A) ...", "(B) ...". Raises Unusable: none."""
+    """Split a text into the question and its options, lines "(A) ...", "(B) ...". Raises Unusable: no options."""
     parts = _LINE.split(text)
     question, letters, options = parts[0], parts[1::2], parts[2::2]
     if not options or letters != [chr(ord("A") + place) for place in range(len(letters))]:
@@ -206,7 +206,7 @@ def split_question(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def letter_of(answer: str, options: tuple[str, ...]) -> str:
-    """Return the letter at the start of an answer ("B", "(B)", "B. Blue shirts."). Raises Unusable: no option's."""
+    """Return the option letter that begins an answer: "B", "(B)", "B. Blue shirts.". Raises Unusable: there is none."""
     letters = [chr(ord("A") + place) for place in range(len(options))]
     bare = answer.strip().strip("().: ").upper()
     if bare in letters:

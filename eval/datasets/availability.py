@@ -33,8 +33,9 @@ RUN_PROFILES = ("oracle", "classical", "endpoint")
 class Availability:
     """The state of a dataset's worlds by video id, and problems of its questions.
 
-    ``profiles`` are those of the worlds found. ``late`` are ids of questions with evidence after the end of the world;
-    ``leaks`` are messages about questions that their split does not allow; ``bad_scoring`` is a fault of the scorers.
+    ``profiles`` are those of the worlds found. ``late`` are ids of questions whose evidence begins after the last
+    second of the world; ``leaks`` are messages about questions that their split does not allow; ``bad_scoring`` is a
+    fault of the scorers.
     """
 
     dataset: Dataset

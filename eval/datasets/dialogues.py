@@ -259,7 +259,7 @@ def _manifest(folder: Path, video_id: str, dialogue: Dialogue, files: list[FileE
 
 
 def _write(folder: Path, dialogue: Dialogue) -> Iterator[FileEntry]:
-    """Write the rows of every table into files by start time, one for each ``FILE_SECONDS``; yield their entries."""
+    """Write the rows of every table, in one file for each ``FILE_SECONDS``; yield the manifest entries of the files."""
     from world_api.world.storage import rows_from_records, write_rows
 
     last = int(max(0.0, dialogue.duration - 1e-3) // FILE_SECONDS)

@@ -62,7 +62,7 @@ def unreadable(path: Path, error: OSError) -> EvalFault:
 
 
 def read_json(path: Path, *, most: int = MAX_BYTES) -> Any:
-    """Return the JSON value of a file. Raises EvalFault, as the module lists."""
+    """Read a JSON file. Raises EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``."""
     return json_of(read_bytes(path, most=most), path.name)
 
 
@@ -174,7 +174,10 @@ _AS_PUBLISHED = "give the archive as it was published"
 
 
 def json_files(path: Path) -> dict[str, Any]:
-    """Return the JSON values of a zip archive by file name, without folders. Raises EvalFault, as the module lists."""
+    """Read the JSON files of a zip archive; the keys are file names without folders.
+
+    Raises EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``.
+    """
     found: dict[str, Any] = {}
     total = 0
     try:
@@ -217,7 +220,7 @@ class VideoFolder:
         self.folder = folder
 
     def find(self, *names: str) -> Path | None:
-        """Return the file of the first name that exists, or None; names are paths, file names, or stems in any case."""
+        """Return the file of the first name that exists, or None. A name is a path, a file name or a stem."""
         return next((found for name in names if (found := self._plain(name) or self._anywhere(name))), None)
 
     def _plain(self, name: str) -> Path | None:

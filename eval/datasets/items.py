@@ -40,7 +40,7 @@ class DialogueSession:
 
 @dataclass(frozen=True, kw_only=True)
 class Dialogue:
-    """Sessions in order of time. ``sha256`` covers words, speakers, dates and pictures."""
+    """Sessions in order of time. ``sha256`` is the hash of words, speakers, dates and pictures."""
 
     title: str
     sessions: tuple[DialogueSession, ...]

@@ -60,7 +60,7 @@ def dataset_hash(items: tuple[Item, ...], protocol: Mapping[str, Any]) -> str:
 
 
 def load_folder(folder: Path, *, videos: Path | None = None) -> Dataset:
-    """Load a folder with ``dataset.json``. Videos that are not where that file says are searched in ``videos``.
+    """Load a folder with ``dataset.json``. Videos missing at the path in that file are searched in ``videos``.
 
     Raises EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``, ``other_schema_version``.
     """
@@ -157,7 +157,7 @@ class _Video(_Shape):
 
 
 class _Manifest(_Shape):
-    """The shape of ``dataset.json``."""
+    """The content of ``dataset.json``."""
 
     schema_version: int
     name: _Name
@@ -417,9 +417,9 @@ def load_dataset(
 
     ``named`` is one of: a folder with ``dataset.json`` (or that file), or a ``.jsonl`` file of questions, in the
     project's own format; a ``.yaml`` file with an adapter and its files (see ``Described``); ``ADAPTER:FILE``; or an
-    adapter's name, with its ``annotations``. ``videos`` is the folder of the videos, in any layout. Raises EvalFault:
-    ``no_such_dataset``, ``no_such_adapter``, ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``,
-    ``other_schema_version``, ``no_annotations``, ``no_answers``.
+    adapter's name, with its ``annotations``. ``videos`` is a folder of videos, in any layout; it replaces that of a
+    ``.yaml`` file. Raises EvalFault: ``no_such_dataset``, ``no_such_adapter``, ``dataset_unreadable``,
+    ``dataset_too_large``, ``bad_dataset``, ``other_schema_version``, ``no_annotations``, ``no_answers``.
     """
     path, folder = Path(named), None if videos is None else Path(videos)
     home = path.parent if path.name == DATASET_FILE else path

@@ -44,7 +44,7 @@ class DomainRule(_Part):
     labels: dict[str, list[str]] = {}
 
     def fits(self, text: str, labels: Mapping[str, Any]) -> bool:
-        """Whether the rule applies to a question: lower case, no punctuation, a space before and after each word."""
+        """Whether the rule fits ``text``: a question in lower case, words only, with a space around each."""
         if any(text.startswith(f" {word} ") for word in self.begins) or any(f" {word} " in text for word in self.holds):
             return True
         return any(set(_listed(labels.get(name))) & set(values) for name, values in self.labels.items())

@@ -221,10 +221,10 @@ class Draft:
 
     A choice has its ``right`` option and tiers of ``wrong`` ones, those most similar to the right one first; it is
     dropped if it has fewer than ``fewest`` options. ``order`` has its parts in the true order; other kinds have an
-    ``answer``. The drafts of a template are taken from its ``bucket`` values in turn, so that no answer is more
-    frequent than necessary. ``is_fixed``: the options are yes and no, in this order. ``is_crossed``: the options
-    combine two right with two wrong halves; all are shown, so that none is conspicuous. ``window``: the part of the
-    film that the question is about; None for all of it.
+    ``answer``. Drafts of a template with different ``bucket`` alternate, so that no answer is more frequent than
+    necessary. ``is_fixed``: the options are yes and no, in this order. ``is_crossed``: the options combine two right
+    with two wrong halves; all are shown, so that none is conspicuous. ``window``: the part of the film that the
+    question is about; None for all of it.
     """
 
     template: Template
@@ -244,7 +244,7 @@ class Draft:
 
 @dataclass(frozen=True, kw_only=True)
 class Asker:
-    """Makes drafts about one film or a window of it, ``template`` by template, at most about ``most`` of each."""
+    """Makes drafts about one film, or a window of it, from one ``template``; ``most`` limits their number."""
 
     film: FilmIndex
     domain: Domain
@@ -320,9 +320,9 @@ def alike(
 ) -> list[list[Say]]:
     """Return two tiers of wrong options from the pool: events in the room of the right one, then those in other rooms.
 
-    They have the shape of the right event, and the question's ``anchors`` mention as many of their people and things:
-    an event of another kind, or one with a person or thing of the question that the right one lacks, would give the
-    answer away.
+    They have the shape of the right event, and share the same with the ``anchors`` (the events in the question): an
+    event of another kind, or one with a person or thing of the question that the right one lacks, would give the answer
+    away.
     """
     tiers: tuple[list[Say], list[Say]] = ([], [])
     for event in pool:

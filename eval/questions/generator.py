@@ -188,7 +188,7 @@ class _Worder:
             )
 
     def _in_some_language(self, draft: Draft) -> tuple[Question, Any, str] | None:
-        """Word a draft in Chinese for a share of drafts, otherwise or if Chinese lacks a word in English."""
+        """Word a draft, in Chinese for a share of drafts; in English for others and if Chinese lacks a word."""
         languages: list[Wording] = [self._chinese] if self._chance.random() < CHINESE_SHARE else []
         for words in (*languages, self._english):
             with suppress(Unsayable):
@@ -238,7 +238,7 @@ class _Worder:
         if draft.is_fixed:
             return words.yes_no, right
         said = [dict.fromkeys(_perhaps(part, words) for part in tier) for tier in draft.wrong]
-        # No option says what the right one says, or a part of it.
+        # No option contains the right one, or is a part of it.
         tiers = [[part for part in tier if part and part not in right and right not in part] for tier in said]
         if draft.is_crossed:
             wrong = [part for tier in tiers for part in tier]

@@ -170,7 +170,7 @@ def _things(ask: Asker) -> Iterator[Draft]:
 
 
 def occurrence_count(ask: Asker) -> Iterator[Draft]:
-    """Yield questions how often a person does something that anyone does at least twice; the answer may be 0."""
+    """Yield questions about how often a person does what at least one person does twice; 0 is possible."""
     phrases = {item.verb_phrase: item for item in ask.film.deeds}
     for phrase, event in ask.some(phrases.items()):
         every = [(person, ask.film.times_of[person.id, phrase]) for person in ask.film.people]
@@ -184,7 +184,7 @@ def occurrence_count(ask: Asker) -> Iterator[Draft]:
 
 
 def visible_duration(ask: Asker) -> Iterator[Draft]:
-    """Yield questions for how long a person or thing is visible in total.
+    """Yield questions about how long a person or thing is visible in total.
 
     Wrong options are the durations of others if these differ clearly, otherwise multiples of the right one.
     """
@@ -205,7 +205,7 @@ def _scaled(ask: Asker, right: float) -> list[float]:
 
 
 def presence(ask: Asker) -> Iterator[Draft]:
-    """Yield yes-or-no questions: whether a thing is ever seen, or a person is seen after, before or between events."""
+    """Yield yes-or-no questions: is a thing ever seen, or is a person seen after, before or between events?"""
     if ask.says("{object}"):
         yield from _ever_seen(ask)
     elif ask.says("{other_event}"):
@@ -234,7 +234,7 @@ def _ever_seen(ask: Asker) -> Iterator[Draft]:
 
 
 def _there_beside(ask: Asker) -> Iterator[Draft]:
-    """Yield questions whether a person is seen before, or after, an event of other people."""
+    """Yield questions about whether a person is seen before, or after, an event of other people."""
     before = ask.says("before")
     for event in ask.some(ask.film.named_events):
         for person in ask.some(ask.film.people, 3):

@@ -42,7 +42,7 @@ _HUNG = ("hat", "scarf")  #: things that can be worn, which otherwise hang on ho
 
 
 def pair_order(ask: Asker) -> Iterator[Draft]:
-    """Yield questions which of two events is first (induction split), or whether the first one mentioned is."""
+    """Yield questions about which of two events is first (induction split), or whether the first one in the text is."""
     named_events = ask.film.named_events
     for one in ask.some(named_events):
         others = [item for item in named_events if not related(one, item) and _apart(one, item)]
@@ -85,12 +85,12 @@ def unrelated_rows(ask: Asker, lengths: Sequence[int]) -> Iterator[list[Event]]:
 
 
 def just_before(ask: Asker) -> Iterator[Draft]:
-    """Yield questions for what a person does, or what happens, right before an event."""
+    """Yield questions about what a person does, or what happens, right before an event."""
     yield from _beside(ask, -1)
 
 
 def just_after(ask: Asker) -> Iterator[Draft]:
-    """Yield questions for what happens, what a person does, or how a person reacts, right after an event."""
+    """Yield questions about what happens, what a person does, or how a person reacts, right after an event."""
     if not ask.says("react"):
         yield from _beside(ask, 1)
         return
@@ -133,7 +133,7 @@ def _one_deed(ask: Asker, slots: Slots, right: Event, anchors: Sequence[Event], 
 
 
 def between(ask: Asker) -> Iterator[Draft]:
-    """Yield questions for what happens, where a person goes, or what a person does between two events."""
+    """Yield questions about what happens, where a person goes, or what a person does between two events."""
     went: list[tuple[Slots, Event, Place]] = []
     for event, other in _near_pairs(ask):
         slots = {"event": say.doing(event), "other_event": say.doing(other)}
@@ -178,7 +178,7 @@ def _happens(ask: Asker, slots: Slots, inside: Sequence[Event], anchors: Sequenc
 
 
 def cause(ask: Asker) -> Iterator[Draft]:
-    """Yield questions for the reason of an event; wrong options are its words with another person or time."""
+    """Yield questions about the reason of an event; wrong options are the reason with another person or time."""
     for before, effect, reason in ask.some(ask.film.caused):
         if not ask.film.is_named(effect) or not ask.film.happens_once(effect):
             continue
@@ -210,7 +210,7 @@ def clock_times(ask: Asker, clock: re.Match[str]) -> tuple[list[str], int]:
 
 
 def consequence(ask: Asker) -> Iterator[Draft]:
-    """Yield questions for the event that an event, or a remark of a person, causes."""
+    """Yield questions about the event that an event, or a remark of a person, causes."""
     if ask.says("what changes for"):
         return  # the facts contain deeds, not changes
     for before, effect, _ in ask.some(ask.film.caused):
@@ -228,7 +228,7 @@ def consequence(ask: Asker) -> Iterator[Draft]:
 
 
 def state_change(ask: Asker) -> Iterator[Draft]:
-    """Yield questions where a thing is, or who has it, at the time of an event that does not involve it."""
+    """Yield questions about where a thing is, or who has it, at the time of an event without it."""
     if not ask.says("by the time of"):
         return  # an event that moves a thing mentions where it is put
     for event in ask.some(ask.film.named_events):
@@ -289,7 +289,7 @@ def where(ask: Asker, thing: Thing, state: Relation) -> Say:
 
 
 def responsible(ask: Asker) -> Iterator[Draft]:
-    """Yield questions who put a thing where it is at the end."""
+    """Yield questions about who put a thing where it is at the end."""
     for thing in ask.some(ask.film.things):
         states = ask.film.keeping[thing.id]
         if not states or is_with_person(states[-1]):

@@ -61,7 +61,7 @@ class Constant:
         return _part_of(item, found, self._durations) if item.question.kind == "interval" else found
 
     def drawn(self, item: Item) -> float | None:
-        """Return the probability that a random answer is right, for a number one of the group's; None for intervals."""
+        """Return the probability that a random answer (a number: one of the group's) is right; None for intervals."""
         if item.question.kind != "count":
             return chance_of(item)
         numbers = {other.answer for other in self._groups.get(_group_of(item), ())}
@@ -142,7 +142,7 @@ def _of_option(item: Item, number: int) -> Iterator[str]:
 
 
 def _number_in(option: str) -> int:
-    """Return the first number of an option, a clock time in seconds (a length, the start of a range); -1 if none."""
+    """Return the first number in an option, -1 without one; a clock time is converted to seconds."""
     if (clock := _CLOCK.search(option)) is None:
         return -1
     return reduce(lambda found, part: found * 60 + int(part), clock.group().split(":"), 0)

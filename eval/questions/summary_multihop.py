@@ -43,7 +43,7 @@ _MOST_HOLDERS = 5
 
 
 def part_summary(ask: Asker) -> Iterator[Draft]:
-    """Yield questions for what happens in an interval, in the only scene of a room, or in a third of the video."""
+    """Yield questions about what happens in an interval, in the only scene of a room, or in a third of the video."""
     film, scenes = ask.film, ask.film.facts.scenes
     if ask.says("{start_time}"):
         for scene in ask.some(scenes):
@@ -103,7 +103,7 @@ def _row(ask: Asker, events: Mapping[Shape, Sequence[Event]], wanted: Mapping[Sh
 
 
 def person_summary(ask: Asker) -> Iterator[Draft]:
-    """Yield questions for what a person does: three deeds that only this person does; wrong ones are of others."""
+    """Yield questions about what a person does: three deeds of this person only; wrong options are of others."""
     for person in ask.some(ask.film.people):
         if ask.says("everything") and not _ROW <= len(ask.film.deeds_of[person.id]) <= _ROW + 1:
             continue  # no row of that length is everything
@@ -127,7 +127,7 @@ def _own(ask: Asker, person: Person) -> list[Event]:
 
 
 def comparison(ask: Asker) -> Iterator[Draft]:
-    """Yield questions for what one person does and another never does, what both do, or who does more."""
+    """Yield questions about what one person does and another never does, what both do, or who does more."""
     pairs = list(permutations(ask.film.people, 2))
     for one, other in ask.chance.choices(pairs, k=ask.most // 2) if pairs else []:
         if ask.says("differ"):
@@ -166,7 +166,7 @@ def _difference(ask: Asker, one: Person, other: Person) -> Iterator[Draft]:
 
 
 def _busier(ask: Asker, one: Person, other: Person) -> Iterator[Draft]:
-    """Yield a question who does clearly more, and what: either person combined with the deeds of either."""
+    """Yield a question about who does clearly more, and what: either person combined with the deeds of either."""
 
     def busy(who: Person, row: Sequence[Event]) -> Say:
         return say.sentence("busy", say.name(who), say.row(row, say.deed))
@@ -212,7 +212,7 @@ def video_summary(ask: Asker) -> Iterator[Draft]:
 
 
 def followed_thing(ask: Asker) -> Iterator[Draft]:
-    """Yield questions where a thing is at the end, which people hold it in turn, or who has it and its origin."""
+    """Yield questions about where a thing is at the end, who holds it in turn, or who has it and its origin."""
     for thing in ask.some(ask.film.things):
         states, slots = ask.film.keeping[thing.id], {"object": say.name(thing)}
         moves = [put_there(ask, thing, state) for state in states[1:]]
@@ -266,7 +266,7 @@ def _end_and_origin(ask: Asker, thing: Thing, spans: Sequence[TimeSpan]) -> Iter
 
 
 def spoken_reference(ask: Asker) -> Iterator[Draft]:
-    """Yield questions for the time of a person's appointment, for people with exactly one."""
+    """Yield questions about the time of a person's appointment, for people with exactly one."""
     if not ask.says("appointment"):
         return  # the facts do not contain what words refer to
     kept = [item for item in ask.film.facts.facts if item.kind == "appointment"]
@@ -282,7 +282,7 @@ def spoken_reference(ask: Asker) -> Iterator[Draft]:
 
 
 def chain(ask: Asker) -> Iterator[Draft]:
-    """Yield questions what the actor of a deed does next, or who of those seen in a room later has a thing."""
+    """Yield questions about what the actor of a deed does next, or who of those in a room later has a thing."""
     if ask.says("{action}"):
         yield from _afterwards(ask)
     elif ask.says("later seen with"):
@@ -330,7 +330,7 @@ def _later_with(ask: Asker) -> Iterator[Draft]:
 
 
 def general_rule(ask: Asker) -> Iterator[Draft]:
-    """Yield questions where things with a label are put; wrong options are other things that can be opened."""
+    """Yield questions about where things with a label are put; wrong options are others that can be opened."""
     rules = [item for item in ask.film.facts.facts if item.kind == "rule"]
     targets = {(item.target, item.place) for item in ask.film.deeds if item.kind in ("opens", "closes") and item.target}
     targets |= {(item.values.get("target", ""), item.values.get("place", "")) for item in rules}

@@ -290,7 +290,7 @@ def _person(drawn: Drawn, tracks: Sequence[Track], whose: Mapping[str, str | Non
 
 
 def _returns(mains: Sequence[Track], whose: Mapping[str, str | None], view: View) -> MatchCounts:
-    """Count the entities of later visits whose first earlier candidate in the world is of the same person."""
+    """Count a person's later entities: all, those that the world links to an earlier one, and right links."""
     right = found = true = 0
     for number, track in enumerate(mains):
         if number == 0 or track.track_id == mains[0].track_id:

@@ -26,7 +26,7 @@ def bring_in(scene: StagedShot, *actors: Actor) -> None:
 
 
 def greet(scene: StagedShot, actor: Actor) -> None:
-    """Let a person greet a random other person here by a wave or a line, or (rarely) not."""
+    """Let a person greet a random other person here, by a wave or a line; in some cases not at all."""
     others = scene.others(actor)
     if not others or scene.chance.random() < 0.3:
         return
@@ -342,7 +342,7 @@ def _talk(director: Director, scene: StagedShot, actor: Actor) -> None:
 
 
 def _wave(director: Director, scene: StagedShot, actor: Actor) -> None:
-    """Wave at another person, unless this person has a habit of waving here."""
+    """Wave at another person, unless the actor has the habit of waving here."""
     others = scene.others(actor)
     waves_by_habit = any(habit.is_of("waves", actor, scene.location) for habit in scene.cast.habits)
     if others and not waves_by_habit:
@@ -624,7 +624,7 @@ def misplaced(director: Director) -> Plot:
 
 
 def _found_again(director: Director, owner: Actor, mover: Actor, thing: Prop, between: str, missed: Event) -> Plot:
-    """The owner asks the other person, hears where the thing is, and takes it there."""
+    """The owner asks the other person, hears where the thing is, goes there and picks it up."""
     name, away, left = thing.reference, where_is(director, thing), where_words(director, thing)
     met = director.world.people[mover.id].room or between
     scene = yield SceneRequest(room=met)

@@ -178,7 +178,7 @@ class StagedShot:
         self.now = on_frame(end + 0.1)
 
     def pick_up(self, actor: Actor, prop: Prop) -> Event:
-        """Let a person take a thing from where it is here; what it is inside is opened and closed.
+        """Let a person take a thing that is here; a drawer or cupboard that contains it is opened and closed.
 
         Raises LookupError: the thing is held or worn.
         """
@@ -198,7 +198,7 @@ class StagedShot:
         return event
 
     def put_down(self, actor: Actor, place: Fixture) -> Event:
-        """Let a person put what they hold on a spot, or into something, which is opened and closed.
+        """Let a person put what they hold on a spot, or into a drawer or cupboard, which is opened and closed.
 
         Raises LookupError: the person holds nothing.
         """
@@ -589,7 +589,7 @@ class Director:
         return len(self._arranged) < max(1, len(self.cast.actors) // 4)
 
     def arrange(self, at: int, *, instead_of: int | None = None) -> None:
-        """Add an appointment at minute ``at``; until its scene clocks show earlier times. ``instead_of`` is removed."""
+        """Add an appointment at minute ``at``; until its scene, clocks show earlier times. Remove ``instead_of``."""
         if instead_of is not None:
             self._arranged.remove(instead_of)
         self._arranged.append(at)
@@ -655,7 +655,7 @@ class Director:
             following: SceneRequest | None = plot.send(scene)
         except StopIteration:
             following = None
-        # People present when a shot begins could not be told from its background: everyone leaves.
+        # People present when a shot begins could not be distinguished from its background: all leave.
         for who in self.world.present(wanted.room):
             scene.leave(who.actor)
         self.time = scene.start + scene.length

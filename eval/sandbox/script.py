@@ -1,4 +1,4 @@
-"""A film as data: looks, rooms, actions. Times are seconds from the shot's start, places are pixels of the feet."""
+"""A film as data: looks, rooms, actions. Times are seconds of the shot, places are pixels (of people: their feet)."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class FilingRule:
 
 @dataclass(frozen=True, kw_only=True)
 class Habit:
-    """A person waves on every entering of a room, or sits only on this seat there."""
+    """A person waves whenever they enter ``room``, or sits only on ``seat`` there."""
 
     kind: Literal["waves", "seat"]
     person: str
