@@ -1,8 +1,8 @@
 """Datasets: questions about videos with their reference answers.
 
-``load_dataset`` reads the project's own format (``items``, ``loading``) or annotations as others publish them, by an adapter
-(``benchmarks``, ``dialogues``) with a fixed protocol (``protocols``). ``check_availability`` says which videos and worlds are on this
-machine. Dialogues have no video: ``ensure_text_worlds`` writes their worlds from the words.
+``load_dataset`` reads the project's own format (``items``, ``loading``), or published annotations through an adapter
+(``benchmarks``, ``dialogues``) with a fixed protocol (``protocols``). ``check_availability`` finds the videos and
+worlds that are on this machine. Dialogues have no video: ``ensure_text_worlds`` makes their worlds from the text.
 """
 
 from eval.datasets.adapters import Raw

@@ -1,4 +1,4 @@
-"""Adapters for published benchmarks: the fields they share, typed access to entries, and the registry."""
+"""What the adapters for published benchmarks share: the form of a question, typed access to entries, common formats."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ _MAX_TEXT = 20_000
 
 
 class Unusable(ValueError):
-    """Why an entry cannot be asked."""
+    """An entry that cannot be used as a question; the message is the reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Raw:
-    """An entry of others' file: a question as it is written there, in the project's types.
+    """A question of a published file, unchanged except that its fields have the project's types.
 
-    ``video`` is the name that the dataset gives, ``names`` are further names its file may have, the best first.
-    ``answer`` is in the type of ``kind``; letters are those of ``options`` in their order.
+    ``where`` is its place in the file, for messages. ``video`` is the dataset's name of the video, ``names`` are
+    possible names of the file, the most likely first. ``answer`` has the type of ``kind``; of a choice it is a letter
+    (A is the first of ``options``). ``also`` are other right answers, ``spans`` the evidence in seconds.
     """
 
     where: str
@@ -44,22 +45,22 @@ class Raw:
     as_of: float | None = None
     content: str | None = None
     labels: Mapping[str, Any] = field(default_factory=dict)
-    text: Dialogue | None = None  #: the dialogue that is asked about, if there is no video
+    text: Dialogue | None = None  #: the dialogue that the question is about, if there is no video
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sources:
-    """The files that a user has: the annotations as published (a file, or a folder), and others by what they are for."""
+    """The published annotations on this machine (a file or a folder), and other files by purpose ("video_map")."""
 
     annotations: Path
     files: Mapping[str, Path] = field(default_factory=dict)
 
     def other(self, what: str, *names: str) -> Path | None:
-        """A further file: the one that was given for it, or one of these names beside the annotations."""
+        """Return the file for the purpose ``what``: the given one, or the first of ``names`` beside the annotations."""
         return self.files.get(what) or self._named(names)
 
     def main(self, *names: str) -> Path:
-        """The given file, or the first of these names in the given folder. Raises EvalFault: ``no_annotations``."""
+        """Return the given file, or the first of ``names`` in the folder. Raises EvalFault: ``no_annotations``."""
         found = self._named(names) if self.annotations.is_dir() else self.annotations
         if found is None:
             message = f"the folder {self.annotations.name} holds none of: {', '.join(names)}"
@@ -77,25 +78,25 @@ Reader = Callable[[Sources], Entries]
 
 
 class Entry:
-    """One entry of a file, with access to its fields by type; a field of another type makes the entry unusable."""
+    """One entry of a file. Its methods read fields by type; a missing or unsuitable field raises ``Unusable``."""
 
     def __init__(self, value: object, where: str) -> None:
         if not isinstance(value, Mapping):
             raise Unusable("it is not an object")
         self._value: Mapping[Any, Any] = value
         self.where = where
-        self.place = where.rpartition(" ")[2]  #: its number in the list that it is from
+        self.place = where.rpartition(" ")[2]  #: the last word of ``where``: its index in the list, or its line
 
     def has(self, key: str) -> bool:
-        """Whether the field is there and not null."""
+        """Whether the field exists and is not null."""
         return self._value.get(key) is not None
 
     def raw(self, key: str) -> Any:
-        """A field as it is."""
+        """Return a field unchanged, None if it is missing."""
         return self._value.get(key)
 
     def text(self, *keys: str) -> str:
-        """The first of these fields that is there, as text that is not empty."""
+        """Return the first of these fields that exists, as text. Raises Unusable: it is empty, or none exists."""
         key = next(filter(self.has, keys), None)
         if key is None:
             raise Unusable(f"{keys[0]} is missing")
@@ -105,18 +106,18 @@ class Entry:
         return found
 
     def maybe(self, *keys: str) -> str:
-        """The same, or nothing."""
+        """Return the first of these fields that is a text (not empty) or a number, as text; otherwise ""."""
         return next(filter(None, (text_of(self.raw(key)) for key in keys)), "")
 
     def number(self, key: str) -> int:
-        """A whole number; a number in quotes is one too."""
+        """Return a field as a whole number; "3" and "3.0" are allowed. Raises Unusable: it is not one."""
         text = text_of(self.raw(key)).removesuffix(".0")
         if not text.removeprefix("-").isdecimal() or len(text) > 12:
             raise Unusable(f"{key}: {repr(self.raw(key))[:_SHOWN]} is not a whole number")
         return int(text)
 
     def texts(self, *keys: str) -> tuple[str, ...]:
-        """The first of these fields that is there, as a list of texts."""
+        """Return the first of these fields that is a list or a string, as texts. Raises Unusable: there is none."""
         for value in map(self.raw, keys):
             if isinstance(value, str):
                 return (value,)
@@ -125,14 +126,14 @@ class Entry:
         raise Unusable(f"{keys[0]} is missing, or no list")
 
     def letter(self, number: int, options: tuple[str, ...]) -> str:
-        """The letter of the option of this number, from 0."""
+        """Return the letter of an option (0 is A). Raises Unusable: ``number`` is not the index of an option."""
         if not 0 <= number < len(options):
             raise Unusable(f"the right answer is number {number} of {len(options)} options")
         return chr(ord("A") + number)
 
 
 def entries_of(entries: Iterable[tuple[str, object]], make: Callable[[Entry], Raw]) -> Entries:
-    """Read entries one by one; an entry that cannot be used is reported in its place."""
+    """Yield the question that ``make`` builds from each (place, value), or a ``SkippedEntry`` if it raises Unusable."""
     for where, value in entries:
         try:
             yield make(Entry(value, where))
@@ -141,7 +142,7 @@ def entries_of(entries: Iterable[tuple[str, object]], make: Callable[[Entry], Ra
 
 
 def numbered(value: object, name: str) -> Iterator[tuple[str, object]]:
-    """The entries of a list with their places. Raises EvalFault: ``bad_dataset``: it is no list."""
+    """Yield (place, entry) for each entry of a list in file ``name``. Raises EvalFault: ``bad_dataset``, if no list."""
     if not isinstance(value, list):
         raise bad(f"{name} is not a list of entries", "give the file of annotations as it was published")
     for number, item in enumerate(value):
@@ -149,7 +150,10 @@ def numbered(value: object, name: str) -> Iterator[tuple[str, object]]:
 
 
 def nested(where: str, holder: object, key: str, **more: str) -> Iterator[tuple[str, object]]:
-    """The questions listed under ``key`` of a video, each with the other fields of the video and with ``more``."""
+    """Yield (place, question) for the list ``key`` of a video; the video's other fields and ``more`` are added to each.
+
+    If there is no such list, yield one pair with None, which is then reported as unusable.
+    """
     shared = dict(holder) if isinstance(holder, dict) else {}
     listed = shared.pop(key, None)
     if not isinstance(listed, list):
@@ -160,7 +164,7 @@ def nested(where: str, holder: object, key: str, **more: str) -> Iterator[tuple[
 
 
 def text_of(value: object) -> str:
-    """Text, or a number as text; nothing for what is neither."""
+    """Return a text without outer spaces, or a number as text; "" for any other value."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode().strip()  # text that is not Unicode could name no file
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -169,7 +173,7 @@ def text_of(value: object) -> str:
 
 
 def seconds_of(clock: object) -> float | None:
-    """``15``, ``1:02`` or ``1:02:03.5``, or a number, in seconds; None for what is no time."""
+    """Return a time in seconds from a number or text (``15``, ``1:02``, ``1:02:03.5``); None for any other value."""
     if not isinstance(clock, str):
         return float(clock) if isinstance(clock, int | float) and is_seconds(clock) else None
     found = _CLOCK.fullmatch(clock.strip())
@@ -185,7 +189,7 @@ _LINE = re.compile(r"(?m)^\s*\(([A-Z])\)\s*")
 
 
 def without_letters(options: tuple[str, ...]) -> tuple[str, ...]:
-    """The options without their leading letters, if all begin with theirs in order; else unchanged."""
+    """Return the options without leading letters if they begin with A, B, C ... in order; otherwise unchanged."""
     found = [_LED.match(option) for option in options]
     if options and all(match and match[1] == chr(ord("A") + place) for place, match in enumerate(found)):
         return tuple(match[2].strip() for match in found if match)
@@ -193,7 +197,7 @@ def without_letters(options: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def split_question(text: str) -> tuple[str, tuple[str, ...]]:
-    """A question and the options that follow it, each on a line that begins with its letter in brackets."""
+    """Split a text into the question and its options, lines "(A) ...", "(B) ...". Raises Unusable: no options."""
     parts = _LINE.split(text)
     question, letters, options = parts[0], parts[1::2], parts[2::2]
     if not options or letters != [chr(ord("A") + place) for place in range(len(letters))]:
@@ -202,7 +206,7 @@ def split_question(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def letter_of(answer: str, options: tuple[str, ...]) -> str:
-    """The letter that an answer names: a letter, "(B)", "B." or "B. Blue shirts."."""
+    """Return the option letter that begins an answer: "B", "(B)", "B. Blue shirts.". Raises Unusable: there is none."""
     letters = [chr(ord("A") + place) for place in range(len(options))]
     bare = answer.strip().strip("().: ").upper()
     if bare in letters:

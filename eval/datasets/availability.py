@@ -21,20 +21,21 @@ if TYPE_CHECKING:
     from world_api.world.manifest import Manifest
 
 
-#: other: a world of that id was made from another file; unfinished: the video is still being written.
+#: other: the world of that id was made from another file; unfinished: the video is still being recorded.
 WorldState = Literal["there", "missing", "other", "unfinished", "damaged"]
-#: Of several worlds of a video the best counts.
+#: The states from best to worst; of several worlds of a video the best one counts.
 _BEST: tuple[WorldState, ...] = ("there", "unfinished", "other", "damaged", "missing")
-#: The parts of a store in which runs keep worlds by how they were made.
+#: Subfolders of a store in which runs keep the worlds of each profile.
 RUN_PROFILES = ("oracle", "classical", "endpoint")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Availability:
-    """The videos and worlds of a dataset by id, and what is wrong with its questions.
+    """The state of a dataset's worlds by video id, and problems of its questions.
 
-    ``late`` are questions about times that the world does not have, ``leaks`` say which may not be asked in the split that they
-    name, ``bad_scoring`` is the fault of the protocol's scorers.
+    ``profiles`` are those of the worlds found. ``late`` are ids of questions whose evidence begins after the last
+    second of the world; ``leaks`` are messages about questions that their split does not allow; ``bad_scoring`` is a
+    fault of the scorers.
     """
 
     dataset: Dataset
@@ -47,16 +48,16 @@ class Availability:
     bad_scoring: str = ""
 
     def videos(self) -> tuple[str, ...]:
-        """The ids of the videos that are asked about."""
+        """Return the ids of the videos with questions, sorted."""
         return tuple(sorted({item.video_id for item in self.dataset.items}))
 
     def askable(self) -> int:
-        """How many questions can be asked now: their video or their world is here."""
+        """Return how many questions can be asked now: those whose video or world is on this machine."""
         missing = set(self.dataset.missing)
         return sum(item.video_id not in missing or self.worlds[item.video_id] == "there" for item in self.dataset.items)
 
     def record(self) -> dict[str, Any]:
-        """The wire form."""
+        """Return the JSON form, with counts of questions, videos and worlds."""
         from world_api.build.truth import truth_path
 
         data = self.dataset
@@ -98,7 +99,7 @@ class Availability:
 
 
 def check_availability(dataset: Dataset, store: Path, *, bad_scoring: str = "") -> Availability:
-    """Look for a dataset's videos and worlds in a store and its parts by profile. Raises StoreFault ``bad_video_id``."""
+    """Find a dataset's worlds in a store and its subfolders by profile. Raises StoreFault: ``bad_video_id``."""
     states: dict[str, WorldState] = {}
     profiles: dict[str, tuple[str, ...]] = {}
     ends: dict[str, float] = {}
@@ -129,7 +130,7 @@ def check_availability(dataset: Dataset, store: Path, *, bad_scoring: str = "") 
 
 
 def _leaks(dataset: Dataset, packaged: set[str]) -> Iterator[str]:
-    """Faults of the splits that questions name, by the guard of their domains; libraries are not checked."""
+    """Yield a message for each question that its domain's guard does not allow in its split."""
     groups: dict[tuple[str, SplitName], list[PlannedQuestion]] = {}
     for item in dataset.items:
         if item.split is not None and item.domain in packaged:
@@ -144,7 +145,7 @@ def _leaks(dataset: Dataset, packaged: set[str]) -> Iterator[str]:
 
 
 def _look(store: Path, video: VideoFile) -> tuple[WorldState, Manifest | None]:
-    """The state of a video's world in one store, and its manifest if it can be read."""
+    """Return the state of a video's world in one store, and its manifest if that can be read."""
     from world_api.world.manifest import read_manifest
     from world_api.world.store import world_folder
 
@@ -161,7 +162,7 @@ def _look(store: Path, video: VideoFile) -> tuple[WorldState, Manifest | None]:
         size = video.path.stat().st_size if video.path is not None else None
     except OSError:
         size = None
-    # A file of another size is another file; one of the same size is taken for the same, as reading it takes long.
+    # Files are compared by size only: computing the hash of a long video would take too long.
     if manifest.profile == PROFILE or (size is not None and size != manifest.source.bytes):
         return "other", manifest
     return ("there" if manifest.complete else "unfinished"), manifest

@@ -1,4 +1,4 @@
-"""Adapters for benchmarks in the files that their authors publish; each reader's docstring shows format and source."""
+"""Adapters that read benchmarks as published; the docstring of each reader shows the file format and its source."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ _MLVU_TASK = re.compile(r"\d_[A-Za-z_]+\.json")
 
 
 def _labels(**labels: str) -> dict[str, str]:
-    """The labels that are not empty."""
+    """Return the labels that are not empty."""
     return {key: value for key, value in labels.items() if value}
 
 
 def _choice(entry: Entry, options: tuple[str, ...], answer: str, **fields: Any) -> Raw:
-    """A question with options; its words are in the field ``question`` if none are given."""
+    """Return a question with options. Its text is the entry's ``question``, unless ``fields`` contains another."""
     fields = {"question": entry.text("question"), **fields} if "question" not in fields else fields
     return Raw(where=entry.where, kind="choice", options=options, answer=answer, **fields)
 
@@ -65,9 +65,9 @@ def _m3bench(sources: Sources, name: str) -> Entries:
                                          "reasoning": "...", "timestamp": "00:43", "type": ["Person Understanding"],
                                          "before_clip": 0}]}}
 
-    A robot's question is asked in the middle of the video: it may see the 30-second clips up to and with ``before_clip``, that
-    is, ``(before_clip + 1) * 30`` seconds; the ``timestamp`` is in the clip after. -1 lets it see nothing; null or none, the
-    whole video. Only robot.json has it.
+    A question of robot.json has a causal cut: only the 30-second clips up to and including ``before_clip`` are visible,
+    the first ``(before_clip + 1) * 30`` seconds; ``timestamp`` is in the next clip. With -1 nothing is visible; if the
+    field is null or missing, the whole video is. web.json does not have the field.
     """
     path = sources.main(name)
     value = read_json(path)
@@ -106,14 +106,15 @@ def _m3bench_question(entry: Entry) -> Raw:
 
 
 def _videomme(sources: Sources) -> Entries:
-    """Video-MME: 900 videos of eleven seconds to an hour, three four-way choices each, with and without subtitles.
+    """Video-MME: 900 videos of eleven seconds to an hour, each with three questions of four options.
 
-    Formats (arXiv 2405.21075): the table of huggingface.co/datasets/lmms-lab/Video-MME (``test-00000-of-00001.parquet``), with
-    columns ``video_id, duration, domain, sub_category, url, videoID, question_id, task_type, question, options, answer``; or the
-    JSON of the authors (``evaluation/output_template.json`` of github.com/BradyFU/Video-MME), a list of videos with ``questions``
-    inside, whose words for the same things are ``duration_category, video_category, video_subcategory, choices``. Options begin
-    with their letters. ``videoID`` is the video's id on YouTube, and the name of its file and of its subtitles
-    (``subtitle/ID.srt``); ``video_id`` counts from 001.
+    Formats (arXiv 2405.21075): the table of huggingface.co/datasets/lmms-lab/Video-MME
+    (``test-00000-of-00001.parquet``), with columns ``video_id, duration, domain, sub_category, url, videoID,
+    question_id, task_type, question, options, answer``; or the authors' JSON (``evaluation/output_template.json`` of
+    github.com/BradyFU/Video-MME), a list of videos with ``questions``, where the fields are ``duration_category,
+    video_category, video_subcategory, choices``. Options begin with their letters. ``videoID`` is the video's id on
+    YouTube, and the name of its file and of its subtitles (``subtitle/ID.srt``, if there are any); ``video_id`` counts
+    from 001.
     """
     path = sources.main(_PARQUET, f"videomme/{_PARQUET}", "Video-MME.json", "video_mme.json")
     content = _parquet_rows(path) if path.suffix == ".parquet" else read_json(path)
@@ -165,10 +166,10 @@ def _videomme_question(entry: Entry) -> Raw:
 
 
 def _lvbench(sources: Sources) -> Entries:
-    r"""LVBench: hour-long videos with four-way choices.
+    r"""LVBench: hour-long videos, and questions with four options.
 
-    Format: ``data/video_info.meta.jsonl`` of huggingface.co/datasets/THUDM/LVBench (arXiv 2406.08035), as github.com/THUDM/LVBench
-    reads it; one video a line, options inside the question, and the time that shows the answer::
+    Format: ``data/video_info.meta.jsonl`` of huggingface.co/datasets/THUDM/LVBench (arXiv 2406.08035), as
+    github.com/THUDM/LVBench reads it: one video a line, options inside the question, and the time of the evidence::
 
         {"key": "Cm73ma6Ibcs", "type": "cartoon",
          "qa": [{"uid": "0", "question": "Which year ...?\n(A) 1636\n(B) 1366\n(C) 1363\n(D) 1633", "answer": "D",
@@ -202,7 +203,7 @@ def _lvbench_question(entry: Entry) -> Raw:
 
 
 def _time_references(reference: str) -> tuple[tuple[float, float], ...]:
-    """Spans such as ``00:15-00:19``, several with commas; what is no time is no evidence."""
+    """Read spans such as ``00:15-00:19``, separated by commas, as seconds; parts that are not times are ignored."""
     found = []
     for part in reference.replace(";", ",").split(",")[:100]:
         start, _, end = part.partition("-")
@@ -213,18 +214,18 @@ def _time_references(reference: str) -> tuple[tuple[float, float], ...]:
 
 
 def _longvideobench(sources: Sources) -> Entries:
-    """LongVideoBench: videos of up to an hour with subtitles, and choices that refer to a moment.
+    """LongVideoBench: videos of up to an hour with subtitles, and multiple-choice questions that refer to a moment.
 
     Format: ``lvb_val.json`` of huggingface.co/datasets/longvideobench/LongVideoBench (arXiv 2407.15754), as the class
-    ``LongVideoBenchDataset`` of github.com/longvideobench/LongVideoBench reads it; a list of::
+    ``LongVideoBenchDataset`` of github.com/longvideobench/LongVideoBench reads it: a list of::
 
         {"id": "86CxyhFV9MI_0", "video_id": "86CxyhFV9MI", "video_path": "86CxyhFV9MI.mp4",
          "subtitle_path": "86CxyhFV9MI_en.json", "question": "...", "candidates": ["...", "..."], "correct_choice": 1,
          "question_category": "TOS", "topic_category": "NP-News", "level": "L2-Relation", "duration": 190.16,
          "duration_group": 600, "starting_timestamp_for_subtitles": 0.0}
 
-    Options are counted from 0. ``lvb_test_wo_gt.json`` has no ``correct_choice``: a question without an answer cannot be scored
-    and is left out. Subtitle times count from ``starting_timestamp_for_subtitles`` (``subtitles.py``).
+    ``correct_choice`` counts from 0. Questions without it, as in ``lvb_test_wo_gt.json``, cannot be scored and are
+    skipped. The video begins at ``starting_timestamp_for_subtitles`` of the subtitles (``subtitles_to_build_with``).
     """
     path = sources.main("lvb_val.json")
     return entries_of(numbered(read_json(path), path.name), _longvideobench_question)
@@ -251,15 +252,15 @@ def _longvideobench_question(entry: Entry) -> Raw:
 
 
 def _egoschema(sources: Sources) -> Entries:
-    """EgoSchema: three-minute videos from the first person, five-way choices about the whole.
+    """EgoSchema: three-minute first-person videos, each with a question of five options about the whole video.
 
     Format: ``questions.json`` and ``subset_answers.json`` of github.com/egoschema/EgoSchema (arXiv 2308.09126)::
 
         [{"q_uid": "001934bb-81bd-4cd8-a574-0472ef3f6678", "google_drive_id": "...", "question": "...",
           "option 0": "...", ..., "option 4": "..."}]                      {"001934bb-81bd-4cd8-a574-0472ef3f6678": 3}
 
-    The answers of 500 of the 5,031 questions are published; only these can be scored here, and the others are left out. A video's
-    file has the name of its question.
+    The answers of 500 of the 5,031 questions are published; the other questions cannot be scored and are skipped. A
+    video's file is named after its question. Raises EvalFault: ``no_answers``: the file of answers was not found.
     """
     path = sources.main("questions.json")
     beside = sources.other("answers", "subset_answers.json")
@@ -282,13 +283,13 @@ def _egoschema(sources: Sources) -> Entries:
 
 
 def _nextqa(sources: Sources) -> Entries:
-    """NExT-QA, multiple choice: short videos with questions of cause, time and description.
+    """NExT-QA, multiple choice: short videos with causal, temporal and descriptive questions.
 
-    Format: ``dataset/nextqa/val.csv`` and ``test.csv`` of github.com/doc-doc/NExT-QA (arXiv 2105.08276), with columns ``video,
-    frame_count, width, height, question, answer, qid, type, a0 ... a4``; ``answer`` is the number of the right option from 0.
-    Videos are in folders as VidOR has them; ``map_vid_vidorID.json`` beside the file says which (``{"3238737531":
-    "1164/3238737531"}``), and without it a video is found by its name. ``type`` is C, T or D (causal, temporal, descriptive) and
-    a second letter.
+    Format: ``dataset/nextqa/val.csv`` and ``test.csv`` of github.com/doc-doc/NExT-QA (arXiv 2105.08276), with columns
+    ``video, frame_count, width, height, question, answer, qid, type, a0 ... a4``; ``answer`` is the index of the right
+    option, from 0. Videos are in the folders of VidOR, which ``map_vid_vidorID.json`` beside the file lists
+    (``{"3238737531": "1164/3238737531"}``); without it a video is found by its name. ``type`` is C, T or D (causal,
+    temporal, descriptive) and a second letter.
     """
     path = sources.main("val.csv", "nextqa_val.csv", "test.csv", "train.csv")
     beside = sources.other("video_map", "map_vid_vidorID.json")
@@ -327,14 +328,15 @@ def _csv_rows(content: bytes, name: str) -> Iterator[tuple[str, object]]:
 def _mlvu(sources: Sources) -> Entries:
     """MLVU: nine tasks on videos of three minutes to two hours.
 
-    Format: ``MLVU/json/1_plotQA.json`` ... ``9_summary.json`` of huggingface.co/datasets/MLVU/MVLU (arXiv 2406.04264), as
-    ``choice_bench.py`` and ``open_bench.py`` of github.com/JUNJIE99/MLVU read them; each a list of::
+    Format: ``MLVU/json/1_plotQA.json`` ... ``9_summary.json`` of huggingface.co/datasets/MLVU/MVLU (arXiv 2406.04264),
+    as ``choice_bench.py`` and ``open_bench.py`` of github.com/JUNJIE99/MLVU read them; each file is a list of::
 
         {"video": "movie101_66.mp4", "duration": 246, "question": "...", "candidates": ["Yellow", "Red", "Green", "Blue"],
          "answer": "Yellow", "question_type": "plotQA"}
 
-    The answer is the text of a candidate. Sub-scene captioning and summary are open: their answer is a reference text, for
-    ``sub_scene`` with ``scoring_points``. Give one file, or the folder with all. The questions of the test set have no answers.
+    The answer is the text of a candidate. Sub-scene captioning and summary are open questions: their answer is a
+    reference text, with ``scoring_points`` for ``sub_scene``. The source is one file, or the folder with all of them.
+    Questions without answers (the test set) are skipped.
     """
     path = sources.annotations
     paths = [path]

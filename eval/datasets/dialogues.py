@@ -1,16 +1,18 @@
-"""Dialogues: the benchmark LoCoMo, and the text worlds that are written from the words of a dialogue.
+"""Dialogues: the benchmark LoCoMo, and the text worlds that are made from the text of a dialogue.
 
-Formats of github.com/snap-research/locomo (arXiv 2402.17753): ``data/locomo10.json``, a list of ``{"sample_id", "conversation":
-{"speaker_a", "speaker_b", "session_1", "session_1_date_time", ...}, "qa": [...]}``; or ``data/locomo10.zip``, with one JSON file a
-dialogue, in which the keys of ``conversation`` stand beside ``qa`` and the file's name is the sample's; or a folder of such files.
+Formats of github.com/snap-research/locomo (arXiv 2402.17753): ``data/locomo10.json``, a list of ``{"sample_id",
+"conversation": {"speaker_a", "speaker_b", "session_1", "session_1_date_time", ...}, "qa": [...]}``; or
+``data/locomo10.zip``, with one JSON file per dialogue, named after it, in which the keys of ``conversation`` are at the
+same level as ``qa``; or a folder of such files.
 
-A turn is ``{"speaker", "dia_id": "D1:3", "text", "blip_caption"?}``, a question ``{"question", "answer", "category", "evidence":
-["D1:3"]}``. Categories, as ``task_eval/evaluation.py`` scores them: 1 several hops (answers with commas), 2 time, 3 world knowledge
-(the answer is before a semicolon), 4 one hop, 5 adversarial: the question cannot be answered from the dialogue, and
-``adversarial_answer`` is what a careless reader would say. ``task_eval/evaluate_gpts.py`` asks these as a choice of two, that
-answer and that it is not said; so does this adapter, in an order that follows from the question's id.
+A turn is ``{"speaker", "dia_id": "D1:3", "text", "blip_caption"?}``, a question ``{"question", "answer", "category",
+"evidence": ["D1:3"]}``. Categories, as ``task_eval/evaluation.py`` scores them: 1 several hops (answers with commas), 2
+time, 3 world knowledge (the answer is before a semicolon), 4 one hop, 5 adversarial: the dialogue does not contain the
+answer, and ``adversarial_answer`` is a plausible wrong one. ``task_eval/evaluate_gpts.py`` turns these into a choice of
+two options: that answer, or "not said". This adapter does the same; the order of the options depends on the question's
+id.
 
-The clock of a dialogue is made up: one turn after the other, each as long as it takes to say it.
+The times of a dialogue are invented: turns follow one another, and each lasts as long as speaking its words would take.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from world_api.world.manifest import FileEntry, Manifest
 
 
-#: Seconds a word takes, the shortest turn, the pause between turns and that between sessions.
+#: Seconds per word, of the shortest turn, between turns, and between sessions.
 WORD, SHORTEST, PAUSE, BREAK = 0.4, 1.5, 0.5, 10.0
 MAX_TURNS, MAX_TEXT = 100_000, 20_000
 _SESSION = re.compile(r"session_(\d{1,4})")
@@ -44,7 +46,7 @@ _AS_PUBLISHED = "give the file of dialogues as it was published"
 
 
 def dialogue_of(name: str, conversation: object) -> Dialogue:
-    """The dialogue of LoCoMo's ``session_N`` and ``session_N_date_time``, with times."""
+    """Return a dialogue from LoCoMo's keys ``session_N`` and ``session_N_date_time``, with invented times."""
     if not isinstance(conversation, Mapping):
         raise bad(f"dialogue {name} is not an object of sessions", _AS_PUBLISHED)
     found = (_SESSION.fullmatch(key) for key in conversation if isinstance(key, str))
@@ -88,14 +90,14 @@ def _text(record: Mapping[str, Any], key: str) -> str:
     return text_of(record.get(key))[:MAX_TEXT]
 
 
-#: The project's own words for the option that is right of an adversarial question.
+#: The right option of an adversarial question, in the project's own words.
 NOT_SAID = "The conversation does not say"
 CATEGORIES = {1: "multi_hop", 2: "temporal", 3: "open_domain", 4: "single_hop", 5: "adversarial"}
 _EVIDENCE = re.compile(r"D:?(\d{1,4}):(\d{1,5})")
 
 
 def read_locomo(sources: Sources) -> Entries:
-    """The questions of all dialogues."""
+    """Yield the questions of all dialogues, and a ``SkippedEntry`` for each that cannot be used."""
     samples = _samples(sources)
     dialogues = {name: dialogue_of(name, sample.get("conversation", sample)) for name, sample in samples.items()}
     listed = (nested(f"dialogue {name}", sample, "qa", sample=name) for name, sample in samples.items())
@@ -125,7 +127,7 @@ def _samples(sources: Sources) -> dict[str, Mapping[str, Any]]:
 
 
 def _parts(name: str, value: object) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The samples of a file: a list of them, or one, whose name the file's is."""
+    """Yield (name, sample) for each sample of a file: a list of samples, or one sample, named after the file."""
     several = isinstance(value, list)
     for number, item in enumerate(value if isinstance(value, list) else [value]):
         if not isinstance(item, dict):
@@ -160,7 +162,7 @@ def _question(entry: Entry, dialogues: Mapping[str, Dialogue]) -> Raw:
 
 
 def _evidence(value: object, dialogue: Dialogue) -> tuple[tuple[tuple[float, float], ...], list[str]]:
-    """The intervals of the turns that evidence names, in any of its spellings; and the parts that name no turn."""
+    """Return the sorted intervals of the turns in ``value`` ("D1:3", "D:1:3", ...), and texts with unknown turns."""
     places = {turn.id: (turn.start, turn.end) for session in dialogue.sessions for turn in session.turns}
     found: dict[tuple[float, float], None] = {}
     unknown = []
@@ -175,22 +177,23 @@ def _evidence(value: object, dialogue: Dialogue) -> tuple[tuple[tuple[float, flo
 PROFILE = "text"
 PRODUCER = "dialogue/1"
 WIDTH, HEIGHT = 640, 360
-#: The picture says nothing of the video's; it gives boxes of text a place.
+#: The size of the frame is invented; it is needed for the boxes of screen texts.
 _BOX = {"x1": 0.1 * WIDTH, "y1": 0.4 * HEIGHT, "x2": 0.9 * WIDTH, "y2": 0.6 * HEIGHT}
 FILE_SECONDS = 3600.0
-#: Seconds between two readings of the date, and between the last one and the end of the session.
+#: Seconds between two rows of the date, and between the last one and the end of the session.
 READING_STEP, _BEFORE_END = 15.0, 0.1
-#: The world says nothing of when it was written, so that the same words give the same bytes.
+#: A fixed time instead of the real one, so that the same text gives the same bytes.
 _BUILT_AT = "1970-01-01T00:00:00+00:00"
 
 Row = dict[str, Any]
 
 
 def ensure_text_worlds(dataset: Dataset, store: Path) -> tuple[str, ...]:
-    """Write the worlds of a dataset's dialogues that are not in the store yet; the ids of those that were written.
+    """Write the worlds of a dataset's dialogues that are not in the store yet; return the ids of those written.
 
-    A world of the same words is kept, one of other words is written again, one of a video is in the way. Raises
-    EvalFault: ``world_in_the_way``; StoreFault: ``store_not_writable``, ``disk_full``, ``bad_video_id``.
+    A world of the same text is kept; a world of another text is replaced. Raises EvalFault: ``world_in_the_way``: the
+    store has a world with that id that was built from a video; StoreFault: ``store_not_writable``, ``disk_full``,
+    ``bad_video_id``.
     """
     written = []
     for video_id, video in sorted(dataset.videos.items()):
@@ -201,7 +204,7 @@ def ensure_text_worlds(dataset: Dataset, store: Path) -> tuple[str, ...]:
 
 
 def text_world_is_there(store: Path, video_id: str, dialogue: Dialogue) -> bool:
-    """Whether this dialogue's world is there, whole. Raises EvalFault ``world_in_the_way``, StoreFault."""
+    """Whether the complete world of this dialogue exists. Raises EvalFault: ``world_in_the_way``; StoreFault."""
     from world_api.world.manifest import read_manifest
     from world_api.world.store import world_folder
 
@@ -221,7 +224,7 @@ def text_world_is_there(store: Path, video_id: str, dialogue: Dialogue) -> bool:
 
 
 def write_text_world(store: Path, video_id: str, dialogue: Dialogue) -> None:
-    """Write a dialogue's world unless it is there; the same words, the same bytes. Raises as ``ensure_text_worlds``."""
+    """Write a dialogue's world unless the store has it; equal text, equal bytes. Raises as ``ensure_text_worlds``."""
     from world_api.api import text_embedder
     from world_api.search.documents import prepare
     from world_api.world.manifest import write_manifest
@@ -256,7 +259,7 @@ def _manifest(folder: Path, video_id: str, dialogue: Dialogue, files: list[FileE
 
 
 def _write(folder: Path, dialogue: Dialogue) -> Iterator[FileEntry]:
-    """The rows of every table, parted into files by when they begin."""
+    """Write the rows of every table, in one file for each ``FILE_SECONDS``; yield the manifest entries of the files."""
     from world_api.world.storage import rows_from_records, write_rows
 
     last = int(max(0.0, dialogue.duration - 1e-3) // FILE_SECONDS)
@@ -282,14 +285,14 @@ def _tables(dialogue: Dialogue) -> dict[str, list[Row]]:
 
 
 def _speech(turn: Turn) -> Row:
-    # The operations tell what is said and not by whom, and a dialogue cannot be followed without.
+    # Operations return the text without the speaker, and a dialogue cannot be understood without the speakers.
     text = f"{turn.speaker}: {turn.text}" if turn.speaker else turn.text
     fixed = {"language": "", "source": "truth", "confidence": 1.0, "known_at": turn.end}
     return {"start": turn.start, "end": turn.end, "text": text, "speaker": turn.speaker, **fixed}
 
 
 def _dates(session: DialogueSession) -> Iterator[Row]:
-    """The date and time, read at even distances and once more at the end."""
+    """Yield rows of screen text with a session's date, at regular intervals and once more at its end."""
     times, time = [], session.start
     while time < session.end:
         times.append(time)

@@ -1,6 +1,6 @@
 """Bounded, strict reading of dataset files (JSON, JSON lines, zip archives), and finding videos by name in a folder.
 
-What cannot be read raises ``EvalFault``: ``dataset_unreadable``, ``dataset_too_large`` or ``bad_dataset``.
+Files that cannot be read raise ``EvalFault``: ``dataset_unreadable``, ``dataset_too_large`` or ``bad_dataset``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from world_api.core.canonical import is_deep, parse_json
 from world_api.core.faults import EvalFault
 from world_api.core.files import open_regular
 
-#: The line of a place in a file.
+#: Returns the line number of a place in a file.
 LineOf = Callable[[tuple[int | str, ...]], int]
 MAX_BYTES = 512 * 2**20
 MAX_LINE_BYTES = 2**20
@@ -32,7 +32,7 @@ MAX_LEVELS = 20
 
 @dataclass(frozen=True, kw_only=True)
 class NumberedLine:
-    """A line of a file with its number from 1, and the JSON value on it; ``fault`` says why there is none."""
+    """The JSON value of a line, with the line number from 1; ``fault`` is the reason why there is no value, or ""."""
 
     number: int
     value: Any = None
@@ -40,7 +40,7 @@ class NumberedLine:
 
 
 def read_bytes(path: Path, *, most: int = MAX_BYTES) -> bytes:
-    """The content of a regular file. Raises EvalFault: ``dataset_unreadable``, ``dataset_too_large``."""
+    """Return the bytes of a regular file. Raises EvalFault: ``dataset_unreadable``, ``dataset_too_large``."""
     try:
         with open_regular(path) as file:
             content = file.read(most + 1)
@@ -56,18 +56,18 @@ def _too_large(message: str, hint: str) -> EvalFault:
 
 
 def unreadable(path: Path, error: OSError) -> EvalFault:
-    """The fault of a file that cannot be read."""
+    """Return the fault for a file that cannot be read."""
     message = f"{path.name} cannot be read: {error.strerror or error}"
     return EvalFault("dataset_unreadable", message, hint="give a file that is there and may be read")
 
 
 def read_json(path: Path, *, most: int = MAX_BYTES) -> Any:
-    """The JSON value of a file. Raises EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``."""
+    """Read a JSON file. Raises EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``."""
     return json_of(read_bytes(path, most=most), path.name)
 
 
 def json_of(content: bytes, name: str) -> Any:
-    """The JSON value that some bytes spell; ``name`` is the file's, for messages."""
+    """Return the JSON value of bytes; ``name`` is the file name in messages. Raises EvalFault: ``bad_dataset``."""
     value, fault = _parsed(decoded(content, name))
     if fault:
         raise bad(f"{name}: {fault}", "give the file as it was published")
@@ -75,7 +75,7 @@ def json_of(content: bytes, name: str) -> Any:
 
 
 def decoded(content: bytes, name: str) -> str:
-    """The text of a file in UTF-8, with or without a byte order mark."""
+    """Return the text of UTF-8 bytes, without a byte order mark. Raises EvalFault: ``bad_dataset``."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -84,7 +84,7 @@ def decoded(content: bytes, name: str) -> str:
 
 
 def _parsed(text: str) -> tuple[Any, str]:
-    """A JSON value, or why there is none."""
+    """Return a JSON value and "", or None and the reason why there is none."""
     try:
         value = parse_json(text)
     except ValueError as error:
@@ -93,7 +93,7 @@ def _parsed(text: str) -> tuple[Any, str]:
 
 
 def numbered_lines(path: Path) -> Iterator[NumberedLine]:
-    """The JSON values of a file's lines; empty lines are passed over. The fault of a line is reported in its place."""
+    """Yield the JSON values of a file's lines that are not empty; a line that cannot be read has a ``fault``."""
     total = 0
     try:
         with open_regular(path) as file:
@@ -123,7 +123,7 @@ def _line(number: int, data: bytes) -> NumberedLine:
 
 
 def expanded(path: str) -> Path:
-    """A path, its home folder expanded. Raises EvalFault: ``bad_dataset``: no user of this machine has that home."""
+    """Return a path with ``~`` expanded. Raises EvalFault: ``bad_dataset``: this machine has no such user."""
     try:
         return Path(path).expanduser()
     except RuntimeError:
@@ -131,7 +131,7 @@ def expanded(path: str) -> Path:
 
 
 def bad(message: str, hint: str) -> EvalFault:
-    """The fault of a file with wrong content."""
+    """Return the fault ``bad_dataset`` for a file with wrong content."""
     return EvalFault("bad_dataset", message, hint=hint)
 
 
@@ -139,7 +139,10 @@ Shape = TypeVar("Shape", bound=BaseModel)
 
 
 def validated(shape: type[Shape], value: object, name: str, hint: str, line: LineOf | None = None) -> Shape:
-    """A value from a file in its shape; ``line`` finds a place's line. Raises EvalFault: ``bad_dataset``."""
+    """Return a value from a file as an instance of ``shape``. Raises EvalFault: ``bad_dataset``.
+
+    ``name`` is the file in messages; ``line`` returns the line of a place (a path of keys and indices).
+    """
     try:
         return shape.model_validate(value)
     except ValidationError as error:
@@ -162,8 +165,8 @@ def _explained(
 MAX_FILES = 10_000
 MAX_FILE_BYTES = 64 * 2**20
 MAX_TOTAL_BYTES = 256 * 2**20
-#: What reading a damaged archive may raise, beside ``OSError``. RuntimeError: it wants a password, or is packed in a way that the
-#: standard library does not read; ``struct.error``: it ends within a header.
+#: Exceptions of reading a damaged archive, besides ``OSError``. RuntimeError: it needs a password, or its compression
+#: is not supported by the standard library; ``struct.error``: it ends within a header.
 UNREADABLE = (
     zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, RuntimeError, ValueError, EOFError, OverflowError,
 )  # fmt: skip
@@ -171,7 +174,10 @@ _AS_PUBLISHED = "give the archive as it was published"
 
 
 def json_files(path: Path) -> dict[str, Any]:
-    """The JSON files of an archive, by their names."""
+    """Read the JSON files of a zip archive; the keys are file names without folders.
+
+    Raises EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``.
+    """
     found: dict[str, Any] = {}
     total = 0
     try:
@@ -197,23 +203,24 @@ def json_files(path: Path) -> dict[str, Any]:
     return found
 
 
-#: Endings of files that may be videos, those that are preferred first.
+#: Endings of video files, the preferred ones first.
 ENDINGS = (".mp4", ".mkv", ".webm", ".mov", ".avi", ".m4v", ".mpg", ".mpeg", ".ts", ".flv", ".wmv", ".ogv", ".3gp")
 MAX_FOLDER_FILES = 500_000
 _MAX_DEPTH = 6
 
 
 class VideoFolder:
-    """The videos of a folder by their names. The folder is walked once, when a plain look has not found a video.
+    """The videos of a folder by their names. If one is not at the expected path, the whole folder is walked, once.
 
-    Links to folders are followed, since videos are often on another disk; depth and number bound the walk.
+    Links to folders are followed, since videos are often on another disk; the depth and the number of files are
+    limited.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def find(self, *names: str) -> Path | None:
-        """The file of the first of the names that is there; each is a path in the folder, a file's name, or its stem."""
+        """Return the file of the first name that exists, or None. A name is a path, a file name or a stem."""
         return next((found for name in names if (found := self._plain(name) or self._anywhere(name))), None)
 
     def _plain(self, name: str) -> Path | None:
@@ -227,7 +234,7 @@ class VideoFolder:
     def _anywhere(self, name: str) -> Path | None:
         last = PurePosixPath(name)
         stem = last.stem if last.suffix.lower() in ENDINGS else last.name
-        # A path of several parts prefers the file that shares most of them, from the end; then case counts, then the ending.
+        # The best file shares the most folders with the name, from the end; then equal case counts, then the ending.
         wanted = [part.casefold() for part in last.parts[:-1]]
 
         def likeness(path: Path) -> tuple[int, bool, int]:
@@ -254,7 +261,7 @@ class VideoFolder:
 
 
 def _shared(path: Path, wanted: list[str]) -> int:
-    """How many folders a path has in common with those that are wanted, from the end."""
+    """Return how many folders of a path equal the ``wanted`` ones (in lower case), counted from the end."""
     pairs = zip((part.casefold() for part in reversed(path.parts[:-1])), reversed(wanted), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 

@@ -18,7 +18,7 @@ from world_api.core.spans import TimeSpan
 
 @dataclass(frozen=True, kw_only=True)
 class Turn:
-    """One utterance, with its time in seconds of the made-up clock. ``picture`` describes a picture that was sent along."""
+    """One utterance, with invented times in seconds. ``picture`` describes a picture that was sent with it."""
 
     id: str
     speaker: str
@@ -30,7 +30,7 @@ class Turn:
 
 @dataclass(frozen=True, kw_only=True)
 class DialogueSession:
-    """Turns that were spoken at one sitting. ``when`` is its date and time, in the words of the file."""
+    """Consecutive turns of one conversation. ``when`` is its date and time, as the file has them."""
 
     when: str
     start: float
@@ -40,7 +40,7 @@ class DialogueSession:
 
 @dataclass(frozen=True, kw_only=True)
 class Dialogue:
-    """Sessions in order of time. ``sha256`` covers words, speakers, dates and pictures."""
+    """Sessions in order of time. ``sha256`` is the hash of words, speakers, dates and pictures."""
 
     title: str
     sessions: tuple[DialogueSession, ...]
@@ -48,12 +48,12 @@ class Dialogue:
 
     @property
     def duration(self) -> float:
-        """Seconds on the made-up clock."""
+        """The end of the last session, in seconds of invented time."""
         return self.sessions[-1].end if self.sessions else 0.0
 
 
-#: Answers by kind of question, as ``Episode.value`` holds them: ``open`` text; ``choice`` a letter; ``interval``
-#: ``{"start_time", "end_time"}`` in seconds; ``count`` a whole number; ``order`` all letters, first to last.
+#: An answer, with the types of ``Episode.value``: ``open`` a text; ``choice`` a letter; ``interval``
+#: ``{"start_time", "end_time"}`` in seconds; ``count`` a whole number; ``order`` a list of all letters, first to last.
 Value = Any
 
 
@@ -61,10 +61,10 @@ Value = Any
 class Item:
     """One question of a dataset.
 
-    ``answer`` is in the type of the question (see ``Value``); ``also`` are other answers that count as right. ``spans`` are the
-    intervals that show it, if they are known. ``domain`` is the task domain (the name of a domain file), ``content``
-    what the video is about, ``template`` the id of the domain's template the question was made from. ``labels`` are the
-    dataset's own (its types of questions, say), as JSON.
+    ``answer`` has the type of the question (see ``Value``), None if it is not known; ``also`` are other right answers.
+    ``spans`` are the intervals of the evidence, if they are known. ``domain`` is the task domain (the name of a domain
+    file), ``content`` the subject of the video, ``template`` the id of the domain's template of the question.
+    ``labels`` are the dataset's own (such as its question types), as JSON.
     """
 
     id: str  #: unique in its dataset: letters, digits and ``._+-``
@@ -82,11 +82,11 @@ class Item:
 
 @dataclass(frozen=True, kw_only=True)
 class VideoFile:
-    """A video of a dataset: where it should be, and whether it is there. ``path`` None: it is not known, or was not found.
+    """A video of a dataset. ``path`` is where it is expected; None if that is not known, or it was not found.
 
-    ``name`` is what its dataset calls it, where that is no id; ``subtitles`` are those the dataset keeps for it
-    (``subtitles.py`` makes them ready for a build). A video that is a ``text`` (a dialogue) needs no file: its
-    world is written from the words.
+    ``name`` is the dataset's name of it, if that is not an id; ``subtitles`` are the dataset's
+    (``subtitles_to_build_with`` converts them for a build). A video with a ``text`` (a dialogue) needs no file: its
+    world is made from the text.
     """
 
     video_id: str
@@ -98,13 +98,13 @@ class VideoFile:
 
     @property
     def is_there(self) -> bool:
-        """Whether the file is on this machine."""
+        """Whether the file is on this machine, or not needed because the video is a dialogue."""
         return self.text is not None or (self.path is not None and self.path.is_file())
 
 
 @dataclass(frozen=True, kw_only=True)
 class SkippedEntry:
-    """A question of a published file that cannot be asked: its place, and why."""
+    """A question of a published file that cannot be used: its place, and the reason."""
 
     where: str
     reason: str
@@ -112,11 +112,11 @@ class SkippedEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class Dataset:
-    """Questions about videos, with the protocol they are asked and scored by.
+    """Questions about videos, with the protocol by which they are asked and scored.
 
-    ``protocol`` is what the adapter fixes, as JSON (which scorer for which kind, how questions map to domains, how ``as_of`` is
-    made, whose judge), so that it can be published beside a figure. ``hash`` covers items and protocol, not the videos.
-    ``left_out`` are questions of the file that cannot be asked; they are in no figure.
+    ``protocol`` are the fixed choices of the adapter, as JSON (the scorer of each kind, how questions map to domains,
+    how ``as_of`` is set, which judge), so that it can be published beside a figure. ``hash`` covers items and protocol,
+    not the videos. ``left_out`` are questions of the file that cannot be asked; no figure includes them.
     """
 
     name: str
@@ -128,13 +128,13 @@ class Dataset:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The ids of the videos that are asked about and are not here, sorted."""
+        """The ids of the videos with questions that are not on this machine, sorted."""
         wanted = {item.video_id for item in self.items}
         return tuple(sorted(item for item in wanted if item not in self.videos or not self.videos[item].is_there))
 
     @property
     def missing_hash(self) -> str:
-        """A hash of which videos are missing: figures over different parts of a dataset cannot be compared."""
+        """A hash of the missing videos: figures over different parts of a dataset cannot be compared."""
         return content_hash(list(self.missing))
 
 
@@ -151,7 +151,7 @@ _SHOWN = 60
 
 
 class BadItem(ValueError):
-    """All faults of a line."""
+    """A line with faults; ``faults`` lists all of them."""
 
     def __init__(self, faults: list[str]) -> None:
         super().__init__("; ".join(faults))
@@ -159,7 +159,7 @@ class BadItem(ValueError):
 
 
 def item_record(item: Item) -> dict[str, Any]:
-    """The line of an item. What is empty is left out."""
+    """Return the JSON object of an item. Empty fields are omitted, except those in ``REQUIRED``."""
     question = item.question
     record = {
         "schema_version": SCHEMA_VERSION,
@@ -179,7 +179,7 @@ def item_record(item: Item) -> dict[str, Any]:
 
 
 def item_from_record(record: object) -> Item:
-    """The item of a line. Raises BadItem: with everything that is wrong."""
+    """Return the item of a JSON object. Raises BadItem: with all its faults."""
     if not isinstance(record, Mapping):
         raise BadItem(["it is not a JSON object"])
     faults = _shape_faults(record)
@@ -209,7 +209,7 @@ def item_from_record(record: object) -> Item:
 
 
 def value_faults(question: Question, value: object) -> list[str]:
-    """What is wrong with an answer of a question of this kind; see ``Value`` for the types."""
+    """Return what is wrong with an answer to this question, empty if nothing; ``Value`` describes the types."""
     letters = question.letters
     listed, ends = ", ".join(letters), {"start_time", "end_time"}
     holds, what = {
@@ -263,7 +263,7 @@ def _interval_faults(start: object, end: object) -> list[str]:
 
 
 def is_seconds(value: object) -> bool:
-    """Whether it is a time of a video: a finite number from 0, below a hundred years."""
+    """Whether a value is a time of a video in seconds: a finite number from 0, below a hundred years."""
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 3.2e9
 
 
@@ -279,7 +279,7 @@ def _is_list(value: object) -> bool:
     return isinstance(value, list) and len(value) <= MAX_LIST
 
 
-#: What each key of a line must hold, required ones first, and what is said of a value that does not.
+#: The check of each key of a line, required keys first, and the message for a value that fails it.
 _FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "schema_version": (lambda value: type(value) is int and value == SCHEMA_VERSION, "is not read by this program"),
     "id": (lambda value: _is_word(value, _ID), "is not a name of letters, digits and ._+-"),

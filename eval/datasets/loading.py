@@ -1,6 +1,6 @@
 """Load a dataset: from the project's own format, or through an adapter for published annotations.
 
-The own format is a folder with ``dataset.json`` and ``questions.jsonl``, or a bare file of questions.
+The own format is a folder with ``dataset.json`` and ``questions.jsonl``, or a single file of questions.
 
 ::
 
@@ -9,7 +9,7 @@ The own format is a folder with ``dataset.json`` and ``questions.jsonl``, or a b
     FOLDER/questions.jsonl   one item a line (``items.py``)
     FOLDER/kitchen.mp4
 
-A file of questions without a ``dataset.json`` has its videos beside it. ``docs/datasets.md`` shows both.
+The videos of a single file of questions are in its folder. ``docs/datasets.md`` shows both.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ _SHAPE = "docs/datasets.md shows the format"
 
 
 def dataset_hash(items: tuple[Item, ...], protocol: Mapping[str, Any]) -> str:
-    """The hash of a dataset: its items and its protocol."""
+    """Return the hash of a dataset: of its items and its protocol."""
     return content_hash({"items": [item_record(item) for item in items], "protocol": dict(protocol)})
 
 
 def load_folder(folder: Path, *, videos: Path | None = None) -> Dataset:
-    """The dataset of a folder with ``dataset.json``; videos are where it says, or in ``videos``.
+    """Load a folder with ``dataset.json``. Videos missing at the path in that file are searched in ``videos``.
 
     Raises EvalFault: ``dataset_unreadable``, ``dataset_too_large``, ``bad_dataset``, ``other_schema_version``.
     """
@@ -83,7 +83,7 @@ def load_folder(folder: Path, *, videos: Path | None = None) -> Dataset:
 
 
 def load_questions(path: Path, *, videos: Path | None = None) -> Dataset:
-    """The dataset of a bare file of questions; videos are beside it, or in ``videos``, under their ids."""
+    """Load a file of questions. Videos are found by their ids in ``videos``, by default the folder of the file."""
     items = tuple(read_items(path))
     folder = VideoFolder(videos if videos is not None else path.parent)
     paths = {video_id: folder.find(video_id) for video_id in sorted({item.video_id for item in items})}
@@ -98,9 +98,10 @@ def _own_dataset(
 
 
 def read_items(path: Path, parse: Callable[[Any, int], Item | None] | None = None, *, hint: str = _SHAPE) -> list[Item]:
-    """The items of a file, in its order; ``parse`` makes an item of a line's value and number, or leaves it out.
+    """Return the items of a file in its order. ``parse`` turns a line's value and number into an item, or None.
 
-    Raises EvalFault: ``dataset_unreadable``, ``dataset_too_large``; ``bad_dataset``, with the lines of eight faults.
+    Raises EvalFault: ``dataset_unreadable``, ``dataset_too_large``; ``bad_dataset``: no items, or faults (up to eight
+    listed).
     """
     items: list[Item] = []
     first: dict[str, int] = {}
@@ -127,7 +128,7 @@ def read_items(path: Path, parse: Callable[[Any, int], Item | None] | None = Non
 
 
 def is_inside(path: str) -> bool:
-    """Whether it is a relative path that does not lead out of its folder."""
+    """Whether a text is a relative path without "..", so that it does not lead out of its folder."""
     parts = PurePosixPath(path).parts
     is_plain = not path.startswith("/") and not set(path) & set("\\\0") and len(path) <= 1000
     return bool(parts) and is_plain and ".." not in parts
@@ -156,7 +157,7 @@ class _Video(_Shape):
 
 
 class _Manifest(_Shape):
-    """The shape of ``dataset.json``."""
+    """The content of ``dataset.json``."""
 
     schema_version: int
     name: _Name
@@ -175,15 +176,16 @@ def _manifest(path: Path) -> _Manifest:
 
 
 _LABEL_BYTES = 32 * 2**20
-#: The text of an option without words.
+#: The text that replaces an empty option.
 BLANK = "(blank)"
 
 
 @dataclass(frozen=True, kw_only=True)
 class BenchmarkSelection:
-    """The parts of a benchmark that a user wants: its videos, task domains by question, and the part of it that is asked.
+    """What a user selects of a benchmark: the name, folders of videos and subtitles, task domains, and the questions.
 
-    ``only`` keeps the questions whose labels have one of the values. ``domains`` maps published question ids to domains.
+    ``only`` keeps questions that have, for each label, one of the values. ``domains`` maps published question ids to
+    domains.
     """
 
     name: str
@@ -194,7 +196,7 @@ class BenchmarkSelection:
 
 
 def assemble(entries: Iterable[Raw | SkippedEntry], protocol: Protocol, wanted: BenchmarkSelection) -> Dataset:
-    """The dataset of a file's entries. Raises EvalFault: ``bad_dataset``: none can be asked; ``dataset_too_large``."""
+    """Make a dataset from entries. Raises EvalFault: ``bad_dataset``: none can be asked; ``dataset_too_large``."""
     items: list[Item] = []
     left_out: list[SkippedEntry] = []
     given: dict[str, int] = {}
@@ -251,7 +253,7 @@ def _is_wanted(entry: Raw, only: Mapping[str, tuple[str, ...]]) -> bool:
 
 
 def _own_id(published: str, given: dict[str, int]) -> str:
-    """A published id in letters that ids may have, once; ``given`` counts how often an id, or what it begins with, was given."""
+    """Return a unique id from a published one, and count it in ``given``; forbidden characters become "-"."""
     base = re.sub(r"[^A-Za-z0-9._+-]+", "-", published).strip("-.+_")[:110] or "q"
     own, number = base, given.get(base, 0) + 1
     while number > 1 and (own := f"{base}-{number}") in given:
@@ -262,7 +264,7 @@ def _own_id(published: str, given: dict[str, int]) -> str:
 
 
 class _Videos:
-    """The videos of the entries: their ids, and where their files are."""
+    """The videos of the entries by id, and their files."""
 
     def __init__(self, wanted: BenchmarkSelection) -> None:
         self.files: dict[str, VideoFile] = {}
@@ -271,7 +273,7 @@ class _Videos:
         self._ids: dict[str, str] = {}
 
     def id_of(self, entry: Raw) -> str:
-        """The id that building the video would give it; a hash is added if two names would share one."""
+        """Add the video to ``files``; return the id that a build would give it, with a hash if that id is taken."""
         known = self._ids.get(entry.video)
         if known is not None:
             return known
@@ -293,7 +295,7 @@ class _Videos:
 
 
 def _inside(folder: Path, name: str) -> Path | None:
-    """The file of a folder that an annotation names; none where the name, or a link, leads out of the folder."""
+    """Return the file ``name`` in a folder; None if it does not exist, or a path or link leads out of the folder."""
     path = folder / name
     try:
         return path if path.is_file() and path.resolve().is_relative_to(folder.resolve()) else None
@@ -302,7 +304,7 @@ def _inside(folder: Path, name: str) -> Path | None:
 
 
 def _question(entry: Raw) -> tuple[Question, tuple[Any, ...]]:
-    """The question and other right answers; options that occur twice get a mark each, and are right together."""
+    """Return the question of an entry and its other right answers; options equal to the right one are also right."""
     options, same = distinct(entry.options)
     question = Question(text=entry.question, kind=entry.kind, options=options, as_of=entry.as_of)
     also, letters = entry.also, question.letters
@@ -315,7 +317,10 @@ def _question(entry: Raw) -> tuple[Question, tuple[Any, ...]]:
 
 
 def distinct(options: tuple[str, ...]) -> tuple[tuple[str, ...], list[list[int]]]:
-    """The options, each once: one that repeats another gets a number; and the places of those that are the same."""
+    """Return the options made distinct, and for each the indices of the options that were equal to it.
+
+    A repeated option gets a number ("red (2)"); an empty one becomes ``BLANK``.
+    """
     cleaned = [(" ".join(option.split()) and option.strip()) or BLANK for option in options]
     shown: list[str] = []
     for place, option in enumerate(cleaned):
@@ -329,7 +334,7 @@ def distinct(options: tuple[str, ...]) -> tuple[tuple[str, ...], list[list[int]]
 
 
 def read_domain_labels(path: Path) -> dict[str, str]:
-    """A file of labels: task domains by question id, as a JSON object or as csv with columns ``id`` and ``domain``."""
+    """Read a JSON object of task domains by question id, or CSV with columns ``id`` and ``domain``."""
     if path.suffix.lower() == ".csv":
         text = read_bytes(path, most=_LABEL_BYTES).decode("utf-8-sig", errors="replace")
         try:
@@ -346,7 +351,7 @@ def read_domain_labels(path: Path) -> dict[str, str]:
 
 
 def _recorded(protocol: Protocol, wanted: BenchmarkSelection) -> dict[str, Any]:
-    """The protocol as it is recorded beside figures: the whole file, its hash, and what the user changed."""
+    """Return the protocol as recorded beside figures: the whole file, its hash, and the user's changes."""
     changed: dict[str, Any] = {}
     if wanted.only:
         changed["only"] = {name: list(values) for name, values in sorted(wanted.only.items())}
@@ -359,14 +364,14 @@ _Path = Annotated[str, Field(min_length=1, max_length=1000)]
 
 
 class Described(_Shape):
-    """A YAML file that names an adapter and its files; paths are relative to it::
+    """A YAML file with an adapter and its files; relative paths start from its folder::
 
     schema_version: 1
     adapter: m3bench-robot
     annotations: robot.json        # as published
     videos: videos/robot
-    name: m3-robot                 # else the adapter's
-    domains: my_labels.json        # question id -> task domain; goes before the protocol's rules
+    name: m3-robot                 # default: the adapter's name
+    domains: my_labels.json        # question id -> task domain; takes precedence over the protocol's rules
     only: {type: [Multi-Hop Reasoning]}
     subtitles: subtitles
     files: {video_map: map_vid_vidorID.json}
@@ -384,7 +389,7 @@ class Described(_Shape):
 
 
 def load_described(path: Path, *, videos: Path | None = None) -> Dataset:
-    """The dataset that a YAML file describes."""
+    """Load the dataset that a YAML file describes. Raises EvalFault, as ``load_dataset``."""
     try:
         text = read_yaml(read_bytes(path, most=MAX_BYTES), path.name)
     except ToolFault as fault:
@@ -411,9 +416,9 @@ def load_dataset(
     """Load a dataset.
 
     ``named`` is one of: a folder with ``dataset.json`` (or that file), or a ``.jsonl`` file of questions, in the
-    project's own format; a ``.yaml`` file that names an adapter and its files (see ``Described``); ``ADAPTER:FILE``; or
-    an adapter's name, with its ``annotations``. ``videos`` is the folder of the videos, in any layout; it goes before
-    what a file says. Raises EvalFault: ``no_such_dataset``, ``no_such_adapter``, ``dataset_unreadable``,
+    project's own format; a ``.yaml`` file with an adapter and its files (see ``Described``); ``ADAPTER:FILE``; or an
+    adapter's name, with its ``annotations``. ``videos`` is a folder of videos, in any layout; it replaces that of a
+    ``.yaml`` file. Raises EvalFault: ``no_such_dataset``, ``no_such_adapter``, ``dataset_unreadable``,
     ``dataset_too_large``, ``bad_dataset``, ``other_schema_version``, ``no_annotations``, ``no_answers``.
     """
     path, folder = Path(named), None if videos is None else Path(videos)
@@ -445,16 +450,17 @@ def _is_there(path: Path) -> bool:
 
 
 _SUFFIXES = (".srt", ".vtt")
-_LAST_LINE = 5.0  #: seconds that a line without an end is shown
+_LAST_LINE = 5.0  #: duration in seconds of a line without an end
 
 
 def subtitles_to_build_with(video: VideoFile, folder: Path) -> Path | None:
-    """The subtitle file to build a video's world with; None if the dataset has none for it.
+    """Return the subtitle file to build a video's world with; None if the dataset has none for it.
 
-    A file that a build reads is returned as it is. The JSON lists of LongVideoBench, ``{"start": "00:00:01.000", "end":
-    "00:00:03.000", "line": "..."}`` or ``{"timestamp": [1.0, 3.0], "text": "..."}``, are written to ``folder`` as
-    ``ID.srt``; times count from ``starting_timestamp_for_subtitles``, since videos were cut from longer ones. Raises
-    EvalFault: ``dataset_unreadable``, ``bad_dataset``; StoreFault: ``store_not_writable``, ``disk_full``.
+    A file that a build can read (.srt, .vtt) is returned unchanged. The JSON lists of LongVideoBench, ``{"start":
+    "00:00:01.000", "end": "00:00:03.000", "line": "..."}`` or ``{"timestamp": [1.0, 3.0], "text": "..."}``, are
+    converted to ``ID.srt`` in ``folder``; times are reduced by ``starting_timestamp_for_subtitles``, since the videos
+    are parts of longer ones. Raises EvalFault: ``dataset_unreadable``, ``bad_dataset``; StoreFault:
+    ``store_not_writable``, ``disk_full``.
     """
     if video.subtitles is None or video.subtitles.suffix.lower() in _SUFFIXES:
         return video.subtitles
@@ -471,7 +477,7 @@ def subtitles_to_build_with(video: VideoFile, folder: Path) -> Path | None:
 
 
 def _lines(value: list[object], begins: float) -> Iterator[tuple[float, float, str]]:
-    """Lines with a time and words; what has none is passed over, and so is what ends before the video begins."""
+    """Yield (start, end, text) of lines with a time and words, in seconds from ``begins``, without those before it."""
     for item in value:
         if not isinstance(item, Mapping):
             continue

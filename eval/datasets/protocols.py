@@ -1,7 +1,7 @@
-"""The protocol of a benchmark, fixed in a file that is shipped with the project: ``protocols/NAME.yaml``.
+"""The protocol of a benchmark, fixed in a file of this package: ``protocols/NAME.yaml``.
 
-It says how questions map to task domains, which scorer an answer is put to, whose judge there is, how far a question may see,
-which baselines see no video, and which published figures stand beside ours, with model, budget and source.
+It contains the rules that map questions to task domains, the scorer of each kind of question, the judges, the causal
+cut of questions, baselines without video, and published figures with their model, budget and source.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class _Part(BaseModel):
 
 
 class AnnotationSource(_Part):
-    """Where the annotations come from: ``files`` by name, as their authors publish them."""
+    """The source of the annotations; ``files`` are the names of the files as published."""
 
     files: list[str]
     url: str
@@ -36,7 +36,7 @@ class AnnotationSource(_Part):
 
 
 class DomainRule(_Part):
-    """A rule: questions that begin with, or hold, one of these words, or carry one of these labels, belong to ``domain``."""
+    """A rule for questions of ``domain``: they begin with or contain a listed word, or have a listed label."""
 
     domain: str | None
     begins: list[str] = []
@@ -44,31 +44,28 @@ class DomainRule(_Part):
     labels: dict[str, list[str]] = {}
 
     def fits(self, text: str, labels: Mapping[str, Any]) -> bool:
-        """Whether a question (in lower case, words apart by one space, one space around) is of it."""
+        """Whether the rule fits ``text``: a question in lower case, words only, with a space around each."""
         if any(text.startswith(f" {word} ") for word in self.begins) or any(f" {word} " in text for word in self.holds):
             return True
         return any(set(_listed(labels.get(name))) & set(values) for name, values in self.labels.items())
 
 
 class DomainRules(_Part):
-    """How questions map to task domains: the first rule that fits. A file of labels, where the user has one, goes first."""
+    """Rules from questions to task domains: the first that fits, or ``otherwise``. A user's labels come first."""
 
     rules: list[DomainRule]
     otherwise: str | None = None
 
 
 class ProtocolJudges(_Part):
-    """The judges of open answers: the project's own, and that of the authors, whose prompt is read from a file the user has."""
+    """The judges of open answers: the project's own, and the authors', whose prompt is a file of the user."""
 
     own: bool = True
     published: str = ""
 
 
 class PublishedFigure(_Part):
-    """A published figure: accuracy in percent, as sources give it, of which system with which model, on what, at which budget.
-
-    ``source`` is the publication.
-    """
+    """A published accuracy in percent, of a system with a model, ``on`` some questions, with a budget."""
 
     system: str
     model: str
@@ -79,25 +76,25 @@ class PublishedFigure(_Part):
 
 
 class Protocol(_Part):
-    """A whole protocol file."""
+    """The content of a protocol file."""
 
     schema_version: Literal[1]
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,63}$")]
     title: str
     origin: AnnotationSource
-    scoring: dict[Kind, str]  #: scorers by name and version, as ``eval.scoring.scorers`` has them
+    scoring: dict[Kind, str]  #: scorers by name and version (``eval.scoring.scorers``)
     judge: ProtocolJudges | None = None
     as_of: str = "the whole video"
     domains: DomainRules
     blind: list[str]
-    #: The accuracy of guessing; None if there is no one figure.
+    #: The accuracy of guessing; None if it is not one number.
     chance: Annotated[float, Field(ge=0, le=1)] | None = None
-    chance_on: str = ""  #: why there is none, or of which questions it is
+    chance_on: str = ""  #: the reason why ``chance`` is None, or the questions that it refers to
     published: list[PublishedFigure]
     notes: list[str] = []
 
     def domain_of(self, question: str, labels: Mapping[str, Any]) -> str | None:
-        """The task domain of a question, None where it fits none."""
+        """Return the task domain of a question, None if it belongs to none."""
         words = "".join(item if item.isalnum() else " " for item in question.casefold())
         text = f" {' '.join(words.split())} "
         found = next((rule for rule in self.domains.rules if rule.fits(text, labels)), None)
@@ -105,20 +102,20 @@ class Protocol(_Part):
 
 
 def packaged_protocols() -> list[str]:
-    """The names of the protocols that are shipped."""
+    """Return the sorted names of the protocols in this package."""
     folder = files("eval.datasets") / "protocols"
     return sorted(item.name.removesuffix(".yaml") for item in folder.iterdir() if item.name.endswith(".yaml"))
 
 
 @cache
 def load_protocol(name: str) -> Protocol:
-    """A shipped protocol. Raises EvalFault: ``bad_dataset``: it is damaged."""
+    """Return a protocol of this package. Raises EvalFault: ``bad_dataset``: its file is damaged."""
     value = read_yaml(_file(name).read_bytes(), f"{name}.yaml").value
     return validated(Protocol, value, f"protocol {name}", "install the project again")
 
 
 def protocol_hash(name: str) -> str:
-    """The hash of a protocol file's bytes."""
+    """Return the SHA-256 of a protocol file's bytes."""
     return hashlib.sha256(_file(name).read_bytes()).hexdigest()
 
 

@@ -1,7 +1,8 @@
-"""Questions about made films: typed answers with evidence, and no hint of the answer in the words.
+"""Questions about generated films: typed answers with evidence, worded so that they contain no hint of the answer.
 
-``drafts`` looks up facts and drafts questions; ``locate_count``, ``order_cause`` and ``summary_multihop`` do so by type.
-``phrasing`` words them, ``generator`` chooses among them and writes the dataset, ``priors`` guesses without looking at the film.
+``drafts`` looks up facts and drafts questions; ``locate_count``, ``order_cause`` and ``summary_multihop`` draft those
+of each type. ``phrasing`` words them, ``generator`` selects them and writes the dataset, ``priors`` guesses without the
+film.
 """
 
 from eval.questions.generator import MAKERS, add_questions, questions_of

@@ -1,7 +1,8 @@
 """Look-ups over the facts of a film, drafts of questions, and wrong options that read as likely as the right one.
 
-The cast of a film is at most eight people, so that in an hour nearly every event happens more than once and few questions about
-the whole film have one answer only. Within twenty minutes many have: windows of long films are asked about as films of their own.
+A film has at most eight people, so that in an hour nearly every event happens more than once, and few questions about
+the whole film have only one answer. Within twenty minutes many do: long films are divided into windows, and questions
+about a window are drafted as if it were a film.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from eval.sandbox.facts import Event, FilmFacts, Person, Relation, ShownText, Th
 from tool_induction.domains.domain import Domain, SplitName, Template
 from world_api.core.spans import TimeSpan, merge_spans
 
-#: Two intervals that are nearer than this (seconds) may be taken for one, and two moments for the same.
+#: Two intervals with a shorter gap (seconds) may be mistaken for one, two such moments for the same.
 APART = 1.0
-#: Relations that say where a thing is.
+#: Kinds of relations between a thing and where it is, or who has it.
 KEEPING = ("on", "inside", "holds", "wears")
 
 #: The words of a template's placeholders; options in tiers, those most like the right one first.
@@ -37,14 +38,14 @@ _Lasting = TypeVar("_Lasting", Visit, Relation)
 class FilmIndex:
     """Look-ups over the facts of a film.
 
-    ``people``, ``things`` and ``places`` are those on screen that their words distinguish from all others; ``deeds`` the events
-    that are seen, not only said, and whose people and things are among these; ``named_events`` the deeds that no other event's
-    clause names too; ``caused`` causes with their effects and the reason. By id, in order of time: ``visits`` to the screen, and
-    ``seen_spans`` (visits that touch joined), ``deeds_of`` a person, ``keeping`` of a thing (where it is and who holds or wears
-    it); ``times_of`` a person and a phrase are the events in which the person does so, in these words or in more.
+    ``people``, ``things`` and ``places``: those on screen whose words fit no other. ``deeds``: the events that are
+    seen, not only spoken, and whose people and things are among these. ``named_events``: the deeds whose clause fits no
+    other event. ``caused``: causes with their effects and the reason. By id, in order of time: ``visits`` to the
+    screen; ``seen_spans`` (visits without a gap are merged); ``deeds_of`` a person; ``keeping`` of a thing (where it
+    is, or who holds or wears it). ``times_of``: by person and phrase, the events in which the person does this.
 
-    An event is named by its words if no other event has them, as a whole or as the beginning of longer ones: "enters the
-    kitchen" is also what "enters the kitchen with the cup" says.
+    A phrase or clause also fits an event whose words begin with it: "enters the kitchen" fits "enters the kitchen with
+    the cup".
     """
 
     def __init__(self, facts: FilmFacts) -> None:
@@ -84,7 +85,7 @@ class FilmIndex:
         return event.actor in self.person_by_id and (not event.other or event.other in self.person_by_id)
 
     def is_clear(self, event: Event) -> bool:
-        """Whether an event's clause names no other and its people are known; it may be something said."""
+        """Whether the clause fits no other event and its people are in ``people``; the event may be speech."""
         return self._knows_people(event) and self._clauses[event.clause] == 1
 
     def is_named(self, event: Event) -> bool:
@@ -97,20 +98,23 @@ class FilmIndex:
         return event.kind != "says" and is_known
 
     def around(self, event: Event, seconds: float) -> list[Event]:
-        """All events that begin at most ``seconds`` before or after one, itself among them, in order."""
+        """Return the events near one, itself included, in order.
+
+        They begin at most ``seconds`` before it begins and less than ``seconds`` after it ends.
+        """
         first = bisect_left(self._starts, event.start - seconds)
         return list(self.events[first : bisect_left(self._starts, event.end + seconds)])
 
     def happens_once(self, event: Event) -> bool:
-        """Whether its actor does this once only."""
+        """Whether the actor of an event does this only once in the film."""
         return len(self.times_of[event.actor, event.verb_phrase]) == 1
 
     def is_only_of(self, person: str, phrase: str) -> bool:
-        """Whether no other person does what a phrase says."""
+        """Whether no person except ``person`` does what ``phrase`` describes, in these words or in longer ones."""
         return not any(self.times_of[other.id, phrase] for other in self.facts.people if other.id != person)
 
     def kept_at(self, thing: str, time: float) -> Relation | None:
-        """Where a thing is, or who has it, at a moment; None also if that changes within a second of it."""
+        """Return where a thing is, or who has it, at ``time``; None if unknown, or if that changes within a second."""
         near = [item for item in self.keeping[thing] if item.start < time + APART and item.end > time - APART]
         return near[0] if len(near) == 1 and near[0].start <= time < near[0].end else None
 
@@ -119,32 +123,32 @@ class FilmIndex:
         return next((item.object for item in self._in_rooms[subject] if item.start <= time < item.end), None)
 
     def rooms_ever(self, subject: str) -> set[str]:
-        """All rooms that a person or a thing is ever in, seen or unseen."""
+        """Return the ids of all rooms that a person or a thing is ever in, on screen or not."""
         return {item.object for item in self._in_rooms[subject]} | {item.place for item in self.visits[subject]}
 
 
 def is_with_person(relation: Relation) -> bool:
-    """Whether a person has the thing: then the person is the relation's subject."""
+    """Whether a person (the subject of the relation) holds or wears the thing."""
     return relation.kind in ("holds", "wears")
 
 
 def does_so(event: Event, phrase: str) -> bool:
-    """Whether an event is what a phrase says, in these words or in more."""
+    """Whether the verb phrase of an event is ``phrase``, or begins with it."""
     return f"{event.verb_phrase} ".startswith(f"{phrase} ")
 
 
 def span_of(item: Event | Visit | Relation) -> TimeSpan:
-    """The time span of an event, a visit or a relation."""
+    """Return the time span of an event, a visit or a relation."""
     return TimeSpan(start=item.start, end=item.end)
 
 
 def in_order(items: Iterable[_Lasting]) -> list[_Lasting]:
-    """Visits or relations in order of time."""
+    """Return visits or relations sorted by start, then by end."""
     return sorted(items, key=lambda item: (item.start, item.end))
 
 
 def _grouped(items: Iterable[_Item], key: Callable[[_Item], str]) -> Mapping[str, list[_Item]]:
-    """Group items; a key without any has an empty list."""
+    """Group items by ``key``; a key without items has an empty list."""
     found: dict[str, list[_Item]] = defaultdict(list)
     for item in items:
         found[key(item)].append(item)
@@ -152,18 +156,18 @@ def _grouped(items: Iterable[_Item], key: Callable[[_Item], str]) -> Mapping[str
 
 
 def _beginnings(text: str) -> Iterator[str]:
-    """The first words of a text: one, two, ... all of them."""
+    """Yield the first word of a text, the first two words, ..., all words."""
     words = text.split(" ")
     return (" ".join(words[:number]) for number in range(1, len(words) + 1))
 
 
-LONG = 3600.0  #: seconds; shorter films are asked about as a whole only
-_LENGTH = 900.0  #: seconds that a window lasts at least
+LONG = 3600.0  #: seconds; shorter films have no windows
+_LENGTH = 900.0  #: the least length of a window in seconds
 _GAP = 4.0  #: seconds without a scene (a card): a window begins and ends in such a gap, so that it cuts no event
 
 
 def windows_of(facts: FilmFacts) -> tuple[TimeSpan, ...]:
-    """Return consecutive windows of a long film, in whole seconds; none of a film shorter than ``LONG``."""
+    """Return consecutive windows of a long film, in whole seconds; empty if it is shorter than ``LONG``."""
     if facts.duration < LONG or not facts.scenes:
         return ()
     edges = [(scene.start, scene.end) for scene in sorted(facts.scenes, key=lambda item: item.start)]
@@ -179,10 +183,11 @@ def windows_of(facts: FilmFacts) -> tuple[TimeSpan, ...]:
 
 
 def facts_within(facts: FilmFacts, window: TimeSpan) -> FilmFacts:
-    """Return what is true of a window: people, things, places and times stay, what happens outside is left out.
+    """Return the facts of a window of a film. People, things and places are all kept; times remain those of the film.
 
-    Relations are cut to the window, so that the first and last state of a thing are those at its ends. A fact learned from
-    several moments is kept whole if at least one of its moments is in the window.
+    Events and texts that are not inside the window are removed. Relations and visits are cut to it, so that the first
+    and last state of a thing are those at its ends. A learned fact is kept whole if one of its spans overlaps the
+    window.
     """
 
     def inside(item: Event | ShownText) -> bool:
@@ -214,11 +219,12 @@ def facts_within(facts: FilmFacts, window: TimeSpan) -> FilmFacts:
 class Draft:
     """One possible question.
 
-    A choice has its ``right`` option and ``wrong`` ones in tiers, those most like the right one first; ``order`` has its parts in
-    their true order; other kinds have an ``answer``. Among the drafts of one template those of different ``bucket`` take turns,
-    so that no answer is more frequent than it must be. ``is_fixed``: yes comes before no, whichever is right. ``is_crossed``: the
-    options are two things, each right and wrong, so that all of them are shown and no one is conspicuous. A choice with fewer
-    than ``fewest`` options is not asked. ``window``: the part of the film that is asked about, None for the whole film.
+    A choice has its ``right`` option and tiers of ``wrong`` ones, those most similar to the right one first; it is
+    dropped if it has fewer than ``fewest`` options. ``order`` has its parts in the true order; other kinds have an
+    ``answer``. Drafts of a template with different ``bucket`` alternate, so that no answer is more frequent than
+    necessary. ``is_fixed``: the options are yes and no, in this order. ``is_crossed``: the options combine two right
+    with two wrong halves; all are shown, so that none is conspicuous. ``window``: the part of the film that the
+    question is about; None for all of it.
     """
 
     template: Template
@@ -238,7 +244,7 @@ class Draft:
 
 @dataclass(frozen=True, kw_only=True)
 class Asker:
-    """Makes drafts of one template about one film, or a window of it. ``most`` bounds their number: films may be long."""
+    """Makes drafts about one film, or a window of it, from one ``template``; ``most`` limits their number."""
 
     film: FilmIndex
     domain: Domain
@@ -254,35 +260,35 @@ class Asker:
                 yield from (replace(self, template=template) for template in item.of(self.split))
 
     def says(self, words: str) -> bool:
-        """Whether the template has these words, in English."""
+        """Whether the English text of the template contains these words."""
         return self.template is not None and words in self.template.en
 
     def some(self, items: Iterable[_Item], number: int | None = None) -> list[_Item]:
-        """At most ``number`` (or ``most``) of the items, in random order."""
+        """Return at most ``number`` (default ``most``) of the items, in random order."""
         found = list(items)
         return self.chance.sample(found, min(len(found), self.most if number is None else number))
 
     def draft(self, kind: Kind, slots: Slots, spans: Iterable[TimeSpan], **parts: Any) -> Draft:
-        """A draft of this template; ``parts`` are further fields."""
+        """Return a draft of this template; ``parts`` are its other fields."""
         if self.template is None:
             raise LookupError("no template is chosen")
         return Draft(template=self.template, kind=kind, slots=slots, spans=tuple(spans), **parts)
 
     def choice(self, slots: Slots, spans: Iterable[TimeSpan], right: Say, wrong: Tiers, **parts: Any) -> Draft:
-        """A question with options."""
+        """Return a question with options; ``wrong`` are tiers, those most similar to the right one first."""
         return self.draft("choice", slots, spans, right=right, wrong=tuple(map(tuple, wrong)), **parts)
 
     def yes_or_no(self, is_so: bool, slots: Slots, spans: Iterable[TimeSpan]) -> Draft:
-        """A question that is answered by yes or no."""
+        """Return a question with the options yes and no; ``is_so`` if yes is right."""
         right, wrong = (lambda words: words.yes_no[not is_so]), (lambda words: words.yes_no[is_so])
         return self.choice(slots, spans, right, [[wrong]], bucket="yes" if is_so else "no", is_fixed=True)
 
     def count(self, number: int, slots: Slots, spans: Iterable[TimeSpan]) -> Draft:
-        """A question for a number."""
+        """Return a question for a number."""
         return self.draft("count", slots, spans, answer=number, bucket=str(number))
 
     def interval(self, span: TimeSpan, slots: Slots) -> Draft:
-        """A question for an interval, which is its own evidence."""
+        """Return a question for an interval; the interval is also its evidence."""
         value = {"start_time": round(span.start, 3), "end_time": round(span.end, 3)}
         return self.draft("interval", slots, [span], answer=value)
 
@@ -292,16 +298,16 @@ Maker: TypeAlias = Callable[[Asker], Iterator[Draft]]
 
 
 def by_name(*makers: Maker) -> dict[str, Maker]:
-    """Makers by the question types that they are named after."""
+    """Return makers by their function names, which are the ids of the question types."""
     return {str(getattr(maker, "__name__", "")): maker for maker in makers}
 
 
 def named(subject: Person | Thing) -> dict[str, Say]:
-    """A person or a thing as a template's slot."""
+    """Return the slot of a template for a person ("person") or a thing ("object")."""
     return {"person" if isinstance(subject, Person) else "object": say.name(subject)}
 
 
-#: What was done "right before" or "right after" is at most this far away (seconds), with nothing in between.
+#: The longest time (seconds) from an event to what happens "right before" or "right after" it.
 RIGHT = 20.0
 _MOST_TAKEN = 40
 DRAWN = "drawn"
@@ -312,10 +318,11 @@ Shape: TypeAlias = tuple[str, bool, bool, bool]
 def alike(
     right: Event, pool: Iterable[Event], anchors: Sequence[Event], say: Callable[[Event], Say]
 ) -> list[list[Say]]:
-    """Those of the pool that read as likely as the right event: of its kind, and as near to what the question names.
+    """Return two tiers of wrong options from the pool: events in the room of the right one, then those in other rooms.
 
-    In two tiers, those in the same room first. An event of another kind, or one that shares a person or a thing with the
-    question although the right one does not, would give the answer away.
+    They have the shape of the right event, and share the same with the ``anchors`` (the events in the question): an
+    event of another kind, or one with a person or thing of the question that the right one lacks, would give the answer
+    away.
     """
     tiers: tuple[list[Say], list[Say]] = ([], [])
     for event in pool:
@@ -326,24 +333,24 @@ def alike(
 
 
 def _shares(event: Event, anchors: Sequence[Event]) -> tuple[bool, bool, bool]:
-    """Whether the question names the doer, the other person and the thing of an event."""
+    """Whether the question's ``anchors`` mention the actor, the other person and the thing of an event."""
     people = {who for item in anchors for who in (item.actor, item.other)} - {""}
     things = {item.thing for item in anchors} - {""}
     return event.actor in people, event.other in people, event.thing in things
 
 
 def names_the_same(event: Event, right: Event, anchors: Sequence[Event]) -> bool:
-    """Whether two events name equally many of the question's people and things, apart from who does them."""
+    """Whether the anchors mention the other person and the thing of both events, or of neither."""
     return _shares(event, anchors)[1:] == _shares(right, anchors)[1:]
 
 
 def shape(event: Event) -> Shape:
-    """What an event reads like: its kind, and whether a thing, another person and a piece of furniture are named."""
+    """Return the form of an event: its kind, and whether it has a thing, another person, a piece of furniture."""
     return event.kind, bool(event.thing), bool(event.other), bool(event.target)
 
 
 def by_shape(pool: Iterable[Event]) -> dict[Shape, list[Event]]:
-    """Events by what they read like, no two of the same words."""
+    """Group events by their shape; of events with equal clauses only one is kept."""
     found: dict[Shape, list[Event]] = defaultdict(list)
     for event in {item.clause: item for item in pool}.values():
         found[shape(event)].append(event)
@@ -351,24 +358,31 @@ def by_shape(pool: Iterable[Event]) -> dict[Shape, list[Event]]:
 
 
 def as_rare(ask: Asker, right: Event, pool: Iterable[Event]) -> list[Event]:
-    """Events as rare as the right one: done by one person only, or by several; what all do is likelier right."""
+    """Return the events of the pool that only their actor does, if that is so of ``right``; otherwise the others.
+
+    A deed of several people would be a more likely answer than a rare one.
+    """
     is_rare = ask.film.is_only_of(right.actor, right.verb_phrase)
     return [item for item in pool if ask.film.is_only_of(item.actor, item.verb_phrase) == is_rare]
 
 
 def related(one: Event, other: Event) -> bool:
-    """Whether the same person or thing plays in both, so that one may follow from the other."""
+    """Whether two events share a person or a thing, so that one may follow from the other."""
     mine = {one.actor, one.other, one.thing} - {""}
     return bool(mine & {other.actor, other.other, other.thing})
 
 
 def says_the_same(one: Event, other: Event) -> bool:
-    """Whether what one says is true of the other too."""
+    """Whether the actor is the same and the words of one event fit the other too."""
     return one.actor == other.actor and (does_so(one, other.verb_phrase) or does_so(other, one.verb_phrase))
 
 
 def neighbour(events: Sequence[Event], event: Event, step: int) -> Event | None:
-    """Of some events (in order of time) the one right before (-1) or right after (1) another; None if that is not clear."""
+    """Return the event right before (``step`` -1) or right after (1) another; ``events`` are in order of time.
+
+    None if an event overlaps ``event``, if the nearest is more than ``RIGHT`` seconds away, or if two are about equally
+    near.
+    """
     others = [item for item in events if item is not event]
     if any(item.start < event.start < item.end or event.start <= item.start < event.end for item in others):
         return None  # something happens meanwhile
@@ -389,11 +403,12 @@ def neighbour(events: Sequence[Event], event: Event, step: int) -> Event | None:
 def exchangeable(
     ask: Asker, items: Sequence[_Item], fit: Callable[[_Item, _Item], bool]
 ) -> Iterator[tuple[_Item, list[_Item]]]:
-    """Yield one of some items and others beside it, each of which could as well have been the one.
+    """Yield items from groups of four, each as (the item to ask about, the other three as wrong options).
 
-    In a set any two ``fit`` (each the right answer of its own question, and wrong in the other's), and the one that is asked about
-    is drawn blindly: so its rank among them (the earliest, the longest) says nothing. Sets have four items, or three if there
-    is none of four. Drafts of them share the bucket ``DRAWN``: turns of the items would undo the draw.
+    In a group any two items ``fit``: each can be right in its own question and wrong in that of the other. The item to
+    ask about is drawn at random, so that its rank in the group (the earliest, the longest) reveals nothing. If there is
+    no group of four, groups have three items. Drafts from groups have the bucket ``DRAWN``: taking answers in turn
+    would undo the draw.
     """
     some = ask.some(items, 16)
     pairs = {(one, other): fit(some[one], some[other]) for one, other in combinations(range(len(some)), 2)}

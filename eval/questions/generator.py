@@ -1,4 +1,4 @@
-"""Questions of a film: drafts of each type are worded and taken so that types and answers are balanced."""
+"""Generate the questions of a film: word drafts, and select them so that types and answers are balanced."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from world_api.core.files import exclusive, hash_bytes, write_atomically
 from world_api.core.lexicon import content_words
 from world_api.core.spans import TimeSpan
 
-#: The share of questions that are asked in Chinese, if all that they name has Chinese words.
+#: The share of questions in Chinese, if there are Chinese words for everything in them.
 CHINESE_SHARE = 0.25
 #: domain -> type of question -> its maker
 MAKERS: Mapping[str, Mapping[str, Maker]] = {
@@ -35,8 +35,8 @@ MAKERS: Mapping[str, Mapping[str, Maker]] = {
     "B_order_cause": order_cause.MAKERS,
     "C_summary_multihop": summary_multihop.MAKERS,
 }
-#: What a dataset of made films says about its questions, to be published beside a figure. ``version`` is increased when the
-#: same facts no longer give the same questions.
+#: The protocol of a dataset of generated films, to be published beside a figure. ``version`` is increased when the same
+#: facts no longer give the same questions.
 PROTOCOL: Mapping[str, Any] = {
     "scoring": {"choice": "choice/1", "count": "count/1", "interval": "interval/1", "order": "order/1"},
     "questions": {
@@ -47,20 +47,20 @@ PROTOCOL: Mapping[str, Any] = {
         "blind": "videoworld sandbox prior DIR",
     },
 }
-#: Questions of a domain: at least, seconds of film for each further one, at most.
+#: Questions per domain: the least number, seconds of film for each further one, the largest number.
 _AT_LEAST, _SECONDS_EACH, _MOST = 10, 60.0, 40
-#: The largest share of one type of question; a few are always allowed.
+#: The largest share of one question type, and a number that is always allowed.
 _SHARE, _FEW = 0.2, 2
-#: A choice has four options if there are as many.
+#: The number of options of a choice, if there are enough; and of a choice between two events.
 _OPTIONS, _PAIR = 4, 2
 
 
 def questions_of(facts: FilmFacts, *, seed: int, split: SplitName, per_domain: int | None = None) -> tuple[Item, ...]:
-    """Questions of the domains A, B and C about a film, with their answers and the intervals that show them.
+    """Return questions of the domains A, B and C about a film, with their answers and evidence intervals.
 
-    The words are those of the domains' templates for the split; a split without templates has no questions. Answers are
-    unique and at no borderline. The same facts, seed and split give the same questions. ``per_domain`` is the largest number
-    per domain; by default ten, and one more a minute up to forty.
+    The words are those of the domains' templates for the split; without templates there are no questions. Every
+    question has one answer, and no answer is a borderline case. The same facts, seed and split give the same questions.
+    ``per_domain`` is the largest number per domain; by default ten, plus one per minute, at most forty.
     """
     wanted = per_domain if per_domain is not None else min(_MOST, _AT_LEAST + int(facts.duration / _SECONDS_EACH))
     film, english = FilmIndex(facts), Wording(facts)
@@ -86,19 +86,19 @@ _domain = lru_cache(load_domain)
 
 
 def _drafts(ask: Asker, kind: str, make: Maker) -> list[Draft]:
-    """The drafts of a question type."""
+    """Return the drafts of a question type, from all its templates."""
     return [draft for one in ask.for_each_template(kind) for draft in make(one)]
 
 
 def _within(ask: Asker, kind: str, make: Maker, windows: Sequence[tuple[TimeSpan, FilmIndex]]) -> list[Draft]:
-    """Drafts about windows of the film, of each no more than its share, with their evidence inside the window."""
+    """Return drafts about windows of the film, with evidence inside the window; each window has the same limit."""
     share = math.ceil(ask.most / len(windows))
     found: list[Draft] = []
     for window, film in windows:
         drafts = [
             replace(draft, window=window)
             for draft in _drafts(replace(ask, film=film, most=max(12, share)), kind, make)
-            if "part" not in draft.slots  # a third of the video is no part of a window
+            if "part" not in draft.slots  # "a third of the video" has no meaning within a window
             and all(window.start <= span.start and span.end <= window.end for span in draft.spans)
         ]
         found += ask.some(drafts, share)
@@ -106,7 +106,7 @@ def _within(ask: Asker, kind: str, make: Maker, windows: Sequence[tuple[TimeSpan
 
 
 def _in_turns(drafts: list[Draft], chance: random.Random, words: Wording) -> list[Draft]:
-    """Drafts with templates taking turns, and in a template the answers: none is right more often than it must be."""
+    """Return the drafts in an order that alternates between templates, and within a template between answers."""
     chance.shuffle(drafts)
     by_template: dict[str, dict[str, list[Draft]]] = {}
     for draft in drafts:
@@ -121,7 +121,7 @@ def _in_turns(drafts: list[Draft], chance: random.Random, words: Wording) -> lis
 
 
 def _perhaps(say: Say | None, words: Wording) -> str:
-    """The words of a part, empty without one and if the language lacks a word."""
+    """Return the words of a part; "" if there is no part, or the language lacks a word for it."""
     try:
         return say(words) if say is not None else ""
     except Unsayable:
@@ -129,12 +129,12 @@ def _perhaps(say: Say | None, words: Wording) -> str:
 
 
 def _alternating(rows: Sequence[Sequence[Draft]]) -> list[Draft]:
-    """The first of each row, then the second of each, and so on."""
+    """Return the first draft of each row, then the second of each, and so on."""
     return [draft for turn in zip_longest(*rows) for draft in turn if draft is not None]
 
 
 def _taken(ask: Asker, queues: Sequence[Sequence[Draft]], wanted: int) -> list[Item]:
-    """Questions of the types in turn, no text twice, and of no type more than its share."""
+    """Return up to ``wanted`` questions from the types in turn, no text twice, no type above its share."""
     worder = _Worder(ask)
     most = max(_FEW, math.ceil(wanted * _SHARE))
     left = [islice(worder.items(queue), most) for queue in queues if queue]
@@ -156,7 +156,7 @@ def _taken(ask: Asker, queues: Sequence[Sequence[Draft]], wanted: int) -> list[I
 
 
 class _Worder:
-    """Words drafts and chooses their options, so that nothing but the film shows which is right."""
+    """Words drafts and chooses their options, so that only the film shows which one is right."""
 
     def __init__(self, ask: Asker) -> None:
         self._ask = ask
@@ -166,7 +166,7 @@ class _Worder:
         self._places: dict[int, list[int]] = {}
 
     def items(self, queue: Sequence[Draft]) -> Iterator[Item]:
-        """The drafts that can be worded, as questions; their ids are still open."""
+        """Yield questions from the drafts that can be worded; their ids are not final."""
         for draft in queue:
             facts = self._ask.film.facts
             found = self._in_some_language(draft)
@@ -188,7 +188,7 @@ class _Worder:
             )
 
     def _in_some_language(self, draft: Draft) -> tuple[Question, Any, str] | None:
-        """The question in Chinese for a share of drafts, in English for the others and if Chinese lacks a word."""
+        """Word a draft, in Chinese for a share of drafts; in English for others and if Chinese lacks a word."""
         languages: list[Wording] = [self._chinese] if self._chance.random() < CHINESE_SHARE else []
         for words in (*languages, self._english):
             with suppress(Unsayable):
@@ -196,7 +196,10 @@ class _Worder:
         return None
 
     def _worded(self, draft: Draft, words: Wording) -> tuple[Question, Any, str] | None:
-        """The question, its answer and its language; None if its options would give it away or are too few."""
+        """Return the question, its answer and its language; None if there are too few good options.
+
+        Raises Unsayable: the language lacks the template or a word.
+        """
         template = draft.template.zh if words.language == "zh" else draft.template.en
         if not template:
             raise Unsayable(draft.template.id)
@@ -228,14 +231,14 @@ class _Worder:
         return question, answer, words.language
 
     def _choice(self, draft: Draft, text: str, words: Wording) -> tuple[tuple[str, ...], str] | None:
-        """The options and the right one of them."""
+        """Return the options and the right one; None if there are too few good ones."""
         if draft.right is None:
             return None
         right = draft.right(words)
         if draft.is_fixed:
             return words.yes_no, right
         said = [dict.fromkeys(_perhaps(part, words) for part in tier) for tier in draft.wrong]
-        # No option says what the right one says, or a part of it.
+        # No option contains the right one, or is a part of it.
         tiers = [[part for part in tier if part and part not in right and right not in part] for tier in said]
         if draft.is_crossed:
             wrong = [part for tier in tiers for part in tier]
@@ -249,18 +252,18 @@ class _Worder:
         return tuple(options), right
 
     def _place_among(self, options: int) -> int:
-        """The place of the right option, dealt so that each comes equally often."""
+        """Return the index for the right option, such that each index comes equally often."""
         left = self._places.setdefault(options, [])
         if not left:
             left.extend(self._chance.sample(range(options), options))
         return left.pop()
 
     def _as_likely(self, text: str, right: str, tiers: Sequence[Sequence[str]], *, fewest: int) -> list[str]:
-        """Wrong options that share the same of the question's words as the right one does; none if these are too few.
+        """Return wrong options that repeat the same words of the question as the right one; empty if there are too few.
 
-        An option that names the question's room, person or thing if the right one does not (or the other way round) would
-        give the answer away. The first tiers that are enough by themselves give all options; one of a few that are like the
-        right one, beside others that are not, would show that the right one is one of the pair.
+        An option that mentions the question's room, person or thing, if the right one does not (or the reverse), would
+        give the answer away. The first tiers that suffice supply all options: one similar option among dissimilar ones
+        would show that the right one is one of the similar pair.
         """
         named = set(content_words(text))
         mine = named & set(content_words(right))
@@ -280,12 +283,12 @@ class _Worder:
 def add_questions(
     folder: Path | str, video: Path | str, video_id: str, items: Sequence[Item], *, work: Path | str
 ) -> int:
-    """Write a film's questions into ``questions.jsonl`` and ``dataset.json`` of its folder, in place of those it has there.
+    """Write a film's questions to its folder's ``questions.jsonl`` and ``dataset.json``, in place of its earlier ones.
 
-    Returns the number of questions of the whole dataset. A film without questions is in the dataset nevertheless, once
-    another has some. ``work`` holds the lock for films that are made at the same time. Raises EvalFault:
-    ``bad_dataset``, ``dataset_unreadable``, ``other_schema_version``: the present dataset cannot be added to;
-    StoreFault: ``store_not_writable``.
+    Return the number of questions of the whole dataset; if it is 0, nothing is written. A film without questions is
+    listed too if others have some. ``work`` is the folder of the lock, for films made at the same time. Raises
+    EvalFault: ``bad_dataset``, ``dataset_unreadable``, ``other_schema_version``: the present dataset cannot be
+    extended; StoreFault: ``store_not_writable``.
     """
     folder, video = Path(folder), Path(video)
     with exclusive(Path(work), hash_bytes(DATASET_FILE.encode())):

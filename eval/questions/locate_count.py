@@ -1,4 +1,4 @@
-"""Question types of domain A: when, how many, how often, for how long, and whether at all."""
+"""Question types of domain A: when, how many, how often, how long, and whether at all."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from eval.questions.phrasing import Say
 from eval.sandbox.facts import Event, Person, Thing
 from world_api.core.spans import TimeSpan
 
-#: A moment keeps this share of its range's width from both ends, so that no measuring error moves it out.
+#: A moment is at least this share of its range's width from both ends, so that small errors do not move it out.
 _INSIDE = 0.25
 #: The least width of a range in seconds, and the width as a share of a long film.
 _NARROWEST, _SHARE = 8.0, 1 / 30
-#: Each length that is offered differs from the next by this factor, so that a tracker's errors do not decide.
+#: The least ratio of two durations among the options, so that errors of a tracker do not decide.
 _LONGER = 1.4
 _LENGTHS = 4
 _SHORTEST = 2.0  #: seconds
-#: Larger numbers are not asked for: people would not count them either.
+#: Questions with larger numbers as answers are not made: people would not count that far either.
 MOST_COUNTED = 12
 _MOST_SPANS = 20
 _OFTEN = 2
@@ -33,9 +33,13 @@ def _subjects(ask: Asker) -> Sequence[Person | Thing]:
 
 
 def _appearance(ask: Asker, *, place: int) -> Iterator[Draft]:
-    """The first interval (or the last one), or in which range of time it begins (or ends)."""
+    """Yield questions about the first (``place`` 0) or last (-1) interval in which a person or thing is visible.
+
+    Templates for induction ask for the interval; the others ask in which range of time it begins (first) or ends
+    (last).
+    """
     clear = [item for item in _subjects(ask) if _is_separate(ask.film.seen_spans[item.id], place)]
-    if ask.split == "induction":  # "when": an interval; the other wordings ask for a moment
+    if ask.split == "induction":  # "when": an interval; the other templates are about a moment
         for subject in ask.some(clear):
             yield ask.interval(ask.film.seen_spans[subject.id][place], named(subject))
         return
@@ -51,7 +55,7 @@ def _appearance(ask: Asker, *, place: int) -> Iterator[Draft]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Moment:
-    """A moment that is asked for, the moments of the same subject that would be right as well, and the range about it."""
+    """A moment to ask about, with a range of seconds around it; ``own`` are all moments that would be right too."""
 
     subject: Any
     time: float
@@ -65,17 +69,17 @@ class _Moment:
         return say.sentence("range", self.start, self.start + self.width)
 
     def is_in(self, other: _Moment) -> bool:
-        """Whether any of its own moments is in another's range, or too near to it."""
+        """Whether one of its own moments is in the other's range, or within a second of it."""
         return any(other.start - APART <= edge <= other.start + other.width + APART for edge in self.own)
 
 
 def _ranges(ask: Asker, moments: Sequence[_Moment]) -> Iterator[tuple[_Moment, list[_Moment]]]:
-    """Moments with the ranges of others that would do as well: each is in its own range and in no other one."""
+    """Yield moments with ranges, each with others as wrong options; each moment is in no range but its own."""
     duration = ask.film.facts.duration
     width = max(_NARROWEST, round(duration * _SHARE))
     found = []
     for item in moments:
-        # A range of whole seconds that holds the moment somewhere in its middle part.
+        # A range of whole seconds with the moment somewhere in its middle part.
         start = float(round(item.time - width * ask.chance.uniform(_INSIDE, 1 - _INSIDE)))
         start = min(max(start, 0), max(0, int(duration - width)))
         if start + (APART if start > 0 else 0) <= item.time <= start + width - APART:
@@ -86,7 +90,7 @@ def _ranges(ask: Asker, moments: Sequence[_Moment]) -> Iterator[tuple[_Moment, l
 
 
 def _is_separate(spans: Sequence[TimeSpan], place: int) -> bool:
-    """Whether a span (the first or the last) is long enough to be seen and well apart from its neighbour."""
+    """Whether the first (``place`` 0) or last (-1) span lasts a second and is a second from its neighbour."""
     if not spans or spans[place].duration < APART:
         return False
     pair = spans[:2] if place == 0 else spans[-2:]
@@ -94,17 +98,17 @@ def _is_separate(spans: Sequence[TimeSpan], place: int) -> bool:
 
 
 def event_time(ask: Asker) -> Iterator[Draft]:
-    """The interval of an event that happens once."""
+    """Yield questions for the interval of an event that happens once."""
     for event in ask.some(item for item in ask.film.named_events if ask.film.happens_once(item)):
         yield ask.interval(span_of(event), {**named(ask.film.person_by_id[event.actor]), "action": say.deed(event)})
 
 
 def words_time(ask: Asker) -> Iterator[Draft]:
-    """When a line is said, or a text can be read, of those that occur once."""
+    """Yield questions for the time at which a line is spoken or a text is visible; each occurs only once."""
     said = [(item.words, span_of(item)) for item in ask.film.events if item.words]
     written = [(item.text, TimeSpan(start=item.start, end=item.end)) for item in ask.film.facts.written]
     wanted, texts = (written, [*written, *said]) if ask.split == "development" else (said, said)
-    # Each is a part of one text only, which is itself.
+    # Texts that are no part of another text.
     lines = [one for one in wanted if sum(one[0].casefold() in text.casefold() for text, _ in texts) == 1]
     if ask.split != "test":
         for words, span in ask.some(lines):
@@ -118,7 +122,7 @@ def words_time(ask: Asker) -> Iterator[Draft]:
 
 
 def together_time(ask: Asker) -> Iterator[Draft]:
-    """The first interval in which two people are on screen at the same time."""
+    """Yield questions for the first interval in which two people are on screen at the same time."""
     for one, other in ask.some(combinations(ask.film.people, 2)):
         both = [item.clip(bounds) for item in ask.film.seen_spans[one.id] for bounds in ask.film.seen_spans[other.id]]
         shared = [item for item in both if item is not None]
@@ -127,7 +131,7 @@ def together_time(ask: Asker) -> Iterator[Draft]:
 
 
 def distinct_count(ask: Asker) -> Iterator[Draft]:
-    """Different people of the video, or who enter a room; different things of a kind, in all or in a room."""
+    """Yield questions for a number: people in the video or entering a room, things of a kind in the video or a room."""
     if ask.says("{things}"):
         yield from _things(ask)
     elif ask.says("{place}"):
@@ -137,7 +141,7 @@ def distinct_count(ask: Asker) -> Iterator[Draft]:
 
 
 def _entering(ask: Asker) -> Iterator[Draft]:
-    """Only for rooms in which all people who are seen there have been seen to come in."""
+    """Yield questions for the number of people entering a room, if everyone seen there is seen to enter."""
     for place in ask.some(ask.film.places):
         events = [item for item in ask.film.events if item.kind == "enters" and item.place == place.id]
         visits = [visit for person in ask.film.facts.people for visit in ask.film.visits[person.id]]
@@ -166,21 +170,24 @@ def _things(ask: Asker) -> Iterator[Draft]:
 
 
 def occurrence_count(ask: Asker) -> Iterator[Draft]:
-    """How often a person does something: also what others do and this person never does."""
+    """Yield questions about how often a person does what at least one person does twice; 0 is possible."""
     phrases = {item.verb_phrase: item for item in ask.film.deeds}
     for phrase, event in ask.some(phrases.items()):
         every = [(person, ask.film.times_of[person.id, phrase]) for person in ask.film.people]
-        # It is clear what is one time and what are two.
+        # Only people whose repetitions are clearly apart.
         clear = [one for one in every if all(two.start - before.end >= APART for before, two in pairwise(one[1]))]
         if max((len(times) for _, times in clear), default=0) < _OFTEN:
-            continue  # the words would say that it is once or never
+            continue  # the answer could only be 0 or 1
         for person, times in clear:
             if len(times) <= MOST_COUNTED:
                 yield ask.count(len(times), {**named(person), "action": say.deed(event)}, _evidence(times))
 
 
 def visible_duration(ask: Asker) -> Iterator[Draft]:
-    """For how long: out of the lengths of others if those differ clearly, else of lengths that differ by a factor."""
+    """Yield questions about how long a person or thing is visible in total.
+
+    Wrong options are the durations of others if these differ clearly, otherwise multiples of the right one.
+    """
     seconds = ((item, sum(span.duration for span in ask.film.seen_spans[item.id])) for item in _subjects(ask))
     lengths = [(item, length) for item, length in seconds if length >= _SHORTEST]
     sets = exchangeable(ask, lengths, lambda one, two: max(one[1], two[1]) >= min(one[1], two[1]) * _LONGER)
@@ -198,7 +205,7 @@ def _scaled(ask: Asker, right: float) -> list[float]:
 
 
 def presence(ask: Asker) -> Iterator[Draft]:
-    """Whether a thing is seen at all; whether a person is there after, before or between events."""
+    """Yield yes-or-no questions: is a thing ever seen, or is a person seen after, before or between events?"""
     if ask.says("{object}"):
         yield from _ever_seen(ask)
     elif ask.says("{other_event}"):
@@ -208,7 +215,11 @@ def presence(ask: Asker) -> Iterator[Draft]:
 
 
 def _ever_seen(ask: Asker) -> Iterator[Draft]:
-    """Of two things with their colours exchanged: one that is there, and one that is not. Words are as frequent in both."""
+    """Yield pairs of yes-or-no questions: about a thing of the film, and about one that is not in it.
+
+    The latter has the colour of one thing and the kind of another, so that all words are as frequent with "yes" as with
+    "no".
+    """
     plain = [item for item in ask.film.things if item.name.removeprefix("the ") == f"{item.colour} {item.category}"]
     there = {(item.colour, item.category) for item in ask.film.facts.things}
     marked = {(word, item.category) for item in ask.film.facts.things for mark in item.marks for word in mark.split()}
@@ -223,7 +234,7 @@ def _ever_seen(ask: Asker) -> Iterator[Draft]:
 
 
 def _there_beside(ask: Asker) -> Iterator[Draft]:
-    """Whether a person is there before or after what another does."""
+    """Yield questions about whether a person is seen before, or after, an event of other people."""
     before = ask.says("before")
     for event in ask.some(ask.film.named_events):
         for person in ask.some(ask.film.people, 3):
@@ -254,12 +265,12 @@ def _there_between(ask: Asker) -> Iterator[Draft]:
 
 
 def _is_near(seen: Sequence[TimeSpan], event: Event) -> bool:
-    """Whether a person is seen about the time of an event, so that "before" or "after" it would be at a borderline."""
+    """Whether a person is seen within a second of an event, so that "before" and "after" would be unclear."""
     return any(item.start < event.end + APART and item.end > event.start - APART for item in seen)
 
 
 def place_count(ask: Asker) -> Iterator[Draft]:
-    """In how many rooms a person is seen."""
+    """Yield questions for the number of rooms in which a person is seen."""
     for person in ask.some(ask.film.people):
         visits = ask.film.visits[person.id]
         if all(item.place in ask.film.place_by_id and item.end - item.start >= APART for item in visits):

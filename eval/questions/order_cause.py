@@ -1,7 +1,7 @@
-"""Question types of domain B: order, neighbours, causes, changes.
+"""Question types of domain B: order of events, what happens right before and after, causes, changes.
 
-Events that are compared share no person and no thing, so that no habit of life (one picks up before one puts down) gives the
-order away; the wrong options of a choice are other events of the same film.
+Events that are compared share no person and no thing, so that common sense (picking up precedes putting down) does not
+reveal the order. The wrong options of a choice are other events of the same film.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from eval.sandbox.facts import Event, Place, Relation, Thing
 from eval.sandbox.story_world import clock_words
 from world_api.core.spans import TimeSpan
 
-_BETWEEN = 60.0  #: seconds that are at most between two events of one question
+_BETWEEN = 60.0  #: the longest time in seconds between two events of one question
 _ORDERED = (3, 4)
 CLOCK = re.compile(r"\b(\d{1,2}):(\d{2})\b")
 _CLOCKS, _STEPS = 4, (10, 15, 20, 25, 30)
-_HUNG = ("hat", "scarf")  #: worn things, which hang when they are not worn
+_HUNG = ("hat", "scarf")  #: things that can be worn, which otherwise hang on hooks
 
 
 def pair_order(ask: Asker) -> Iterator[Draft]:
-    """Which of two events comes first, or whether one does."""
+    """Yield questions about which of two events is first (induction split), or whether the first one in the text is."""
     named_events = ask.film.named_events
     for one in ask.some(named_events):
         others = [item for item in named_events if not related(one, item) and _apart(one, item)]
@@ -58,18 +58,21 @@ def pair_order(ask: Asker) -> Iterator[Draft]:
 
 
 def _apart(one: Event, other: Event) -> bool:
-    """Whether one is clearly over before the other begins."""
+    """Whether one event ends at least a second before the other begins."""
     return one.end + APART <= other.start or other.end + APART <= one.start
 
 
 def sequence_order(ask: Asker) -> Iterator[Draft]:
-    """Three or four events of different people with different things, in their order."""
+    """Yield questions for the order of three or four events of different people with different things."""
     for row in unrelated_rows(ask, _ORDERED):
         yield ask.draft("order", {}, map(span_of, row), order=tuple(map(say.clause, row)))
 
 
 def unrelated_rows(ask: Asker, lengths: Sequence[int]) -> Iterator[list[Event]]:
-    """Rows of events of one kind in their order, of different people with different things, clearly one after the other."""
+    """Yield lists of events in order of time: of one shape, a second apart, of different people with different things.
+
+    ``lengths`` are the possible numbers of events.
+    """
     shapes = by_shape(ask.film.named_events)
     for _ in range(ask.most // 2 if shapes else 0):
         chosen: list[Event] = []
@@ -82,12 +85,12 @@ def unrelated_rows(ask: Asker, lengths: Sequence[int]) -> Iterator[list[Event]]:
 
 
 def just_before(ask: Asker) -> Iterator[Draft]:
-    """What a person does right before an event, or what happens at all."""
+    """Yield questions about what a person does, or what happens, right before an event."""
     yield from _beside(ask, -1)
 
 
 def just_after(ask: Asker) -> Iterator[Draft]:
-    """What happens right after an event, what a person does then, or how they react to it."""
+    """Yield questions about what happens, what a person does, or how a person reacts, right after an event."""
     if not ask.says("react"):
         yield from _beside(ask, 1)
         return
@@ -115,7 +118,11 @@ def _beside(ask: Asker, step: int) -> Iterator[Draft]:
 
 
 def _one_deed(ask: Asker, slots: Slots, right: Event, anchors: Sequence[Event], *, also: Sequence[Event] = ()) -> Draft:
-    """Which deed of a person; wrong are others of theirs, then what only others do. ``also`` would be right too."""
+    """Return a question for a deed of a person; ``right`` is the answer.
+
+    Wrong options are other deeds of the person, then deeds of others only. ``also`` are deeds that would be right too;
+    they are not among the options.
+    """
     own = [item for item in ask.film.deeds_of[right.actor] if not any(says_the_same(item, one) for one in also)]
     tiers = alike(right, ask.some(as_rare(ask, right, own)), anchors, say.deed)
     theirs = [item for item in ask.film.deeds if right.actor not in (item.actor, item.other)]
@@ -126,7 +133,7 @@ def _one_deed(ask: Asker, slots: Slots, right: Event, anchors: Sequence[Event], 
 
 
 def between(ask: Asker) -> Iterator[Draft]:
-    """What happens between two events, where a person goes, what a person does."""
+    """Yield questions about what happens, where a person goes, or what a person does between two events."""
     went: list[tuple[Slots, Event, Place]] = []
     for event, other in _near_pairs(ask):
         slots = {"event": say.doing(event), "other_event": say.doing(other)}
@@ -140,7 +147,7 @@ def between(ask: Asker) -> Iterator[Draft]:
             with_person = {**slots, **named(person)}
             own = [item for item in inside if item.actor == person.id]
             if ask.says("go between"):
-                # The person is seen to enter one room, and in no other one.
+                # The person enters one room, and has no event in another one.
                 entered = [item for item in own if item.kind == "enters"]
                 place = ask.film.place_by_id.get(entered[0].place) if entered else None
                 if place is not None and {item.place for item in own} == {place.id}:
@@ -171,7 +178,7 @@ def _happens(ask: Asker, slots: Slots, inside: Sequence[Event], anchors: Sequenc
 
 
 def cause(ask: Asker) -> Iterator[Draft]:
-    """The reason, out of reasons of the same words with another person or another time in them."""
+    """Yield questions about the reason of an event; wrong options are the reason with another person or time."""
     for before, effect, reason in ask.some(ask.film.caused):
         if not ask.film.is_named(effect) or not ask.film.happens_once(effect):
             continue
@@ -183,7 +190,7 @@ def cause(ask: Asker) -> Iterator[Draft]:
 
 
 def _other_reasons(ask: Asker, effect: Event, reason: str) -> list[str]:
-    """The reason with another person than the one it names (who is not the effect's), or with another time."""
+    """Return the reason with other people in place of the one it begins with, or with other times of day."""
     people = [item for item in ask.film.people if item.id != effect.actor]
     for person in people:
         if reason.startswith(person.description + " "):
@@ -195,7 +202,7 @@ def _other_reasons(ask: Asker, effect: Event, reason: str) -> list[str]:
 
 
 def clock_times(ask: Asker, clock: re.Match[str]) -> tuple[list[str], int]:
-    """Other times of the day, evenly spaced about one that ``CLOCK`` found, and how many of them are earlier."""
+    """Return other times of day at even distances from one matched by ``CLOCK``, and how many are earlier."""
     minute = int(clock[1]) * 60 + int(clock[2])
     step, place = ask.chance.choice(_STEPS), ask.chance.randrange(_CLOCKS)
     moved = [minute + step * (number - place) for number in range(_CLOCKS) if number != place]
@@ -203,9 +210,9 @@ def clock_times(ask: Asker, clock: re.Match[str]) -> tuple[list[str], int]:
 
 
 def consequence(ask: Asker) -> Iterator[Draft]:
-    """What an event, or what a person said, brings about."""
+    """Yield questions about the event that an event, or a remark of a person, causes."""
     if ask.says("what changes for"):
-        return  # a change is no deed; the facts know of deeds
+        return  # the facts contain deeds, not changes
     for before, effect, _ in ask.some(ask.film.caused):
         if not (ask.film.is_clear(before) and ask.film.is_named(effect)):
             continue
@@ -221,9 +228,9 @@ def consequence(ask: Asker) -> Iterator[Draft]:
 
 
 def state_change(ask: Asker) -> Iterator[Draft]:
-    """Where a thing is, or with whom, at the time of an event that does not name it."""
+    """Yield questions about where a thing is, or who has it, at the time of an event without it."""
     if not ask.says("by the time of"):
-        return  # an event that changes where a thing is names what changes
+        return  # an event that moves a thing mentions where it is put
     for event in ask.some(ask.film.named_events):
         for thing in ask.some((item for item in ask.film.things if item.id != event.thing), 2):
             now = ask.film.kept_at(thing.id, event.start)
@@ -236,7 +243,7 @@ def state_change(ask: Asker) -> Iterator[Draft]:
 
 
 def _shown(ask: Asker, thing: Thing, state: Relation, until: float) -> TimeSpan | None:
-    """Span of the event seen to start the state, else the thing's last visible span in it by ``until``."""
+    """Return the span of the event that began the state, or else when the thing was last seen in it by ``until``."""
     if (put := put_there(ask, thing, state)) is not None:
         return span_of(put)
     end = min(until, state.end)
@@ -245,14 +252,18 @@ def _shown(ask: Asker, thing: Thing, state: Relation, until: float) -> TimeSpan 
 
 
 def other_states(ask: Asker, thing: Thing, right: Relation, apart_from: Sequence[str] = ()) -> list[list[Say]]:
-    """States like the right one: with another person, or elsewhere in or on something; the thing's own ones first."""
+    """Return tiers of wrong states of the kind of the right one, those of the thing itself first.
+
+    If a person has the thing, these are other people except ``apart_from``, otherwise other places of this and other
+    things.
+    """
     if is_with_person(right):
         people = [item for item in ask.film.people if item.id != right.subject and item.id not in apart_from]
         return [[say.kept(right, person, None) for person in ask.some(people)]]
     tiers: tuple[list[Say], list[Say], list[Say]] = ([], [], [])
     for item in ask.film.things:
         if (item.category in _HUNG) != (thing.category in _HUNG):
-            continue  # a cup is never taken to be on a hook
+            continue  # a cup on a hook is not a credible option
         states = ask.film.keeping[item.id]
         for state in states:
             # At first, or after it was moved, as the right state is.
@@ -263,13 +274,13 @@ def other_states(ask: Asker, thing: Thing, right: Relation, apart_from: Sequence
 
 
 def put_there(ask: Asker, thing: Thing, state: Relation) -> Event | None:
-    """The event on screen with which a thing came to be where it is; None if no person is seen to bring that about."""
+    """Return the event on screen that began a state of a thing; None if no person is seen to begin it."""
     moves = (event for event in ask.film.deeds if event.thing == thing.id)
     return next((event for event in moves if event.start <= state.start <= event.end), None)
 
 
 def where(ask: Asker, thing: Thing, state: Relation) -> Say:
-    """Where a thing is, with the room, or who has it."""
+    """Return where a thing is, with the room, or who has it, as a part of a question."""
     if is_with_person(state):
         keeper = ask.film.person_by_id.get(state.subject)
         return say.kept(state, keeper, None) if keeper is not None else say.never
@@ -278,7 +289,7 @@ def where(ask: Asker, thing: Thing, state: Relation) -> Say:
 
 
 def responsible(ask: Asker) -> Iterator[Draft]:
-    """Who put a thing where it is at the end."""
+    """Yield questions about who put a thing where it is at the end."""
     for thing in ask.some(ask.film.things):
         states = ask.film.keeping[thing.id]
         if not states or is_with_person(states[-1]):

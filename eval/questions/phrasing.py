@@ -1,8 +1,8 @@
 """The words for people, things, rooms, events and times, in English and in Chinese.
 
-A part of a question is a function of the language (``Say``), so that a question is made once and worded in either. English
-clauses and descriptions are the film's own; Chinese sentences are made from the parts of an event, and a question that needs
-a word without a Chinese one is not put in Chinese.
+A part of a question is a function of the language (``Say``), so that a question is made once and worded in either one.
+English clauses and descriptions are those of the film; Chinese sentences are made from the parts of an event. If a word
+has no Chinese translation, the question is not asked in Chinese.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Named: TypeAlias = Person | Thing | Place
 Parts = ParamSpec("Parts")
 Item = TypeVar("Item")
 
-#: Sentences around parts that are worded already, and the separators of rows and of lettered options: English, Chinese.
+#: Sentences with slots for worded parts, and the separators of rows and of lettered options: English, Chinese.
 _SENTENCES: Mapping[str, tuple[str, str]] = {
     "seconds": ("about {} seconds", "约{}秒"),
     "moment": ("{} s", "{}秒"),
@@ -39,11 +39,11 @@ _SENTENCES: Mapping[str, tuple[str, str]] = {
 
 
 class Unsayable(Exception):
-    """A word is not known in this language, or two things that differ would sound alike."""
+    """The language lacks a word, or its words for two different things are the same."""
 
 
 class Wording:
-    """The words of one language for what a film holds; these are the English ones."""
+    """The words of one language for the contents of a film; this class has the English ones."""
 
     language: Literal["en", "zh"] = "en"
     yes_no = ("Yes", "No")
@@ -58,43 +58,43 @@ class Wording:
         return _SENTENCES[sentence][self.language == "zh"].format(*parts)
 
     def name(self, item: Named) -> str:
-        """Name a person by looks ("the person in the red coat"), a thing or a room by its name."""
+        """Return the words for a person ("the person in the red coat"), a thing or a room."""
         return item.description if isinstance(item, Person) else item.name
 
     def kind_of_thing(self, category: str) -> str:
-        """Name things of a kind in the plural: "folders"."""
+        """Return a kind of things in the plural: "folders"."""
         return plural(category)
 
     def labelled(self, category: str, label: str) -> str:
-        """Name things with a label: "folders with a red label"."""
+        """Return things with a label: "folders with a red label"."""
         return f"{plural(category)} with {with_article(label)} label"
 
     def made_up(self, colour: str, category: str) -> str:
-        """Name a thing by its colour and kind: "the green folder"."""
+        """Return a thing by its colour and kind, also if the film has none: "the green folder"."""
         return f"the {colour} {category}"
 
     def furniture(self, target: str) -> str:
-        """Name a piece of furniture in which things are put: "the left drawer"."""
+        """Return a piece of furniture in or on which things are put: "the left drawer"."""
         return target
 
     def clause(self, event: Event) -> str:
-        """Say an event as a clause: "the person in the red coat opens the left drawer"."""
+        """Return an event as a clause: "the person in the red coat opens the left drawer"."""
         return event.clause
 
     def doing(self, event: Event) -> str:
-        """Say an event as a noun: "the person in the red coat opening the left drawer"."""
+        """Return an event as a noun phrase: "the person in the red coat opening the left drawer"."""
         return f"{self.people[event.actor].description} {gerund(event.verb_phrase)}"
 
     def deed(self, event: Event) -> str:
-        """Say what is done, in the base form: "open the left drawer"."""
+        """Return what is done, in the base form: "open the left drawer"."""
         return event.verb_phrase
 
     def does(self, event: Event) -> str:
-        """Say what is done, in the third person: "opens the left drawer"."""
+        """Return what is done, in the third person: "opens the left drawer"."""
         return event.clause.removeprefix(self.people[event.actor].description + " ")
 
     def kept(self, relation: Relation, keeper: Person | None, place: Place | None) -> str:
-        """Say where a thing is: "on the desk in the office", "in the hands of the person in the red coat"."""
+        """Return where a thing is: "on the desk in the office", "in the hands of the person in the red coat"."""
         if keeper is not None:
             return ("worn by " if relation.kind == "wears" else "in the hands of ") + keeper.description
         where = "in" if relation.kind in ("in", "inside") else "on"
@@ -106,7 +106,7 @@ Say: TypeAlias = Callable[[Wording], str]
 
 
 def plural(noun: str) -> str:
-    """The plural of a regular noun: folders, boxes, keys, parties."""
+    """Return the plural of a regular noun: folders, boxes, keys, parties."""
     if re.search(r"(?:s|x|z|ch|sh)$", noun):
         return noun + "es"
     if re.search(r"f$", noun) and not noun.endswith(("ff", "ief")):
@@ -115,7 +115,7 @@ def plural(noun: str) -> str:
 
 
 def gerund(phrase: str) -> str:
-    """A phrase in the base form with its verb's -ing: "put the cup down" -> "putting the cup down"."""
+    """Return a phrase in the base form with -ing: "put the cup down" -> "putting the cup down"."""
     verb, _, rest = phrase.partition(" ")
     if verb.endswith("e") and not verb.endswith(("ee", "oe", "ye")):
         verb = verb[:-1]
@@ -138,8 +138,8 @@ _NOUNS = {
     "entrance hall": "门厅", "living room": "客厅",
 }  # fmt: skip
 _SIDES = {"left": "左边的", "right": "右边的", "middle": "中间的"}
-#: What can be done in Chinese, with slots for a thing, another person, a room, a piece of furniture, and that piece with its
-#: preposition; the first that needs no slot which the event leaves empty is taken.
+#: Chinese verb phrases by kind of event, with slots for a thing, another person, a room, a piece of furniture, and that
+#: piece with its preposition; the first pattern whose slots the event can fill is used.
 _DEEDS: Mapping[str, tuple[str, ...]] = {
     "enters": ("拿着{thing}走进{place}", "走进{place}"),
     "leaves": ("拿着{thing}离开{place}", "离开{place}"),
@@ -159,9 +159,10 @@ _CONTAINERS = ("抽屉", "柜子", "盒子", "包")
 
 
 class _Chinese(Wording):
-    """Chinese words: people by the colour of the coat, things by colour and kind, if the English words say no more than that.
+    """Chinese words: people by the colour of the coat, things by colour and kind.
 
-    An event is worded if its words are as unmistakable as the English ones; otherwise ``Unsayable`` is raised.
+    ``Unsayable`` is raised if the English words contain more than that, or fit another number of events than the
+    Chinese ones.
     """
 
     language = "zh"
@@ -238,7 +239,7 @@ class _Chinese(Wording):
 
     @cached_property
     def _in_chinese(self) -> Counter[tuple[str, str]]:
-        """How many events have the same clause ("", words), and the same deed of one person (person, words)."""
+        """Count the events with the same clause (key: "", words), and with the same deed (key: person, words)."""
         found: Counter[tuple[str, str]] = Counter()
         for event in self.facts.events:
             for who, way in (("", self._clause), (event.actor, self._deed)):
@@ -248,7 +249,7 @@ class _Chinese(Wording):
 
     @cached_property
     def _in_english(self) -> Counter[tuple[str, str]]:
-        """The same for English words."""
+        """The same counts for English words."""
         events = self.facts.events
         return Counter(key for item in events for key in (("", item.clause), (item.actor, item.verb_phrase)))
 
@@ -260,7 +261,7 @@ def _word(table: Mapping[str, str], word: str) -> str:
 
 
 def _noun(name: str) -> str:
-    """A noun with what says which one: "the left drawer", "the meeting room", "office 14"."""
+    """Translate a noun with its adjectives or number: "the left drawer", "the meeting room", "office 14"."""
     rest = re.sub(r"^(?:the|a|an) ", "", name.strip().casefold())
     number = re.search(r" (\d+)$", rest)
     if number:
@@ -276,7 +277,7 @@ def _noun(name: str) -> str:
 
 
 def wording(language: str, facts: FilmFacts) -> Wording:
-    """Return the words of a language, "en" or "zh", for what a film holds."""
+    """Return the words of a language, "en" or "zh", for the contents of a film."""
     return _Chinese(facts) if language == "zh" else Wording(facts)
 
 
@@ -284,7 +285,7 @@ def wording(language: str, facts: FilmFacts) -> Wording:
 
 
 def _later(method: Callable[Concatenate[Wording, Parts], str]) -> Callable[Parts, Say]:
-    """Turn a method of ``Wording`` into a function that returns a part of a question."""
+    """Turn a method of ``Wording`` into a function that returns a ``Say``, which calls the method later."""
     return lambda *parts, **named: lambda words: str(getattr(words, method.__name__)(*parts, **named))
 
 
@@ -296,33 +297,33 @@ labelled, made_up = _later(Wording.labelled), _later(Wording.made_up)
 
 
 def sentence(which: str, *parts: Say | float) -> Say:
-    """Put parts into a sentence of ``_SENTENCES``; numbers are rounded."""
+    """Return a sentence of ``_SENTENCES`` with its parts; numbers are rounded."""
     return lambda words: words.fill(which, *(part(words) if callable(part) else str(round(part)) for part in parts))
 
 
 def row(items: Iterable[Item], way: Callable[[Item], Say]) -> Say:
-    """Join several items in their order, each worded in one way."""
+    """Return several items joined in their order; ``way`` words each."""
     parts = list(map(way, items))
     return lambda words: words.fill("row").join(part(words) for part in parts)
 
 
 def third(number: int) -> Say:
-    """Name a third of the video, from 0."""
+    """Return the words for a third of the video; 0 is the first."""
     return lambda words: words.thirds[number]
 
 
 def put_into(target: str, place: Place) -> Say:
-    """Say where things of a kind are put."""
+    """Return where things of a kind are put."""
     return lambda words: words.fill("put_into", words.furniture(target), words.name(place))
 
 
 def quoted(text: str) -> Say:
-    """Return a part that is the same in any language: what is said or written."""
+    """Return a part that is the same in every language, such as speech or a text on screen."""
     return lambda _: text
 
 
 def in_english(text: str) -> Say:
-    """Return a part that only English has: what the script says about the film, and no person says in it."""
+    """Return a part that exists in English only, such as a reason from the script."""
     return lambda words: text if words.language == "en" else never(words)
 
 

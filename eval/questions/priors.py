@@ -1,4 +1,4 @@
-"""Accuracy of blind guesses: chance, the most frequent answer, and a prior learned from the words of other films' questions."""
+"""Accuracy of blind guesses: chance, the most frequent answer, and a prior learned from questions of other films."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from eval.statistics.bootstrap import mean_interval
 from world_api.core.faults import EvalFault
 from world_api.core.lexicon import content_words, words
 
-#: An interval is guessed as a part of the film: the number of beginnings and ends that are tried.
+#: A guessed interval is a part of the film: the number of equal steps at which it may begin or end.
 _GRID = 24
 
 
 def chance_of(item: Item) -> float | None:
-    """How often a blind draw is right: one option of a choice, one order of all; None for numbers and intervals."""
+    """Return the probability that a random answer is right: an option of a choice, an order; None for other kinds."""
     options = len(item.question.options)
     if item.question.kind == "choice":
         return 1 / options
@@ -40,12 +40,12 @@ def chance_of(item: Item) -> float | None:
 
 
 def _group_of(item: Item) -> str:
-    """Questions for which one constant guess is made: those of one template, with as many options."""
+    """Return the key of a question's group: template, kind and number of options. A group has one constant guess."""
     return f"{item.template} {item.question.kind} {len(item.question.options)}"
 
 
 class Constant:
-    """The best constant guess for each template, taken from other films: the most frequent letter, number, part of the film."""
+    """The best constant guess for each group, from other films: an answer, or a part of the film for intervals."""
 
     def __init__(self, items: Sequence[Item], durations: Mapping[str, float]) -> None:
         self._groups: dict[str, list[Item]] = {}
@@ -55,13 +55,13 @@ class Constant:
         self._guesses = {name: _best(group, durations) for name, group in self._groups.items()}
 
     def guess(self, item: Item) -> Any:
-        """The guess for an item's template; for a template never seen, the first letters, one, the first tenth."""
+        """Return the guess for an item's group; without such a group, "A", the given order, 1 or the first tenth."""
         unseen = {"choice": "A", "order": list(item.question.letters), "count": 1, "interval": (0.0, 0.1)}
         found = self._guesses.get(_group_of(item), unseen.get(item.question.kind, ""))
         return _part_of(item, found, self._durations) if item.question.kind == "interval" else found
 
     def drawn(self, item: Item) -> float | None:
-        """How often a blind draw is right: among the template's numbers, one option, one order; None for intervals."""
+        """Return the probability that a random answer (a number: one of the group's) is right; None for intervals."""
         if item.question.kind != "count":
             return chance_of(item)
         numbers = {other.answer for other in self._groups.get(_group_of(item), ())}
@@ -69,7 +69,7 @@ class Constant:
 
 
 def _part_of(item: Item, part: tuple[float, float], durations: Mapping[str, float]) -> dict[str, float]:
-    """A part of an item's film as an interval."""
+    """Return the interval in seconds of a part (start and end, 0 to 1) of an item's film."""
     length = durations.get(item.video_id, 0.0)
     return {"start_time": part[0] * length, "end_time": part[1] * length}
 
@@ -96,7 +96,7 @@ def _hashed(texts: Iterable[str]) -> list[int]:
 
 
 def _of_question(item: Item) -> Iterator[str]:
-    """The features of a question by itself: its template, its words, and neighbouring words."""
+    """Yield the features of a question: its template, its words, and pairs of neighbouring words."""
     said = words(item.question.text)
     yield f"t {item.template}"
     for word in said:
@@ -107,10 +107,10 @@ def _of_question(item: Item) -> Iterator[str]:
 
 
 def _of_option(item: Item, number: int) -> Iterator[str]:
-    """The features of an option: its words and place, also with the template and the question's words, and its ranks.
+    """Yield the features of an option: words and index, combined with template and question, and its ranks.
 
-    Ranks among all options are by the number of the question's words that an option repeats, by its length, by how like the
-    others it is, and by its number.
+    Its ranks among the options are by the number of the question's words in it, its length, its similarity to the other
+    options, and the number in it.
     """
     options = item.question.options
     own = content_words(options[number])
@@ -126,7 +126,7 @@ def _of_option(item: Item, number: int) -> Iterator[str]:
     yield f"first {template} {own[0] if own else ''}"
     words_of = [set(content_words(option)) for option in options]
     numbers = [_number_in(option) for option in options]
-    # Made-up wrong options are often like the right one: they share words with it.
+    # Generated wrong options are often similar to the right one: they share words with it.
     likeness = [sum(len(one & other) for other in words_of) - len(one) for one in words_of]
     overlaps = [len(one & set(question)) for one in words_of]
     ranked = [("overlap", overlaps), ("length", [len(option) for option in options]), ("likeness", likeness)]
@@ -142,7 +142,7 @@ def _of_option(item: Item, number: int) -> Iterator[str]:
 
 
 def _number_in(option: str) -> int:
-    """The number that an option begins with or holds first (a length, the start of a range in seconds); -1 without any."""
+    """Return the first number in an option, -1 without one; a clock time is converted to seconds."""
     if (clock := _CLOCK.search(option)) is None:
         return -1
     return reduce(lambda found, part: found * 60 + int(part), clock.group().split(":"), 0)
@@ -155,7 +155,7 @@ _MOST_COUNTED = 13
 
 
 class TextPrior:
-    """A prior that learns from questions with their answers and guesses at others. Deterministic."""
+    """A prior that is fitted to questions with answers and guesses the answers of others. Deterministic."""
 
     def __init__(self, items: Sequence[Item], durations: Mapping[str, float]) -> None:
         self._constant = Constant(items, durations)
@@ -165,7 +165,7 @@ class TextPrior:
         }
 
     def guess(self, item: Item) -> Any:
-        """The likeliest answer by the words."""
+        """Return the most probable answer given the words of the question; an interval is the constant guess."""
         question = item.question
         if question.kind not in self._weights:
             return self._constant.guess(item)
@@ -181,7 +181,7 @@ _Case = tuple[list[list[int]], int]
 
 
 def _rows(item: Item) -> list[list[int]]:
-    """The features of each option; for a number those of the question, shifted by the number."""
+    """Return the features of each option; for a count those of the question, shifted for each number."""
     if item.question.kind == "count":
         features = _hashed(_of_question(item))
         return [[(place + 7919 * (number + 1)) % FEATURES for place in features] for number in range(_MOST_COUNTED)]
@@ -189,7 +189,7 @@ def _rows(item: Item) -> list[list[int]]:
 
 
 def _cases(item: Item) -> list[_Case]:
-    """Training cases: all alternatives; for an order each two options, and which comes first."""
+    """Return training cases: all alternatives; for an order each pair of options, the earlier one as right."""
     rows, letters = _rows(item), item.question.letters
     if item.question.kind == "count":
         return [(rows, min(int(item.answer), _MOST_COUNTED - 1))]
@@ -200,7 +200,7 @@ def _cases(item: Item) -> list[_Case]:
 
 
 def _fitted(cases: Sequence[_Case]) -> Floats:
-    """The weights of a softmax over each case, by full-batch gradient ascent with Adam and weight decay."""
+    """Return the weights of a softmax over each case, fitted by full-batch Adam with weight decay."""
     weights = np.zeros(FEATURES)
     if not cases:
         return weights
@@ -225,12 +225,12 @@ def _fitted(cases: Sequence[_Case]) -> Floats:
 
 @dataclass(frozen=True, kw_only=True)
 class PriorLine:
-    """Accuracies of blind guesses on a group of questions (``domain``, ``kind``, ``type``; empty for all).
+    """Accuracies (0 to 1) of blind guesses on a group of questions (``domain``, ``kind``, ``type``; empty for all).
 
-    ``chance`` is a blind draw: of an option, an order, a number that the template's questions have; for intervals, the best
-    constant guess. ``constant`` is the best constant guess for each template, ``learned`` the prior that learned from words,
-    both from other films. ``low`` and ``high``: the interval of ``learned``, by film, None for a single one; ``over`` and its
-    ends: what ``learned`` gains over ``chance``.
+    ``chance``: a random option, order, or number of the template's answers; for intervals the best constant guess.
+    ``constant``: the best constant guess for each template. ``learned``: the prior fitted to words. The last two use
+    other films. ``low`` and ``high``: the 95 % interval of ``learned``, by film; None for a single film. ``over``,
+    ``over_low`` and ``over_high``: ``learned`` minus ``chance`` and its interval.
     """
 
     domain: str
@@ -248,12 +248,15 @@ class PriorLine:
     over_high: float | None
 
     def record(self) -> dict[str, Any]:
-        """The wire form."""
+        """Return the JSON form, with numbers rounded to four digits."""
         return {name: round(value, 4) if isinstance(value, float) else value for name, value in asdict(self).items()}
 
 
 def measure_priors(items: Sequence[Item], durations: Mapping[str, float], *, others: Sequence[Item]) -> list[PriorLine]:
-    """Blind accuracies by type, by domain and kind, and for all; ``durations`` in seconds, ``others`` to learn from."""
+    """Return blind accuracies by type, by domain and kind, and for all questions.
+
+    ``durations`` are those of all films in seconds; the priors are fitted to ``others``.
+    """
     constant, learned = Constant(others, durations), TextPrior(others, durations)
     groups: dict[tuple[str, str, str], list[tuple[str, float, float, float]]] = {}  #: by domain, kind and type
     for item in items:
@@ -289,17 +292,17 @@ def _line(group: tuple[str, str, str], rows: Sequence[tuple[str, float, float, f
     )
 
 
-#: Stories to learn from have this seed and later ones, which are unlikely to be seeds of films.
+#: The first seed of stories to fit priors to; films are unlikely to have such large seeds.
 _FIRST_SEED = 700_000_000
 _LONGEST = 20.0  #: minutes of such a story
 
 
 def prior_of_folder(folder: Path, *, films: int) -> list[PriorLine]:
-    """Blind accuracies on the questions of a folder that ``sandbox make`` wrote.
+    """Return blind accuracies on the questions of a folder that ``sandbox make`` wrote.
 
-    The priors learn from ``films`` other stories of each split of the folder's films, about as long as these. Such
-    stories are never drawn and take a fraction of a second each. Raises EvalFault: ``bad_dataset`` and others, if the
-    folder's dataset or facts cannot be read; ``nothing_to_compare``.
+    The priors are fitted to ``films`` other stories of each split, about as long as the folder's films; these are never
+    drawn, and take a fraction of a second each. Raises EvalFault: ``nothing_to_compare``: there are no questions of a
+    split; the faults of reading the dataset and the facts.
     """
     items = [item for item in load_dataset(folder).items if item.split is not None]
     if not items:
@@ -319,7 +322,7 @@ def prior_of_folder(folder: Path, *, films: int) -> list[PriorLine]:
 
 
 def table_of(lines: list[PriorLine]) -> str:
-    """The lines as a table for a terminal, in percent."""
+    """Return the lines as a table for a terminal, in percent."""
     rows = [
         f"{'domain':20} {'kind or type':18} {'n':>5}  {'chance':>6}  {'constant':>8}  {'learned':>7}  interval (95 %)   over chance"
     ]

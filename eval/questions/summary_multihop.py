@@ -1,6 +1,7 @@
 """Question types of domain C: summaries, comparisons, and answers that need several steps.
 
-Options of summaries are rows of events of one form and one length; the wrong ones happen in the film too, elsewhere or by others.
+Options of summaries are lists of equally many events of the same kinds; those of wrong options happen in the film too,
+at another time or by other people.
 """
 
 from __future__ import annotations
@@ -30,26 +31,26 @@ from eval.questions.phrasing import Say
 from eval.sandbox.facts import Event, Person, Thing, Visit
 from world_api.core.spans import TimeSpan
 
-#: The events of a row: enough that one event that was missed decides nothing.
+#: The number of events in a list: enough that a single missed event does not decide.
 _ROW = 3
 _OPTIONS = 4
 _MOST_WRONG = 12
 _TRIES = 60
 _CLEARLY_MORE = 1.5
-_LOOKED_AT = 120  #: deeds, of a long film
+_LOOKED_AT = 120  #: the number of deeds examined in a long film
 _COMING_AND_GOING = ("enters", "leaves")
 _MOST_HOLDERS = 5
 
 
 def part_summary(ask: Asker) -> Iterator[Draft]:
-    """What happens in an interval, in a room's only scene, or in a third of the video."""
+    """Yield questions about what happens in an interval, in the only scene of a room, or in a third of the video."""
     film, scenes = ask.film, ask.film.facts.scenes
     if ask.says("{start_time}"):
         for scene in ask.some(scenes):
             slots = {"start_time": say.sentence("moment", scene.start), "end_time": say.sentence("moment", scene.end)}
             yield from _of_interval(ask, slots, scene, scenes, film.deeds)
     elif ask.says("{place}"):
-        staying = [item for item in film.deeds if item.kind not in _COMING_AND_GOING]  # those name the room
+        staying = [item for item in film.deeds if item.kind not in _COMING_AND_GOING]  # those mention the room
         times = Counter(scene.place for scene in scenes)
         for scene in ask.some(item for item in scenes if times[item.place] == 1 and item.place in film.place_by_id):
             yield from _of_interval(ask, {"place": say.name(film.place_by_id[scene.place])}, scene, scenes, staying)
@@ -63,7 +64,11 @@ def part_summary(ask: Asker) -> Iterator[Draft]:
 def _of_interval(
     ask: Asker, slots: Slots, interval: Visit, others: Sequence[Visit], pool: Sequence[Event]
 ) -> Iterator[Draft]:
-    """Rows of the same kinds of events, from the interval and from others, so that usual first or last events say nothing."""
+    """Yield a question with lists of events as options: from the interval (right) and from ``others`` (wrong).
+
+    All lists have the same kinds of events, so that what is usual at the beginning or end of an interval reveals
+    nothing.
+    """
     intervals = [interval, *(other for other in ask.some(others, _MOST_WRONG) if other is not interval)]
     inside = [[item for item in pool if one.start <= item.start and item.end <= one.end] for one in intervals]
     often = Counter(clause for events in inside for clause in {item.clause for item in events})
@@ -75,14 +80,17 @@ def _of_interval(
 
 
 def _matched(ask: Asker, pools: Sequence[Sequence[Event]], *, fewest: int = 3) -> list[list[Event]]:
-    """Rows of the same kinds of events from the first pool and all that have them; empty if fewer than ``fewest``."""
+    """Return a list of events of each pool, all with the same kinds of events, starting with the first pool.
+
+    Pools without events of these kinds are omitted; empty if fewer than ``fewest`` lists remain.
+    """
     shapes = [by_shape(pool) for pool in pools]
     best: list[list[Event]] = []
     kinds = [kind for kind, events in shapes[0].items() for _ in range(min(len(events), _ROW))]
     for _ in range(_TRIES if len(kinds) >= _ROW else 0):
         wanted = Counter(ask.chance.sample(kinds, _ROW))
         having = [one for one in shapes if all(len(one.get(kind, ())) >= number for kind, number in wanted.items())]
-        if len(having) > len(best):  # kinds that many pools have
+        if len(having) > len(best):  # prefer kinds that more pools have
             best = [_row(ask, one, wanted) for one in having]
         if len(best) >= _OPTIONS:
             break
@@ -95,7 +103,7 @@ def _row(ask: Asker, events: Mapping[Shape, Sequence[Event]], wanted: Mapping[Sh
 
 
 def person_summary(ask: Asker) -> Iterator[Draft]:
-    """What a person does: rows of deeds that only one person does, the wrong ones of others."""
+    """Yield questions about what a person does: three deeds of this person only; wrong options are of others."""
     for person in ask.some(ask.film.people):
         if ask.says("everything") and not _ROW <= len(ask.film.deeds_of[person.id]) <= _ROW + 1:
             continue  # no row of that length is everything
@@ -107,19 +115,19 @@ def person_summary(ask: Asker) -> Iterator[Draft]:
 
 
 def _any_row(ask: Asker, events: Sequence[Event]) -> list[Event]:
-    """Some of the events in their order, no two of the same words; empty if there are too few."""
+    """Return three random events with different words, in their order; empty if there are too few."""
     distinct = list({item.clause: item for item in events}.values())
     return sorted(ask.chance.sample(distinct, _ROW), key=lambda item: item.start) if len(distinct) >= _ROW else []
 
 
 def _own(ask: Asker, person: Person) -> list[Event]:
-    """Deeds that only this person does and that name no other person."""
+    """Return the deeds that only this person does and that involve no other person."""
     own = [item for item in ask.film.deeds_of[person.id] if not item.other]
     return [item for item in own if ask.film.is_only_of(person.id, item.verb_phrase)]
 
 
 def comparison(ask: Asker) -> Iterator[Draft]:
-    """What one does and the other never does, what both do, or who does more."""
+    """Yield questions about what one person does and another never does, what both do, or who does more."""
     pairs = list(permutations(ask.film.people, 2))
     for one, other in ask.chance.choices(pairs, k=ask.most // 2) if pairs else []:
         if ask.says("differ"):
@@ -139,7 +147,7 @@ def _usable(ask: Asker, one: Person, other: Person) -> list[Event]:
 
 
 def _difference(ask: Asker, one: Person, other: Person) -> Iterator[Draft]:
-    """A deed of one of them, said of either; and a deed of neither, said of either."""
+    """Yield a question with four options: a deed of one of them, or of neither, as done by one or by the other."""
 
     def differs(doer: Person, event: Event, idle: Person) -> Say:
         return say.sentence("only", say.name(doer), say.does(event), say.name(idle))
@@ -158,7 +166,7 @@ def _difference(ask: Asker, one: Person, other: Person) -> Iterator[Draft]:
 
 
 def _busier(ask: Asker, one: Person, other: Person) -> Iterator[Draft]:
-    """Who does clearly more, and what; either with the deeds of either."""
+    """Yield a question about who does clearly more, and what: either person combined with the deeds of either."""
 
     def busy(who: Person, row: Sequence[Event]) -> Say:
         return say.sentence("busy", say.name(who), say.row(row, say.deed))
@@ -194,7 +202,7 @@ def _common(ask: Asker, one: Person, other: Person) -> Iterator[Draft]:
 
 
 def video_summary(ask: Asker) -> Iterator[Draft]:
-    """The story in its order: the same events in other orders are wrong. "What is it about" has no such answer."""
+    """Yield questions for the order of four events; wrong options are the same events in other orders."""
     if not ask.says("from beginning to end"):
         return
     for row in unrelated_rows(ask, (4,)):
@@ -204,13 +212,13 @@ def video_summary(ask: Asker) -> Iterator[Draft]:
 
 
 def followed_thing(ask: Asker) -> Iterator[Draft]:
-    """Where a thing ends up, who holds it one after the other, who has it and where it was at first."""
+    """Yield questions about where a thing is at the end, who holds it in turn, or who has it and its origin."""
     for thing in ask.some(ask.film.things):
         states, slots = ask.film.keeping[thing.id], {"object": say.name(thing)}
         moves = [put_there(ask, thing, state) for state in states[1:]]
         seen = [span_of(item) for item in moves if item is not None]
         if not seen or len(seen) < len(moves):
-            continue  # it was moved unseen
+            continue  # it was moved off screen
         if ask.says("end up"):
             right = where(ask, thing, states[-1])
             yield ask.choice(slots, seen[-1:], right, other_states(ask, thing, states[-1]))
@@ -234,7 +242,7 @@ def _holders(ask: Asker, thing: Thing, seen: Sequence[TimeSpan]) -> Iterator[Dra
 
 
 def _some_people(ask: Asker, length: int) -> list[Person]:
-    """Random people in a row, none twice in succession."""
+    """Return a list of random people without immediate repetition."""
     row: list[Person] = []
     while len(row) < length:
         row.append(ask.chance.choice([item for item in ask.film.people if not row or item is not row[-1]]))
@@ -242,7 +250,7 @@ def _some_people(ask: Asker, length: int) -> list[Person]:
 
 
 def _end_and_origin(ask: Asker, thing: Thing, spans: Sequence[TimeSpan]) -> Iterator[Draft]:
-    """Holder and origin, each right or wrong: four options, none of whose halves is conspicuous."""
+    """Yield a question with four options: the right or a wrong holder, with the right or a wrong origin."""
     states = ask.film.keeping[thing.id]
     holder = ask.film.person_by_id.get(states[-1].subject)
     firsts = [(item, ask.film.keeping[item.id][:1]) for item in ask.film.things if item is not thing]
@@ -258,9 +266,9 @@ def _end_and_origin(ask: Asker, thing: Thing, spans: Sequence[TimeSpan]) -> Iter
 
 
 def spoken_reference(ask: Asker) -> Iterator[Draft]:
-    """When a person's appointment is, for people who have one only."""
+    """Yield questions about the time of a person's appointment, for people with exactly one."""
     if not ask.says("appointment"):
-        return  # what words refer to beyond themselves is not in the facts
+        return  # the facts do not contain what words refer to
     kept = [item for item in ask.film.facts.facts if item.kind == "appointment"]
     for person in ask.film.people:
         own = [item for item in kept if person.id in item.values.get("people", "").split()]
@@ -274,7 +282,7 @@ def spoken_reference(ask: Asker) -> Iterator[Draft]:
 
 
 def chain(ask: Asker) -> Iterator[Draft]:
-    """What the doer of a deed does later; who of those in a room is later seen with a thing."""
+    """Yield questions about what the actor of a deed does next, or who of those in a room later has a thing."""
     if ask.says("{action}"):
         yield from _afterwards(ask)
     elif ask.says("later seen with"):
@@ -322,7 +330,7 @@ def _later_with(ask: Asker) -> Iterator[Draft]:
 
 
 def general_rule(ask: Asker) -> Iterator[Draft]:
-    """Where things with a label are put, out of all that can be opened."""
+    """Yield questions about where things with a label are put; wrong options are others that can be opened."""
     rules = [item for item in ask.film.facts.facts if item.kind == "rule"]
     targets = {(item.target, item.place) for item in ask.film.deeds if item.kind in ("opens", "closes") and item.target}
     targets |= {(item.values.get("target", ""), item.values.get("place", "")) for item in rules}

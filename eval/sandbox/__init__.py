@@ -1,9 +1,10 @@
 """Films with exact truth, drawn and encoded by the project itself.
 
-A script (``script``) is fixed (``sample``) or made from a seed: ``story_world`` holds its people, things and
-state, ``plots`` and ``scenes`` let them act, ``stories`` weaves the plots. ``room_plans`` says where things are; ``canvas``,
-``figures``, ``rooms`` and ``renderer`` draw, ``sound`` adds voices, ``films`` encodes and writes what is true of the film
-(``facts``: everything that can be asked about it). ``perception`` measures worlds that are built from such films.
+A script (``script``) is fixed (``sample``) or made from a seed: ``story_world`` contains people, things and their
+state, ``plots`` and ``scenes`` their actions; ``stories`` interleaves the plots. ``room_plans`` has the positions of
+furniture; ``canvas``, ``figures``, ``rooms`` and ``renderer`` draw, ``sound`` adds voices, ``films`` encodes and writes
+the truth and the facts of a film (``facts``: everything that questions can be about). ``perception`` measures worlds
+that are built from such films.
 """
 
 from eval.sandbox.facts import FilmFacts, read_facts, write_facts

@@ -1,8 +1,8 @@
 """Colours, the canvas for still pictures, and the sheet on which figures are drawn.
 
-A canvas is drawn at twice the size and reduced; its coordinates are pixels of the finished picture, origin top left.
-A sheet holds one figure in the figure's own units: the origin is the floor between the feet, y points up, 1 is the
-figure's size. Colours are BGR, 0 to 255.
+A canvas is drawn at twice its size and then reduced; its coordinates are pixels of the finished picture, with the
+origin at the top left. A sheet contains one figure, in units of the figure's size: the origin is on the floor between
+the feet, and y points up. Colours are BGR, 0 to 255.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ Colour = tuple[float, float, float]
 
 
 def hexa(code: str) -> Colour:
-    """``#rrggbb`` as blue, green, red."""
+    """Return the colour ``#rrggbb`` as (blue, green, red)."""
     red, green, blue = (int(code[place : place + 2], 16) for place in (1, 3, 5))
     return float(blue), float(green), float(red)
 
 
 def shade(colour: Colour, factor: float) -> Colour:
-    """The colour made darker (below 1) or lighter (above 1)."""
+    """Return the colour made darker (``factor`` below 1) or lighter (above 1)."""
     blue, green, red = (min(255.0, max(0.0, part * factor)) for part in colour)
     return blue, green, red
 
 
-#: Clothes and things, by the word a person would use.
+#: Colours of clothes and things, by their common names.
 COLOURS: dict[str, Colour] = {
     "red": hexa("#d6322c"),
     "orange": hexa("#ef8a1d"),
@@ -68,7 +68,7 @@ Point = tuple[float, float]
 
 
 def rectangle_corners(x: float, y: float, width: float, height: float) -> list[Point]:
-    """The corners of an upright rectangle, given its left upper corner."""
+    """Return the corners of an upright rectangle with this upper left corner, clockwise."""
     return [(x, y), (x + width, y), (x + width, y + height), (x, y + height)]
 
 
@@ -77,7 +77,7 @@ _FRACTION_BITS = 4  #: OpenCV draws in sixteenths of a pixel
 
 
 class Canvas:
-    """A picture that is being drawn."""
+    """A still picture in the making."""
 
     def __init__(self, width: int, height: int) -> None:
         self.width = width
@@ -85,12 +85,12 @@ class Canvas:
         self._pixels = np.zeros((height * SCALE, width * SCALE, 3), np.float32)
 
     def image(self) -> Image:
-        """The finished picture, ``height x width x 3``, BGR."""
+        """Return the finished picture: (height, width, 3), BGR, 0 to 255."""
         small = cv2.resize(self._pixels, (self.width, self.height), interpolation=cv2.INTER_AREA)
         return np.asarray(np.clip(small + 0.5, 0, 255), np.uint8)
 
     def gradient(self, x: float, y: float, width: float, height: float, top: Colour, bottom: Colour) -> None:
-        """Fill a rectangle with a colour that changes downwards."""
+        """Fill a rectangle with a colour that changes from ``top`` to ``bottom``."""
         left, above = max(0, round(x * SCALE)), max(0, round(y * SCALE))
         region = self._pixels[above : round((y + height) * SCALE), left : round((x + width) * SCALE)]
         mix = np.linspace(0, 1, region.shape[0], dtype=np.float32)[:, None, None]
@@ -99,7 +99,7 @@ class Canvas:
     def rectangle(
         self, x: float, y: float, width: float, height: float, colour: Colour, *, radius: float = 0.0
     ) -> None:
-        """Fill a rectangle, its corners rounded by ``radius`` pixels."""
+        """Fill a rectangle; its corners are rounded by ``radius`` pixels."""
         if radius <= 0:
             self.polygon(rectangle_corners(x, y, width, height), colour)
             return
@@ -121,21 +121,21 @@ class Canvas:
         self.polygon(points, colour)
 
     def line(self, points: Sequence[Point], colour: Colour, width: float = 1.0) -> None:
-        """Draw an open line of that width in pixels."""
+        """Draw an open line that is ``width`` pixels wide."""
         thick = max(1, round(width * SCALE))
         cv2.polylines(self._pixels, [_fixed(points)], False, colour, thick, cv2.LINE_AA, _FRACTION_BITS)
 
     def shadow(
         self, x: float, y: float, width: float, height: float, *, blur: float = 8.0, strength: float = 0.3
     ) -> None:
-        """Darken a rectangle with soft edges: ``strength`` 1 is black."""
+        """Darken a rectangle with soft edges; ``strength`` is 0 (unchanged) to 1 (black)."""
         mask = np.zeros(self._pixels.shape[:2], np.float32)
         cv2.fillPoly(mask, [_fixed(rectangle_corners(x, y, width, height))], 1.0, 8, _FRACTION_BITS)
         soft = np.asarray(cv2.GaussianBlur(mask, (0, 0), blur * SCALE / 2), np.float32)
         self._pixels *= 1 - strength * soft[:, :, None]
 
     def glow(self, x: float, y: float, radius: float, colour: Colour, *, strength: float = 0.35) -> None:
-        """Light up the surroundings of a point."""
+        """Mix a colour into the surroundings of a point; ``strength`` is its share (0 to 1) at the point."""
         rows, columns = np.mgrid[0 : self.height * SCALE, 0 : self.width * SCALE].astype(np.float32) / SCALE
         mask = strength * np.exp(-(((columns - x) ** 2 + (rows - y) ** 2) / (2 * (radius / 2) ** 2)))
         self._pixels += (np.asarray(colour, np.float32) - self._pixels) * mask[:, :, None]
@@ -156,7 +156,7 @@ class Canvas:
         self._pixels *= (1 - strength * ((rows**2 + columns**2) / 2) ** 1.5)[:, :, None]
 
     def text(self, words: str, x: float, y: float, size: float, colour: Colour) -> Box:
-        """Write a line centred on ``(x, y)``, ``size`` pixels high; returns the box of its ink."""
+        """Write a line centred on ``(x, y)``, ``size`` pixels high; return the bounding box of its pixels."""
         font = ImageFont.load_default(size * SCALE)
         sheet = PillowImage.new("L", (self.width * SCALE, self.height * SCALE), 0)
         ImageDraw.Draw(sheet).text((x * SCALE, y * SCALE), words, fill=255, font=font, anchor="mm")
@@ -172,15 +172,15 @@ def _fixed(points: Sequence[Point]) -> NDArray[np.int32]:
 
 
 _FINE = 3  #: figures are drawn three times larger, then reduced
-_SEEN = 0.3  #: the part of a thing that must be in the frame for it to count as seen
-_LIGHT = (-5, -7)  #: where the light comes from, in fine pixels
+_SEEN = 0.3  #: the share of a figure that must be in the frame for it to count as seen
+_LIGHT = (-5, -7)  #: the direction of the light, in enlarged pixels
 
 _TURNS = np.linspace(0, 2 * math.pi, 24, endpoint=False)
 _RIM = np.stack([np.cos(_TURNS), np.sin(_TURNS)], axis=1)  #: a circle of radius 1
 
 
 class Sheet:
-    """Where one figure is drawn large, part by part, before it is reduced into the frame."""
+    """A sheet on which one figure is drawn enlarged, part by part, before it is reduced into the frame."""
 
     def __init__(self, feet: Point, size: float, *, broad: float = 1.0) -> None:
         self.left, self.top = math.floor(feet[0] - 0.62 * size), math.floor(feet[1] - 1.12 * size)
@@ -190,18 +190,18 @@ class Sheet:
         self.cover = np.zeros((self.height * _FINE, self.width * _FINE), np.uint8)
 
     def hull(self, circles: Sequence[tuple[Point, float]], colour: Colour, *, flat: bool = False) -> None:
-        """Paint the convex hull of some circles (centre and radius in units of height)."""
+        """Paint the convex hull of circles, each (centre, radius) in units of the size; ``flat`` without shading."""
         points = np.concatenate(
             [np.asarray([self._place(centre)]) + _RIM * (r * self.size * _FINE) for centre, r in circles]
         )
         self._fill(cv2.convexHull(points.astype(np.float32))[:, 0, :], colour, flat)
 
     def polygon(self, points: Sequence[Point], colour: Colour, *, flat: bool = False) -> None:
-        """Paint a polygon given in units of height."""
+        """Paint a polygon given in units of the size; ``flat`` without shading."""
         self._fill(np.asarray([self._place(point) for point in points], np.float32), colour, flat)
 
     def rectangle(self, x1: float, y1: float, x2: float, y2: float, colour: Colour, *, flat: bool = False) -> None:
-        """Paint an upright rectangle given by two corners."""
+        """Paint an upright rectangle between two corners, in units of the size; ``flat`` without shading."""
         self.polygon([(x1, y1), (x2, y1), (x2, y2), (x1, y2)], colour, flat=flat)
 
     def _place(self, point: Point) -> Point:
@@ -223,7 +223,10 @@ class Sheet:
         cv2.copyTo(mask, mask, self.cover[region])
 
     def stamp(self, frame: Image) -> Box | None:
-        """Reduce into the frame; returns the box of what is there, or None when most of it is outside the frame."""
+        """Reduce the figure into the frame; return the box of its visible part in pixels.
+
+        None if less than ``_SEEN`` of the figure is inside the frame.
+        """
         x1, y1 = max(self.left, 0), max(self.top, 0)
         x2, y2 = min(self.left + self.width, frame.shape[1]), min(self.top + self.height, frame.shape[0])
         if x2 <= x1 or y2 <= y1:
@@ -239,7 +242,7 @@ class Sheet:
 
 
 def _light(mask: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """Brighter towards the light, darker at the far rim: 0.7 to 1.04."""
+    """Return the brightness of a part, 0.7 to 1.04: brighter on the side of the light, darker on the other side."""
     width = max(9, min(61, int(min(mask.shape) * 0.35) | 1))
     soft = cv2.blur(mask, (width, width), borderType=cv2.BORDER_CONSTANT).astype(np.float32) / 255
     move = np.asarray([[1, 0, _LIGHT[0]], [0, 1, _LIGHT[1]]], np.float32)

@@ -1,7 +1,7 @@
-"""The facts of a film, and ``<id>.facts.json``, which holds them.
+"""The facts of a film, and the file ``<id>.facts.json`` that contains them.
 
-Times in seconds of the film, half-open. Ids: ``person_mia``, ``folder_blue``, ``office_14``, ``e0007``. The file is one JSON object
-of ``schema_version`` and the fields of ``FilmFacts``; lists have one entry a line.
+Times are seconds of the film, intervals half-open. Ids are ``person_mia``, ``folder_blue``, ``office_14``, ``e0007``.
+The file is one JSON object of ``schema_version`` and the fields of ``FilmFacts``; lists have one entry per line.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RelationKind = Literal["in", "on", "inside", "holds", "wears", "beside"]
 
 @dataclass(frozen=True, kw_only=True)
 class Person:
-    """A person of the film. ``description`` distinguishes them from all others by their looks alone."""
+    """A person of the film. ``description`` distinguishes this person from all others by appearance alone."""
 
     id: str
     name: str
@@ -43,12 +43,12 @@ class Thing:
     name: str
     category: str
     colour: str
-    marks: tuple[str, ...] = ()  #: what is seen on it: "a red label"
+    marks: tuple[str, ...] = ()  #: visible details: "a red label"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """A room; ``name`` with its article ("the kitchen"), ``sign`` what its sign reads."""
+    """A room; ``name`` is its name with an article ("the kitchen"), ``sign`` the text of its sign."""
 
     id: str
     kind: str
@@ -68,10 +68,10 @@ class Visit:
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """Something that happens. ``clause`` is a main clause in the present tense: "the person in the red coat opens the left drawer".
+    """An event. ``clause`` is a clause in the present tense: "the person in the red coat opens the left drawer".
 
-    ``verb_phrase`` is the same without its subject, in the base form: "open the left drawer". ``thing``, ``other`` (a second
-    person) and ``target`` (a piece of furniture, by words) are empty where there is none. ``words`` are what is said.
+    ``verb_phrase`` is the clause without subject, in the base form: "open the left drawer". ``thing``, ``other`` (a
+    second person) and ``target`` (furniture, in words) are empty if there is none. ``words`` is the spoken text.
     """
 
     id: str
@@ -90,11 +90,11 @@ class Event:
 
 @dataclass(frozen=True, kw_only=True)
 class Relation:
-    """A relation between two things over an interval; also where no camera looks.
+    """A relation of ``subject`` to ``object`` over an interval, also off screen.
 
-    ``in``: a person or a thing, and the id of the room (a person between two rooms is in none). ``on`` and ``inside``: a thing, and
-    furniture by words ("the desk"), in the room that it is ``in`` at the time. ``holds`` and ``wears``: a person and a
-    thing. At any time a thing is put somewhere, held or worn, one of the three.
+    ``in``: a person or a thing, and the id of the room (a person between two rooms is in none). ``on`` and ``inside``:
+    a thing, and furniture in words ("the desk"), in the room that it is ``in`` at the time. ``holds`` and ``wears``: a
+    person and a thing. At any time a thing is either put somewhere, held or worn.
     """
 
     kind: RelationKind
@@ -106,7 +106,7 @@ class Relation:
 
 @dataclass(frozen=True, kw_only=True)
 class Cause:
-    """One event brought another about; ``reason`` is a clause that can be seen or heard in the film."""
+    """One event (by id) caused another; ``reason`` is a clause about what can be seen or heard in the film."""
 
     cause: str
     effect: str
@@ -115,14 +115,14 @@ class Cause:
 
 @dataclass(frozen=True, kw_only=True)
 class LearnedFact:
-    """What can be learned from several moments: a rule ("files with a red label go into the left drawer"), an appointment, a habit.
+    """A fact that can be learned from several moments: a rule, a habit, an appointment or a number; ``text`` states it.
 
-    ``values`` are its parts by name; ``spans`` the intervals that show it.
+    ``values`` are its parts by name; ``spans`` are the intervals of the evidence.
 
     ========== ==========================================================================================================
     rule       ``things`` (plural, "folders with a red label"), ``category``, ``label``, ``target`` ("the left drawer"),
-               ``place`` (a room's id). What it says is never broken in the film.
-    habit      ``person``, ``habit`` (base form, "wave on entering the kitchen"), ``place``. Kept at every occasion.
+               ``place`` (a room's id). The film never breaks it.
+    habit      ``person``, ``habit`` (base form, "wave on entering the kitchen"), ``place``. The person does it every time.
     appointment ``people`` (ids, joined by a space), ``time`` ("10:30"), ``place``; ``kept`` "yes" once they have met.
     number     ``what`` ("the locker number of the person in the red coat"), ``number``, ``person``.
     ========== ==========================================================================================================
@@ -137,7 +137,7 @@ class LearnedFact:
 
 @dataclass(frozen=True, kw_only=True)
 class ShownText:
-    """Text that can be read."""
+    """A text that can be read in a room during an interval."""
 
     text: str
     place: str
@@ -147,7 +147,7 @@ class ShownText:
 
 @dataclass(frozen=True, kw_only=True)
 class FilmFacts:
-    """Everything that is true of a film and can be asked about."""
+    """All facts of a film that questions can be about."""
 
     film: str  #: the video id
     seed: int
@@ -162,7 +162,7 @@ class FilmFacts:
     causes: tuple[Cause, ...] = ()
     facts: tuple[LearnedFact, ...] = ()
     written: tuple[ShownText, ...] = ()
-    #: ``theme``, ``split``, ``minutes``, ``version``; ``tracks``: the track of the truth of each person and thing, by id
+    #: ``theme``, ``split``, ``minutes``, ``version``; ``tracks``: ids of tracks in the truth, by id of person or thing
     extras: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
@@ -172,7 +172,7 @@ _HINT = "make the film again: videoworld sandbox make"
 
 
 def write_facts(path: Path | str, facts: FilmFacts) -> None:
-    """Write facts, whole or not at all. Raises StoreFault: ``not_writable``."""
+    """Write facts to a file, atomically. Raises StoreFault: ``not_writable``."""
     write_atomically(Path(path), readable({"schema_version": SCHEMA_VERSION, **asdict(facts)}).encode())
 
 
@@ -205,7 +205,7 @@ def read_facts(path: Path | str) -> FilmFacts:
 
 
 def _contradictions(facts: FilmFacts) -> Iterator[str]:
-    """Yield references to nothing, and intervals that run backwards."""
+    """Yield a message for each reference to an unknown id, and for each interval that ends before it starts."""
     known = {*(one.id for one in facts.people), *(one.id for one in facts.things), *(one.id for one in facts.places)}
     events = {event.id for event in facts.events}
     lasting: tuple[Visit | Event | Relation | ShownText, ...] = (
@@ -225,7 +225,7 @@ def _contradictions(facts: FilmFacts) -> Iterator[str]:
 
 
 def readable(record: Mapping[str, Any]) -> str:
-    """JSON with one line for each entry of a list of objects."""
+    """Return JSON with one line for each entry of a list of objects."""
     lines = []
     for key, value in record.items():
         text = json.dumps(value, ensure_ascii=False)

@@ -1,7 +1,8 @@
 """People, and the things they carry and wear.
 
-Lengths of people are in heights of the person, from the floor between the feet upwards; those of things in units of 60
-pixels from the thing's lower middle. Angles are radians from hanging straight down, positive towards where the person looks.
+Lengths of people are in heights of the person, upwards from the floor between the feet; those of things are in units of
+60 pixels from the lower middle of the thing. Angles are radians, 0 for hanging straight down, positive in the direction
+in which the person looks.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from world_api.core.spans import Box
 
 
 def paint_hat(sheet: Sheet, hat: Prop, head: Point, facing: int) -> Box:
-    """Paint a hat on a head whose middle is at ``head``; returns its box in pixels of the frame."""
+    """Paint a hat on a head with its middle at ``head``; return its box in pixels of the frame."""
     colour, (x, y) = COLOURS[hat.colour], head
     x -= facing * 0.012
     crown = [((x + side * 0.05, y + up), 0.022) for side in (-1, 1) for up in (0.062, 0.125)]
@@ -31,7 +32,7 @@ def paint_hat(sheet: Sheet, hat: Prop, head: Point, facing: int) -> Box:
 
 
 def paint_scarf(sheet: Sheet, scarf: Prop, neck: Point, facing: int) -> Box:
-    """Paint a scarf around a neck; returns its box in pixels of the frame."""
+    """Paint a scarf around a neck; return its box in pixels of the frame."""
     colour, (x, y) = COLOURS[scarf.colour], neck
     end = (x + facing * 0.052, y - 0.2)
     sheet.hull([((x + facing * 0.04, y - 0.02), 0.024), (end, 0.028)], colour)
@@ -45,23 +46,26 @@ def _box_of(sheet: Sheet, left: float, low: float, right: float, high: float) ->
     return Box(x1=x + left * sheet.size, y1=y - high * sheet.size, x2=x + right * sheet.size, y2=y - low * sheet.size)
 
 
-WHITE = hexa("#f0ece2")  #: of shirts and paper
+WHITE = hexa("#f0ece2")  #: the colour of shirts and paper
 _UNIT = 60.0  #: pixels
-#: From the hand to the lower middle of what it holds: pixels forwards and down.
+#: Offset from the hand to the lower middle of the thing it holds: pixels forwards and down.
 GRIP = (4.0, 12.0)
 _GRIPS: dict[str, Point] = {"bag": (3.0, 44.0), "umbrella": (3.0, 30.0), "scarf": (3.0, 34.0), "key": (3.0, 26.0)}
-#: Heights in pixels, of what hangs from a hook by its top.
+#: Heights in pixels of things that hang from a hook by their top.
 _HEIGHTS = {"bag": 47.0, "umbrella": 54.0, "scarf": 46.0, "key": 32.0, "hat": 25.0}
-_HUNG = 34.0  #: pixels from the hook to the lower middle by which a hanging thing is placed
+_HUNG = 34.0  #: pixels from a hook down to the ``place`` of a hanging thing
 
 
 def grip_of(prop: Prop | None) -> Point:
-    """From the hand to the lower middle of what it holds: pixels forwards and down."""
+    """Return the offset from the hand to the lower middle of the thing it holds: pixels forwards and down."""
     return _GRIPS.get(prop.category, GRIP) if prop else GRIP
 
 
 def paint_prop(frame: Image, prop: Prop, place: Point, *, hangs: bool = False) -> Box | None:
-    """Paint a thing with its lower middle at ``place``, or its top if it ``hangs``; returns its visible box."""
+    """Paint a thing with its lower middle at ``place``; return its visible box, None if there is none.
+
+    If it ``hangs``, ``place`` is ``_HUNG`` pixels below its hook.
+    """
     if hangs:
         place = (place[0], place[1] - _HUNG + _HEIGHTS.get(prop.category, _HUNG))
     sheet = Sheet(place, _UNIT)
@@ -155,7 +159,7 @@ _PAINTERS: dict[str, Callable[[Sheet, Colour, Colour | None], None]] = {
 _THIGH, _SHIN, _ANKLE = 0.245, 0.225, 0.035
 _UPPER_ARM, _FOREARM, _PALM = 0.165, 0.15, 0.022
 _SEATED_THIGH = 1.45  #: radians
-#: Angle of the legs and breadth of people: with closed legs a person is as slim as a post.
+#: Angle of the legs and breadth of people; with closed legs a person would look like a post.
 _ASTRIDE, _BROAD = 0.21, 1.1
 _SHOULDER, _HEAD = 0.795, 0.91
 _NEAR_SHOULDER = (-0.035, _SHOULDER - 0.02)
@@ -163,7 +167,7 @@ _NEAR_SHOULDER = (-0.035, _SHOULDER - 0.02)
 
 @dataclass(frozen=True, kw_only=True)
 class ArmAngles:
-    """The angles of an upper arm and its forearm."""
+    """The angles of an upper arm and its forearm, in radians."""
 
     upper: float
     fore: float
@@ -171,9 +175,9 @@ class ArmAngles:
 
 @dataclass(frozen=True, kw_only=True)
 class Pose:
-    """A person's pose: ``facing`` 1 right or -1 left, ``stride`` 0 (at rest) to 1, ``phase`` of the gait.
+    """A person's pose: ``facing`` 1 right or -1 left, ``stride`` 0 (at rest) to 1, ``phase`` of the gait in radians.
 
-    ``arm`` overrides the near arm's swing; ``mouth`` is 0 (closed) to 1 (open); ``seated`` 0 (upright) to 1.
+    ``arm`` replaces the swing of the near arm; ``mouth`` is 0 (closed) to 1 (open); ``seated`` is 0 (upright) to 1.
     """
 
     facing: int
@@ -195,7 +199,10 @@ class Pose:
 def paint_person(
     frame: Image, look: Look, pose: Pose, feet: Point, size: float
 ) -> tuple[Box | None, list[tuple[Prop, Box | None]]]:
-    """Paint a person ``size`` pixels high; returns the boxes (pixels) of the person and of things held or worn."""
+    """Paint a person ``size`` pixels high; return the boxes (pixels) of the person and of things held or worn.
+
+    A box is None if too little is inside the frame; the height also depends on ``look.height``.
+    """
     _ground_shadow(frame, feet, size)
     sheet = Sheet(feet, size * look.height, broad=_BROAD)
     hip, ankles = _legs(pose)
@@ -216,7 +223,7 @@ def paint_person(
 
 
 def _inside(worn: list[tuple[Prop, Box]], frame: Image) -> list[tuple[Prop, Box]]:
-    """The boxes inside the frame, cut to it."""
+    """Return the boxes with their middle inside the frame, cut to the frame."""
     whole = Box(x1=0.0, y1=0.0, x2=float(frame.shape[1]), y2=float(frame.shape[0]))
     cut = ((prop, box.common(whole)) for prop, box in worn if 0 < box.center[0] < whole.x2)
     return [(prop, part) for prop, part in cut if part is not None]
@@ -237,10 +244,10 @@ def _ground_shadow(frame: Image, feet: Point, size: float) -> None:
 def arm_towards(
     thing: Point, feet: Point, height: float, facing: int, *, grip: Point = GRIP, sunk: float = 0.0
 ) -> ArmAngles:
-    """Return the arm that holds a thing at a place, or points to it: two links and the law of cosines.
+    """Return the angles of an arm that holds a thing at a place, or points to it (two links, law of cosines).
 
-    ``thing`` is the thing's lower middle, ``grip`` its distance from the hand, ``feet`` and ``height`` are the person's; all in
-    pixels. ``sunk`` as in ``Pose``.
+    ``thing`` is the lower middle of the thing, ``grip`` the offset from the hand to it, ``feet`` and ``height`` those
+    of the person; all in pixels. ``sunk`` as in ``Pose``.
     """
     forward = (facing * (thing[0] - feet[0]) - grip[0]) / (height * _BROAD) - _NEAR_SHOULDER[0]
     down = _NEAR_SHOULDER[1] - sunk - (feet[1] - thing[1] + grip[1]) / height
@@ -256,7 +263,7 @@ _Leg: TypeAlias = tuple[float, float]  #: the angles of a thigh and its shin
 
 
 def _legs(pose: Pose) -> tuple[float, tuple[_Leg, _Leg]]:
-    """The hip's height over the floor, and the near and the far leg."""
+    """Return the hip's height above the floor, and the angles of the near and the far leg."""
     if pose.seated > 0:
         bent = _SEATED_THIGH * pose.seated
         return _THIGH * math.cos(bent) + _SHIN + _ANKLE, ((bent, 0.0), (bent, 0.0))
@@ -310,7 +317,7 @@ def _paint_body(sheet: Sheet, look: Look, pose: Pose, hip: float, lift: float) -
 
 
 def _paint_head(sheet: Sheet, look: Look, pose: Pose, lift: float) -> list[tuple[Prop, Box]]:
-    """Paint the head, and what is worn on it and around the neck; returns the boxes of that in pixels of the frame."""
+    """Paint the head with hat and scarf; return the boxes of these two in pixels of the frame, if worn."""
     skin, hair, side = SKINS[look.skin], HAIRS[look.hair], pose.facing
     x, y = side * 0.014, _HEAD + lift
     if look.hair_style == "long":
@@ -339,7 +346,7 @@ def _paint_head(sheet: Sheet, look: Look, pose: Pose, lift: float) -> list[tuple
 
 
 def _paint_arm(sheet: Sheet, look: Look, pose: Pose, lift: float, *, far: bool) -> Point:
-    """Paint an arm and return its end."""
+    """Paint an arm; return the position of its hand."""
     swing = -pose.stride * 0.5 * math.sin(pose.phase)
     arm = pose.arm or ArmAngles(upper=swing, fore=swing + 0.15 + 0.3 * pose.stride)
     cloth = shade(COLOURS[look.coat], 0.72 if far else 0.92)

@@ -1,4 +1,4 @@
-"""One film as files, moved into place when whole: H.264, AAC and subtitles in MP4, SRT, its truth and its facts."""
+"""The files of a film: MP4 (H.264, AAC, subtitles), SRT, truth and facts; only complete ones are moved into place."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _SUBTITLE_HEADER = (
 
 @dataclass(frozen=True, kw_only=True)
 class Subtitle:
-    """A line on screen from ``start`` to ``end`` seconds."""
+    """A subtitle that is shown from ``start`` to ``end`` (seconds)."""
 
     start: float
     end: float
@@ -63,8 +63,8 @@ def write_mp4(
 ) -> None:
     """Encode a film. The same input gives the same bytes: one thread, no clock, no version string.
 
-    Pictures and sound are consumed as they are needed; the sound may come in pieces of any length. There is a key frame at
-    least every ``keyframe_every`` seconds.
+    Images and sound are consumed as needed; the sound may be pieces of any length. There is a key frame at least every
+    ``keyframe_every`` seconds.
     """
     with av.open(str(path), "w", format="mp4", options={"movflags": "faststart", "fflags": "+bitexact"}) as container:
         container.metadata["title"] = title
@@ -97,7 +97,7 @@ def write_mp4(
 
 
 def write_srt(path: Path | str, subtitles: Sequence[Subtitle]) -> None:
-    """Write the subtitles as SubRip text (UTF-8)."""
+    """Write subtitles as SubRip text (UTF-8)."""
     blocks = [
         f"{number}\n{_stamp(line.start)} --> {_stamp(line.end)}\n{line.text}\n"
         for number, line in enumerate(subtitles, start=1)
@@ -112,7 +112,7 @@ def _stamp(seconds: float) -> str:
 
 
 def _audio_frames(sound: Samples | Iterable[Samples]) -> Iterator[av.AudioFrame]:
-    """The sound in frames of AAC's size; the last may be shorter."""
+    """Yield the sound in frames of 1,024 samples, the size of AAC; the last may be shorter."""
     queue, start = av.AudioFifo(), 0
     for samples in [sound] if isinstance(sound, np.ndarray) else sound:
         frame = av.AudioFrame.from_ndarray(np.ascontiguousarray(samples[None]), format="fltp", layout="mono")
@@ -150,10 +150,10 @@ Record = dict[str, Any]
 
 
 class TruthWriter:
-    """Collects what is true of a film and writes it.
+    """Collects the truth of a film and writes it to a file.
 
-    Every ``every``-th frame is kept. Tracks have the numbers of ``Film.tracks`` and people are described by their looks, so that
-    the truth gives no name away that was not perceived.
+    Of every ``every`` frames one is used. Tracks have the numbers of ``Film.tracks``, and people are described by their
+    looks, so that the truth contains no names, which cannot be perceived.
     """
 
     def __init__(self, film: Film, *, every: int = 1) -> None:
@@ -161,12 +161,12 @@ class TruthWriter:
         self._tracks = film.tracks()
         self._every = every
         self._sightings: dict[Actor | Prop, list[Record]] = {}
-        names = ("speech", "screen_text", "actions", "captions", "scenes")  # as the file has them
+        names = ("speech", "screen_text", "actions", "captions", "scenes")  # keys of the file
         self._sections: dict[str, list[Record]] = {name: [] for name in names}
         self._cuts: list[float] = []
 
     def part(self, start: float, part: Shot | Card, backdrop: Backdrop) -> None:
-        """Add a part that begins at ``start``: what is said, written and done in it."""
+        """Add the speech, texts and actions of a part that begins at ``start`` (seconds of the film)."""
         if start > 0:
             self._cuts.append(round_time(start))
         whole, sections = _span(start, 0.0, part.duration), self._sections
@@ -183,7 +183,7 @@ class TruthWriter:
         sections["captions"] += _in_order([{**_span(start, a, b), "text": text} for a, b, text in part.captions])
 
     def frame(self, drawn: DrawnFrame) -> None:
-        """Add a drawn frame."""
+        """Add the sightings of a drawn frame, unless it is to be skipped."""
         if round(drawn.time * self._film.frame_rate) % self._every:
             return
         for sighting in drawn.sightings:
@@ -191,7 +191,7 @@ class TruthWriter:
             self._sightings.setdefault(sighting.subject, []).append(record)
 
     def write(self, path: Path | str) -> None:
-        """Write the file: one line for each entry of a list."""
+        """Write the truth as JSON with one line for each entry of a list."""
         record = {
             "schema_version": SCHEMA_VERSION,
             "title": self._film.title,
@@ -219,7 +219,7 @@ class TruthWriter:
 
 
 def subtitles_of(film: Film) -> list[Subtitle]:
-    """Return all spoken lines in film time."""
+    """Return all spoken lines as subtitles, in seconds of the film."""
     return [
         Subtitle(start=start + line.start, end=start + line.end, text=line.text)
         for start, shot in film.shots()
@@ -228,7 +228,7 @@ def subtitles_of(film: Film) -> list[Subtitle]:
 
 
 def _actions(start: float, shot: Shot, tracks: Mapping[Actor | Prop, str]) -> list[Record]:
-    """All actions; those that end before the shot begins are not seen."""
+    """Return records of all actions, except those that end before the shot begins."""
     found: list[tuple[Walk | Gesture | Line, str, Actor]] = []
     for performance in shot.performances:
         found += [(walk, _walk_label(walk), performance.actor) for walk in performance.walks]
@@ -257,8 +257,8 @@ def _in_order(records: list[Record]) -> list[Record]:
     return sorted(records, key=lambda record: (record["start"], record["end"]))
 
 
-_KEYFRAME = 5  #: seconds; people walk, the camera does not
-_LONG = 3600.0  #: seconds from which on fewer sightings are kept
+_KEYFRAME = 5  #: seconds; few are needed, as the camera does not move
+_LONG = 3600.0  #: longer films (seconds) keep fewer sightings
 _SIGHTINGS, _SIGHTINGS_OF_LONG = 5, 2  #: a second
 
 
@@ -273,7 +273,7 @@ class FilmFiles:
 
     @classmethod
     def of(cls, folder: Path | str, name: str) -> FilmFiles:
-        """The files of a film of that id in a folder."""
+        """Return the paths of the film with id ``name`` in a folder."""
         folder = Path(folder)
         return cls(
             video=folder / f"{name}.mp4",
@@ -283,16 +283,16 @@ class FilmFiles:
         )
 
     def all(self) -> tuple[Path, ...]:
-        """All of them."""
+        """Return all paths; ``facts`` is the last one."""
         return self.video, self.subtitles, self.truth, self.facts
 
 
-#: Called after each second of film with the seconds that are made and the seconds in all.
+#: Called after each second of film with the seconds done and the seconds in total.
 Progress = Callable[[float, float], None]
 
 
 def work_folder(folder: Path | str) -> Path:
-    """Return the folder of films that are being made."""
+    """Return the folder of unfinished films."""
     return Path(folder) / ".making"
 
 
@@ -305,11 +305,11 @@ def make_film(
     voices: SpokenLines | None = None,
     progress: Progress = lambda done, whole: None,
 ) -> tuple[FilmFacts, bool]:
-    """Make the film of a seed in a folder, unless it exists; returns its facts, and whether it was made now.
+    """Make the film of a seed in a folder, unless it exists; return its facts, and whether it was made now.
 
-    Lines are spoken by ``voices``; without any, voices are tones. Memory grows only with the film's script and what is
-    seen in it. A film that was begun and not finished is made again. Raises EvalFault: ``another_film`` (a film of this
-    id but another length or version exists), ``bad_facts``; StoreFault: ``not_writable``, ``busy``.
+    ``voices`` speak the lines; without them lines are hummed. Memory grows only with the film's script and its
+    sightings. An unfinished film is made again from the start. Raises EvalFault: ``another_film`` (a film with this id
+    but another length or version exists), ``bad_facts``; StoreFault: ``not_writable``, ``busy``.
     """
     folder = Path(folder)
     name = video_id(seed, split)
@@ -328,7 +328,7 @@ def make_film(
 
 
 def _finished(files: FilmFiles, minutes: float) -> FilmFacts | None:
-    """Return the facts of a film whose files are all there."""
+    """Return the facts of a finished film; None if a file is missing. Raises EvalFault, as ``make_film``."""
     if not all(path.is_file() for path in files.all()):
         return None
     facts = read_facts(files.facts)
@@ -375,7 +375,7 @@ def encode_film(
     keyframe_every: int = 2,
     progress: Progress = lambda done, whole: None,
 ) -> None:
-    """Draw and encode a film with its sound and subtitles, and collect what is true of it."""
+    """Draw and encode a film with its sound and subtitles, and add its parts and frames to ``truth``."""
 
     def pictures() -> Iterator[Image]:
         for start, part in film.placed():

@@ -1,8 +1,9 @@
 """How well a built world agrees with the truth of its film: scenes, people, texts, speech.
 
-A sighting belongs to the person whose true box, at the nearest drawn moment, it overlaps most, by at least ``SAME_PLACE``. An
-entity belongs to the person with most of its sightings, if that is at least half of them. Places decide who an entity is; how
-well that person was seen is decided by times: an entity counts with all of its intervals.
+A sighting is assigned to the person whose true box, at the nearest drawn moment, has the largest overlap with it, an
+IoU of at least ``SAME_PLACE``. An entity is assigned to the person with most of its sightings, if that is at least half
+of them. So places decide which person an entity is, and times decide how well the person was seen: all intervals of an
+entity count.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from world_api.world.view import View
 
 @dataclass(frozen=True, kw_only=True)
 class MatchCounts:
-    """Counts of what was found and what is true, with precision, recall and F1; 1 if there is neither."""
+    """Counts of right, found and true items, with precision, recall and F1 (0 to 1; 1 if there are no items)."""
 
     right: int
     found: int
@@ -38,27 +39,27 @@ class MatchCounts:
 
     @property
     def precision(self) -> float:
-        """The share of what was found that is true."""
+        """The share of found items that are right; 1 if none were found."""
         return self.right / self.found if self.found else 1.0
 
     @property
     def recall(self) -> float:
-        """The share of what is true that was found."""
+        """The share of true items that were found; 1 if there are none."""
         return self.right / self.true if self.true else 1.0
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of both."""
+        """The harmonic mean of precision and recall; 1 if there are no items."""
         total = self.found + self.true
         return 2 * self.right / total if total else 1.0
 
     def __add__(self, other: MatchCounts) -> MatchCounts:
-        """The agreement over both."""
+        """Return the sums of both counts."""
         return MatchCounts(right=self.right + other.right, found=self.found + other.found, true=self.true + other.true)
 
 
 def moments_agree(found: Iterable[float], true: Iterable[float], *, tolerance: float) -> MatchCounts:
-    """Match moments one to one, the nearest pairs first, never farther apart than the tolerance."""
+    """Match moments one to one, the nearest pairs first, at most ``tolerance`` seconds apart; return the counts."""
     found, true = sorted(found), sorted(true)
     pairs = sorted((abs(one - other), i, j) for i, one in enumerate(found) for j, other in enumerate(true))
     matched: dict[int, int] = {}
@@ -69,7 +70,7 @@ def moments_agree(found: Iterable[float], true: Iterable[float], *, tolerance: f
 
 
 def spans_iou(some: Iterable[TimeSpan], others: Iterable[TimeSpan]) -> float:
-    """Intersection over union of two sets of intervals, each taken as one set of moments; 0 for two empty ones."""
+    """Return the intersection over union of the times that two lists of intervals cover; 0 if both are empty."""
     first, second = merge_spans(some), merge_spans(others)
     shared = sum(one.overlap(other) for one in first for other in second)
     union = sum(span.duration for span in first) + sum(span.duration for span in second) - shared
@@ -77,11 +78,11 @@ def spans_iou(some: Iterable[TimeSpan], others: Iterable[TimeSpan]) -> float:
 
 
 def plain(text: str) -> str:
-    """A text as it is compared: compatibility form, lower case, letters and figures only."""
+    """Return a text as it is compared: compatibility form, lower case, letters and digits only."""
     return "".join(sign for sign in fold(text) if sign.isalnum())
 
 
-#: Intersection over union at which a sighting belongs to a person.
+#: The least intersection over union of a sighting with the true box of its person.
 SAME_PLACE = 0.3
 #: In steps between drawn moments: the gap that ends a visit, and the largest distance of a moment from a sighting.
 _VISIT_GAP, _SAME_TIME = 2.5, 0.75
@@ -89,7 +90,7 @@ _VISIT_GAP, _SAME_TIME = 2.5, 0.75
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """Where a person or a thing was drawn: times (n, rising, seconds), boxes (n x 4 pixels), seconds a step."""
+    """The truth of a person or thing: times (n,) in ascending seconds, boxes (n, 4) in pixels, ``step`` in seconds."""
 
     name: str
     label: str
@@ -99,7 +100,7 @@ class Drawn:
 
     @classmethod
     def of(cls, track: TrueTrack, step: float) -> Drawn:
-        """The true track as arrays."""
+        """Return a true track as arrays."""
         ordered = sorted(track.sightings, key=lambda sighting: sighting.time)
         return cls(
             name=track.track,
@@ -110,7 +111,7 @@ class Drawn:
         )
 
     def visits(self) -> list[TimeSpan]:
-        """The intervals in which it is drawn without a break."""
+        """Return the intervals in which it is drawn without a gap of more than 2.5 steps."""
         if not len(self.times):
             return []
         breaks = np.flatnonzero(np.diff(self.times) > _VISIT_GAP * self.step) + 1
@@ -118,7 +119,7 @@ class Drawn:
         return [TimeSpan(start=float(part[0]), end=float(part[-1]) + self.step) for part in parts]
 
     def box_at(self, time: float) -> Box | None:
-        """Where it is drawn at the moment nearest to a time; None if that is too far."""
+        """Return the box at the moment nearest to a time; None if that is more than 0.75 steps away."""
         if not len(self.times):
             return None
         after = int(np.searchsorted(self.times, time))
@@ -130,14 +131,14 @@ class Drawn:
 
 
 def step_of(tracks: Sequence[TrueTrack]) -> float:
-    """Seconds from one drawn moment of a film to the next: the usual gap between the sightings of its tracks."""
+    """Return the seconds between drawn moments: the median gap between sightings of a track; 1 without any."""
     gaps = [np.diff(sorted(sighting.time for sighting in track.sightings)) for track in tracks]
     every = np.concatenate(gaps) if gaps else np.zeros(0)
     return float(np.median(every)) if len(every) else 1.0
 
 
 def owner_of(track: Track, drawn: Sequence[Drawn]) -> str | None:
-    """The name of the drawn person or thing that an entity belongs to; None if it belongs to none."""
+    """Return the name of the drawn person or thing that an entity is assigned to, or None."""
     votes: Counter[str] = Counter()
     for place, time in enumerate(track.times):
         box = track.box(place)
@@ -149,19 +150,20 @@ def owner_of(track: Track, drawn: Sequence[Drawn]) -> str | None:
     return name if 2 * count >= len(track.times) else None
 
 
-#: Seconds by which a cut may be off.
+#: The largest error of a cut in seconds.
 CUT_TOLERANCE = 0.2
-#: How well the times of a spoken line must agree (intersection over union).
+#: The least intersection over union of the times of a spoken line.
 SPEECH_IOU = 0.5
 _BETWEEN = " … "
 
 
 @dataclass(frozen=True, kw_only=True)
 class PersonPerceived:
-    """One person: ``presence`` is the IoU of when they were drawn and when entities that are theirs were seen.
+    """Figures of one person: ``presence`` is the IoU of their visits with the times of the entities assigned to them.
 
-    ``visits`` counts the drawn visits, ``visit_iou`` is the mean over them of the best single entity's IoU with the visit,
-    ``returns`` the later visits whose entity the world links, first of all, to an earlier one of the same person.
+    ``visits`` is the number of drawn visits; ``visit_iou`` is the mean, over the visits, of the best IoU of a single
+    entity with the visit. ``returns``: later visits whose entity the world links, as its first candidate, to an earlier
+    one of this person.
     """
 
     name: str
@@ -176,9 +178,10 @@ class PersonPerceived:
 
 @dataclass(frozen=True, kw_only=True)
 class Perceived:
-    """One world against its truth. ``strangers``: entities called persons that belong to no person; ``unread``: texts not found.
+    """Figures of one world. ``strangers`` is the number of person entities not assigned to a person.
 
-    ``texts_in_rooms`` are signs, clocks and notices; ``texts`` those and what cards say.
+    ``texts_in_rooms`` are signs, clocks and notices; ``texts`` are those and the texts of cards; ``unread`` are missed
+    texts.
     """
 
     video: str
@@ -195,26 +198,26 @@ class Perceived:
 
     @property
     def presence(self) -> float:
-        """The mean over people."""
+        """The mean presence over people; 0 without any."""
         return _mean([person.presence for person in self.people])
 
     @property
     def visit_iou(self) -> float:
-        """The mean over all visits of all people, each by its best single entity."""
+        """The mean, over all visits of all people, of the best IoU of a single entity."""
         return _mean([person.visit_iou for person in self.people for _ in range(person.visits)])
 
     @property
     def returns(self) -> MatchCounts:
-        """Of all people."""
+        """The sum of the returns of all people."""
         return sum((person.returns for person in self.people), MatchCounts(right=0, found=0, true=0))
 
     @property
     def weakest(self) -> PersonPerceived | None:
-        """The person seen worst."""
+        """The person with the lowest presence; None without people."""
         return min(self.people, key=lambda person: (person.presence, person.name), default=None)
 
     def record(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the JSON form, with the figures rounded to three digits."""
         figures = {key: figure(self) for key, _, figure in _FIGURES}
         return {
             **asdict(self),
@@ -238,7 +241,7 @@ _FIGURES: tuple[tuple[str, str, Callable[[Perceived], float | None]], ...] = (
 
 
 def measure(view: View, truth: Truth) -> Perceived:
-    """Measure one world (all of it, no cut) against the truth of its film."""
+    """Measure one world, without a causal cut, against the truth of its film."""
     step = step_of(truth.tracks)
     people = [Drawn.of(track, step) for track in truth.tracks if track.category == "person"]
     things = [Drawn.of(track, step) for track in truth.tracks if track.category != "person"]
@@ -264,7 +267,7 @@ def measure(view: View, truth: Truth) -> Perceived:
 
 
 def _cuts(found: Sequence[float], true: Sequence[float]) -> MatchCounts:
-    """Compare boundaries inside the film; its beginning is none."""
+    """Match the boundaries inside the film; time 0 is not one."""
     inside, true_inside = ([time for time in times if time > 0] for times in (found, true))
     return moments_agree(inside, true_inside, tolerance=CUT_TOLERANCE)
 
@@ -287,7 +290,7 @@ def _person(drawn: Drawn, tracks: Sequence[Track], whose: Mapping[str, str | Non
 
 
 def _returns(mains: Sequence[Track], whose: Mapping[str, str | None], view: View) -> MatchCounts:
-    """Of the entities of later visits, those that look most like an earlier one of the same person."""
+    """Count a person's later entities: all, those that the world links to an earlier one, and right links."""
     right = found = true = 0
     for number, track in enumerate(mains):
         if number == 0 or track.track_id == mains[0].track_id:
@@ -305,7 +308,10 @@ def _returns(mains: Sequence[Track], whose: Mapping[str, str | None], view: View
 
 
 def _texts(found: Sequence[ScreenText], true: Sequence[TrueScreenText]) -> tuple[MatchCounts, tuple[str, ...]]:
-    """Each interval of a true text counts if the same text was read at a moment of it; spaces and signs do not matter."""
+    """Return counts of texts, and the texts that were not read.
+
+    A true text is read if the same letters and digits were read at a time within its interval.
+    """
     read = [(text.span, plain(part)) for text in found for part in text.text.split(_BETWEEN)]
     written = [(TimeSpan(start=text.start, end=text.end), plain(text.text)) for text in true]
 
@@ -320,7 +326,7 @@ def _texts(found: Sequence[ScreenText], true: Sequence[TrueScreenText]) -> tuple
 
 
 def _speech(view: View, true: Sequence[TrueSpeech]) -> MatchCounts:
-    """A line is right if a stored one has its words and about its times."""
+    """Count the lines that have a stored line with the same words and about the same times."""
     found = [(plain(line.text), line.span) for line in view.speech]
     lines = [(plain(line.text), TimeSpan(start=line.start, end=line.end)) for line in true]
     right = sum(any(words == other and span.iou(when) >= SPEECH_IOU for other, when in found) for words, span in lines)
@@ -328,7 +334,7 @@ def _speech(view: View, true: Sequence[TrueSpeech]) -> MatchCounts:
 
 
 def _things(things: Sequence[Drawn], tracks: Sequence[Track]) -> MatchCounts:
-    """Of the visits of things, those with an entity of their own; most things are seen as part of their carrier."""
+    """Count the visits of things that have an entity of their own; most things are seen as part of their carrier."""
     whose = [(owner_of(track, things), track) for track in tracks if track.category != "person"]
     right = true = 0
     for thing in things:
@@ -343,15 +349,16 @@ def _mean(values: Sequence[float]) -> float:
 
 
 _TRUTH = ".truth.json"
-#: Goals for a film's world: scene cuts (F1), people (mean presence IoU), screen text (recall). There is none yet for whole
-#: visits and for returns: the classical profile does not follow people from visit to visit.
+#: Goals for a film's world: scene cuts (F1), people (mean presence IoU), screen text (recall). There is no goal yet for
+#: whole visits and returns: the classical profile does not link people between visits.
 SCENES_GOAL, PRESENCE_GOAL, TEXT_GOAL = 0.95, 0.7, 0.9
 
 
 def check_films(folder: Path, store: Path, *, tell: Callable[[str], None]) -> list[Perceived]:
-    """Measure each film of a folder with its truth beside it, in order of their names.
+    """Build the world of each film of a folder, unless it exists, and measure it, in order of the names.
 
-    Raises EvalFault: ``no_films``; BackendFault, MediaFault, StoreFault: as reading truth and building worlds do.
+    Films without a truth file beside them are ignored. ``tell`` is called with a message for each film. Raises
+    EvalFault: ``no_films``; BackendFault, MediaFault, StoreFault: from reading truth and building worlds.
     """
     named = [path.with_name(path.name.removesuffix(_TRUTH) + ".mp4") for path in sorted(folder.glob(f"*{_TRUTH}"))]
     videos = [video for video in named if video.is_file()]
@@ -372,7 +379,7 @@ def check_films(folder: Path, store: Path, *, tell: Callable[[str], None]) -> li
 
 
 def table_of(films: Sequence[Perceived]) -> str:
-    """The figures of each film, the weakest person of each, and the means, as a table for people."""
+    """Return a table of the figures of each film and their means, with the weakest person and the unread texts."""
     head = ["film", *(heading for _, heading, _ in _FIGURES), "returns"]
     rows = [head, *(_row(film.video, [film]) for film in films)]
     if len(films) > 1:
@@ -395,7 +402,7 @@ def table_of(films: Sequence[Perceived]) -> str:
 
 
 def _row(name: str, films: Sequence[Perceived]) -> list[str]:
-    """The means over films."""
+    """Return the cells of a row: the means over films."""
     cells = [name]
     for _, _, figure in _FIGURES:
         found = [value for film in films if (value := figure(film)) is not None]

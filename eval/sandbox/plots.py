@@ -1,4 +1,4 @@
-"""Everyday plots. Each is a generator: it requests a scene in a room, plays it when it gets one, and requests the next."""
+"""Everyday plots. Each is a generator: it requests a scene in a room, is sent that scene, plays it, and so on."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from eval.sandbox.scenes import Director, Plot, SceneRequest, StagedShot
 from eval.sandbox.script import Actor, Prop, capital, with_article
 from eval.sandbox.story_world import FilingRule, PersonState, clock_words
 
-_STAYING = 0.42  #: how often a person stays in a room when their plot is over
+_STAYING = 0.42  #: probability that a person remains in a room when their plot is over
 
 
 def say_one(scene: StagedShot, actor: Actor, sentences: Sequence[str], *parts: str, to: Actor | None = None) -> Event:
-    """Let a person say one of some sentences, with its slots filled and a capital letter at its beginning."""
+    """Let a person speak a random one of the sentences, with its slots filled by ``parts``."""
     return scene.say(actor, capital(scene.chance.choice(sentences).format(*parts)), to)
 
 
 def bring_in(scene: StagedShot, *actors: Actor) -> None:
-    """People come in, unless they are here already."""
+    """Let people come in, unless they are here already."""
     for actor in actors:
         if not scene.is_here(actor):
             scene.enter(actor)
 
 
 def greet(scene: StagedShot, actor: Actor) -> None:
-    """A person may greet another one who is here."""
+    """Let a person greet a random other person here, by a wave or a line; in some cases not at all."""
     others = scene.others(actor)
     if not others or scene.chance.random() < 0.3:
         return
@@ -44,13 +44,13 @@ _REMARKS = (
 
 
 def remark(scene: StagedShot, actor: Actor, prop: Prop) -> None:
-    """A person may say something about a thing."""
+    """Let a person, in about half of the cases, say something about a thing."""
     if scene.chance.random() < 0.45:
         say_one(scene, actor, _REMARKS, prop.reference)
 
 
 def go_or_stay(scene: StagedShot, *actors: Actor, waits: bool = True) -> None:
-    """People whose plot is over leave, sit down, or stay as they are until the scene is over."""
+    """Let people whose plot is over leave, sit down, or remain as they are; who holds a thing leaves."""
     for actor in actors:
         who = scene.state(actor)
         if who.holds is not None or scene.chance.random() > _STAYING:
@@ -60,7 +60,7 @@ def go_or_stay(scene: StagedShot, *actors: Actor, waits: bool = True) -> None:
 
 
 def settle(scene: StagedShot, actor: Actor) -> None:
-    """A person sits down at a free place; those with a seat of their own in this room take no other."""
+    """Let a person sit down on a free seat away from others; a person with a habit uses that seat only."""
     who = scene.state(actor)
     if who.seat is not None:
         return
@@ -73,7 +73,7 @@ def settle(scene: StagedShot, actor: Actor) -> None:
 
 
 def put_somewhere(scene: StagedShot, actor: Actor) -> bool:
-    """A person puts what they hold somewhere in this room; False if nothing is free."""
+    """Let a person put what they hold somewhere here; return False if no place is free or allowed."""
     prop = scene.state(actor).holds
     if prop is None:
         return False
@@ -91,12 +91,12 @@ def put_somewhere(scene: StagedShot, actor: Actor) -> bool:
 
 
 def where_is(director: Director, prop: Prop) -> str:
-    """The room in which a thing is."""
+    """Return the room in which a thing is; "" if it is held or worn."""
     return director.world.things[prop.id].room
 
 
 def where_words(director: Director, prop: Prop) -> str:
-    """Where a thing is, in words: ``on the desk in office 14``."""
+    """Return where a thing is, in words: ``on the desk in office 14``."""
     where = director.world.things[prop.id]
     room = director.room_name(where.room)
     if where.place is None:
@@ -104,13 +104,13 @@ def where_words(director: Director, prop: Prop) -> str:
     return f"{'in' if where.how == 'inside' else 'on'} {where.place.words} in {room}"
 
 
-_SAYING = 0.45  #: how often the rule is said aloud
-_THERE = 0.5  #: how often a thing is looked at in the room where it is kept
+_SAYING = 0.45  #: probability that the rule is spoken
+_THERE = 0.5  #: probability that a thing is looked at in the room where it is kept
 _NEEDING = ("I need {0} for a moment.", "Let me look at {0}.", "{0} is what I am looking for.")
 
 
 def filed(director: Director) -> Plot:
-    """A labelled thing that a person holds is put where its label says."""
+    """A person who holds a labelled thing puts it where its rule requires."""
     held = [
         (who.actor, who.holds, rule)
         for who in director.world.people.values()
@@ -141,7 +141,7 @@ def _file(scene: StagedShot, actor: Actor, thing: Prop, rule: FilingRule) -> Non
 
 
 def consulted(director: Director) -> Plot:
-    """A labelled thing is taken out of its place, looked at there or in another room, perhaps handed on, and put away again."""
+    """A labelled thing is taken out, looked at there or in another room, perhaps handed on, and put back."""
     chance = director.chance
     kept = [thing for thing in director.free_things(ruled=True) if director.world.things[thing.id].how == "inside"]
     people = director.free_people(2)
@@ -198,7 +198,7 @@ _CHATS = (
 
 
 def moment(director: Director) -> Plot:
-    """One scene: one or two people come and do some small things."""
+    """A single scene: one or two people come and do a few small things."""
     chance = director.chance
     people = director.free_people(chance.choice((1, 2, 2))) or director.free_people(1)
     room = director.room(sought=len(people))
@@ -218,7 +218,7 @@ def moment(director: Director) -> Plot:
 
 
 def come_by(director: Director, scene: StagedShot) -> bool:
-    """A person comes into the present scene, does a small thing and goes; False if all are busy."""
+    """Let a person come into the present scene, do a small thing and go; return False if all are busy."""
     people = director.free_people(1)
     for actor in people:
         with director.engaged(actor):
@@ -229,13 +229,13 @@ def come_by(director: Director, scene: StagedShot) -> bool:
 
 
 def nothing(room: str) -> Plot:
-    """An empty room for a while."""
+    """An empty room for a few seconds."""
     scene = yield SceneRequest(room=room)
     scene.pause(scene.chance.uniform(4.0, 8.0))
 
 
 def sought(director: Director) -> Plot:
-    """A person looks for something in all drawers and cupboards of a room, and does not find it."""
+    """A person looks into all drawers and cupboards of a room in vain."""
     chance = director.chance
     people = director.free_people(1)
     rooms = [location.id for location in director.cast.locations if len(location.containers) > 1]
@@ -253,7 +253,7 @@ def sought(director: Director) -> Plot:
 
 
 def _look(scene: StagedShot, actor: Actor, opened: Fixture) -> None:
-    """Open something and close it again."""
+    """Let a person open something and close it again."""
     scene.open(actor, opened)
     if scene.chance.random() < 0.4:
         say_one(scene, actor, _MISSING)
@@ -261,17 +261,17 @@ def _look(scene: StagedShot, actor: Actor, opened: Fixture) -> None:
 
 
 def relieved(director: Director) -> Plot:
-    """A person who holds a thing puts it down somewhere."""
+    """A person who holds a thing without a rule puts it down somewhere."""
     yield from _freed(director, lambda who: who.holds is not None and director.cast.rule_of(who.holds) is None)
 
 
 def uncovered(director: Director) -> Plot:
-    """A person who wears a hat or scarf takes it off and hangs it up."""
+    """A person who wears a hat or scarf takes it off and puts it down, on a hook if one is free."""
     yield from _freed(director, lambda who: bool(who.wears) and who.holds is None)
 
 
 def _freed(director: Director, fits: Callable[[PersonState], bool]) -> Plot:
-    """A free person of a kind puts down a thing that they hold, or else wear."""
+    """A free person who ``fits`` puts down the thing that they hold, or the last one that they wear."""
     people = [who for who in director.world.people.values() if director.is_free(who.actor) and fits(who)]
     if not people:
         return
@@ -295,7 +295,7 @@ def _things_here(director: Director, scene: StagedShot) -> list[Prop]:
 
 
 def _handle(director: Director, scene: StagedShot, actor: Actor) -> None:
-    """Pick a thing up, use a cup, and put it down, mostly elsewhere."""
+    """Pick a thing up, drink if it is a cup, and put it down."""
     things = _things_here(director, scene)
     if not things or scene.state(actor).holds is not None:
         return
@@ -308,7 +308,7 @@ def _handle(director: Director, scene: StagedShot, actor: Actor) -> None:
 
 
 def _carry(director: Director, scene: StagedShot, actor: Actor) -> None:
-    """Take a thing along."""
+    """Pick a thing up and keep it."""
     things = _things_here(director, scene)
     if things and scene.state(actor).holds is None:
         scene.pick_up(actor, things[0])
@@ -317,7 +317,7 @@ def _carry(director: Director, scene: StagedShot, actor: Actor) -> None:
 
 
 def _look_into(director: Director, scene: StagedShot, actor: Actor) -> None:
-    """Look into something."""
+    """Open and close a drawer, cupboard or door."""
     openings = [item for item in scene.location.plan.openings if item.name not in scene.world.open[scene.location.id]]
     if openings and scene.state(actor).holds is None:
         _look(scene, actor, scene.chance.choice(openings))
@@ -330,7 +330,7 @@ def _rest(director: Director, scene: StagedShot, actor: Actor) -> None:
 
 
 def _talk(director: Director, scene: StagedShot, actor: Actor) -> None:
-    """Say something that leads to nothing, to another person if there is one."""
+    """Say something without consequences, to another person if there is one."""
     others = scene.others(actor)
     if not others:
         say_one(scene, actor, _TALK)
@@ -342,7 +342,7 @@ def _talk(director: Director, scene: StagedShot, actor: Actor) -> None:
 
 
 def _wave(director: Director, scene: StagedShot, actor: Actor) -> None:
-    """Wave at another person."""
+    """Wave at another person, unless the actor has the habit of waving here."""
     others = scene.others(actor)
     waves_by_habit = any(habit.is_of("waves", actor, scene.location) for habit in scene.cast.habits)
     if others and not waves_by_habit:
@@ -362,12 +362,12 @@ _SHORTEST, _LONGEST = 30.0, 300.0  #: seconds of film until an appointment
 
 
 def _waiting(director: Director) -> float:
-    """Seconds of film until an appointment."""
+    """Return the seconds of film until an appointment, at random."""
     return director.chance.uniform(_SHORTEST, max(_SHORTEST + 1, min(_LONGEST, director.left * 0.4)))
 
 
 def appointment(director: Director) -> Plot:
-    """Two people agree on a time and a room, perhaps move it, and meet then."""
+    """Two people agree on a time and a room, perhaps change the time, and meet then."""
     chance = director.chance
     people = director.free_people(2)
     made, place = director.room(), director.room()
@@ -422,7 +422,7 @@ _NEWS = (
 
 
 def called(director: Director) -> Plot:
-    """A person comes with news, and the others leave for another room because of it."""
+    """A person brings news of another room, and the others go there because of it."""
     chance = director.chance
     people = director.free_people(chance.choice((2, 3, 3)))
     room = director.room(sought=3)
@@ -452,7 +452,7 @@ def called(director: Director) -> Plot:
 
 
 def noticed(director: Director) -> Plot:
-    """A notice hangs in a room; a person reads it and goes at its time."""
+    """A person reads a notice in a room and goes to the event at its time."""
     chance = director.chance
     people = director.free_people(1)
     room = director.room(sought=1)
@@ -483,7 +483,7 @@ def noticed(director: Director) -> Plot:
 
 
 def shared_number(director: Director) -> Plot:
-    """A person asks another for a number of theirs, and hears it."""
+    """A person asks another for their telephone, locker or ticket number, and hears it."""
     chance, chronicle = director.chance, director.chronicle
     people = director.free_people(2)
     room = director.room()
@@ -520,7 +520,7 @@ _THANKING = ("Thank you, {0}.", "That is it. Thanks, {0}!", "Just what I needed,
 
 
 def errand(director: Director) -> Plot:
-    """A person asks for a thing from another room, and another brings it."""
+    """A person asks for a thing from another room, and another person brings it."""
     chance = director.chance
     people, things = director.free_people(2), director.free_things()
     if not people or not things:
@@ -565,7 +565,7 @@ def errand(director: Director) -> Plot:
 
 
 def _use(scene: StagedShot, actor: Actor, thing: Prop) -> None:
-    """A person uses a thing."""
+    """Let a person drink from a cup, or perhaps put on a hat or scarf."""
     if thing.category == "cup":
         for _ in range(scene.chance.randint(1, 3)):
             scene.drink(actor)
@@ -624,7 +624,7 @@ def misplaced(director: Director) -> Plot:
 
 
 def _found_again(director: Director, owner: Actor, mover: Actor, thing: Prop, between: str, missed: Event) -> Plot:
-    """The owner asks the other person, hears where the thing is, and goes there."""
+    """The owner asks the other person, hears where the thing is, goes there and picks it up."""
     name, away, left = thing.reference, where_is(director, thing), where_words(director, thing)
     met = director.world.people[mover.id].room or between
     scene = yield SceneRequest(room=met)
@@ -645,7 +645,7 @@ def _found_again(director: Director, owner: Actor, mover: Actor, thing: Prop, be
 
 
 def lent(director: Director) -> Plot:
-    """A thing is passed from person to person and ends in another room."""
+    """A thing is passed from person to person and is at the end in another room."""
     chance = director.chance
     people, things = director.free_people(3), director.free_things()
     if not people or not things:
@@ -684,7 +684,7 @@ def lent(director: Director) -> Plot:
 
 
 def outing(director: Director) -> Plot:
-    """A person hears that it is cold, takes a hat or scarf and goes; later it is hung up again."""
+    """A person hears that it is cold, puts on a hat or scarf and goes; later it is perhaps hung up again."""
     chance = director.chance
     people = director.free_people(2)
     worn = [prop for prop in director.free_things() if prop.is_worn]
@@ -715,7 +715,7 @@ def outing(director: Director) -> Plot:
         go_or_stay(scene, goer)
 
 
-#: How often each plot begins, and the seconds it takes at least.
+#: The plots with their weights, and the seconds of film that must remain for one to begin.
 PLOTS: tuple[tuple[Callable[[Director], Plot], float, float], ...] = (
     (errand, 3.0, 40.0),
     (misplaced, 2.0, 70.0),
@@ -733,10 +733,10 @@ PLOTS: tuple[tuple[Callable[[Director], Plot], float, float], ...] = (
     (sought, 0.7, 20.0),
 )
 
-#: What brings about something that can be seen.
+#: Plots that cause an event which can be seen.
 CAUSING = (errand, outing, appointment, called, noticed)
 
-#: What happens more often in films of a theme.
+#: Plots that are more frequent in films of a theme.
 LEANING: dict[str, tuple[Callable[[Director], Plot], ...]] = {
     "office": (appointment, consulted, called),
     "home": (outing, moment, uncovered),

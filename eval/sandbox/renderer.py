@@ -33,22 +33,22 @@ _NEAR = 330.0
 _GROWTH = 0.005  #: relative growth for each pixel nearer to the viewer
 _GAIT = 0.85  #: length of two steps, in heights of the person
 _SETTLE = 0.2  #: seconds in which a walk begins or comes to rest
-_OUTSIDE = 110.0  #: pixels beyond the frame's edge where nothing of a person can be seen
+_OUTSIDE = 110.0  #: pixels beyond the frame's edge at which a person is invisible
 
 _HANGING = ArmAngles(upper=0.04, fore=0.14)
 _HOLDING = ArmAngles(upper=-0.3, fore=1.15)
 _AT_THE_MOUTH = ArmAngles(upper=0.55, fore=2.45)
 _AT_THE_HEAD = ArmAngles(upper=1.25, fore=2.7)
 _AT_THE_NECK = ArmAngles(upper=0.75, fore=2.3)
-_HANDLES = frozenset({"opens", "closes"})  #: gestures whose place is the hand's, which stays there for a while
-_BRIEF = frozenset({"gives", "receives"})  #: gestures in which it stays as short as can be: two people touch
-_SNATCH = 34.0  #: pixels that who receives keeps off: two people whose hands touch look like one thing
+_HANDLES = frozenset({"opens", "closes"})  #: gestures with the hand itself at ``place``, for a while
+_BRIEF = frozenset({"gives", "receives"})  #: gestures in which two people touch, as briefly as possible
+_SNATCH = 34.0  #: pixels from the receiver's hand to ``place``: people whose hands touch look like one thing
 _OPENING = 0.5  #: seconds in which a drawer opens
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stance:
-    """One person at one moment: feet in pixels of the frame, height in pixels, pose."""
+    """One person at one moment: feet in pixels of the frame, height in pixels, and pose."""
 
     actor: Actor
     feet: tuple[float, float]
@@ -57,7 +57,7 @@ class Stance:
 
 
 def _open_at(shot: Shot, time: float) -> dict[str, float]:
-    """The open furniture ``time`` seconds into the shot, and how far it is open: 0 to 1."""
+    """Return the furniture that is open ``time`` seconds into the shot, and how far: 0 to 1."""
     found: dict[str, float] = {}
     for item in shot.openings:
         if item.start <= time < item.end:
@@ -68,7 +68,7 @@ def _open_at(shot: Shot, time: float) -> dict[str, float]:
 
 
 def step_times(performance: Performance) -> list[float]:
-    """When a foot comes down, in seconds of the shot."""
+    """Return the times of a performer's footsteps, in seconds of the shot."""
     times = []
     for walk in performance.walks:
         step = _GAIT / 2 * size_at(walk.goal[1]) * performance.actor.look.height
@@ -78,7 +78,7 @@ def step_times(performance: Performance) -> list[float]:
 
 
 def size_at(y: float) -> float:
-    """Height in pixels of an average person whose feet are at ``y``."""
+    """Return the height in pixels of an average person whose feet are at ``y``."""
     return _SIZE * (1 + (y - _NEAR) * _GROWTH)
 
 
@@ -120,7 +120,7 @@ def _now(item: Gesture | Line | Carry, time: float) -> bool:
 
 
 def _seated(performance: Performance, time: float) -> tuple[float, int]:
-    """How far the actor sits, 0 to 1, and to which side; the side is 0 for an upright actor."""
+    """Return how far the actor is seated, 0 to 1, and the direction (1 right, -1 left, 0 if upright)."""
     changes = sorted(
         (gesture for gesture in performance.gestures if gesture.kind in {"sits down", "stands up"}),
         key=lambda gesture: gesture.start,
@@ -151,7 +151,7 @@ def _stride(walk: Walk | None, time: float) -> float:
 
 
 def _facing(performance: Performance, doing: Walk | Gesture | Line | None, time: float) -> int:
-    """The side to which a person looks who does that, or else did something last."""
+    """Return the direction of a person: that of the present action, or else of the last one."""
     if doing is not None:
         return doing.facing
     every: list[Walk | Gesture] = [*performance.walks, *performance.gestures]
@@ -160,7 +160,7 @@ def _facing(performance: Performance, doing: Walk | Gesture | Line | None, time:
 
 
 def _arm(walk: Walk | None, line: Line | None, rest: ArmAngles, time: float) -> ArmAngles | None:
-    """The near arm's angles, or None to let it swing with the walk; ``rest`` is its position at rest."""
+    """Return the angles of the near arm, or None if it swings with the walk; ``rest`` is its position at rest."""
     if rest is not _HANGING:
         return rest
     if line is not None:
@@ -172,7 +172,7 @@ def _arm(walk: Walk | None, line: Line | None, rest: ArmAngles, time: float) -> 
 def _gesturing(
     gesture: Gesture, carry: Carry | None, pose: Pose, rest: ArmAngles, feet: Point, height: float, time: float
 ) -> ArmAngles:
-    """The near arm on its way from its position at rest to where the gesture takes it, and back."""
+    """Return the near arm's angles on its way from ``rest`` to the place of the gesture, and back."""
     part = (time - gesture.start) / (gesture.end - gesture.start)
     amount = math.sin(math.pi * part)
     if gesture.place is None:
@@ -201,7 +201,7 @@ def _between(first: ArmAngles, second: ArmAngles, part: float) -> ArmAngles:
 
 @dataclass(frozen=True, kw_only=True)
 class Sighting:
-    """A person or a thing in one frame. Boxes are whole, also if another figure covers a part."""
+    """A person or a thing in one frame. ``box`` includes parts that another figure covers."""
 
     subject: Actor | Prop
     box: Box
@@ -209,7 +209,7 @@ class Sighting:
 
 @dataclass(frozen=True, kw_only=True)
 class DrawnFrame:
-    """One frame; ``time`` in seconds from the film's start."""
+    """One frame; ``time`` is in seconds from the film's start."""
 
     time: float
     image: Image
@@ -217,13 +217,16 @@ class DrawnFrame:
 
 
 def backdrop_of(part: Shot | Card) -> Backdrop:
-    """The empty room of a shot, or the card."""
+    """Return the picture of an empty room for a shot, or of the card."""
     return paint_card(part) if isinstance(part, Card) else paint_room(part.room)
 
 
 def frames_of_part(part: Shot | Card, backdrop: Backdrop, *, start: float, frame_rate: int) -> Iterator[DrawnFrame]:
-    """The frames of a part that begins ``start`` seconds into the film; pictures may be shared: do not change them."""
-    # Each frame is painted from the first layer that has changed on.
+    """Yield the frames of a part that begins ``start`` seconds into the film.
+
+    Images may be shared between frames and must not be changed.
+    """
+    # The layers before the first one that differs from the last frame are reused.
     last: list[tuple[_Layer, Image, list[tuple[Actor | Prop, Box | None]]]] = []
     for number in range(round(start * frame_rate), round((start + part.duration) * frame_rate)):
         time = number / frame_rate
@@ -238,8 +241,8 @@ def frames_of_part(part: Shot | Card, backdrop: Backdrop, *, start: float, frame
         yield DrawnFrame(time=time, image=image, sightings=tuple(seen))
 
 
-#: One thing or person to be painted, or furniture of a room that is open by some amount (0 to 1); a thing or furniture with its
-#: room's plan. Layers that are equal look the same on the same ground.
+#: A person, or with its room's plan a thing, or furniture by name and how far it is open (0 to 1). Equal layers look
+#: the same on the same background.
 _Layer: TypeAlias = tuple[RoomPlan, str, float] | tuple[RoomPlan, Resting] | Stance
 
 
@@ -257,7 +260,7 @@ def _paint(image: Image, layer: _Layer) -> Iterator[tuple[Actor | Prop, Box | No
 
 
 def _layers(shot: Shot, time: float) -> list[_Layer]:
-    """What is painted ``time`` seconds into the shot, the farthest first."""
+    """Return what is painted ``time`` seconds into the shot: open furniture, things, then people from far to near."""
     plan = plan_of(shot.room.kind, shot.room.variant)
     stances = [_stance(shot, performance, time) for performance in shot.performances]
     on_stage = [stance for stance in stances if -_OUTSIDE < stance.feet[0] < WIDTH + _OUTSIDE]

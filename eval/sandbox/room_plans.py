@@ -1,7 +1,7 @@
-"""Rooms as plans: their colours, their furniture, and the places that scripts are written against.
+"""Rooms as plans: their colours, their furniture, and the places that scripts refer to.
 
-All places are pixels of the frame. Pictures are drawn from a plan, so that a hand goes where the handle is. ``the desk`` and the
-like are words that a sentence can use.
+All places are pixels of the frame. Pictures are drawn from a plan, so that a hand reaches the handle. Names such as
+``the desk`` can be used in sentences.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from eval.sandbox.script import WIDTH, RoomKind
 
 FloorKind = Literal["planks", "tiles", "carpet"]
 
-WALL_COUNT = 8  #: variants with different remainders by this have different walls
+WALL_COUNT = 8  #: variants that differ modulo this number have different walls
 
 
 @dataclass(frozen=True, kw_only=True)
 class Style:
-    """A room's colours; ``lower`` is a band along the wall's foot, empty for none."""
+    """A room's colours; ``lower`` is a band at the foot of the wall, empty for none."""
 
     wall: str
     lower: str
@@ -31,7 +31,7 @@ class Style:
     accent: str  #: of cupboards and cushions
 
 
-#: Colour, lower band, accent, and the two floors that differ most from it.
+#: Wall colour, lower band, accent, and the two floors with the strongest contrast.
 _WALLS = (
     ("#a9cbf2", "#7fa9dd", "#d9824f", ("wood", "clay")),
     ("#f2e190", "#d8bd55", "#4f8fc4", ("tiles", "clay")),
@@ -52,7 +52,7 @@ _WOODS = ("#cf9c60", "#d9ab74", "#c68f5c")
 
 
 def style_of(variant: int) -> Style:
-    """The colours of a variant: the next one has another wall, the one after eight the same with another floor."""
+    """Return the colours of a variant: the next has another wall, the eighth after it the same with another floor."""
     turn = variant // WALL_COUNT
     wall, lower, accent, floors = _WALLS[variant % WALL_COUNT]
     floor, tone = _FLOORS[floors[turn % 2]]
@@ -75,7 +75,7 @@ PieceKind = Literal[
 
 @dataclass(frozen=True, kw_only=True)
 class Piece:
-    """A piece of furniture, or a thing on the wall, centred on ``x``; ``name`` is what a sentence calls it, without article."""
+    """A piece of furniture, or a thing on the wall, centred on ``x``; ``name`` is its name without article."""
 
     kind: PieceKind
     x: float
@@ -87,10 +87,11 @@ class Piece:
 
 @dataclass(frozen=True, kw_only=True)
 class Fixture:
-    """A place that a person uses: a spot or a hook for one thing, something to sit on, or a drawer, a cupboard or a door.
+    """A place that a person uses: a spot or a hook for one thing, a seat, or a drawer, a cupboard or a door.
 
-    ``place`` is the lower middle of the thing, the seat, or the handle; ``stand`` where the feet of the person are, ``facing`` the
-    side to which that person looks (1 right, -1 left). ``words`` say where a thing is: ``the desk``, ``the left hook``.
+    ``place`` is the lower middle of the thing, the seat, or the handle; ``stand`` is the position of the person's feet,
+    ``facing`` the direction of the person (1 right, -1 left). ``words`` describe the place of a thing: ``the desk``,
+    ``the left hook``.
     """
 
     kind: Literal["spot", "hook", "seat", "opening"]
@@ -101,23 +102,23 @@ class Fixture:
     facing: int
 
 
-FEET = 326.0  #: pixels from the top to where people walk and stand
-SEATED_FEET = 318.0  #: and to where the feet of people who sit are
-_OUTSIDE = 70.0  #: pixels beyond the edge where people wait to come in
+FEET = 326.0  #: pixels from the top to the feet of people who walk and stand
+SEATED_FEET = 318.0  #: and to the feet of people who sit
+_OUTSIDE = 70.0  #: pixels beyond the edge from which people come in
 LEFT, RIGHT = (-_OUTSIDE, FEET), (WIDTH + _OUTSIDE, FEET)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RoomPlan:
-    """A room: its colours, its pieces (those at the wall first), and its places.
+    """A room: its colours, its pieces (those on the wall first), and its places.
 
-    ``left`` and ``right`` are outside the frame: people come from there and go there. ``positions`` are places for people, from
-    left to right, a step or more apart.
+    ``left`` and ``right`` are outside the frame, where people come from and go to. ``positions`` are places for people,
+    from left to right, at least a step apart.
     """
 
     style: Style
     pieces: tuple[Piece, ...]
-    #: Hooks, which come after surfaces, take hats, scarves, bags, umbrellas and keys; surfaces all that can be carried.
+    #: First surfaces, for all things; then hooks, for hats, scarves, bags, umbrellas and keys.
     spots: tuple[Fixture, ...]
     seats: tuple[Fixture, ...]
     openings: tuple[Fixture, ...]
@@ -200,7 +201,7 @@ _ON_WALLS = frozenset({"sign", "clock", "board", "picture", "hooks"})
 
 @lru_cache(maxsize=256)
 def plan_of(kind: RoomKind, variant: int) -> RoomPlan:
-    """The plan of a room; ``variant`` from 1 on. Raises ValueError: for a smaller one."""
+    """Return the plan of a room. Raises ValueError: ``variant`` is below 1."""
     if variant < 1:
         raise ValueError(f"there is no variant {variant} of a room; variants count from 1")
     chance = random.Random(f"{kind} {variant}")
@@ -226,13 +227,13 @@ def plan_of(kind: RoomKind, variant: int) -> RoomPlan:
 
 
 def _named(piece: Piece, pieces: list[Piece]) -> Piece:
-    """Name a piece; two of one kind are the left and the right one."""
+    """Return the piece with a name; of two pieces of one kind these are the left and the right one."""
     alike = sorted(other.x for other in pieces if other.kind == piece.kind)
     side = "" if len(alike) == 1 else "left " if piece.x == alike[0] else "right "
     return replace(piece, name=f"{side}{piece.kind}")
 
 
-_ARM = 40.0  #: pixels from the feet to a thing that is taken
+_ARM = 40.0  #: pixels from the feet to a thing within reach
 _EDGE = 46.0  #: pixels from the frame's edge to the nearest place for a person
 
 #: The places of things on a surface: pixels from the top, and shares of its width from its middle.
@@ -241,7 +242,7 @@ _THREE = (("left end", -0.33), ("middle", 0.0), ("right end", 0.33))
 _TWO = (("left side", -0.25), ("right side", 0.25))
 _WIDE = 160.0
 HOOK_TOP, HOOK_STEP = 138.0, 36.0  #: pixels from the top to the hooks, and between them
-HANGING = 34.0  #: pixels from a hook to the lower middle by which a hanging thing is held
+HANGING = 34.0  #: pixels from a hook down to the ``place`` of a hanging thing
 _DRAWER = 226.0  #: pixels from the top to the drawers' handles
 LEAVES: dict[str, float] = {"cupboard": 206, "fridge": 196, "door": 172}  #: and to those of doors
 SEATS = ("chair", "armchair", "stool", "bench")
@@ -249,12 +250,12 @@ GIVING_APART = 118.0
 
 
 def giving_place(one: Position, other: Position) -> Position:
-    """Return the place of both gestures when a thing is given between two people ``GIVING_APART`` pixels apart."""
+    """Return where the hands of two people meet who stand ``GIVING_APART`` pixels apart."""
     return (one[0] + other[0]) / 2, 216.0
 
 
 def _fixtures(piece: Piece) -> Iterator[Fixture]:
-    """What a piece offers."""
+    """Yield the fixtures of a piece."""
     words = f"the {piece.name}"
     if piece.kind in TOPS:
         for name, share in _THREE if piece.width >= _WIDE else _TWO:
@@ -275,19 +276,19 @@ def _fixtures(piece: Piece) -> Iterator[Fixture]:
 
 
 def hinge_side(piece: Piece) -> int:
-    """The side (-1 left, 1 right) of a door's hinges."""
+    """Return the side (-1 left, 1 right) of the hinges of a door."""
     return 1 if piece.kind == "fridge" else -1
 
 
 def leaf_handle(piece: Piece) -> Position:
-    """The handle of a door, on the other side than its hinges."""
+    """Return the place of the handle of a door, opposite its hinges."""
     return piece.x - hinge_side(piece) * (piece.width / 2 - 12), LEAVES[piece.kind]
 
 
 def _fixture(
     kind: Literal["spot", "hook", "opening"], name: str, place: Position, facing: int, words: str = ""
 ) -> Fixture:
-    """A fixture with the feet and the side of the person; the other side if that one is too near the edge."""
+    """Return a fixture with the person's feet and direction, mirrored if these are too near the frame's edge."""
     stands = [(place[0] - side * _ARM, side) for side in (facing, -facing)]
     x, side = next((stand for stand in stands if _EDGE <= stand[0] <= WIDTH - _EDGE), stands[0])
     stand = (min(max(x, _EDGE), WIDTH - _EDGE), FEET)

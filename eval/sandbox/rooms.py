@@ -1,4 +1,4 @@
-"""Empty rooms and cards as the camera sees them, in pixels of the frame; furniture is where ``room_plans`` has it."""
+"""Pictures of empty rooms and of cards, in pixels of the frame; ``room_plans`` has the positions of furniture."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BOOKS = tuple(hexa(code) for code in ("#8c3b32", "#c98f3c", "#3f6a58", "#39507c"
 
 
 def planks(canvas: Canvas, top: float, near: Colour, far: Colour, *, seams: Colour) -> None:
-    """A wooden floor from ``top`` to the lower edge, running towards the viewer."""
+    """Paint a wooden floor from ``top`` to the lower edge, with boards that run towards the viewer."""
     canvas.gradient(0, top, canvas.width, canvas.height - top, far, near)
     middle = canvas.width / 2
     for number in range(-14, 15):
@@ -47,7 +47,7 @@ def planks(canvas: Canvas, top: float, near: Colour, far: Colour, *, seams: Colo
 
 
 def plant(canvas: Canvas, piece: Piece, _wood: Colour, _accent: Colour) -> None:
-    """A plant in a pot."""
+    """Paint a plant in a pot."""
     chance, x, y = random.Random(piece.seed), piece.x, FOOT
     canvas.shadow(x - 22, y - 6, 48, 12, blur=8, strength=0.4)
     for number in range(15):
@@ -66,7 +66,7 @@ def plant(canvas: Canvas, piece: Piece, _wood: Colour, _accent: Colour) -> None:
 
 
 def cupboard(canvas: Canvas, x: float, y: float, width: float, height: float, doors: int, colour: Colour) -> None:
-    """A cupboard with doors side by side."""
+    """Paint a cupboard with doors side by side."""
     canvas.shadow(x, y + 4, width, height + 2, blur=8, strength=0.3)
     canvas.rectangle(x, y, width, height, shade(colour, 0.9))
     wide = width / doors
@@ -80,7 +80,7 @@ def cupboard(canvas: Canvas, x: float, y: float, width: float, height: float, do
 
 
 def fridge(canvas: Canvas, piece: Piece, _wood: Colour, _accent: Colour) -> None:
-    """A fridge."""
+    """Paint a fridge."""
     x, y, width = piece.x - piece.width / 2, LEAF_TOP["fridge"], piece.width
     height = FOOT - y
     canvas.shadow(x + 4, y + 8, width + 4, height, blur=12, strength=0.4)
@@ -92,13 +92,13 @@ def fridge(canvas: Canvas, piece: Piece, _wood: Colour, _accent: Colour) -> None
 
 
 FOOT = 300.0  #: pixels from the top to the foot of furniture
-SEAT = SEATED_FEET - 38.0  #: and to what is sat on
+SEAT = SEATED_FEET - 38.0  #: and to the seat surface
 LEAF_TOP = {"cupboard": 84.0, "fridge": 92.0, "door": 68.0}
 LEAF_FOOT = {"cupboard": 294.0, "fridge": 292.0, "door": 236.0}
 
 
 def surface(canvas: Canvas, piece: Piece, wood: Colour, front: Colour) -> None:
-    """A desk, table, counter, workbench or sideboard."""
+    """Paint a desk, table, counter, workbench or sideboard."""
     left, width, edge = piece.x - piece.width / 2, piece.width, TOPS[piece.kind] + 7
     canvas.shadow(left + 4, FOOT - 8, width - 4, 16, blur=10, strength=0.4)
     if piece.kind in {"counter", "sideboard"}:
@@ -117,7 +117,7 @@ def surface(canvas: Canvas, piece: Piece, wood: Colour, front: Colour) -> None:
 
 
 def chest(canvas: Canvas, piece: Piece, wood: Colour, _accent: Colour) -> None:
-    """A chest: a left and a right drawer that can be opened, and two wide ones below."""
+    """Paint a chest: a left and a right drawer that can be opened, and two wide ones below."""
     left, width, edge = piece.x - piece.width / 2, piece.width, TOPS["chest"] + 6
     canvas.shadow(left + 2, edge + 6, width + 2, FOOT - edge, blur=10, strength=0.35)
     canvas.rectangle(left + 4, edge, width - 8, FOOT - edge, shade(wood, 0.72))
@@ -131,7 +131,7 @@ def chest(canvas: Canvas, piece: Piece, wood: Colour, _accent: Colour) -> None:
 
 
 def drawer_front(piece: Piece, side: int) -> tuple[float, float, float, float]:
-    """Left, top, width and height of the front of a chest's left (-1) or right (1) drawer."""
+    """Return left, top, width and height of the front of a chest's left (``side`` -1) or right (1) drawer."""
     half = (piece.width - 18) / 2
     return (piece.x - half if side < 0 else piece.x + 2), 214.0, half - 2, 28.0
 
@@ -142,7 +142,7 @@ def _front(canvas: Canvas, x: float, y: float, width: float, height: float, wood
 
 
 def tall_cupboard(canvas: Canvas, piece: Piece, _wood: Colour, colour: Colour) -> None:
-    """A cupboard with one door."""
+    """Paint a cupboard with one door."""
     left, top = piece.x - piece.width / 2, LEAF_TOP["cupboard"]
     canvas.shadow(left + 3, top + 8, piece.width + 3, FOOT - top, blur=10, strength=0.4)
     canvas.rectangle(left, top - 6, piece.width, FOOT - top + 4, shade(colour, 0.72), radius=2)
@@ -155,7 +155,7 @@ def tall_cupboard(canvas: Canvas, piece: Piece, _wood: Colour, colour: Colour) -
 
 
 def panelled_door(canvas: Canvas, piece: Piece, wood: Colour, _accent: Colour) -> None:
-    """A closed door in the wall."""
+    """Paint a closed door in the wall."""
     left, top, wide = piece.x - piece.width / 2 + 4, LEAF_TOP["door"], piece.width - 8
     high = LEAF_FOOT["door"] - top
     canvas.rectangle(left - 8, top - 8, wide + 16, high + 8, hexa("#efe9dd"))
@@ -168,7 +168,7 @@ def panelled_door(canvas: Canvas, piece: Piece, wood: Colour, _accent: Colour) -
 
 
 def seat(canvas: Canvas, piece: Piece, wood: Colour, cloth: Colour) -> None:
-    """A chair, armchair, stool or bench; the first two are seen from the side."""
+    """Paint a chair, armchair, stool or bench; the first two are seen from the side."""
     x, side = piece.x, piece.facing
     canvas.shadow(x - piece.width * 0.4, SEATED_FEET - 5, piece.width * 0.8, 10, blur=8, strength=0.4)
     if piece.kind == "armchair":
@@ -196,7 +196,7 @@ def _armchair(canvas: Canvas, x: float, side: int, cloth: Colour) -> None:
 
 
 def hooks(canvas: Canvas, piece: Piece, wood: Colour, _accent: Colour) -> None:
-    """A strip of wood with three hooks."""
+    """Paint a strip of wood with three hooks."""
     canvas.shadow(piece.x - 56, HOOK_TOP - 8, 114, 18, blur=6, strength=0.3)
     canvas.rectangle(piece.x - 56, HOOK_TOP - 12, 112, 14, wood, radius=3)
     for number in (-1, 0, 1):
@@ -205,7 +205,7 @@ def hooks(canvas: Canvas, piece: Piece, wood: Colour, _accent: Colour) -> None:
 
 
 def bookshelf(canvas: Canvas, piece: Piece, wood: Colour, _accent: Colour) -> None:
-    """A bookcase: light, and half empty, so that dark clothes can be seen in front of it."""
+    """Paint a bookcase: light and half empty, so that dark clothes are visible in front of it."""
     chance = random.Random(piece.seed)
     left, top, rows = piece.x - piece.width / 2, 40.0, 6
     step = (FOOT - top - 8) / rows
@@ -223,7 +223,7 @@ def bookshelf(canvas: Canvas, piece: Piece, wood: Colour, _accent: Colour) -> No
             place += wide
 
 
-#: What draws a piece of furniture, given the colours of wood and accents.
+#: Functions that paint furniture in the colours of wood and accents.
 _FURNITURE: dict[str, Callable[[Canvas, Piece, Colour, Colour], None]] = {
     **dict.fromkeys(TOPS, surface),
     **dict.fromkeys(SEATS, seat),
@@ -237,12 +237,12 @@ _FURNITURE: dict[str, Callable[[Canvas, Piece, Colour, Colour], None]] = {
 }
 
 _DARK = hexa("#1d1713")
-_PULLED = 15.0  #: pixels by which the front of an open drawer comes down towards the viewer
-_FOLDED = 0.72  #: the share of its width by which an open door looks narrower
+_PULLED = 15.0  #: pixels by which the front of an open drawer is lower than that of a closed one
+_FOLDED = 0.72  #: the share of its width that an open door loses
 
 
 def paint_open(frame: Image, plan: RoomPlan, target: str, amount: float) -> None:
-    """Paint a drawer or door of the room open in place, if the plan has it; ``amount`` is 0 (closed) to 1."""
+    """Paint an open drawer or door into the frame, if the plan has it; ``amount`` is 0 (closed) to 1."""
     if amount <= 0:
         return
     tones = {"cupboard": plan.style.accent, "fridge": "#dfe4e6", "door": plan.style.wood}
@@ -307,7 +307,7 @@ class _Pen(Sheet):
 
 @dataclass(frozen=True, kw_only=True)
 class WrittenText:
-    """A line that can be read in a picture, and where its ink is."""
+    """A line of readable text in a picture, and the bounding box of its pixels."""
 
     text: str
     box: Box
@@ -315,7 +315,7 @@ class WrittenText:
 
 @dataclass(frozen=True, kw_only=True)
 class Backdrop:
-    """An empty room or a card: the picture and everything written in it."""
+    """The picture of an empty room or a card, and all texts in it."""
 
     image: Image
     texts: tuple[WrittenText, ...]
@@ -323,7 +323,7 @@ class Backdrop:
 
 FLOOR = 236  #: pixels from the top to where the wall meets the floor
 _BAND = 168  #: and to the upper edge of the band along the wall's foot
-_SIGN, _SIGN_ROOM = 21.0, 190.0  #: height of a sign's letters, and the width it may have at most (pixels)
+_SIGN, _SIGN_ROOM = 21.0, 190.0  #: height of a sign's letters, and its largest width (pixels)
 _BOARD = (134.0, 90.0)
 _LINE = 19.0
 
@@ -349,7 +349,7 @@ def _shell(canvas: Canvas, style: Style) -> None:
 
 
 def _sign(canvas: Canvas, room: Room, piece: Piece) -> list[WrittenText]:
-    """A plate with dark letters."""
+    """Paint a plate with dark letters, if the room has a sign; return its text."""
     if not room.sign:
         return []
     size = min(_SIGN, (_SIGN_ROOM - 22) / (0.68 * len(room.sign)))
@@ -362,7 +362,7 @@ def _sign(canvas: Canvas, room: Room, piece: Piece) -> list[WrittenText]:
 
 
 def _clock(canvas: Canvas, room: Room, piece: Piece) -> list[WrittenText]:
-    """A digital wall clock, or a picture."""
+    """Paint a digital wall clock, or a picture if the room has no clock; return its text."""
     if not room.clock:
         return _picture(canvas, room, piece)
     x, y = min(max(piece.x, 46), WIDTH - 46), 58
@@ -373,7 +373,7 @@ def _clock(canvas: Canvas, room: Room, piece: Piece) -> list[WrittenText]:
 
 
 def _board(canvas: Canvas, room: Room, piece: Piece) -> list[WrittenText]:
-    """A whiteboard with written lines, or a window."""
+    """Paint a whiteboard with the notes, or a window if the room has none; return its texts."""
     if not room.notes:
         return _window(canvas, room, piece)
     width, height = _BOARD
@@ -391,7 +391,7 @@ def _board(canvas: Canvas, room: Room, piece: Piece) -> list[WrittenText]:
 
 
 def _window(canvas: Canvas, room: Room, piece: Piece) -> list[WrittenText]:
-    """A window with a sky and the roofs of a town."""
+    """Paint a window with a view of the sky and roofs."""
     chance, frame = random.Random(piece.seed + room.seed), hexa("#eceae4")
     x, y, width, height = piece.x - 50, 34, 100, 76
     canvas.shadow(x - 2, y, width + 8, height + 10, blur=10, strength=0.25)
@@ -411,7 +411,7 @@ def _window(canvas: Canvas, room: Room, piece: Piece) -> list[WrittenText]:
 
 
 def _picture(canvas: Canvas, room: Room, piece: Piece) -> list[WrittenText]:
-    """A framed landscape."""
+    """Paint a framed landscape."""
     chance = random.Random(piece.seed + room.seed)
     x, y, width, height = piece.x - 29, 46, 58, 44
     canvas.shadow(x + 1, y + 4, width, height, blur=6, strength=0.3)

@@ -1,4 +1,4 @@
-"""The sample video, its cast and questions: a lost folder is found; the seed decides on people, colours and times."""
+"""The sample video, its cast and questions: a lost folder is found; the seed determines people, colours and times."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from eval.sandbox.story_world import FRAME_RATE, Location, StoryCast, clock_word
 from world_api.core.faults import StoreFault
 
 _NAMES = ("Mia", "Tom", "Ana", "Leo", "Eva", "Ben", "Zoe", "Max", "Ida", "Sam")
-_COATS = (("red", "pink"), ("yellow", "orange"), ("green",), ("blue", "purple"))  #: one of a group, to tell them apart
+_COATS = (("red", "pink"), ("yellow", "orange"), ("green",), ("blue", "purple"))  #: at most one of each group is used
 _FOLDERS = ("blue", "orange", "green", "red")
 _HEIGHTS, _PITCHES = (0.96, 1.0, 1.04), (125.0, 155.0, 205.0, 235.0)
 _VARIANTS: dict[RoomKind, int] = {"office": 11, "kitchen": 28, "library": 62, "corridor": 24}
@@ -27,7 +27,7 @@ _CARD = 3.0  #: seconds
 
 @dataclass(frozen=True, kw_only=True)
 class SampleCast:
-    """What the seed decides."""
+    """People, things and times that the seed determines."""
 
     owner: Actor
     finder: Actor
@@ -35,12 +35,12 @@ class SampleCast:
     folder: Prop
     cup: Prop
     office: str
-    opening_minute: int  #: what the clocks show at first, in minutes of the day
+    opening_minute: int  #: the time on the clocks at first, in minutes of the day
     meeting: str
 
 
 def cast(seed: int) -> SampleCast:
-    """Choose the cast; the same seed always chooses the same."""
+    """Choose the cast; the same seed always gives the same one."""
     chance = random.Random(seed)
     folder = chance.choice(_FOLDERS)
     groups = [[coat for coat in group if coat != folder] for group in _COATS]
@@ -73,7 +73,7 @@ def cast(seed: int) -> SampleCast:
 
 @dataclass(frozen=True, kw_only=True)
 class SampleQuestion:
-    """A question with its true answer. ``spans`` are the intervals, in seconds, that show it."""
+    """A question with its true answer. ``spans`` are the intervals of the evidence, in seconds."""
 
     id: str
     question: str
@@ -85,14 +85,14 @@ class SampleQuestion:
 
 @dataclass(frozen=True, kw_only=True)
 class _Staged:
-    """The film, and the events that questions are asked about, by what happens."""
+    """The parts of the film, and its events for questions by a short name ("taken")."""
 
     director: Director
     parts: list[Shot | Card] = field(default_factory=list)
     events: dict[str, Event] = field(default_factory=dict)
 
     def card(self, title: str, subtitle: str) -> None:
-        """Add a card."""
+        """Add a title card."""
         caption = f"{CARD}{title.capitalize()}."
         self.parts.append(Card(title=title, subtitle=subtitle, duration=_CARD, caption=caption))
         self.director.time += _CARD
@@ -175,12 +175,12 @@ def _plot(staged: _Staged, chosen: SampleCast) -> Plot:
 
 
 def lost_folder(seed: int) -> Film:
-    """The film, in four rooms and five shots."""
+    """Return the film, in four rooms and five shots."""
     return Film(title="The lost folder", frame_rate=FRAME_RATE, parts=tuple(_staged(seed).parts))
 
 
 def questions(seed: int) -> tuple[SampleQuestion, ...]:
-    """Questions about the film: locate and count (A), order and cause (B), several steps (C)."""
+    """Return questions about the film: locate and count (A), order and cause (B), several steps (C)."""
     chosen, staged = cast(seed), _staged(seed)
     spans = {name: (event.start, event.end) for name, event in staged.events.items()}
     finder, folder = f"person in the {chosen.finder.look.coat} coat", chosen.folder.name
@@ -215,7 +215,7 @@ DEFAULT_SEED = 7
 
 @dataclass(frozen=True, kw_only=True)
 class SampleFiles:
-    """Where the sample's files are."""
+    """The paths of the sample's files."""
 
     video: Path
     subtitles: Path
@@ -224,11 +224,11 @@ class SampleFiles:
 
 
 def make_sample(folder: Path | str, *, seed: int = DEFAULT_SEED) -> SampleFiles:
-    """Draw and encode the sample film into a folder, which is made if it is missing; the same seed gives the same files.
+    """Draw and encode the sample film into a folder; the same seed gives the same files.
 
-    The film (a minute and a half, 640 x 360, 10 frames/s) holds five shots in four rooms, three people, screen text,
-    tones for sound, and subtitles both embedded and beside it. The truth is written last: if it is there, the film is
-    whole. Raises StoreFault: ``not_writable``.
+    The film (a minute and a half, 640 x 360, 10 frames/s) has five shots in four rooms, three people, screen text,
+    tones as sound, and subtitles, both embedded and in a file. The truth is written last: if it exists, the film is
+    complete. Raises StoreFault: ``not_writable``.
     """
     folder = Path(folder)
     files = SampleFiles(

@@ -1,4 +1,4 @@
-"""The scenes of a story: every action changes the state, the script and the chronicle at once; the director casts them."""
+"""The scenes of a story: each action updates state, script and chronicle at once; the director provides the cast."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ from eval.sandbox.story_world import (
 from world_api.core.spans import TimeSpan, merge_spans
 
 _SPEED = 110.0  #: pixels a second
-_APART = 105.0  #: pixels between two people who do not cover each other, nor seem to be one
+_APART = 105.0  #: pixels between two people, so that neither covers the other
 _NEAREST, _FARTHEST = 50.0, WIDTH - 50.0
 _TAIL = 0.7  #: seconds after the last action
-_BEFORE_SITTING = 0.8  #: seconds in which a person is in front of a seat and can be seen whole
-#: For each gesture its event, and the seconds it takes.
+_BEFORE_SITTING = 0.8  #: seconds in which a person stands before a seat, fully visible
+#: For each gesture the kind of its event, and its duration in seconds.
 _GESTURES: Mapping[GestureKind, tuple[EventKind, float]] = {
     "puts down": ("puts_down", 1.2),
     "picks up": ("picks_up", 1.2),
@@ -66,10 +66,10 @@ _GESTURES: Mapping[GestureKind, tuple[EventKind, float]] = {
 
 @dataclass(kw_only=True)
 class _Role:
-    """What one actor does in the shot; times in seconds of the shot. From ``busy`` on the actor is free."""
+    """What one actor does in the shot; times in seconds of the shot. The actor is free from ``busy`` on."""
 
     who: PersonState
-    had_since: dict[str, float]  #: of what is held and worn, by id
+    had_since: dict[str, float]  #: start of holding or wearing, by id of the thing
     busy: float = 0.0
     entered: float = 0.0
     seen: list[TimeSpan] = field(default_factory=list)
@@ -79,13 +79,13 @@ class _Role:
     wears: list[Wear] = field(default_factory=list)
 
     def gesture(self, gesture: Gesture) -> None:
-        """Do something; ``facing`` 0 keeps the side to which the actor looks."""
+        """Add a gesture; if its ``facing`` is 0, the actor keeps the present direction."""
         self.who.facing = gesture.facing or self.who.facing
         self.gestures.append(replace(gesture, facing=self.who.facing))
         self.busy = gesture.end
 
     def had_until(self, prop: Prop, time: float, *, worn: bool = False) -> None:
-        """The actor no longer holds, or no longer wears, a thing."""
+        """Record that the actor stops holding, or wearing, a thing at ``time``."""
         start = self.had_since.pop(prop.id)
         if worn:
             self.wears.append(Wear(start=start, end=time, prop=prop))
@@ -94,9 +94,10 @@ class _Role:
 
 
 class StagedShot:
-    """A shot that is being made. Actions follow one another, each when the one before is over.
+    """A shot in the making. Its actions follow one another: each begins when the one before is over.
 
-    ``now`` is in seconds of the shot, ``start`` in seconds of the film. The room is empty when a shot begins and when it ends.
+    ``now`` is in seconds of the shot, ``start`` in seconds of the film. The room is empty at the beginning and at the
+    end.
     """
 
     def __init__(self, director: Director, room: str, *, clock: str) -> None:
@@ -119,21 +120,21 @@ class StagedShot:
         self._events: list[Event] = []
 
     def state(self, actor: Actor) -> PersonState:
-        """A person's state."""
+        """Return a person's state."""
         return self.world.people[actor.id]
 
     def is_here(self, actor: Actor) -> bool:
-        """Whether a person is in this room."""
+        """Whether a person is in the room of this shot."""
         return self.state(actor).room == self.location.id
 
     def others(self, actor: Actor) -> list[Actor]:
-        """The other people in this room."""
+        """Return the other people in the room of this shot."""
         return [who.actor for who in self.world.present(self.location.id) if who.actor.id != actor.id]
 
     # -- actions
 
     def enter(self, actor: Actor, goal: Feet | None = None) -> Event:
-        """A person comes in and walks to a place, or to somewhere free."""
+        """Let a person come in and walk to ``goal``, by default to a free position."""
         who = self.state(actor)
         who.room = self.location.id
         if goal is not None:
@@ -151,7 +152,7 @@ class StagedShot:
         return event
 
     def leave(self, actor: Actor, *, waits: bool = True) -> Event:
-        """A person goes out; the next action waits until they are gone, or only until they are on their way."""
+        """Let a person go out; the next action begins after that, or a second after the start if not ``waits``."""
         self._must_stand(actor)
         who = self.state(actor)
         role = self._role_of(actor)
@@ -167,7 +168,7 @@ class StagedShot:
         return event
 
     def walk(self, actor: Actor, goal: Feet) -> None:
-        """A person walks to a place in the room, if they are not there; a person who sits stands up for it."""
+        """Let a person walk to a place in the room, unless they are there; a seated person stands up first."""
         self._must_stand(actor)
         who = self.state(actor)
         if abs(who.feet[0] - goal[0]) + abs(who.feet[1] - goal[1]) < 1.0:
@@ -177,7 +178,10 @@ class StagedShot:
         self.now = on_frame(end + 0.1)
 
     def pick_up(self, actor: Actor, prop: Prop) -> Event:
-        """A person takes a thing that is on or inside something here, which is opened for it and closed again."""
+        """Let a person take a thing that is here; a drawer or cupboard that contains it is opened and closed.
+
+        Raises LookupError: the thing is held or worn.
+        """
         place = self.world.things[prop.id].place
         if place is None:
             raise LookupError(f"{prop.id} is not put anywhere")
@@ -194,7 +198,10 @@ class StagedShot:
         return event
 
     def put_down(self, actor: Actor, place: Fixture) -> Event:
-        """A person puts what they hold on a spot, or into something, which is opened for it and closed again."""
+        """Let a person put what they hold on a spot, or into a drawer or cupboard, which is opened and closed.
+
+        Raises LookupError: the person holds nothing.
+        """
         self._walk_to(actor, place)
         prop = self._takes_from(actor)
         self.world.place(prop, self.location.id, place)
@@ -208,7 +215,7 @@ class StagedShot:
         return event
 
     def give(self, giver: Actor, receiver: Actor) -> Event:
-        """A person gives what they hold to another here."""
+        """Let a person give what they hold to another person here. Raises LookupError: they hold nothing."""
         self._must_stand(receiver)
         self.walk(giver, self._meeting_place(giver, receiver))
         one, other = self.state(giver).feet, self.state(receiver).feet
@@ -227,7 +234,7 @@ class StagedShot:
         return event
 
     def put_on(self, actor: Actor) -> Event:
-        """A person puts on the hat or scarf they hold."""
+        """Let a person put on the hat or scarf they hold. Raises LookupError: they hold nothing."""
         self._must_stand(actor)
         prop = self._takes_from(actor)
         self.state(actor).wears.append(prop)
@@ -238,7 +245,7 @@ class StagedShot:
         return event
 
     def take_off(self, actor: Actor, prop: Prop) -> None:
-        """A person takes off a hat or scarf and holds it."""
+        """Let a person take off a hat or scarf, which they then hold."""
         self._must_stand(actor)
         self.world.hold(prop, actor)
         self.state(actor).wears.remove(prop)
@@ -247,22 +254,22 @@ class StagedShot:
         self._has(actor, prop, middle)
 
     def drink(self, actor: Actor) -> Event:
-        """A person drinks from the cup they hold."""
+        """Let a person drink from the cup they hold."""
         return self._act(actor, "drinks", prop=self.state(actor).holds)[0]
 
     def open(self, actor: Actor, opened: Fixture) -> None:
-        """A person opens a drawer, a cupboard or a door."""
+        """Let a person open a drawer, a cupboard or a door."""
         self.world.open[self.location.id].add(opened.name)
         _, self._open_since[opened.name] = self._at(actor, "opens", opened)
 
     def close(self, actor: Actor, opened: Fixture) -> None:
-        """A person closes what is open."""
+        """Let a person close what is open."""
         self.world.open[self.location.id].remove(opened.name)
         _, middle = self._at(actor, "closes", opened)
         self._openings.append(Opening(start=self._open_since.pop(opened.name), end=middle, target=opened.name))
 
     def sit(self, actor: Actor, seat: Fixture) -> None:
-        """A person walks to a seat and sits down."""
+        """Let a person walk to a seat and sit down."""
         self.walk(actor, seat.stand)
         self.pause(_BEFORE_SITTING)
         who = self.state(actor)
@@ -270,11 +277,11 @@ class StagedShot:
         self._act(actor, "sits down", target=seat.name, facing=seat.facing)
 
     def wave(self, actor: Actor, other: Actor | None = None) -> None:
-        """A person waves, at another or just so."""
+        """Let a person wave, at another person if one is given."""
         self._act(actor, "waves", other=other, facing=self._towards(actor, other))
 
     def say(self, actor: Actor, words: str, to: Actor | None = None) -> Event:
-        """A person says a line."""
+        """Let a person speak a line."""
         begin = on_frame(max(self.now, self._role_of(actor).busy))
         end = on_frame(begin + min(5.5, max(1.6, 0.9 + 0.055 * len(words))))
         event = self._happened("says", actor, begin, end, other=to, words=words)
@@ -285,18 +292,18 @@ class StagedShot:
         return event
 
     def pause(self, seconds: float) -> None:
-        """Nothing happens for a while."""
+        """Let some seconds pass without an action."""
         self.now = on_frame(self.now + seconds)
 
     # -- the whole shot
 
     @property
     def length(self) -> float:
-        """Seconds that the shot lasts at least: all that has been done so far."""
+        """The least duration of the shot in seconds: all actions so far, and a short pause."""
         return on_frame(_TAIL + max([self.now, *(role.busy for role in self._roles.values())]))
 
     def finish(self, *, longer: float = 0.0) -> Shot:
-        """End the shot, ``longer`` seconds later than necessary; things stay where they are."""
+        """Return the shot, ``longer`` seconds longer than its ``length``; things remain where they are."""
         duration = on_frame(self.length + longer)
         for article_id, since in self._resting_since.items():
             where = self.world.things[article_id]
@@ -332,7 +339,7 @@ class StagedShot:
         )
 
     def _note_visits(self) -> None:
-        """Record who and what is on screen when: a held thing is, as long as its holder is."""
+        """Record when people and things are on screen; a held or worn thing is when its holder is."""
         shown: dict[str, list[TimeSpan]] = defaultdict(list)
         for role in self._roles.values():
             for seen in role.seen:
@@ -351,7 +358,7 @@ class StagedShot:
     # -- places
 
     def _start_walk(self, actor: Actor, goal: Feet, *, origin: Feet | None = None) -> tuple[float, float]:
-        """Let a person walk as soon as they are free, from where they are or from outside; returns beginning and end."""
+        """Add a walk, from ``origin`` or where the person is, as soon as they are free; return start and end."""
         role = self._role_of(actor)
         came = origin or role.who.feet
         begin = max(self.now, role.busy)
@@ -364,34 +371,34 @@ class StagedShot:
 
     @staticmethod
     def _crossing(origin: Feet, goal: Feet) -> float:
-        """The share of a walk from outside at which the frame's edge is crossed."""
+        """Return the share (0 to 1) of a walk from outside at which the frame's edge is crossed."""
         edge = 0.0 if origin[0] < 0 else float(WIDTH)
         return (edge - origin[0]) / (goal[0] - origin[0])
 
     def _free_positions(self, actor: Actor, *taken: float) -> list[Feet]:
-        """Places at which a person covers no other, and nothing at those pixels from the left."""
+        """Return positions where the person covers no other, and nothing at the ``taken`` x (pixels)."""
         others = [*taken, *(self.state(other).feet[0] for other in self.others(actor))]
         return [place for place in self.location.plan.positions if all(abs(place[0] - x) >= _APART for x in others)]
 
     def _between(self, actor: Actor, origin: Feet, goal: Feet) -> int:
-        """The number of people that a walk passes: each hides the walker, or is hidden, for a moment."""
+        """Return how many people a walk passes: each hides the walker, or is hidden, for a moment."""
         near, far = sorted((origin[0], goal[0]))
         return sum(near - _APART / 2 < self.state(other).feet[0] < far + _APART / 2 for other in self.others(actor))
 
     def _way_in(self, actor: Actor, goals: Sequence[Feet]) -> tuple[Feet, Feet]:
-        """The side to come in from and one of some places, past as few people as possible."""
+        """Return the side to come in from and one of the goals, such that the walk passes the fewest people."""
         plan = self.location.plan
         ways = [(origin, goal) for origin in (plan.left, plan.right) for goal in goals]
         self.chance.shuffle(ways)
         return min(ways, key=lambda way: self._between(actor, *way))
 
     def _way_out(self, actor: Actor) -> Feet:
-        """The side to go out at: past as few people as possible, then the nearer one."""
+        """Return the side to leave at: where the walk passes the fewest people, then the nearer one."""
         plan, here = self.location.plan, self.state(actor).feet
         return min((plan.left, plan.right), key=lambda side: (self._between(actor, here, side), abs(side[0] - here[0])))
 
     def _make_way(self, actor: Actor, goal: Feet) -> None:
-        """Let people who are in the way step aside first."""
+        """Let people who stand near the goal step aside first."""
         for other in self.others(actor):
             who = self.state(other)
             if who.seat is None and abs(who.feet[0] - goal[0]) < _APART:
@@ -401,7 +408,7 @@ class StagedShot:
                 self.now = max(self.now, on_frame(begin + 0.3))
 
     def _meeting_place(self, giver: Actor, receiver: Actor) -> Feet:
-        """Where to stand to give another person something."""
+        """Return the position of the giver, beside the receiver."""
         one, other = self.state(giver).feet, self.state(receiver).feet
         side = 1 if one[0] >= other[0] else -1
         x = other[0] + side * GIVING_APART
@@ -434,33 +441,33 @@ class StagedShot:
             self._act(actor, "stands up", target=seat.name, facing=seat.facing)
 
     def _walk_to(self, actor: Actor, place: Fixture) -> None:
-        """Walk to a spot, or to something that is opened."""
+        """Walk to a spot, or to something that can be opened, and open it."""
         if place.kind == "opening" and place.name not in self.world.open[self.location.id]:
             self.open(actor, place)
         self.walk(actor, place.stand)
 
     def _at(self, actor: Actor, kind: GestureKind, place: Fixture, **what: Any) -> tuple[Event, float]:
-        """Walk to a place and do something there."""
+        """Walk to a place and act there; return as ``_act``."""
         self.walk(actor, place.stand)
         return self._act(actor, kind, target=place.words, facing=place.facing, place=place.place, **what)
 
     def _act(
         self, actor: Actor, kind: GestureKind, *, facing: int = 0, place: Feet | None = None, **what: Any
     ) -> tuple[Event, float]:
-        """Add a person's next action; returns its event, and its middle in seconds of the shot."""
+        """Add a person's next action; return its event, and its middle in seconds of the shot."""
         event_kind, seconds = _GESTURES[kind]
         begin = on_frame(max(self.now, self._role_of(actor).busy))
         end = on_frame(begin + seconds)
         self.now = on_frame(end + self.cast.between)
         event = self._happened(event_kind, actor, begin, end, **what)
         label = event.clause.removeprefix(f"{actor.reference} ")
-        prop = what.get("prop") if kind != "drinks" else None  # the gesture of drinking names no thing
+        prop = what.get("prop") if kind != "drinks" else None  # the gesture of drinking has no thing
         gesture = Gesture(start=begin, end=end, kind=kind, label=label, facing=facing, place=place, prop=prop)
         self._role_of(actor).gesture(gesture)
         return event, on_frame((begin + end) / 2)
 
     def _takes_from(self, actor: Actor) -> Prop:
-        """Take away what a person holds."""
+        """Return what a person holds and remove it from them. Raises LookupError: they hold nothing."""
         who = self.state(actor)
         if who.holds is None:
             raise LookupError(f"{actor.id} holds nothing")
@@ -515,15 +522,15 @@ class StagedShot:
         return event
 
 
-#: Minutes on the clocks for each minute of film: a short film shows hours of a day, a long one passes as it is.
+#: Minutes of story per minute of film: short films cover hours of a day, long ones run in real time.
 _DAY_MINUTES, _FASTEST = 480.0, 40.0
-_SOON = 25.0  #: seconds of film before an appointment in which it is due
-_CROWD = 3  #: more people than this are not brought together in a room by chance
+_SOON = 25.0  #: an appointment is due this many seconds of film before it
+_CROWD = 3  #: the largest number of people in a room, except by plan
 
 
 @dataclass(frozen=True, kw_only=True)
 class SceneRequest:
-    """The scene that a plot plays next: its room, and the time on the clock (minutes of the day) if it matters."""
+    """The scene that a plot plays next: its room, and the time on the clock (minutes of the day) if that matters."""
 
     room: str
     at: int | None = None
@@ -533,7 +540,7 @@ Plot = Generator[SceneRequest, StagedShot, None]
 
 
 class Director:
-    """What plots can ask for: free people and things, places, the time; it keeps the clock and makes the scenes."""
+    """Provides free people, things and rooms to plots; keeps the clock and makes the scenes."""
 
     def __init__(self, cast: StoryCast, *, duration: float, chance: random.Random) -> None:
         self.cast = cast
@@ -549,16 +556,16 @@ class Director:
         self._jumped = 0.0
         self._shown = cast.opening_minute
 
-    # -- what is true before the film begins
+    # -- the state at the beginning
 
     def begin_at(self, prop: Prop, room: str, place: Fixture) -> None:
-        """Let a thing be somewhere at first."""
+        """Place a thing in a room at the beginning of the film."""
         self.world.place(prop, room, place)
         self.chronicle.begins("in", prop.id, room, 0.0)
         self.chronicle.begins(relation_to(place), prop.id, place.words, 0.0)
 
     def begin_with(self, prop: Prop, actor: Actor) -> None:
-        """Let a person hold a thing at first."""
+        """Let a person hold a thing at the beginning of the film."""
         self.world.hold(prop, actor)
         self.chronicle.begins("holds", actor.id, prop.id, 0.0)
 
@@ -566,23 +573,23 @@ class Director:
 
     @property
     def left(self) -> float:
-        """Seconds of film that are left."""
+        """The remaining seconds of the film."""
         return self.duration - self.time
 
     def minute(self) -> int:
-        """What a clock shows now, in minutes of the day."""
+        """Return the present time of the story, in minutes of the day."""
         return int(self.cast.opening_minute + self._jumped + self.time / 60 * self._pace)
 
     def minute_after(self, seconds: float) -> int:
-        """What a clock shows in ``seconds`` of film, to five minutes."""
+        """Return the time of a clock after ``seconds`` of film, rounded up to five minutes."""
         return -(-int(max(self.minute(), self._shown) + seconds / 60 * self._pace + 1) // 5) * 5
 
     def may_arrange(self) -> bool:
-        """Whether more may be arranged for a later time: people who wait for it take part in little else."""
+        """Whether there may be another appointment: people who wait for one take part in little else."""
         return len(self._arranged) < max(1, len(self.cast.actors) // 4)
 
     def arrange(self, at: int, *, instead_of: int | None = None) -> None:
-        """Arrange something for a time; until its scene comes the clocks stay before it."""
+        """Add an appointment at minute ``at``; until its scene, clocks show earlier times. Remove ``instead_of``."""
         if instead_of is not None:
             self._arranged.remove(instead_of)
         self._arranged.append(at)
@@ -595,7 +602,7 @@ class Director:
 
     @contextmanager
     def engaged(self, *items: Actor | Prop) -> Iterator[None]:
-        """Reserve people and things for one plot for a while."""
+        """Reserve people and things for one plot, within a ``with`` block."""
         ids = {item.id for item in items}
         self._engaged |= ids
         try:
@@ -608,14 +615,14 @@ class Director:
         return item.id not in self._engaged
 
     def free_people(self, count: int) -> list[Actor]:
-        """Random people who belong to no plot and hold nothing; an empty list if there are fewer than ``count``."""
+        """Return random people who are free and hold nothing; empty if there are fewer than ``count``."""
         found = [
             actor for actor in self.cast.actors if self.is_free(actor) and self.world.people[actor.id].holds is None
         ]
         return self.chance.sample(found, count) if len(found) >= count else []
 
     def free_things(self, *, ruled: bool = False) -> list[Prop]:
-        """Things that are put somewhere and belong to no plot: those of a rule, or all others."""
+        """Return free things that are put somewhere, in random order: with a rule if ``ruled``, else without."""
         free = (prop for prop in self.cast.props if self.is_free(prop))
         put = (prop for prop in free if self.world.things[prop.id].place is not None)
         found = [prop for prop in put if (self.cast.rule_of(prop) is not None) == ruled]
@@ -623,20 +630,20 @@ class Director:
         return found
 
     def room(self, *, without: tuple[str, ...] = (), sought: int = 2) -> str | None:
-        """A random room that is not crowded once ``sought`` more people have come; None if all are."""
+        """Return a random room that has space for ``sought`` more people; None if there is none."""
         rooms = [location.id for location in self.cast.locations if location.id not in without]
         found = [room for room in rooms if len(self.world.present(room)) + sought <= _CROWD + 1]
         return self.chance.choice(found) if found else None
 
     def room_name(self, room: str) -> str:
-        """A room in words."""
+        """Return the name of a room."""
         return self.world.locations[room].room.name
 
     # -- scenes
 
     def play(self, plot: Plot, wanted: SceneRequest) -> tuple[StagedShot, SceneRequest | None]:
-        """Let a plot play its scene; returns it unfinished, and what the plot wants next (None: it is over)."""
-        # The clocks stay before the times for which something else is arranged.
+        """Let a plot play its scene; return that, unfinished, and the next request of the plot (None: it is over)."""
+        # The clocks show a time before all other appointments.
         if wanted.at is not None:
             self._jumped += wanted.at - self.minute()
             self._arranged.remove(wanted.at)
@@ -648,7 +655,7 @@ class Director:
             following: SceneRequest | None = plot.send(scene)
         except StopIteration:
             following = None
-        # People who are there before the camera looks cannot be distinguished from the furniture: rooms are left empty.
+        # People present when a shot begins could not be distinguished from its background: all leave.
         for who in self.world.present(wanted.room):
             scene.leave(who.actor)
         self.time = scene.start + scene.length

@@ -1,4 +1,4 @@
-"""A film as data: looks, rooms, actions. Times are seconds from the shot's start, places pixels, feet on the floor."""
+"""A film as data: looks, rooms, actions. Times are seconds of the shot, places are pixels (of people: their feet)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 WIDTH, HEIGHT = 640, 360
-CARD = "A card: "  #: how the caption of a card begins
+CARD = "A card: "  #: the beginning of the caption of a card
 
 RoomKind = Literal[
     "office", "kitchen", "library", "corridor", "meeting room", "workshop", "entrance hall", "living room"
@@ -23,18 +23,18 @@ PropKind = Literal["folder", "cup", "book", "box", "bag", "key", "umbrella", "ha
 
 
 def with_article(words: str) -> str:
-    """The words with their indefinite article: "a red label", "an orange label"."""
+    """Return words with their indefinite article: "a red label", "an orange label"."""
     return f"{'an' if words[:1] in 'aeiou' else 'a'} {words}"
 
 
 def capital(sentence: str) -> str:
-    """The sentence with a capital letter."""
+    """Return a sentence with a capital letter at its beginning."""
     return sentence[:1].upper() + sentence[1:]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """What a person wears: colour words of ``canvas.COLOURS``; ``height`` relative to an average person."""
+    """How a person looks: colour words of ``canvas.COLOURS``; ``height`` is relative to an average person."""
 
     coat: str
     trousers: str
@@ -54,23 +54,23 @@ class Actor:
 
     @property
     def id(self) -> str:
-        """``person_mia``."""
+        """The id: ``person_mia``."""
         return f"person_{self.name.lower()}"
 
     @property
     def reference(self) -> str:
-        """``the person in the red coat``."""
+        """The words for this person in events: ``the person in the red coat``."""
         return f"the person in the {self.look.coat} coat"
 
     @property
     def description(self) -> str:
-        """``a person in a red coat and black trousers``."""
+        """The words with more detail: ``a person in a red coat and black trousers``."""
         return f"a person in {with_article(self.look.coat)} coat and {self.look.trousers} trousers"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prop:
-    """A thing that is carried and put down; ``category`` is a ``PropKind``, ``label`` the colour of a label on it."""
+    """A thing that people carry and put down; ``category`` is a ``PropKind``, ``label`` the colour of its label."""
 
     name: str
     category: str
@@ -79,30 +79,30 @@ class Prop:
 
     @property
     def id(self) -> str:
-        """``folder_blue``."""
+        """The id: ``folder_blue``."""
         return f"{self.category}_{self.colour}"
 
     @property
     def reference(self) -> str:
-        """``the blue folder``."""
+        """The words for it in events: ``the blue folder``."""
         return f"the {self.name}"
 
     @property
     def is_worn(self) -> bool:
-        """Whether it can be put on."""
+        """Whether people can put it on."""
         return self.category in {"hat", "scarf"}
 
     @property
     def description(self) -> str:
-        """``a blue folder with an orange label``."""
+        """The words with more detail: ``a blue folder with an orange label``."""
         return with_article(self.name) + (f" with {with_article(self.label)} label" if self.label else "")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Room:
-    """A room as the camera sees it; ``seed`` decides its textures, ``sign`` and ``notes`` can be read.
+    """A room as the camera shows it; ``sign``, ``notes`` and ``clock`` are texts on screen, ``seed`` the textures.
 
-    ``variant`` from 1 on decides its colours and arrangement, and where things are: ``room_plans.plan_of``.
+    ``variant``, from 1, selects colours and the positions of things (``room_plans.plan_of``).
     """
 
     kind: RoomKind
@@ -116,7 +116,7 @@ class Room:
 
 @dataclass(frozen=True, kw_only=True)
 class _Interval:
-    """Seconds of the shot."""
+    """An interval in seconds of the shot."""
 
     start: float
     end: float
@@ -131,19 +131,19 @@ class Walk(_Interval):
 
     @property
     def facing(self) -> int:
-        """1 to the right, -1 to the left."""
+        """The direction: 1 to the right, -1 to the left."""
         return 1 if self.goal[0] >= self.origin[0] else -1
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gesture(_Interval):
-    """Something done between walks. ``facing`` is 1 to the right, -1 to the left.
+    """An action between walks. ``facing`` is 1 to the right, -1 to the left.
 
-    ``place`` is the lower middle of a thing that is taken, put down, given or received, or the handle of something that is
-    opened or closed (pixels). An actor who "sits down" sits until a "stands up"; one who "stands up" without having sat down
-    in the shot sat from its start. ``prop`` is the thing that is taken, received or put on.
+    ``place`` is the lower middle of a thing that is taken, put down, given or received, or the handle of something that
+    is opened or closed (pixels). An actor who "sits down" sits until a "stands up"; one who "stands up" without having
+    sat down in the shot sat from its start. ``prop`` is the thing that is taken, received or put on.
 
-    What changes at a gesture changes in its middle: a ``Carry``, ``Resting``, ``Wear`` ends there and another begins.
+    A gesture takes effect in its middle: there a ``Carry``, ``Resting`` or ``Wear`` ends and another begins.
     """
 
     kind: GestureKind
@@ -155,7 +155,7 @@ class Gesture(_Interval):
 
 @dataclass(frozen=True, kw_only=True)
 class Line(_Interval):
-    """A spoken line, shown as a subtitle. The speaker looks towards ``facing``."""
+    """A spoken line, shown as a subtitle. The speaker looks in the direction ``facing`` (1 right, -1 left)."""
 
     speaker: Actor
     text: str
@@ -176,10 +176,10 @@ class Wear(Carry):
 
 @dataclass(frozen=True, kw_only=True)
 class Opening(_Interval):
-    """An interval in which something of the room is open: ``target`` is a name of the room's plan.
+    """An interval in which a drawer, cupboard or door is open; ``target`` is its name in the room's plan.
 
-    It opens in the first half second, unless it is open when the shot begins, and closes in the last one, unless it is
-    open when the shot ends.
+    It moves open in the first half second, unless it is open when the shot begins, and shut in the last half second,
+    unless it is open when the shot ends.
     """
 
     target: str
@@ -187,14 +187,14 @@ class Opening(_Interval):
 
 @dataclass(frozen=True, kw_only=True)
 class Resting(Carry):
-    """An interval in which a prop is at rest; ``place`` is its lower middle in pixels."""
+    """An interval in which a prop rests on a spot; ``place`` is its lower middle in pixels."""
 
     place: tuple[float, float]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Performance:
-    """What one actor does in one shot. Between two walks the actor does not move."""
+    """All actions of one actor in one shot. Between two walks the actor remains at one place."""
 
     actor: Actor
     walks: tuple[Walk, ...]
@@ -205,7 +205,7 @@ class Performance:
 
 @dataclass(frozen=True, kw_only=True)
 class Shot:
-    """One room without a cut. ``captions`` describe its events, ``caption`` the whole of it."""
+    """One room without a cut. ``captions`` are (start, end, text) of its events, ``caption`` describes all of it."""
 
     room: Room
     duration: float
@@ -219,7 +219,7 @@ class Shot:
 
 @dataclass(frozen=True, kw_only=True)
 class Card:
-    """A card with a large line and, where it is not empty, a small one."""
+    """A card with a large line and, unless it is empty, a small one."""
 
     title: str
     subtitle: str
@@ -237,24 +237,24 @@ class Film:
 
     @property
     def duration(self) -> float:
-        """Seconds."""
+        """The duration in seconds."""
         return sum(part.duration for part in self.parts)
 
     def placed(self) -> Iterator[tuple[float, Shot | Card]]:
-        """Each part with the time at which it begins, in seconds of the film."""
+        """Yield each part with the time at which it begins, in seconds of the film."""
         start = 0.0
         for part in self.parts:
             yield start, part
             start += part.duration
 
     def shots(self) -> Iterator[tuple[float, Shot]]:
-        """The parts that are shots, each with its start in seconds."""
+        """Yield each shot with its start in seconds of the film."""
         for start, part in self.placed():
             if isinstance(part, Shot):
                 yield start, part
 
     def tracks(self) -> dict[Actor | Prop, str]:
-        """The people and things that the truth follows, with ids that give nothing away: numbers in the script's order."""
+        """Return the track ids (``s0001``, ...) of people and things, numbered in script order to reveal nothing."""
         found: dict[Actor | Prop, str] = {}
         for _, shot in self.shots():
             seen: list[Actor | Prop] = [item.prop for item in shot.resting]

@@ -1,4 +1,7 @@
-"""A film's sound: room tones, footsteps, and lines spoken by an installed synthesiser; without one, voices hum."""
+"""The sound of a generated film: noise of each room, footsteps, voices, and a chord for each title card.
+
+An installed speech synthesiser speaks the lines. If there is none, or it fails, a line is a hum of the same length.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +30,9 @@ Samples = NDArray[np.float32]
 
 
 def read_wave(data: bytes) -> tuple[Samples, int]:
-    """Return the first channel of 16-bit WAV data, -1 to 1, and its samples a second. Raises ValueError: for other data.
+    """Return the first channel of 16-bit WAV data, -1 to 1, and its sample rate in hertz.
 
-    A ``data`` chunk that claims to be longer than the data ends where the data ends.
+    A ``data`` chunk with too large a length ends with the data. Raises ValueError: it is not 16-bit WAV.
     """
     try:
         with wave.open(io.BytesIO(data)) as sound:
@@ -42,21 +45,21 @@ def read_wave(data: bytes) -> tuple[Samples, int]:
 
 
 SAMPLE_RATE = 24_000  #: hertz, one channel
-#: Words a minute that programs understand as calm speech, and the most they speak in a hurry.
+#: The usual rate of speech in words a minute, and the fastest one.
 CALM, HURRIED = 165, 380
-_HIGH = 180.0  #: hertz from which a voice is a high one
+_HIGH = 180.0  #: the lowest pitch of a high voice in hertz
 
 
 @dataclass(frozen=True, kw_only=True)
 class Synthesiser:
-    """A program that speaks: ``espeak`` (eSpeak NG or eSpeak) or ``say`` of macOS; ``program`` is its path."""
+    """A speech program: ``espeak`` (eSpeak NG or eSpeak), or ``say`` of macOS; ``program`` is its path."""
 
     program: str
     name: Literal["espeak", "say"] = "espeak"
-    seconds: float = 20.0  #: that a call may take
+    seconds: float = 20.0  #: the longest time of a call
 
     def speak(self, text: str, actor: Actor, words_a_minute: int) -> bytes:
-        """Return WAV data of a text in an actor's voice. Raises OSError, SubprocessError: it fails or is too slow."""
+        """Return WAV data of a text in an actor's voice. Raises OSError, SubprocessError: failure or timeout."""
         if self.name == "espeak":
             options = ["--stdin", "--stdout", "-b", "1", "-s", str(words_a_minute), *_espeak_voice(actor)]
             return self._run(options, text)
@@ -68,7 +71,7 @@ class Synthesiser:
             return spoken.read_bytes()
 
     def _run(self, options: list[str], text: str) -> bytes:
-        """Return the program's standard output; it sees no keys in its environment."""
+        """Return the standard output of the program; its environment contains no keys."""
         run = subprocess.run(
             [self.program, *options],
             input=text.encode(),
@@ -81,7 +84,7 @@ class Synthesiser:
 
 
 def _espeak_voice(actor: Actor) -> list[str]:
-    """A high or a low variant by the actor's pitch, one of several by the name, and the pitch within it."""
+    """Return options for a high or low voice by the actor's pitch, and a variant by the name."""
     high = actor.pitch >= _HIGH
     variant = f"{'f' if high else 'm'}{1 + sum(actor.name.encode()) % (4 if high else 7)}"
     pitch = round(min(85.0, max(15.0, 50.0 + (actor.pitch - (215.0 if high else 140.0)) * 0.8)))
@@ -89,21 +92,21 @@ def _espeak_voice(actor: Actor) -> list[str]:
 
 
 _LOUDNESS = 0.09  #: root mean square of a spoken line
-_SILENT = 0.004  #: quieter sound at a line's ends is left out
+_SILENT = 0.004  #: quieter sound at the ends of a line is removed
 _FADE = 0.03  #: seconds in which a line that is cut off fades
-_FAILURES = 2  #: failed calls in a row after which a program is left alone
+_FAILURES = 2  #: failed calls in succession after which the program is no longer called
 _LONGEST = 400  #: characters of a line
 
 
 class SpokenLines:
-    """Speaks lines with a synthesiser."""
+    """Speaks lines with a synthesiser; after two failures in succession it is no longer called."""
 
     def __init__(self, synthesiser: Synthesiser) -> None:
         self.synthesiser = synthesiser
         self._failures = 0
 
     def line(self, line: Line) -> Samples | None:
-        """Return a line's sound, -1 to 1, spoken faster or cut off if it is too long; None if it cannot be spoken."""
+        """Return a line's sound, -1 to 1, spoken faster or cut if it is too long; None if it cannot be spoken."""
         most = round((line.end - line.start) * SAMPLE_RATE)
         sound = self._spoken(line, CALM)
         if sound is not None and len(sound) > most:
@@ -148,12 +151,12 @@ def installed_voices(
 
 
 def _speakable(text: str) -> str:
-    """One line of plain words, without control characters and marks that synthesisers take for commands."""
+    """Return at most 400 characters of text on one line, without control characters and markup signs."""
     plain = "".join(" " if unicodedata.category(sign).startswith("C") or sign in "[]<>{}|" else sign for sign in text)
     return " ".join(plain.split())[:_LONGEST]
 
 
-_ROOM_TONE: dict[RoomKind, tuple[float, float]] = {  # loudness, and how dark the noise is (samples of smoothing)
+_ROOM_TONE: dict[RoomKind, tuple[float, float]] = {  # loudness, and the smoothing of the noise in samples
     "office": (0.0060, 40.0),
     "kitchen": (0.0080, 18.0),
     "library": (0.0030, 70.0),
@@ -170,7 +173,7 @@ _VOWELS = ((730.0, 1090.0), (530.0, 1840.0), (270.0, 2290.0), (570.0, 840.0), (4
 
 
 def soundtrack(film: Film, *, seed: int, voices: SpokenLines | None = None) -> Samples:
-    """The whole film's sound, -1 to 1, ``duration * SAMPLE_RATE`` samples; ``voices`` speak what they can."""
+    """Return the sound of a film, -1 to 1, ``duration * SAMPLE_RATE`` samples; lines without ``voices`` are hummed."""
     chance = np.random.default_rng(seed)
     track = np.zeros(round(film.duration * SAMPLE_RATE), np.float32)
     for start, part in film.placed():
@@ -217,7 +220,7 @@ def _step(chance: np.random.Generator) -> Samples:
 
 
 def _hum(line: Line, chance: np.random.Generator) -> Samples:
-    """Syllables with the pitch of the speaker and the formants of vowels; no words."""
+    """Return syllables with the speaker's pitch and the formants of vowels, without words."""
     time = _clock(line.end - line.start)
     count = max(2, round((line.end - line.start) * _SYLLABLES_A_SECOND))
     voice = np.zeros(len(time))

@@ -1,4 +1,4 @@
-"""Stories by seed: a film's script and everything that is true of it, from one minute to ten hours."""
+"""Stories by seed: the script of a film and all facts about it, for one minute to ten hours."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from eval.sandbox.script import CARD, Card, Film, Prop, Shot, with_article
 from eval.sandbox.story_world import FRAME_RATE, FilingRule, StoryCast, cast_story, on_frame
 from tool_induction.domains.domain import SplitName
 
-_BROUGHT = 0.5  #: how often a labelled thing is brought by a person, while any hold nothing
-_KEPT = 0.15  #: how often any other thing is inside something at first
+_BROUGHT = 0.5  #: probability that a person holds a labelled thing at first
+_KEPT = 0.15  #: probability that any other thing is inside something at first
 
 
 def furnish(director: Director) -> None:
     """Give every thing its first place.
 
-    A labelled thing is brought by a person, or is where it belongs: it is never put where the rule does not say. Any other thing
-    is on something, or inside something (also if no place is free).
+    A labelled thing is held by a person, or is where its rule requires, never elsewhere. Any other thing is on
+    something, or inside something (rarely, or if no spot is free).
     """
     cast, chance, world = director.cast, director.chance, director.world
     openings = [(location.id, item) for location in cast.locations for item in location.containers]
@@ -42,7 +42,7 @@ def furnish(director: Director) -> None:
 
 
 def _place_anywhere(director: Director, prop: Prop) -> bool:
-    """Put a thing on a random spot of some room; False if all are taken."""
+    """Put a thing on a random spot of any room, a hook if it is worn; return False if all spots are taken."""
     free = [(place.id, director.world.free_spots(place.id, prop)) for place in director.cast.locations]
     hooks = [(room, [spot for spot in spots if spot.kind == "hook"]) for room, spots in free]
     found = [pair for pair in hooks if pair[1] and prop.is_worn] or [pair for pair in free if pair[1]]
@@ -52,12 +52,12 @@ def _place_anywhere(director: Director, prop: Prop) -> bool:
     return bool(found)
 
 
-_AT_ONCE = 1.5  #: seconds from coming in to waving
-_ENOUGH = 2  #: moments from which something can be learned
+_AT_ONCE = 1.5  #: the longest time in seconds from entering to waving
+_ENOUGH = 2  #: the number of events from which something can be learned
 
 
 def learn(director: Director) -> None:
-    """Record the rules and habits that enough events show."""
+    """Record the rules and habits that at least two events show."""
     chronicle = director.chronicle
     for rule in director.cast.rules:
         shown, ending = _following(director, rule), "es" if rule.category.endswith("x") else "s"
@@ -87,13 +87,13 @@ def _on_entering(wave: Event, events: list[Event]) -> bool:
 
 
 def rules_are_shown(director: Director) -> bool:
-    """Whether at least one rule of the film can be learned by now, and half of them."""
+    """Whether at least one rule, and half of the rules, can be learned from the events so far."""
     shown = [len(_following(director, rule)) >= _ENOUGH for rule in director.cast.rules]
     return any(shown) and sum(shown) >= len(shown) / 2
 
 
 def causes_are_shown(director: Director) -> bool:
-    """Whether enough is brought about by now that is seen once only. Giving names its reason, and does not count."""
+    """Whether two effects so far are visible events that happen once; "gives" is not counted."""
     events = director.chronicle.events
     times = Counter(event.clause for event in events)
     seen = {event.id for event in events if event.kind not in {"says", "gives"} and times[event.clause] == 1}
@@ -101,12 +101,12 @@ def causes_are_shown(director: Director) -> bool:
 
 
 def containers_are_shown(director: Director) -> bool:
-    """Whether enough drawers and cupboards have been opened for a rule to be one of several that could be."""
+    """Whether more than two drawers or cupboards were opened, so that a rule is one of several possible."""
     opened = {(event.place, event.target) for event in director.chronicle.events if event.kind == "opens"}
     return sum(not target.endswith("door") for _, target in opened) > _ENOUGH
 
 
-#: Which plots are how much likelier until enough is shown.
+#: Plots that are more likely until a check holds, with the factor.
 _SHOWING: dict[Callable[[Director], bool], tuple[tuple[Callable[[Director], Plot], ...], float]] = {
     rules_are_shown: ((filed, consulted), 4.0),
     causes_are_shown: (CAUSING, 3.0),
@@ -119,16 +119,16 @@ def _following(director: Director, rule: FilingRule) -> list[Event]:
     return [event for event in director.chronicle.events if event.kind == "puts_down" and event.thing in things]
 
 
-STORY_VERSION = 2  #: is increased when the same seed no longer gives the same story
+STORY_VERSION = 2  #: increased when the same seed no longer gives the same story
 SHORTEST, LONGEST = 1.0, 600.0  #: minutes
 
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _CARD = 5.0  #: seconds of a card: time to read it
-_CHAPTER = 600.0  #: seconds of film after which a card says that it is later
-_FORGOTTEN = 20.5  #: seconds until a room is shown again: shown sooner, it seems never to have been left
-_LONG = 7.0  #: seconds of an empty room that are filled with something
+_CHAPTER = 600.0  #: seconds of film after which a card "LATER" is shown
+_FORGOTTEN = 20.5  #: seconds until a room may be shown again; sooner, both shots would be one scene
+_LONG = 7.0  #: seconds of waiting in an empty room that are filled with acts
 _END = 7.0  #: seconds before the end in which no scene begins
-_LEARNING = 2.0  #: minutes of film from which rules are shown often enough to be learned
+_LEARNING = 2.0  #: minutes of film from which rules must be shown often enough to be learned
 _TRIES = 12
 
 
@@ -146,9 +146,9 @@ def video_id(seed: int, split: SplitName) -> str:
 
 
 def tell(seed: int, minutes: float, *, split: SplitName = "development") -> Story:
-    """Make a story that lasts ``minutes`` to within a minute; the same seed, length and split always give the same.
+    """Make a story that lasts ``minutes`` to within a minute; the same seed, length and split always give the same one.
 
-    Another split gives another story. Raises ValueError: when it would be shorter than a minute or longer than ten hours.
+    Raises ValueError: it would be shorter than a minute or longer than ten hours.
     """
     if not SHORTEST <= minutes <= LONGEST:
         raise ValueError(f"a story lasts {SHORTEST:g} to {LONGEST:g} minutes")
@@ -202,7 +202,7 @@ class _Telling:
         self._director.time += _CARD
 
     def _turn(self) -> None:
-        """One scene more."""
+        """Add one scene."""
         director = self._director
         if director.time > self._next_chapter:
             self._next_chapter += _CHAPTER
@@ -215,7 +215,7 @@ class _Telling:
             self._active.append((plot, following))
 
     def _end_scene(self, *, longer: float = 0.0) -> None:
-        """End the scene that was played last; only now is it known which room comes next."""
+        """End the scene that was played last; only now is the next room known."""
         if self._scene is not None:
             shot = self._scene.finish(longer=longer)
             self._parts.append(shot)
@@ -224,7 +224,7 @@ class _Telling:
             self._scene = None
 
     def _fill(self, room: str) -> None:
-        """Let people come by in the last scene if it has to wait long for a room."""
+        """Let people come into the last scene if it has to wait long for the next room."""
         for _ in range(_TRIES):
             if self._scene is None or not _LONG < self._wait(room) < math.inf:
                 return
@@ -233,14 +233,14 @@ class _Telling:
             self._director.time = on_frame(self._scene.start + self._scene.length)
 
     def _wait(self, room: str) -> float:
-        """Seconds by which the last scene must last longer for a room to come next; infinite where it cannot."""
+        """Return the seconds to add to the last scene before a room can be next; infinite if it cannot."""
         if self._scene is not None and self._scene.location.id == room:
             return math.inf
         wait = on_frame(max(0.0, self._left_at.get(room, -math.inf) + _FORGOTTEN - self._director.time))
         return math.inf if wait and self._scene is None else wait
 
     def _due(self) -> tuple[Plot, SceneRequest] | None:
-        """A plot whose time has come."""
+        """Remove and return a plot whose appointment is due, with its request; None if there is none."""
         due = [
             (wanted.at, index)
             for index, (_, wanted) in enumerate(self._active)
@@ -249,7 +249,7 @@ class _Telling:
         return self._active.pop(min(due)[1]) if due else None
 
     def _choose(self) -> tuple[Plot, SceneRequest]:
-        """The plot that plays next: one that is under way, or a new one; better in a room that can come at once."""
+        """Return the next plot, active or new, and its request; a room that can be shown at once is preferred."""
         waits = {index: self._wait(wanted.room) for index, (_, wanted) in enumerate(self._active) if wanted.at is None}
         ready = [index for index, wait in waits.items() if wait == 0]
         if ready and (len(waits) >= self._together or self._chance.random() < 0.5):
@@ -266,7 +266,7 @@ class _Telling:
         return plot, next(plot)
 
     def _begin(self) -> tuple[Plot, SceneRequest] | None:
-        """A new plot, if one can begin now in a room that can come at once."""
+        """Return a new plot and its request if it can begin now, in a room that can be shown at once, else None."""
         self._shown |= {check for check in _SHOWING if check not in self._shown and check(self._director)}
         for _ in range(_TRIES):
             fitting = [item for item in PLOTS if item[2] < self._director.left]
@@ -285,7 +285,7 @@ class _Telling:
         return None
 
     def _leaning(self, plot: Callable[[Director], Plot]) -> float:
-        """How much likelier than usual a plot is: by the theme, and while rules and causes are still to be shown."""
+        """Return the factor on the weight of a plot: for its theme, and while rules and causes are not shown."""
         usual = 2.0 if plot in LEANING[self._cast.theme] else 1.0
         wanted = (factor for check, (plots, factor) in _SHOWING.items() if plot in plots and check not in self._shown)
         return usual * math.prod(wanted)

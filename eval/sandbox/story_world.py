@@ -1,4 +1,4 @@
-"""The world of a story: its people, things, rooms, rules and habits, their state, and the chronicle of what happens."""
+"""The world of a story: people, things, rooms, rules and habits, their state, and the chronicle of all that is true."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NAMES = (
     "Mia", "Tom", "Ana", "Leo", "Eva", "Ben", "Zoe", "Max", "Ida", "Sam", "Nora", "Paul", "Lily", "Hugo", "Ruth", "Omar",
     "Vera", "Karl", "Yuki", "Dora", "Felix", "Greta", "Ivan", "Lena",
 )  # fmt: skip
-#: At most one coat of a group in a film, so that no two are taken for each other.
+#: A film has at most one coat of each group, so that no two are confused.
 _COATS = (
     ("red",), ("orange", "yellow"), ("green",), ("blue",), ("purple", "pink"), ("white", "grey"), ("black",), ("brown",),
 )  # fmt: skip
@@ -41,7 +41,7 @@ _LABELS = ("red", "blue", "green", "yellow", "purple", "orange")
 _FILES: tuple[PropKind, ...] = ("folder", "box", "letter")
 _NUMBERED: tuple[RoomKind, ...] = ("office", "meeting room")  #: there may be two of a kind, with different numbers
 
-#: What a film is about, and the kinds of rooms that go with it; the first kinds are the likeliest.
+#: Themes of films with their kinds of rooms; every film of a theme has the first kind.
 THEMES: dict[str, tuple[RoomKind, ...]] = {
     "office": ("office", "meeting room", "corridor", "kitchen", "entrance hall", "library"),
     "home": ("living room", "kitchen", "entrance hall", "library", "corridor", "workshop"),
@@ -52,30 +52,30 @@ THEMES: dict[str, tuple[RoomKind, ...]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Location:
-    """A room of the story: its picture and its plan."""
+    """A room of the story: how it looks, and where its furniture is."""
 
     room: Room
     plan: RoomPlan
 
     @property
     def id(self) -> str:
-        """``office_14``."""
+        """The id, made from the sign: ``office_14``."""
         return self.room.sign.lower().replace(" ", "_")
 
     @cached_property
     def furniture(self) -> frozenset[str]:
-        """What its furniture is called: surfaces, hooks, seats, drawers, doors."""
+        """The words for its furniture: surfaces, hooks, seats, drawers, doors."""
         return frozenset(item.words for item in (*self.plan.spots, *self.plan.seats, *self.plan.openings))
 
     @property
     def containers(self) -> list[Fixture]:
-        """Its drawers and cupboards: all that can be opened, apart from doors."""
+        """Its drawers and cupboards: everything that can be opened except doors."""
         return [item for item in self.plan.openings if not item.name.endswith("door")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class FilingRule:
-    """Things of a category with a label of that colour are put only there: ``target`` is an opening of that room."""
+    """Things of a category with a label of this colour are put only into ``target``, an opening of ``room``."""
 
     category: str
     label: str
@@ -85,7 +85,7 @@ class FilingRule:
 
 @dataclass(frozen=True, kw_only=True)
 class Habit:
-    """A person waves whenever they come into that room, or sits only on that seat there."""
+    """A person waves whenever they enter ``room``, or sits only on ``seat`` there."""
 
     kind: Literal["waves", "seat"]
     person: str
@@ -93,16 +93,16 @@ class Habit:
     seat: str = ""
 
     def is_of(self, kind: str, actor: Actor, location: Location) -> bool:
-        """Whether a person has it, and in that room."""
+        """Whether a person has a habit of this kind in this room."""
         return (self.kind, self.person, self.room) == (kind, actor.id, location.id)
 
 
 @dataclass(frozen=True, kw_only=True)
 class StoryCast:
-    """Everything a story has to play with.
+    """Everything that a story uses.
 
-    ``opening_minute`` is what the clocks show at first, in minutes of the day. Films have a pace of their own: ``between`` are
-    the seconds from one action to the next, and ``busy`` is the largest number of small things that a person does in a scene.
+    ``opening_minute`` is the time on the clocks at first, in minutes of the day. The pace differs between films:
+    ``between`` are the seconds from one action to the next, ``busy`` is the largest number of small acts of a scene.
     """
 
     theme: str  #: a key of ``THEMES``
@@ -116,19 +116,19 @@ class StoryCast:
     busy: int
 
     def in_words(self, furniture: str) -> str:
-        """Furniture by its name, "the left drawer"; "a left drawer" if several rooms have one of that name."""
+        """Return furniture as "the left drawer", or as "a left drawer" if several rooms have one of that name."""
         if sum(furniture in location.furniture for location in self.locations) < 2:
             return furniture
         return with_article(furniture.removeprefix("the "))
 
     def rule_of(self, prop: Prop) -> FilingRule | None:
-        """Where a thing has to go, when a rule says so."""
+        """Return the rule for a thing, or None."""
         own = (prop.category, prop.label)
         return next((rule for rule in self.rules if (rule.category, rule.label) == own), None)
 
 
 def cast_story(seed: int, minutes: float) -> StoryCast:
-    """Choose the cast of a film of that length; the same seed and length always choose the same."""
+    """Choose the cast of a film of ``minutes``; the same seed and length always give the same cast."""
     chance = random.Random(f"cast {seed} {minutes:g}")
     most = 5 if minutes < 5 else 6 if minutes < 15 else 8
     actors = _people(chance, chance.randint(4, most))
@@ -169,7 +169,7 @@ def _people(chance: random.Random, count: int) -> tuple[Actor, ...]:
 
 
 def _rooms(chance: random.Random, kinds_of_theme: tuple[RoomKind, ...], count: int) -> tuple[Location, ...]:
-    """Rooms of a theme, the first with a chest of drawers; in large films one kind may be there twice."""
+    """Choose rooms of a theme; the first has a chest of drawers, and large films may have two rooms of one kind."""
     first = kinds_of_theme[0]
     other = [kind for kind in get_args(RoomKind) if kind not in kinds_of_theme]
     kinds: list[RoomKind] = [first, *chance.sample([*kinds_of_theme[1:], chance.choice(other)], count - 1)]
@@ -178,7 +178,7 @@ def _rooms(chance: random.Random, kinds_of_theme: tuple[RoomKind, ...], count: i
     numbers = chance.sample(range(10, 60), count)
     variant = chance.randint(1, 60)
     found = []
-    # Variants next to one another have walls in different colours, so that each cut shows another room.
+    # Consecutive variants have walls in different colours, so that rooms differ at every cut.
     for own, (kind, number) in enumerate(zip(kinds, numbers, strict=True), start=variant):
         name = f"{kind} {number}" if kind in _NUMBERED else f"the {kind}"
         sign = name.removeprefix("the ").upper()
@@ -188,7 +188,7 @@ def _rooms(chance: random.Random, kinds_of_theme: tuple[RoomKind, ...], count: i
 
 
 def _rules(chance: random.Random, locations: tuple[Location, ...], count: int) -> tuple[FilingRule, ...]:
-    """Rules of one category: each label has a drawer or a cupboard of its own, mostly in the first room."""
+    """Choose rules of one category: each label has its own drawer or cupboard, first in the first room."""
     category = chance.choice(_FILES)
     places: list[tuple[str, str]] = []
     for near in (locations[:1], locations[1:]):
@@ -223,7 +223,7 @@ def _add(chance: random.Random, found: list[Prop], category: str, *, label: str 
 
 
 def _habits(chance: random.Random, actors: tuple[Actor, ...], locations: tuple[Location, ...]) -> tuple[Habit, ...]:
-    """One or two people with a habit each."""
+    """Choose one or two people with a habit each."""
     people = chance.sample(actors, 2)
     found = [Habit(kind="waves", person=people[0].id, room=chance.choice(locations).id)]
     several = [place for place in locations if len(place.plan.seats) > 1]
@@ -239,7 +239,7 @@ Feet = tuple[float, float]
 
 
 def on_frame(seconds: float) -> float:
-    """Return the nearest moment that is a frame."""
+    """Return the time of the nearest frame, in seconds."""
     return round(seconds * FRAME_RATE) / FRAME_RATE
 
 
@@ -248,7 +248,7 @@ def on_frame(seconds: float) -> float:
 
 @dataclass(kw_only=True)
 class PersonState:
-    """A person's state. ``room`` is empty between two rooms; ``feet`` (pixels) and ``facing`` hold inside a room."""
+    """A person's state. ``room`` is empty off screen; ``feet`` (pixels) and ``facing`` are valid inside a room."""
 
     actor: Actor
     room: str = ""
@@ -264,13 +264,13 @@ class PersonState:
         return [*([self.holds] if self.holds is not None else []), *self.wears]
 
     def can_wear(self, prop: Prop) -> bool:
-        """Whether it is a hat or scarf, and the person wears none of that kind."""
+        """Whether a thing is a hat or scarf, and the person wears none of that kind."""
         return prop.is_worn and prop.category not in {item.category for item in self.wears}
 
 
 @dataclass(frozen=True, kw_only=True)
 class ThingState:
-    """A thing's state: on a spot, inside something, held or worn (``place`` is None then)."""
+    """A thing's state: on a spot, inside something, held or worn. For the last two ``room`` and ``place`` are empty."""
 
     prop: Prop
     how: Literal["on", "inside", "held", "worn"]
@@ -297,11 +297,11 @@ class StoryState:
         self.things[prop.id] = ThingState(prop=prop, how="held")
 
     def present(self, room: str) -> list[PersonState]:
-        """The people in a room."""
+        """Return the people in a room."""
         return [who for who in self.people.values() if who.room == room]
 
     def free_spots(self, room: str, prop: Prop) -> list[Fixture]:
-        """The places of a room at which a thing can be put."""
+        """Return the free spots of a room for a thing; hooks are only for things that can hang."""
         hangs = prop.category in {"hat", "scarf", "bag", "umbrella", "key"}
         taken = [where.place for where in self.things.values() if where.how == "on" and where.room == room]
         return [
@@ -309,26 +309,26 @@ class StoryState:
         ]
 
     def free_seats(self, room: str) -> list[Fixture]:
-        """The seats of a room that are not taken."""
+        """Return the free seats of a room."""
         taken = {who.seat.name for who in self.present(room) if who.seat is not None}
         return [seat for seat in self.locations[room].plan.seats if seat.name not in taken]
 
     def opening(self, room: str, name: str) -> Fixture:
-        """A drawer, cupboard or door of a room, by its name."""
+        """Return the drawer, cupboard or door of this name in a room."""
         return next(item for item in self.locations[room].plan.openings if item.name == name)
 
 
 def relation_to(place: Fixture) -> Literal["on", "inside"]:
-    """The relation of a thing to the place where it is."""
+    """Return the relation of a thing to the place where it is put."""
     return "inside" if place.kind == "opening" else "on"
 
 
 # -- words
 
-_MOST_CLAUSES = 5  #: events that a shot's caption names
+_MOST_CLAUSES = 5  #: the largest number of events in a caption
 
-#: For each kind of event its verb in the third person and in the base form, and what follows it: of these the first none of
-#: whose slots is empty. "takes_out" and "puts_into" are "picks_up" and "puts_down" of what is inside something.
+#: For each kind of event its verb in the third person and in the base form, and patterns for the rest; the first one
+#: without an empty slot is used. "takes_out", "puts_into": "picks_up", "puts_down" of things inside something.
 _VERBS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
     "enters": ("enters", "enter", (" {room} with {thing}", " {room}")),
     "leaves": ("leaves", "leave", (" {room} with {thing}", " {room}")),
@@ -350,19 +350,19 @@ _VERBS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
 
 
 def event_words(kind: str, **parts: str) -> tuple[str, str]:
-    """Say an event in the third person and in the base form ("open the left drawer"); missing parts are empty."""
+    """Return the words of an event in the third person and in the base form; slots without a part are ""."""
     third, base, patterns = _VERBS[kind]
     rest = next(rest for rest in patterns if all(parts[slot] for slot in re.findall(r"{(\w+)}", rest))).format(**parts)
     return f"{third}{rest}", f"{base}{rest}"
 
 
 def clock_words(minute: int) -> str:
-    """Minutes of the day as a clock shows them: ``09:05``."""
+    """Return minutes of the day as a clock shows them: ``09:05``."""
     return f"{minute // 60 % 24:02d}:{minute % 60:02d}"
 
 
 def caption_of(room: str, events: Sequence[Event]) -> str:
-    """A shot in one sentence: the first things that are done in it, and the first that is said."""
+    """Return a sentence about a shot: its first actions, and the first spoken line."""
     deeds = [event for event in events if event.kind not in {"says", "stands_up", "opens", "closes"}]
     said = next((f' "{event.words}"' for event in events if event.kind == "says"), "")
     clauses = "; ".join(event.clause for event in deeds[:_MOST_CLAUSES]) or "nothing happens"
@@ -374,7 +374,7 @@ def caption_of(room: str, events: Sequence[Event]) -> str:
 
 
 class Chronicle:
-    """Collects what is true while a story is made, in seconds of the film."""
+    """Collects the facts of a film while its story is made; times are in seconds of the film."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -387,22 +387,22 @@ class Chronicle:
         self._open: dict[tuple[RelationKind, str, str], float] = {}
 
     def scene(self, place: str, start: float, end: float, texts: tuple[str, ...]) -> None:
-        """Record that the camera shows a room, in which these texts can be read."""
+        """Record that the camera shows a room with these readable texts."""
         self._scenes.append(Visit(subject="", place=place, start=start, end=end))
         self._written += [ShownText(text=text, place=place, start=start, end=end) for text in texts]
 
     def begins(self, kind: RelationKind, subject: str, other: str, time: float) -> None:
-        """A relation holds from now on."""
+        """Record the start of a relation."""
         self._open[kind, subject, other] = time
 
     def ends(self, kind: RelationKind, subject: str, other: str, time: float) -> None:
-        """A relation that holds ends."""
+        """Record the end of a relation that has begun; one of length 0 is dropped."""
         start = self._open.pop((kind, subject, other))
         if time > start:
             self._relations.append(Relation(kind=kind, subject=subject, object=other, start=start, end=time))
 
     def brings_about(self, cause: Event, effect: Event, reason: str) -> None:
-        """One event brought another about."""
+        """Record that one event caused another."""
         self.causes.append(Cause(cause=cause.id, effect=effect.id, reason=reason))
 
     def learned(self, kind: LearnedKind, text: str, values: Mapping[str, str], shown: Sequence[Event]) -> None:
@@ -411,7 +411,7 @@ class Chronicle:
         self.learned_so_far.append(LearnedFact(id=own, kind=kind, text=text, values=dict(values), spans=spans))
 
     def facts(self, film: str, seed: int, cast: StoryCast, duration: float, extras: Mapping[str, object]) -> FilmFacts:
-        """Everything, when the film is over; what still holds then ends with it."""
+        """Return all facts at the end of the film; relations that still hold end with it."""
         for kind, subject, other in list(self._open):
             self.ends(kind, subject, other, duration)
         return FilmFacts(
