@@ -40,7 +40,7 @@ from world_api.world.tables import TABLES, empty_table
 _NAMED, _NAMED_IMAGE = 16, 24
 #: Greatest number of a row (seconds, shares, counts). Some columns have narrower bounds; a box may exceed the picture.
 _MOST = 1e9
-_BOUNDS = {"time": (0.0, MOST_SECONDS), "confidence": (0.0, 1.0)} | dict.fromkeys(
+_BOUNDS = {"time": (0.0, MOST_SECONDS), "known_at": (0.0, _MOST), "confidence": (0.0, 1.0)} | dict.fromkeys(
     ("x1", "y1", "x2", "y2"), (-float(MOST_PIXELS), float(MOST_PIXELS))
 )
 _IMAGE_PATH = rf"^{IMAGES}/[A-Za-z0-9_][A-Za-z0-9_.-]*$"

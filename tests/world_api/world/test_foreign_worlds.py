@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.ipc
 import pytest
 
+from tests.conftest import WorldMaker, made_rows
 from tests.support.command_line import Cli
 from tests.support.damaged_rows import manifest, replace_file, write_manifest
 from tests.support.damaged_worlds import KINDS, UNCHECKED
@@ -142,6 +143,14 @@ def test_rows_that_are_none_are_named_with_their_file(base: Path, kind: str, see
     with pytest.raises(StoreFault) as caught:
         world.verify()
     assert caught.value.code == "world_damaged" and "rows/" in caught.value.message
+
+
+def test_a_row_that_was_known_before_the_video_began_is_named(make_world: WorldMaker) -> None:
+    rows = made_rows()
+    rows["sightings"][0]["known_at"] = -1.0
+    with pytest.raises(StoreFault, match="known_at") as caught:
+        make_world(rows).verify()
+    assert caught.value.code == "world_damaged"
 
 
 def test_a_compressed_file_is_not_unpacked(tmp_path: Path) -> None:
