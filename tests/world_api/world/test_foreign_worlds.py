@@ -317,7 +317,7 @@ def test_a_foreign_world_that_says_to_grow_is_not_taken_for_a_file_of_the_user(b
     give_video(base, video, complete=False, content=b"foreign" * 1000)
     profile = manifest(base)["profile"]
     old = find_predecessor(base, video, force=False)
-    assert not old.is_same_growing and old.committed([], hash_bytes(video.read_bytes())) == []
+    assert not old.is_same_growing and old.committed(hash_bytes(video.read_bytes())) == []
     with pytest.raises(StoreFault) as caught:  # it holds memories
         old.refuse_other(profile=profile, source_hash=hash_bytes(video.read_bytes()))
     assert caught.value.code == "world_exists"
