@@ -78,7 +78,7 @@ def _is_amount(name: str, type_: types.Type) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class _Values:
-    """Chooses values for one input, number ``place`` of ``inputs``; ``ids`` of those before it got an id or named word."""
+    """Chooses values for one of ``inputs``, number ``place``; ``ids`` of those before it got an id or a named word."""
 
     offer: Offer
     turn: int
@@ -151,7 +151,7 @@ class _Values:
 
 
 def made_up_ids(tool: Tool) -> dict[str, list[str]]:
-    """Return six ids of the imagined film for each input that takes ids, by its name or the parameter it is passed to."""
+    """Return six ids of the imagined film for each input that takes ids, by its name or the parameter it is used for."""
     names = {item.name.removesuffix("s"): item.name for item in tool.inputs if item.name.endswith(("_id", "_ids"))}
     return {
         name: [own_id(field, place) for place in range(6)] for name, field in (_id_parameters(tool) | names).items()

@@ -240,8 +240,8 @@ class SchemaWorld:
         """Return the result of an operation.
 
         Raises:
-            OperationFault: ``unknown_operation``, ``bad_arguments``, ``bad_time_range``, ``unknown_id`` (an id of another
-                form than this world's), ``planted_fault`` in failing worlds.
+            OperationFault: ``unknown_operation``, ``bad_arguments``, ``bad_time_range``, ``unknown_id`` (an id of
+                another form than this world's), ``planted_fault`` in failing worlds.
         """
         question = understood(operation, arguments)
         if self.failing == "always" or (self.failing == "some" and self._is_unlucky(operation, arguments)):
@@ -336,7 +336,7 @@ class Answering:
         return self._record(result_of(self.operation), root)
 
     def _chance(self, *parts: object) -> int:
-        """Return a number that depends on seed, operation, ``parts`` and the words of the call, on no other argument."""
+        """Return a number that depends on seed, operation, ``parts`` and the texts searched for, and on nothing else."""
         return draw(self.film.seed, self.operation, self.question.words, *parts)
 
     def _record(self, schema: Mapping[str, Any], entry: _Entry) -> dict[str, Any]:

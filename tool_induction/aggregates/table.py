@@ -142,7 +142,7 @@ Role = Literal["value", "key", "number_key", "text_key", "condition"]
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
-    """A parameter of an aggregate. ``role``: a plain value, the name of a field of the items, or a condition on items."""
+    """A parameter of an aggregate. ``role``: a plain value, the name of a field of the items, or a condition."""
 
     type: ty.Type = ty.STRING
     required: bool = False
