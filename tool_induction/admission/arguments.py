@@ -151,7 +151,7 @@ class _Values:
 
 
 def made_up_ids(tool: Tool) -> dict[str, list[str]]:
-    """Return six ids of the imagined film for each input that takes ids, by its name or the parameter it is used for."""
+    """Return six ids of the imagined film for each input that takes ids, by its name or the parameter it serves for."""
     names = {item.name.removesuffix("s"): item.name for item in tool.inputs if item.name.endswith(("_id", "_ids"))}
     return {
         name: [own_id(field, place) for place in range(6)] for name, field in (_id_parameters(tool) | names).items()

@@ -336,7 +336,7 @@ class Answering:
         return self._record(result_of(self.operation), root)
 
     def _chance(self, *parts: object) -> int:
-        """Return a number that depends on seed, operation, ``parts`` and the texts searched for, and on nothing else."""
+        """Return a number that depends on seed, operation, ``parts`` and the texts searched for, on nothing else."""
         return draw(self.film.seed, self.operation, self.question.words, *parts)
 
     def _record(self, schema: Mapping[str, Any], entry: _Entry) -> dict[str, Any]:

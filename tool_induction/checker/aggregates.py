@@ -140,7 +140,7 @@ def _pair(inputs: ex.Expr, spec: AggregateSpec, at: Inference) -> tuple[ex.Expr,
 
 
 def _each(parts: list[tuple[str | int, ex.Expr]], what: str, at: Inference) -> tuple[list[ex.Expr], list[ty.ListType]]:
-    """Return several lists made explicit, and their types. ``parts``: keys and lists; ``what``: the user, for messages."""
+    """Return several lists made explicit, and their types. ``parts``: keys and lists; ``what``: for messages."""
     done: list[ex.Expr] = []
     lists: list[ty.ListType] = []
     for key, value in parts:

@@ -379,7 +379,7 @@ def inherit(inner: ty.Type, item: ty.Type) -> ty.Type:
 
 
 def bounded(loop: model.Loop, rows: ty.ListType, at: Inference) -> model.Loop:
-    """Return the loop with its bounds; note a list without one. ``max_items`` is set if only a default bounds the list."""
+    """Return the loop with its bounds; note a list without any. ``max_items`` is set if only a default bounds it."""
     if loop.max_items is None and rows.bound is None:
         if not isinstance(rows.item, ty.AnyType) or not at.findings.errors:  # else its own fault has been reported
             suggestion = f'add "max_items": 20 to this step, or another number up to {limits.MAX_LOOP_ITEMS}'
