@@ -50,7 +50,10 @@ def arguments_for(tool: Tool, offer: Offer, *, turn: int = 0, whole: bool = Fals
 
 
 def _places(inputs: Sequence[tuple[str, types.Type]]) -> list[int]:
-    """Return the rank of each input, by which its value is chosen: its position, but lower before upper bounds."""
+    """Return the rank of each input, by which its value is chosen.
+
+    It is the input's position, but a lower bound comes before its upper bound.
+    """
     places = list(range(len(inputs)))
     for fits in (_is_moment, _is_amount):
         ours = [place for place, (name, type_) in enumerate(inputs) if fits(name, type_)]
@@ -78,7 +81,10 @@ def _is_amount(name: str, type_: types.Type) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class _Values:
-    """Chooses values for one of ``inputs``, number ``place``; ``ids`` of those before it got an id or a named word."""
+    """Chooses values for one input of a tool.
+
+    ``place`` is its rank among ``inputs`` inputs; ``ids``: how many inputs before it got an id or a named word.
+    """
 
     offer: Offer
     turn: int

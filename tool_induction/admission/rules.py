@@ -127,7 +127,7 @@ class Case:
         return [item for item in outputs if item.source is not None and names(item.source) - inputs]
 
     def varying(self) -> list[model.Output]:
-        """Return the own outputs that had different values in the clean runs."""
+        """Return the outputs of ``own_outputs`` that had different values in the clean runs."""
         return [
             item
             for item in self.own_outputs()
@@ -135,7 +135,7 @@ class Case:
         ]
 
     def found(self, run: TrialRun) -> bool:
-        """Whether a run ended as ``ok`` and one of its own outputs is neither null nor empty."""
+        """Whether a run ended as ``ok`` and one of ``own_outputs`` is neither null nor empty in it."""
         return run.status == "ok" and any(run.outputs.get(item.name) not in _NOTHING for item in self.own_outputs())
 
 
@@ -323,9 +323,10 @@ def notes_of(case: Case) -> Iterator[str]:
 
 
 def fixed_answer(tool: model.Tool) -> model.Output | None:
-    """Return the first output if it depends on no call, judgement or input, so is the same on every video; else None.
+    """Return the first output if it depends on no call, judgement or input; else None.
 
-    A boolean or an enumerated value after a ``require`` counts as dependent on that condition.
+    Such an output is the same on every video. A boolean or an enumerated value after a ``require`` counts as dependent
+    on that condition.
     """
     if not tool.outputs or tool.outputs[0].source is None:
         return None

@@ -73,7 +73,7 @@ class ImaginedFilm:
         return _span(self.seed, place, crowded=self.crowded)
 
     def place(self, time: float) -> int:
-        """Return the number of the moment in whose ten seconds a time (in seconds) is."""
+        """Return the number of the moment at a time in seconds; there is one moment in every ten seconds."""
         return max(0, min(_MOMENTS - 1, int(time // _SPACING)))
 
     def within(self, bounds: TimeSpan | None) -> list[int]:
@@ -123,7 +123,7 @@ def parameters_of(operation: str) -> dict[str, Any]:
 
 
 def understood(operation: str, arguments: Mapping[str, Any]) -> CallMeaning:
-    """Return what a call refers to.
+    """Return what a call refers to: an interval, ids, texts searched for, and the number of entries.
 
     Raises:
         OperationFault: ``unknown_operation``, ``bad_arguments``, ``bad_time_range``.
@@ -226,7 +226,7 @@ class SchemaWorld:
 
     @property
     def memo_key(self) -> str:
-        """A text that identifies everything besides operation and arguments that results depend on."""
+        """A text made from everything besides operation and arguments that results depend on."""
         return canonical_json(
             [self.name, self.amount, self.nulls, self.failing, self.film.seed, self.film.words, self.film.crowded]
         )
@@ -325,7 +325,7 @@ class Answering:
     nulls: bool = False
 
     def record(self) -> dict[str, Any]:
-        """Return the whole result."""
+        """Return the whole result of the call."""
         about = self.question.about
         places = self._places()
         span = about or (self.film.span(places[0]) if places else TimeSpan(start=0.0, end=0.0))

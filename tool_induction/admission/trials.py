@@ -137,7 +137,7 @@ def _offer(tool: Tool, world: SchemaWorld, texts: Sequence[str]) -> Offer:
 
 
 def unread_inputs(run: Runner, tool: Tool, texts: Sequence[str]) -> list[str]:
-    """Return the inputs without an effect: when they alone changed, answer, evidence and number of calls were the same.
+    """Return the inputs without an effect: when one alone changed, answer, evidence and number of calls did not.
 
     This must hold on every film, and at least two of the unchanged runs of an input must have found something.
     """
@@ -244,7 +244,7 @@ def tried(
 
 
 def _misfit(compiled: CompiledTool, result: Mapping[str, Any]) -> str:
-    """Return the part of the result that contradicts the tool's schema and declared types, or an empty text."""
+    """Return a message about what in the result contradicts the tool's schema or types, or an empty text."""
     error = next(iter(validator_of(canonical_json(result_schema(compiled.tool))).iter_errors(result)), None)
     if error is not None:
         return f"{'.'.join(map(str, error.absolute_path))}: {str(error.message)[:160]}"

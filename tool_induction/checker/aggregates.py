@@ -20,7 +20,7 @@ _CONFIDENCE = ex.Const("confidence")
 
 
 def check_aggregate(step: Aggregate, environment: Environment, at: Inference) -> tuple[Aggregate, Environment]:
-    """Check a step. Return it with everything implicit made explicit, and the environment after it."""
+    """Check an aggregate step. Return it with defaults and conversions made explicit, and the environment after it."""
     spec = AGGREGATES.get(step.operation)
     if spec is None:
         return step, environment.bind(step.save_as, ty.ANY)
@@ -43,7 +43,7 @@ def check_aggregate(step: Aggregate, environment: Environment, at: Inference) ->
 def _learn(
     step: Aggregate, result: ty.Type, lists: list[ty.ListType], environment: Environment, *, drops: bool
 ) -> Environment:
-    """Return the environment after a step, in which facts about its result imply facts about the list, and the reverse.
+    """Return the environment after a step, with the facts that its result and its list imply about each other.
 
     ``drops``: the list may contain nulls, which an aggregate ignores. The facts are then about the list without them,
     since a list of nothing but nulls is not empty, and nothing can be picked from it.

@@ -264,7 +264,7 @@ def _measured(left: ex.Expr, op: str, number: float, environment: Environment) -
 
 
 class Typed(NamedTuple):
-    """An expression with everything implicit made explicit, and its type."""
+    """An expression with defaults and conversions made explicit, and its type."""
 
     expr: ex.Expr
     type: ty.Type
@@ -313,7 +313,7 @@ def joined_field(type_: ty.Type) -> tuple[str, ty.ListType] | None:
 
 
 def value_field(type_: ty.Type, wanted: ty.Type) -> tuple[str, ty.Type] | None:
-    """Return key and type of a record's only field, ``BOOKKEEPING`` aside, if it fits a scalar type; else None."""
+    """Return key and type of a record's only field (``BOOKKEEPING`` aside) if it fits ``wanted``, a scalar; else None."""
     if not isinstance(type_, ty.RecordType) or isinstance(wanted, ty.ListType | ty.RecordType | ty.AnyType):
         return None
     found = [(key, value) for key, value in type_.fields if key not in ty.BOOKKEEPING]

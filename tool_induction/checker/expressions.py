@@ -1,4 +1,4 @@
-"""Pass 4a: infers the type of an expression, and makes explicit what is implicit in it."""
+"""Pass 4a: infers the type of an expression, and makes its defaults and conversions explicit."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Inference:
         return self._with(path=(*self.path, *parts))
 
     def infer(self, expr: ex.Expr) -> Typed:  # noqa: PLR0912 - one case a node type, flat
-        """Return the expression with everything implicit made explicit, and its type."""
+        """Return the expression with defaults and conversions made explicit, and its type."""
         match expr:
             case ex.Const(value):
                 return Typed(expr, ty.constant_type(value))
@@ -121,7 +121,7 @@ class Inference:
         return Typed(written, self.environment.narrowed(written, type_))
 
     def _of_null(self, expr: ex.Field) -> None:
-        """Note that a field of an always null value is read; the condition was probably meant the other way round."""
+        """Note that a field of a value is read that is always null here; the condition was probably meant inversely."""
         base = ex.to_text(expr.base)
         self.note(
             "E_OPTIONAL",
@@ -255,7 +255,10 @@ def _number(at: Inference, typed: Typed) -> Typed:
 
 
 def arithmetic(at: Inference, expr: ex.Arithmetic) -> Typed:
-    """Return an arithmetic expression made explicit, with its type; a time minus a time is a duration."""
+    """Return an arithmetic expression with conversions made explicit, and its type.
+
+    The difference of two times is a duration, of the type ``float``.
+    """
     sides = [at.infer(side) for side in (expr.left, expr.right)]
     if expr.op == "+" and not any(ty.is_numeric(ty.plain(side.type)) for side in sides):
         first, second = (ex.to_text(side.expr) for side in sides)
@@ -289,7 +292,7 @@ def _instead_of_arithmetic(type_: ty.Type, text: str) -> str:
 
 
 def compare(at: Inference, expr: ex.Compare) -> ex.Expr:
-    """Return a comparison with everything implicit made explicit; note values that cannot be compared."""
+    """Return a comparison with conversions made explicit; note values that cannot be compared."""
     if expr.op in ("in", "not in"):
         return _membership(at, expr)
     left, right = at.infer(expr.left), at.infer(expr.right)
@@ -377,7 +380,7 @@ def _membership(at: Inference, expr: ex.Compare) -> ex.Expr:
 
 
 def filtered(at: Inference, expr: ex.Filtered) -> Typed:
-    """Return the use of a filter (``value | name``) made explicit, with its type."""
+    """Return the use of a filter (``value | name``) with conversions made explicit, and its type."""
     match expr.name:
         case "length":
             return _length(at, expr)

@@ -56,7 +56,7 @@ def _coerced(at: Inference, typed: Typed, written: ex.Expr) -> ex.Expr:
 
 
 def null_not_handled(at: Inference, typed: Typed, where: str, way_out: str | Suggestion = "") -> None:
-    """Note a value that may be null where null is not allowed, or demand it if a ``require`` may be added.
+    """Note a value that may be null where null is not allowed; if a ``require`` may be added, add a ``Demand`` instead.
 
     ``where`` names the place in the message; ``way_out`` is a suggestion to use instead of the usual ones.
     """
@@ -83,7 +83,7 @@ def with_default(typed: Typed, fallback: str) -> str:
 
 
 def missing(at: Inference, value: ex.Expr, condition: ex.Expr, message: str) -> None:
-    """Note a value that may be empty, or demand it if a ``require`` may be added."""
+    """Note a value that may be empty; if a ``require`` may be added, add a ``Demand`` for it instead."""
     if at.demands is not None:
         at.demands.append(Demand(path=at.path, of=value, condition=condition))
         return
@@ -92,7 +92,7 @@ def missing(at: Inference, value: ex.Expr, condition: ex.Expr, message: str) -> 
 
 @dataclass(frozen=True, kw_only=True)
 class Demand:
-    """A value ``of`` that a step needs, and the condition that it is present."""
+    """A value ``of`` that a step needs, and the condition under which it is present."""
 
     path: Path
     of: ex.Expr

@@ -1,4 +1,4 @@
-"""Ranges of numbers: divisors that may be 0, intervals that end before they begin, conditions that never change.
+"""Ranges of numbers: divisors that may be 0, intervals that end before they begin, conditions with a constant value.
 
 Only what the tool itself makes possible is noted: a length may be 0, a time minus five seconds may be before the video.
 A number from a caller or a result is checked when the tool runs.
@@ -40,7 +40,7 @@ _BOUNDS = {"confidence": Range(0, 1), "duration": Range(least=0)}
 
 
 def range_of(at: Inference, expr: ex.Expr) -> Range:
-    """Return the bounds of the number that an explicit expression has as its value."""
+    """Return the bounds of the number that a checked expression has as its value; infinite if they are unknown."""
     match expr:
         case ex.Const(value) if isinstance(value, int | float) and not isinstance(value, bool):
             return Range(value, value)
@@ -191,7 +191,10 @@ def _subtracts(at: Inference, expr: ex.Expr) -> bool:
 
 
 def named_type(at: Inference, value: ex.Expr, type_: ty.Type) -> ty.Type:
-    """Return the type of a value that gets a name: of a constant text string, of a time that may be negative float."""
+    """Return the type of a value that is saved under a name.
+
+    A constant text gets the type string, a time that may be negative the type float.
+    """
     if isinstance(type_, ty.EnumType):
         return ty.STRING
     if ty.plain(type_) != ty.TIME or not may_be_negative(at, value):
@@ -273,7 +276,7 @@ def is_result(type_: ty.Type) -> bool:
 
 
 def whole_condition(at: Inference, expr: ex.Expr) -> ex.Expr:
-    """Return a condition with everything implicit made explicit; note one that is always or never true."""
+    """Return a condition with conversions made explicit; note one that is always or never true."""
     written = as_condition(at, expr)
     _check_constant(at, written)
     return written

@@ -1,4 +1,4 @@
-"""Pass 4c: types of steps, loops and judge steps; everything implicit is made explicit."""
+"""Pass 4c: types of steps, loops and judge steps; defaults and conversions are made explicit."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class StepChecker:
         self.answers: list[tuple[model.Require, Environment]] = []
 
     def tool(self, tool: model.Tool) -> tuple[tuple[model.Step, ...], Environment]:
-        """Check the steps of a tool; return them made explicit, and the environment after them."""
+        """Check a tool's steps. Return them with defaults and conversions explicit, and the environment after them."""
         inputs = {item.name: item.type for item in tool.inputs}
         self._inputs = frozenset(inputs)
         return self.block(tool.steps, Environment(types=inputs), outermost=True)
@@ -47,7 +47,7 @@ class StepChecker:
     def block(
         self, steps: tuple[model.Step, ...], environment: Environment, *, loops: int = 0, outermost: bool = False
     ) -> tuple[tuple[model.Step, ...], Environment]:
-        """Check a block; return its steps made explicit, and the environment after it.
+        """Check a block. Return its steps with defaults and conversions made explicit, and the environment after it.
 
         ``loops``: how many loops are around it; ``outermost``: ``require`` steps may be added.
         """
@@ -416,7 +416,7 @@ ANSWER = "answer"
 
 
 def check_judge(step: model.JudgeStep, environment: Environment, at: Inference) -> tuple[model.JudgeStep, Environment]:
-    """Check a step. Return it with everything implicit made explicit, and the environment after it."""
+    """Check a judge step. Return it with defaults and conversions made explicit, and the environment after it."""
     with at.at("inputs"):
         rows = want_list(at, step.inputs, "a judge step")
     with at.at("question"):

@@ -19,7 +19,7 @@ from tool_induction.language.model import Output, Require, Step, Tool, binds
 
 
 def want(at: Inference, expr: ex.Expr, wanted: ty.Type, name: str) -> ex.Expr:
-    """Return a place's value made explicit; note why it does not fit the type ``wanted``. ``name``: for messages."""
+    """Return a value with conversions made explicit; note why it does not fit ``wanted``. ``name``: for messages."""
     inner = ty.plain(wanted)
     if isinstance(expr, ex.JsonRecord) and isinstance(inner, ty.RecordType) and not inner.is_open:
         return _record(at, expr, inner, name)
@@ -136,7 +136,7 @@ def want_list(at: Inference, expr: ex.Expr, what: str) -> TypedList:
 
 
 def suggestion(at: Inference, typed: Typed, wanted: ty.Type, name: str) -> str | Suggestion:
-    """Return a suggestion of what was most likely meant, or an empty text."""
+    """Return a suggestion what to write instead of a value that does not fit, or an empty text."""
     inner, goal = ty.plain(typed.type), ty.plain(wanted)
     text = ex.to_text(typed.expr)
     if isinstance(goal, ty.ListType | ty.AnyType):
@@ -294,7 +294,10 @@ class _Binder:
         self.findings.add("E_OUTPUT_UNBOUND", output.path, message, found=output.name, expected=known, suggestion=near)
 
     def _present(self, at: Inference, typed: Typed, output: Output) -> Typed:
-        """Return an output's source. If it may be null and the output not, add a ``require``: without it, ``empty``."""
+        """Return an output's source, as a value that is not null if the output needs one.
+
+        If the source may be null, a ``require`` is added that ends the tool as ``empty`` without it.
+        """
         if not isinstance(typed.type, ty.OptionalType) or isinstance(output.type, ty.OptionalType):
             return typed
         if ty.fit(typed.type.item, output.type).how == "no" and not _becomes_text(typed.type.item, output.type):

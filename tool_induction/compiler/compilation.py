@@ -178,7 +178,7 @@ class _Compiler:
             self._compiled[tool.name] = CompiledTool(tool=tool, price=price)
 
     def _types(self, tool: Tool, findings: Findings) -> Tool:
-        """Run pass 4: check the types; return the tool with everything implicit made explicit."""
+        """Run pass 4: check the types; return the tool with defaults and inferred types made explicit."""
         declared = {item.name: item.type for item in tool.outputs}
         checker = StepChecker(self._signatures, findings)
         steps, after = checker.tool(tool)
@@ -195,7 +195,7 @@ class _Compiler:
 
 
 def _check_written_sizes(tool: Tool, findings: Findings) -> None:
-    """Note expressions that are too large to be parsed again, now that everything implicit is explicit."""
+    """Note expressions that are too large to be parsed again, now that defaults and conversions are explicit."""
     for step in walk_steps(tool.steps):
         for key, value in values(step):
             for path, leaf in located(value, (*step.path, *key.split(".", 1))):

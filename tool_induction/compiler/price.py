@@ -22,8 +22,8 @@ _FEWER_TOKENS = "give its judge steps and the loops in which models look smaller
 class ToolPrice:
     """Three costs of one run: ``least``, ``expected`` (with lists of typical length) and ``most``.
 
-    Calls, model calls, tokens and seconds are each bounded by themselves. ``least`` is for a run that no fault and no
-    limit ends early; ``may_stop``: a ``require`` may end the run before its last step.
+    Calls, model calls, tokens and seconds are separate bounds. ``least`` is for a run that no fault and no limit ends
+    early; ``may_stop``: a ``require`` may end the run before its last step.
     """
 
     least: Cost = _NOTHING
@@ -41,7 +41,7 @@ class ToolPrice:
         )
 
     def record(self) -> dict[str, dict[str, float]]:
-        """Return the JSON form."""
+        """Return the JSON form, with the keys ``min``, ``expected`` and ``max``."""
         return {"min": self.least.record(), "expected": self.expected.record(), "max": self.most.record()}
 
 
@@ -105,6 +105,6 @@ def _repeated(price: ToolPrice, step: Call | Block) -> ToolPrice:
 
 
 def _by_part(choose: Callable[..., Any], one: Cost, other: Cost) -> Cost:
-    """Return the cost whose every part is the smaller (or larger, as ``choose`` does) of those of two costs."""
+    """Return a cost with the smaller (or larger) of each part of two costs; ``choose`` is ``min`` or ``max``."""
     others = asdict(other)
     return Cost(**{part: choose(amount, others[part]) for part, amount in asdict(one).items()})

@@ -300,7 +300,7 @@ _SIZES = (("minLength", "maxLength", str), ("minItems", "maxItems", list), ("min
 
 
 def check_value(value: Any, schema: Mapping[str, Any], path: Path, findings: Findings) -> None:
-    """Check a value against a JSON Schema, with the keywords that the kinds of values use."""
+    """Check a value against a JSON Schema and note faults; only the keywords that ``keys`` uses are supported."""
     if "enum" in schema:
         if value not in schema["enum"]:
             _unknown_word(value, schema["enum"], path, findings)

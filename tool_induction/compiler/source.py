@@ -169,7 +169,7 @@ def holds_secret(text: str) -> bool:
 
 
 def without_secrets(text: str) -> str:
-    """Return the text with everything replaced that looks like a credential, for logs of model output."""
+    """Return the text with ``[secret]`` for everything that looks like a credential, for logs of model output."""
     return _SECRET.sub(REDACTED, text)
 
 

@@ -97,7 +97,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """What to do about a finding, as a text; ``edits`` are the same as changes, if it is one exact change."""
+    """What to do about a finding, as a text; ``edits`` are the same as exact changes of the document, if there are any."""
 
     text: str
     edits: tuple[Edit, ...] = ()
@@ -108,7 +108,10 @@ class Suggestion:
 
 
 def write(holder: Path, values: Mapping[str, Any], *, without: Iterable[str] = ()) -> Suggestion:
-    """Return the suggestion to write keys with values into the object at ``holder``, instead of ``without``."""
+    """Return the suggestion to write keys with values into the object at ``holder``.
+
+    The keys ``without`` of that object are removed.
+    """
     left_out = tuple(without)
     shown = ", ".join(f'"{key}": {json.dumps(value, ensure_ascii=False)}' for key, value in values.items())
     instead = f" in place of {', '.join(map(repr, left_out))}" if left_out else ""
@@ -240,7 +243,10 @@ class Findings:
         self.items = [item for item in self.items if item.path[: len(place)] != place]
 
     def near(self, word: str, words: Iterable[str]) -> str:
-        """Return ``did you mean 'x'?`` or an empty text; only for the first findings, since the search is slow."""
+        """Return ``did you mean 'x'?`` for the most similar known word, or an empty text.
+
+        Only the first findings get one, since the search is slow.
+        """
         return did_you_mean(word, words) if len(self.items) < limits.MAX_SUGGESTIONS else ""
 
     def _original(self, path: Path) -> Path:

@@ -35,7 +35,7 @@ Operator = Literal["+", "-", "*", "/", "%"]
 
 @dataclass(frozen=True)
 class Const:
-    """A constant."""
+    """A constant in an expression."""
 
     value: Scalar
 
@@ -65,7 +65,7 @@ class Index:
 
 @dataclass(frozen=True)
 class Compare:
-    """``left op right``."""
+    """A comparison, ``left op right``."""
 
     left: Expr
     op: Comparator
@@ -74,7 +74,7 @@ class Compare:
 
 @dataclass(frozen=True)
 class IsNone:
-    """``value is none`` or ``value is not none``."""
+    """A check for null, ``value is none`` or ``value is not none``."""
 
     value: Expr
     negated: bool
@@ -82,7 +82,7 @@ class IsNone:
 
 @dataclass(frozen=True)
 class Logic:
-    """``left and right`` or ``left or right``."""
+    """A combination of two conditions, ``left and right`` or ``left or right``."""
 
     op: Literal["and", "or"]
     left: Expr
@@ -91,14 +91,14 @@ class Logic:
 
 @dataclass(frozen=True)
 class Not:
-    """``not value``."""
+    """A negated condition, ``not value``."""
 
     value: Expr
 
 
 @dataclass(frozen=True)
 class Negate:
-    """``-value``."""
+    """A number with the opposite sign, ``-value``."""
 
     value: Expr
 
@@ -114,7 +114,7 @@ class Arithmetic:
 
 @dataclass(frozen=True)
 class Choice:
-    """``then if condition else otherwise``."""
+    """A conditional expression, ``then if condition else otherwise``."""
 
     condition: Expr
     then: Expr
@@ -123,7 +123,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Filtered:
-    """``value | name(arguments)``."""
+    """The use of a filter, ``value | name(arguments)``."""
 
     value: Expr
     name: str
@@ -132,7 +132,7 @@ class Filtered:
 
 @dataclass(frozen=True)
 class ListExpression:
-    """A list written inside an expression."""
+    """A list written inside an expression, ``[a, b]``."""
 
     items: tuple[Expr, ...]
 
@@ -146,14 +146,14 @@ class Text:
 
 @dataclass(frozen=True)
 class JsonList:
-    """A JSON list of values."""
+    """A JSON list in a document whose items are values of the language."""
 
     items: tuple[Expr, ...]
 
 
 @dataclass(frozen=True)
 class JsonRecord:
-    """A JSON object of values."""
+    """A JSON object in a document; ``entries`` are its keys and values."""
 
     entries: tuple[tuple[str, Expr], ...]
 
@@ -590,7 +590,7 @@ def _check_text(text: str) -> None:
 
 
 def _check_trees(parts: Sequence[Expr]) -> None:
-    """Refuse trees that are too deep or too large; level by level, since recursion is what this prevents."""
+    """Refuse trees that are too deep or too large. It works level by level, since recursion could go too deep."""
     level, count = list(parts), 0
     for _ in range(limits.MAX_EXPRESSION_DEPTH):
         count += len(level)

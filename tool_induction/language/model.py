@@ -72,7 +72,7 @@ class Input(DocumentPart):
 
     @property
     def required(self) -> bool:
-        """Whether every call must contain it."""
+        """Whether every call must give it a value."""
         return self.default is None
 
 
@@ -236,7 +236,7 @@ class If(DocumentPart):
 class JudgeStep(DocumentPart):
     """A closed question about each item, put to a fixed model. Behind a switch.
 
-    The compiler finds out about how many items (``bound``).
+    The compiler computes how many items there are at most (``bound``), typically and at least.
     """
 
     step_type: ClassVar[str] = "judge"
@@ -350,7 +350,7 @@ def step_type_of(raw: Any) -> str:
 
 
 def read_tool(raw: Mapping[str, Any], path: Path, findings: Findings) -> Tool:
-    """Return the model of a document of the right shape; unreadable parts are noted, and become ``Broken`` or any."""
+    """Return the model of a document of the right shape; unreadable parts are noted and are ``Broken`` or ``any``."""
     return Tool(**_values(Tool, raw, path, findings), path=path)
 
 

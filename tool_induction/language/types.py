@@ -27,7 +27,7 @@ class ScalarType:
 
 @dataclass(frozen=True)
 class EnumType:
-    """One of some strings; a constant string is an enum of one."""
+    """The type of one of some strings; that of a constant string has only this one."""
 
     values: tuple[str, ...]
 
@@ -39,14 +39,14 @@ class AnyType:
 
 @dataclass(frozen=True)
 class OptionalType:
-    """``item`` or null; never nested."""
+    """The type of ``item`` or null; never nested."""
 
     item: Type
 
 
 @dataclass(frozen=True, kw_only=True)
 class ListType:
-    """A list.
+    """The type of a list.
 
     ``bound`` is the maximum length (None: unknown), ``typical`` the expected length; ``stated``: the bound comes from
     the document and is not a default. A ``filled`` list is never empty.
@@ -62,7 +62,7 @@ class ListType:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordType:
-    """A record. ``is_open``: it may contain other keys.
+    """The type of a record. ``is_open``: it may contain other keys.
 
     ``is_result``: it is made by an operation, not by a tool, so that its confidence or duration has the usual range.
     """
@@ -126,7 +126,7 @@ def is_numeric(type_: Type) -> bool:
 
 
 def is_text(type_: Type) -> bool:
-    """Whether a type is a string (or ``any``)."""
+    """Whether a type is a string or an enum (or ``any``)."""
     return isinstance(type_, AnyType | EnumType) or type_ == STRING
 
 
