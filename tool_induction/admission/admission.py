@@ -162,7 +162,10 @@ def _plan_hash(tool: Tool) -> str:
 
 
 def _alike(tools: Tools, names: Sequence[str], verdicts: Mapping[str, Verdict], run_of: RunOf) -> Iterator[list[str]]:
-    """Yield groups of tools with equal types and the same answers in all trials, also in those made on real worlds."""
+    """Yield groups of tools with equal types and the same answers in all trials, also in those made on real worlds.
+
+    A tool unlike all others is a group of its own.
+    """
     for candidates in _grouped(names, lambda name: _signature(tools[name].tool)):
         words = tuple(dict.fromkeys(word for name in candidates for word in trials.words_of(tools[name].tool)))
         groups: list[list[str]] = []

@@ -112,7 +112,7 @@ class Environment:
         return self.as_long.get(text, text)
 
     def bind(self, name: str, type_: ty.Type, *, meaning: ex.Expr | None = None) -> Environment:
-        """Return the environment with one more name. ``meaning``: the condition or length that its value is."""
+        """Return the environment with one more name. ``meaning``: the expression that its value was computed from."""
         meanings, tells = self.meanings, self.tells
         if meaning is not None:
             meanings = {**meanings, name: meaning}
@@ -313,7 +313,7 @@ def joined_field(type_: ty.Type) -> tuple[str, ty.ListType] | None:
 
 
 def value_field(type_: ty.Type, wanted: ty.Type) -> tuple[str, ty.Type] | None:
-    """Return key and type of a record's only field (``BOOKKEEPING`` aside) if it fits ``wanted``, a scalar; else None."""
+    """Return key and type of a record's only field (``BOOKKEEPING`` aside) if it fits the scalar ``wanted``, or None."""
     if not isinstance(type_, ty.RecordType) or isinstance(wanted, ty.ListType | ty.RecordType | ty.AnyType):
         return None
     found = [(key, value) for key, value in type_.fields if key not in ty.BOOKKEEPING]

@@ -97,7 +97,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """What to do about a finding, as a text; ``edits`` are the same as exact changes of the document, if there are any."""
+    """What to do about a finding, as a text; ``edits`` are the same as exact changes of the document, if any."""
 
     text: str
     edits: tuple[Edit, ...] = ()
