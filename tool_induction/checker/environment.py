@@ -313,7 +313,7 @@ def joined_field(type_: ty.Type) -> tuple[str, ty.ListType] | None:
 
 
 def value_field(type_: ty.Type, wanted: ty.Type) -> tuple[str, ty.Type] | None:
-    """Return key and type of a record's only field (``BOOKKEEPING`` aside) if it fits the scalar ``wanted``, or None."""
+    """Return key and type of a record's only field (``BOOKKEEPING`` aside) if it fits a scalar ``wanted``, or None."""
     if not isinstance(type_, ty.RecordType) or isinstance(wanted, ty.ListType | ty.RecordType | ty.AnyType):
         return None
     found = [(key, value) for key, value in type_.fields if key not in ty.BOOKKEEPING]
