@@ -1,7 +1,8 @@
-"""Behavioural admission: compiled tools are tried on made and real worlds before they may enter a library.
+"""Behavioural admission: compiled tools are run on artificial and real worlds before they may enter a library.
 
-``admit`` gives a verdict on each tool. Made worlds answer every operation from its schema alone (``schema_worlds``); real worlds are
-given as ``ExampleWorld``. ``tried`` makes one run of a tool, ``schema_trials`` yields the trials on made worlds.
+``admit`` returns a verdict on each tool. Artificial worlds answer every operation from its schema alone
+(``schema_worlds``); real worlds are given as ``ExampleWorld``. ``tried`` makes one run of a tool, ``schema_trials``
+yields the trials on artificial worlds.
 """
 
 from tool_induction.admission.admission import admit

@@ -1,4 +1,4 @@
-"""Admission of compiled tools: every tool is tried, judged by the rules, and compared with the others."""
+"""Admission of compiled tools: each tool is run on trial worlds, judged by the rules and compared with the others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tool_induction.language.model import Tool
 from tool_induction.language.types import show
 from world_api.core.canonical import canonical_json, content_hash
 
-#: A tool that found nothing, or always the same, gets more trials before it is judged.
+#: Turns (sets of arguments): first, more if a tool found nothing or always the same, and to compare two tools.
 _FIRST, _MORE, _TO_COMPARE = (0, 1), (2, 3, 4, 5), (0, 1, 2, 3)
 _FULL = ("many", "crowded")
 _FILMS = 3  #: crowded films in each turn, for a tool that found nothing and to compare two tools
@@ -35,17 +35,17 @@ def admit(
     others: Sequence[str] = (),
     monotonic: Callable[[], float] = time.monotonic,
 ) -> Admission:
-    """Try every tool and decide which of them enter a library.
+    """Run every tool on trial worlds and decide which of them enter a library.
 
     Args:
         tools: The compiled tools of one document, by name.
-        examples: Real worlds to try them on as well.
-        entities: Entities of the induction's examples.
-        others: Other entities of the same kinds; tools must work with those.
-        monotonic: A clock in seconds. No verdict depends on it; a run of more than an hour ends as disturbed.
+        examples: Real worlds on which the tools are tried, too.
+        entities: Entities of the induction's examples; a tool that works only with these is refused.
+        others: Other entities of the same kinds, used as arguments; by default built-in texts.
+        monotonic: A clock in seconds. It only stops a run of more than an hour, which then counts as disturbed.
 
     Returns:
-        A verdict for each tool, in the order of ``tools``. A failing tool raises nothing.
+        A verdict for each tool, in the order of ``tools``. A tool that fails is refused; nothing is raised.
     """
 
     def run_of(name: str) -> trials.Runner:
@@ -103,7 +103,7 @@ def _verdict(
 
 
 def _refuse_callers(tools: Tools, verdicts: dict[str, Verdict]) -> None:
-    """Refuse tools that call a refused one, as long as there are any."""
+    """Refuse every tool that calls a refused one, directly or through others."""
     changed = True
     while changed:
         changed = False
@@ -121,9 +121,10 @@ def _refuse_callers(tools: Tools, verdicts: dict[str, Verdict]) -> None:
 
 
 def _duplicates(tools: Tools, verdicts: Mapping[str, Verdict], run_of: RunOf) -> dict[str, tuple[str, str]]:
-    """Return the admitted tools that do what another one does, as far as trials can tell: the kept one, and why.
+    """Return the admitted tools to drop as duplicates: for each, the name of the tool that is kept, and the reason.
 
-    The cheaper one is kept, of equals the first. A tool that another one calls is never dropped.
+    Duplicates have equal plans, or gave the same answers in all trials. The cheaper one is kept, of equals the first. A
+    tool that another one calls is never dropped.
     """
     names = [name for name in tools if verdicts[name].admitted]
     called = {target for name in names for target in calls_of(tools[name].tool)}
@@ -149,7 +150,7 @@ def _grouped(names: Sequence[str], key: Callable[[str], str]) -> list[list[str]]
 
 
 def _plan_hash(tool: Tool) -> str:
-    """Return the hash of a tool's inputs, steps and outputs, without its name and descriptions."""
+    """Return a hash of a tool's inputs, steps and outputs, without its name and descriptions."""
     plan = replace(tool, name="tool", description="").document()
     plan["outputs"] = {
         name: output.get("from") if isinstance(output, dict) else output for name, output in plan["outputs"].items()
@@ -161,7 +162,10 @@ def _plan_hash(tool: Tool) -> str:
 
 
 def _alike(tools: Tools, names: Sequence[str], verdicts: Mapping[str, Verdict], run_of: RunOf) -> Iterator[list[str]]:
-    """Yield groups of tools with the same types that never answered differently, also on the real worlds so far."""
+    """Yield groups of tools with equal types and the same answers in all trials, also in those made on real worlds.
+
+    A tool unlike all others is a group of its own.
+    """
     for candidates in _grouped(names, lambda name: _signature(tools[name].tool)):
         words = tuple(dict.fromkeys(word for name in candidates for word in trials.words_of(tools[name].tool)))
         groups: list[list[str]] = []
@@ -183,9 +187,9 @@ def _signature(tool: Tool) -> str:
 
 
 def _are_same(one: Sequence[trials.TrialRun], other: Sequence[trials.TrialRun]) -> bool:
-    """Whether two tools gave the same answers, and enough different ones.
+    """Whether two tools gave the same answers, at least three of them different from each other.
 
-    Runs with different arguments, as on real worlds, are not compared.
+    Runs with different arguments (as on real worlds) and disturbed runs are not compared.
     """
     by_name = {*one[0].outputs} == {*other[0].outputs} if one and other else False
     pairs = [
@@ -199,6 +203,6 @@ def _are_same(one: Sequence[trials.TrialRun], other: Sequence[trials.TrialRun]) 
 
 
 def _answer_of(run: trials.TrialRun, by_name: bool) -> str:
-    """Return the answer of a run; outputs are compared in their order if two tools name them differently."""
+    """Return status and outputs of a run as JSON text. ``by_name``: outputs are sorted by name, else kept in order."""
     outputs = sorted(run.outputs.items()) if by_name else list(run.outputs.values())
     return canonical_json([run.status, outputs])

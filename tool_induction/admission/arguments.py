@@ -1,4 +1,4 @@
-"""Trial arguments of a tool, made from the types of its inputs and from what a world offers."""
+"""Trial arguments for a tool, chosen by the names and types of its inputs from the texts, ids and times of a world."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SECOND = frozenset({"second", "b", "2", "later", "other"})
 
 @dataclass(frozen=True, kw_only=True)
 class Offer:
-    """Material for arguments: video, texts, duration in seconds, and words and ids by name of their field."""
+    """Values for arguments. ``duration``: seconds; ``named``: words and ids by the name of their field or input."""
 
     video_id: str
     texts: tuple[str, ...]
@@ -33,9 +33,9 @@ class Offer:
 
 
 def arguments_for(tool: Tool, offer: Offer, *, turn: int = 0, whole: bool = False) -> dict[str, Any] | None:
-    """Return arguments for a tool, others for another ``turn``; ``whole`` includes optional inputs.
+    """Return trial arguments for a tool, others for each ``turn`` (0, 1, ...). ``whole`` includes optional inputs.
 
-    None if the world has no id that an input needs.
+    None if the world offers no id for a required input.
     """
     given: dict[str, Any] = {}
     inputs = [item for item in tool.inputs if item.required or whole]
@@ -50,7 +50,10 @@ def arguments_for(tool: Tool, offer: Offer, *, turn: int = 0, whole: bool = Fals
 
 
 def _places(inputs: Sequence[tuple[str, types.Type]]) -> list[int]:
-    """Return the place of each input among the others: as declared, but the end of an interval after its start."""
+    """Return the rank of each input, by which its value is chosen.
+
+    It is the input's position, but a lower bound comes before its upper bound.
+    """
     places = list(range(len(inputs)))
     for fits in (_is_moment, _is_amount):
         ours = [place for place, (name, type_) in enumerate(inputs) if fits(name, type_)]
@@ -60,7 +63,7 @@ def _places(inputs: Sequence[tuple[str, types.Type]]) -> list[int]:
 
 
 def _role(name: str) -> tuple[int, int]:
-    """Return what an input's name says about its order: which of two things it belongs to, and which end it is."""
+    """Return a sort key from an input's name: 0 or 1 (first or second of two things), then -1 (start), 0 or 1 (end)."""
     words = name.lower().split("_")
     which = int(any(word in _SECOND for word in words))
     is_lower, is_upper = (any(word in known for word in words) for known in (_LOWER, _UPPER))
@@ -78,7 +81,10 @@ def _is_amount(name: str, type_: types.Type) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class _Values:
-    """Values for one input, the ``place``-th of ``inputs``; ``ids`` counts the inputs before it that took an id or a named word."""
+    """Chooses values for one input of a tool.
+
+    ``place`` is its rank among ``inputs`` inputs; ``ids``: how many inputs before it got an id or a named word.
+    """
 
     offer: Offer
     turn: int
@@ -108,7 +114,7 @@ class _Values:
         return self._text()
 
     def _next(self, step: int) -> _Values:
-        """Return the values of a later place of the same input."""
+        """Return the chooser for a later part of the same input, such as the next item or field."""
         return replace(self, place=self.place + step, inputs=self.inputs + 1, ids=self.ids + step)
 
     def _scalar(self, name: str, type_: types.ScalarType) -> Any:
@@ -126,7 +132,7 @@ class _Values:
         return None
 
     def _number(self) -> float:
-        """Return a share, an amount, or seconds by turns, since the type does not say which; later inputs get more."""
+        """Return a share of 0 to 1, an amount or seconds, depending on the turn; later inputs get larger numbers."""
         share = (self.place + 1) / (self.inputs + 1)
         return (round(share, 2), 2.5 + self.place, self._time())[self.turn % 3]
 
@@ -144,14 +150,14 @@ class _Values:
         return texts[(self.turn + self.place) % len(texts)]
 
     def _time(self) -> float:
-        """Return a moment; of several inputs each is later than the one before."""
+        """Return a time in seconds; later inputs get later times."""
         start, end = _INTERVALS[self.turn % len(_INTERVALS)]
         share = start + (end - start) * self.place / max(1, self.inputs)
         return round(share * self.offer.duration, 1)
 
 
 def made_up_ids(tool: Tool) -> dict[str, list[str]]:
-    """Return ids of the imagined film for each input that takes one, by its name or by the parameter it is passed to."""
+    """Return six ids of the imagined film for each input that takes ids, by its name or the parameter it serves for."""
     names = {item.name.removesuffix("s"): item.name for item in tool.inputs if item.name.endswith(("_id", "_ids"))}
     return {
         name: [own_id(field, place) for place in range(6)] for name, field in (_id_parameters(tool) | names).items()
@@ -159,7 +165,7 @@ def made_up_ids(tool: Tool) -> dict[str, list[str]]:
 
 
 def _id_parameters(tool: Tool) -> dict[str, str]:
-    """Return, for inputs that are passed whole or item by item to an id parameter, the name of that parameter."""
+    """Return the id parameter that each input is passed to, whole or item by item; inputs without one are left out."""
     inputs = {item.name for item in tool.inputs}
     found: dict[str, str] = {}
 
@@ -181,10 +187,11 @@ def _id_parameters(tool: Tool) -> dict[str, str]:
 
 
 def found_words(tool: Tool, call: Caller, video_id: str) -> dict[str, list[str]]:
-    """Return values of a real world for the inputs of a tool: from the fields of its listings with the inputs' names.
+    """Return values from a real world for the inputs of a tool, by input.
 
-    Listings are operations that need only the video; so ``entity_id`` and ``category`` come from the entities. An input that is passed
-    to an id parameter takes the values of that name.
+    The values of an input are those of the field of the same name (of the id parameter's name, if the input is passed
+    to one) in the results of all operations that need only the video: ``entity_id`` and ``category`` come from the
+    entities.
     """
     names = (item.name.removesuffix("s") if item.name.endswith("_ids") else item.name for item in tool.inputs)
     fields = {name: name for name in names}

@@ -1,4 +1,4 @@
-"""The verdicts of admission and its rules: each rule looks at the runs and the plan of one tool and may refuse it.
+"""The verdicts of admission and its rules: each rule examines the runs and the plan of one tool and may refuse it.
 
 A rule must be certain: it compares runs with each other and does not guess what a tool is for.
 """
@@ -48,7 +48,7 @@ REASONS: frozenset[str] = frozenset(get_args(Reason))
 
 @dataclass(frozen=True, kw_only=True)
 class Refusal:
-    """The reason why a tool is not admitted, and what would mend it."""
+    """The reason why a tool is not admitted, and a suggestion how to correct it."""
 
     reason: Reason
     explanation: str
@@ -57,7 +57,7 @@ class Refusal:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """The verdict on one tool. ``notes`` refuse nothing; ``kept`` names the tool that it duplicates."""
+    """The verdict on one tool. ``notes`` are remarks that refuse nothing; ``kept`` is the tool that it duplicates."""
 
     tool: str
     admitted: bool
@@ -69,7 +69,7 @@ class Verdict:
     runs: tuple[TrialRun, ...] = ()
 
     def record(self) -> dict[str, Any]:
-        """Return the wire form."""
+        """Return the verdict as JSON."""
         keys = ("tool", "admitted", "reason", "explanation", "suggestion")
         record = {key: getattr(self, key) for key in keys} | {"notes": list(self.notes)}
         kept = {"kept": self.kept} if self.kept else {}
@@ -78,18 +78,18 @@ class Verdict:
 
 @dataclass(frozen=True, kw_only=True)
 class Admission:
-    """The verdicts on a library, in its order."""
+    """The verdicts on a library's tools, in the order of the tools."""
 
     verdicts: tuple[Verdict, ...]
 
     @property
     def admitted(self) -> tuple[str, ...]:
-        """The tools of the library."""
+        """Names of the admitted tools."""
         return tuple(item.tool for item in self.verdicts if item.admitted)
 
     @property
     def unpruned(self) -> tuple[str, ...]:
-        """The tools of the unpruned library, which keeps duplicates."""
+        """Names of the admitted tools and of those refused as duplicates, which an unpruned library keeps."""
         return tuple(item.tool for item in self.verdicts if item.admitted or item.reason == "duplicate")
 
 
@@ -97,8 +97,8 @@ class Admission:
 class Case:
     """A tool and its runs.
 
-    ``entity_runs`` look for the entities of the induction's examples, the others do not; ``entity`` is a text of the tool that
-    contains one of them.
+    ``entity_runs`` have entities of the induction's examples as arguments, ``runs`` have others; ``entity`` is a text
+    of the tool that contains one of these entities (empty: there is none).
     """
 
     compiled: CompiledTool
@@ -108,26 +108,26 @@ class Case:
 
     @property
     def clean(self) -> list[TrialRun]:
-        """Runs without planted or outside failures."""
+        """Runs on worlds without planted failures, in which nothing outside the tool failed."""
         return [run for run in self.runs if run.world not in _FAILING and not run.disturbed]
 
     @property
     def filled(self) -> list[TrialRun]:
-        """Clean runs on worlds that hold something."""
+        """Clean runs on worlds that are not empty."""
         return [run for run in self.clean if run.world != "empty"]
 
     def on(self, world: str) -> list[TrialRun]:
-        """Return the runs on one world."""
+        """Return the runs on the world of this name."""
         return [run for run in self.runs if run.world == world]
 
     def own_outputs(self) -> list[model.Output]:
-        """Return the outputs that are made from more than the inputs."""
+        """Return the outputs that are computed from anything besides the inputs."""
         inputs = {item.name for item in self.compiled.tool.inputs}
         outputs = self.compiled.tool.outputs
         return [item for item in outputs if item.source is not None and names(item.source) - inputs]
 
     def varying(self) -> list[model.Output]:
-        """Return those of them that had different values in the clean runs."""
+        """Return the outputs of ``own_outputs`` that had different values in the clean runs."""
         return [
             item
             for item in self.own_outputs()
@@ -135,12 +135,12 @@ class Case:
         ]
 
     def found(self, run: TrialRun) -> bool:
-        """Whether a run ended as ``ok`` with a value."""
+        """Whether a run ended as ``ok`` and one of ``own_outputs`` is neither null nor empty in it."""
         return run.status == "ok" and any(run.outputs.get(item.name) not in _NOTHING for item in self.own_outputs())
 
 
 def refusal_of(case: Case) -> Refusal | None:
-    """Return the refusal of the first rule that has one."""
+    """Return the refusal by the first rule that applies, or None."""
     for reason, rule, suggestion in _RULES:
         explanation = next(rule(case), None)
         if explanation is not None:
@@ -183,9 +183,9 @@ def _misfits(case: Case) -> Iterator[str]:
 
 
 def _invents(case: Case) -> Iterator[str]:
-    """Refuse a time or a confidence that is the same for every question on an empty world, yet ends as ``ok``.
+    """Yield an explanation for each output that has one value for every question on an empty world, in ``ok`` runs.
 
-    A number with a fraction that the tool itself contains counts too, under any name.
+    The output must be a time, an interval, a confidence, or a number with a fraction that is written in the tool.
     """
     empty = [run for run in case.on("empty") if run.status == "ok"]
     for item in case.varying() if len(empty) > 1 else ():
@@ -197,7 +197,7 @@ def _invents(case: Case) -> Iterator[str]:
 
 
 def _is_a_finding(item: model.Output) -> bool:
-    """Whether an output is a time, an interval or a confidence, which have no neutral value."""
+    """Whether an output is a time, an interval or a confidence (or a list of these), which have no neutral value."""
     type_ = plain(item.type)
     inner = plain(type_.item) if isinstance(type_, ListType) else type_
     if isinstance(inner, RecordType):
@@ -295,7 +295,7 @@ _RULES: tuple[tuple[Reason, Callable[[Case], Iterator[str]], str], ...] = (
 
 
 def notes_of(case: Case) -> Iterator[str]:
-    """Yield remarks that refuse nothing."""
+    """Yield remarks about a tool that are no reason to refuse it."""
     longest = max((run.tokens for run in case.runs), default=0)
     if longest > MANY_TOKENS:
         yield f"a result has up to {longest} tokens; about {MANY_TOKENS} are read with ease"
@@ -323,9 +323,10 @@ def notes_of(case: Case) -> Iterator[str]:
 
 
 def fixed_answer(tool: model.Tool) -> model.Output | None:
-    """Return the first output if its value depends neither on a call nor on an input, so that it is the same on every video.
+    """Return the first output if it depends on no call, judgement or input; else None.
 
-    A boolean or an enumerated value after a ``require`` counts as dependent on that condition.
+    Such an output is the same on every video. A boolean or an enumerated value after a ``require`` counts as dependent
+    on that condition.
     """
     if not tool.outputs or tool.outputs[0].source is None:
         return None
@@ -375,7 +376,7 @@ def entity_written_in(tool: model.Tool, entities: Sequence[str]) -> str:
 
 
 def has_fraction_written_in(tool: model.Tool, value: object) -> bool:
-    """Whether the value is a number with a fraction that the tool itself contains."""
+    """Whether the value is a number with a fraction that is written in the tool."""
     if not isinstance(value, float) or value.is_integer():
         return False
     held = [inner for step in model.walk_steps(tool.steps) for _, inner in model.values(step)]
@@ -384,7 +385,7 @@ def has_fraction_written_in(tool: model.Tool, value: object) -> bool:
 
 
 def ignoring(tool: model.Tool, unread: Sequence[str]) -> Refusal | None:
-    """Refuse a tool that uses none of its required inputs."""
+    """Return a refusal if all required inputs (the video aside) are among the unread ones; else None."""
     wanted = [item.name for item in tool.inputs if item.required and item.name != VIDEO]
     if not wanted or not set(wanted) <= set(unread):
         return None

@@ -1,8 +1,8 @@
-"""Worlds made from the operations' own schemas, on which a tool is tried before it runs on a video.
+"""Artificial worlds that answer operations from their schemas; a tool is tried on them before it runs on a video.
 
-They answer every declared operation. An answer is a function of the operation, its arguments and a seed; it has the shape of the
-operation's result schema, keeps to the requested interval and number of entries, and uses ids that other answers know. Behind a
-world is an imagined film with moments and words; what a call refers to is read from the schema of its parameters.
+An answer is a function of the operation, its arguments and a seed. It has the shape of the operation's result schema,
+keeps to the requested interval and number of entries, and uses ids that occur in other answers. The content comes from
+an imagined film with moments and words; what a call refers to is read from the schema of its parameters.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ WORDS = ("a red kettle", "two people talking", "the door opens", "a dog", "someb
 _SPACING = 10.0  #: seconds from one moment to the next
 _MOMENTS = 200
 DURATION = _MOMENTS * _SPACING  #: of the film, in seconds
-#: seconds that moments of a crowded film last, at least and at most
+#: shortest and longest duration of moments in a crowded film, in seconds, by kind
 _LENGTHS = ((0.2, 2.0), (2.0, 8.0), (2.0, 8.0), (8.0, 30.0), (30.0, 150.0))
 _MAX_OVERLAP = 15  #: later moments that a moment of a crowded film may overlap
 _WORD = 2**64 - 1
 
 
 def draw(*parts: object) -> int:
-    """Return a pseudo-random whole number that depends on the parts alone, on every machine."""
+    """Return a pseudo-random 64-bit number that depends on the parts alone and is the same on every machine."""
     text = "\x1f".join(map(repr, parts))
     return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest())
 
 
 def mixed(drawn: int, place: int) -> int:
-    """Return another such number for each place (the finaliser of SplitMix64, Steele and others, 2014)."""
+    """Return a pseudo-random 64-bit number for a drawn one and a place (SplitMix64, Steele and others, 2014)."""
     number = (drawn + place * 0x9E3779B97F4A7C15) & _WORD
     number = ((number ^ (number >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
     number = ((number ^ (number >> 27)) * 0x94D049BB133111EB) & _WORD
@@ -58,10 +58,10 @@ def _span(seed: int, place: int, *, crowded: bool) -> TimeSpan:
 
 @dataclass(frozen=True, kw_only=True)
 class ImaginedFilm:
-    """A film of numbered intervals, its moments.
+    """A film of numbered intervals, its moments, which start about ten seconds apart.
 
-    They last a few seconds and do not overlap. In a ``crowded`` film some are very short and some last minutes, neighbours
-    overlap or touch, and one thing is reported more than once.
+    They last a few seconds and do not overlap. In a ``crowded`` film some are very short and some last minutes,
+    neighbours overlap or touch, and one thing is reported more than once.
     """
 
     words: tuple[str, ...] = WORDS
@@ -73,11 +73,11 @@ class ImaginedFilm:
         return _span(self.seed, place, crowded=self.crowded)
 
     def place(self, time: float) -> int:
-        """Return the number of the moment at, or before, a time."""
+        """Return the number of the moment at a time in seconds; there is one moment in every ten seconds."""
         return max(0, min(_MOMENTS - 1, int(time // _SPACING)))
 
     def within(self, bounds: TimeSpan | None) -> list[int]:
-        """Return the numbers of the moments that end before the film does and overlap ``bounds``."""
+        """Return the numbers of the moments that overlap ``bounds`` (None: all) and end before the film does."""
         first, last = (0, _MOMENTS - 1) if bounds is None else (self.place(bounds.start), self.place(bounds.end))
         if self.crowded:
             first = max(0, first - _MAX_OVERLAP)
@@ -85,7 +85,7 @@ class ImaginedFilm:
         return [place for place, span in spans if span.end <= DURATION and (bounds is None or span.overlaps(bounds))]
 
     def text(self, name: str, place: int, query: tuple[str, ...]) -> str:
-        """Return the text of a field at a moment: sometimes exactly a word, else a sentence with one.
+        """Return the text of the field ``name`` at a moment: every third is exactly a word, others a sentence with one.
 
         The words of the query are used too, so that conditions on words hold for some moments and not for others.
         """
@@ -101,10 +101,11 @@ _AROUND = (1.0, 2.0)  #: seconds before and after a moment that an answer about 
 
 @dataclass(frozen=True, kw_only=True)
 class CallMeaning:
-    """The meaning of a call: ``given`` are its arguments.
+    """What a call refers to, read from its arguments ``given``.
 
-    ``about`` is the interval that the answer describes, ``confined`` one that it must stay in (a given moment is then ignored),
-    ``most`` the largest number of entries, ``ids`` the things it is about, ``words`` the texts searched for.
+    ``about`` is the interval that the answer describes; ``confined`` is one that all entries must be in (a time among
+    the arguments is then ignored). ``most`` is the largest number of entries; ``ids`` are the ids among the arguments,
+    ``words`` the texts searched for.
     """
 
     given: Mapping[str, Any]
@@ -117,12 +118,12 @@ class CallMeaning:
 
 @lru_cache(maxsize=64)
 def parameters_of(operation: str) -> dict[str, Any]:
-    """Return the parameters' schema, cached."""
+    """Return the JSON Schema of an operation's parameters (cached)."""
     return EVERY_OPERATION[operation].parameters_schema()
 
 
 def understood(operation: str, arguments: Mapping[str, Any]) -> CallMeaning:
-    """Return the meaning of a call.
+    """Return what a call refers to: an interval, ids, texts searched for, and the number of entries.
 
     Raises:
         OperationFault: ``unknown_operation``, ``bad_arguments``, ``bad_time_range``.
@@ -162,12 +163,12 @@ def understood(operation: str, arguments: Mapping[str, Any]) -> CallMeaning:
 
 
 def own_id(name: str, place: int) -> str:
-    """Return the id in a field called ``name`` for a moment: ``entity_id`` of the third is ``entity-3``."""
+    """Return the id for a moment in the field ``name``: ``entity-3`` for ``entity_id`` and moment 3."""
     return f"{name.removesuffix('s').removesuffix('_id') or 'id'}-{place}"
 
 
 def place_of(identifier: str) -> int | None:
-    """Return the moment that an id was made for, or None for a foreign id."""
+    """Return the number of the moment that an id was made for, or None for an id of another form."""
     found = _OWN_ID.fullmatch(identifier)
     return None if found is None else int(found.group(1))
 
@@ -208,7 +209,8 @@ PLANTED = "planted_fault"
 class SchemaWorld:
     """A world without a video. Calling it answers an operation; it has no state, so threads may call it.
 
-    ``failing``: ``always`` every call fails; ``some``: every second call about an interval or an id fails.
+    ``amount``: how many entries answers have; ``nulls``: nullable fields are null. ``failing``: ``always`` means that
+    every call fails, ``some`` that about half of the calls with a time or an id do.
     """
 
     name: str
@@ -219,27 +221,27 @@ class SchemaWorld:
     film: ImaginedFilm = field(default_factory=ImaginedFilm)
 
     def of_seed(self, seed: int) -> SchemaWorld:
-        """Return the same world of another film."""
+        """Return the same world with another film."""
         return replace(self, film=replace(self.film, seed=seed))
 
     @property
     def memo_key(self) -> str:
-        """The key of everything that results depend on beside operation and arguments."""
+        """A text made from everything besides operation and arguments that results depend on."""
         return canonical_json(
             [self.name, self.amount, self.nulls, self.failing, self.film.seed, self.film.words, self.film.crowded]
         )
 
     @property
     def session_key(self) -> str:
-        """Always the same: writes change no answer."""
+        """Always empty, since writing operations change no answer."""
         return ""
 
     def __call__(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return the result of an operation.
 
         Raises:
-            OperationFault: ``unknown_operation``, ``bad_arguments``, ``bad_time_range``, ``unknown_id`` (an id that no
-                answer ever held), ``planted_fault`` in failing worlds.
+            OperationFault: ``unknown_operation``, ``bad_arguments``, ``bad_time_range``, ``unknown_id`` (an id of
+                another form than this world's), ``planted_fault`` in failing worlds.
         """
         question = understood(operation, arguments)
         if self.failing == "always" or (self.failing == "some" and self._is_unlucky(operation, arguments)):
@@ -265,9 +267,9 @@ class SchemaWorld:
 def schema_worlds(words: tuple[str, ...] = ()) -> Mapping[str, SchemaWorld]:
     """Return the worlds that a tool is tried on, by name: ``empty one many crowded nulls failing failing_some``.
 
-    Moments of ``many`` are short, follow each other, and are as many as requested. In ``crowded`` they are of any length, overlap, are
-    reported by several sources or twice, and are sometimes fewer than requested. ``words`` are further words of the film, for
-    instance those that a tool compares texts with.
+    In ``many``, moments are short, do not overlap, and are as many as requested. In ``crowded`` they have any length,
+    overlap, are reported twice or by several sources, and are sometimes fewer than requested. ``words`` are further
+    words of the film, for instance those that a tool compares texts with.
     """
     film = ImaginedFilm(words=tuple(dict.fromkeys((*words, *WORDS))))
     worlds = (
@@ -295,15 +297,15 @@ _TECHNICAL = {"duration": 0.0, "frame_rate": 25, "width": 640, "height": 360}
 
 @lru_cache(maxsize=64)
 def result_of(operation: str) -> dict[str, Any]:
-    """Return the result's schema, cached."""
+    """Return the JSON Schema of an operation's result (cached)."""
     return EVERY_OPERATION[operation].result_schema()
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Entry:
-    """The moment that one record of an answer is about; the root has no ``rank``.
+    """The moment that one record of an answer describes; ``rank``: its position in the list (None: the whole result).
 
-    ``facet``: the source; several sources may report one moment, each in its own words.
+    ``facet``: the number of the source; several sources may report one moment, each in its own words.
     """
 
     place: int
@@ -314,7 +316,7 @@ class _Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class Answering:
-    """Fills the result schema of one call. ``nulls``: every nullable field is null."""
+    """Fills the result schema of one call with values. ``nulls``: every nullable field is null."""
 
     film: ImaginedFilm
     operation: str
@@ -323,7 +325,7 @@ class Answering:
     nulls: bool = False
 
     def record(self) -> dict[str, Any]:
-        """Return the whole result."""
+        """Return the whole result of the call."""
         about = self.question.about
         places = self._places()
         span = about or (self.film.span(places[0]) if places else TimeSpan(start=0.0, end=0.0))
@@ -334,7 +336,7 @@ class Answering:
         return self._record(result_of(self.operation), root)
 
     def _chance(self, *parts: object) -> int:
-        """Return a number that depends on the words of the call and on nothing else of it."""
+        """Return a number that depends on seed, operation, ``parts`` and the texts searched for, on nothing else."""
         return draw(self.film.seed, self.operation, self.question.words, *parts)
 
     def _record(self, schema: Mapping[str, Any], entry: _Entry) -> dict[str, Any]:
@@ -353,7 +355,7 @@ class Answering:
         return record
 
     def _item(self, part: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the schema of a list's items; empty for anything else."""
+        """Return the schema of a list's items; empty if ``part`` is not the schema of a list."""
         return resolved(part.get("items", {}), result_of(self.operation))[0] if part.get("type") == "array" else {}
 
     def _value(self, name: str, part: Mapping[str, Any], entry: _Entry, *, refers: bool = False) -> Any:
@@ -374,7 +376,7 @@ class Answering:
         return None
 
     def _echoed(self, name: str, part: Mapping[str, Any]) -> Any:
-        """Return the call's own argument of this name, if it fits the field."""
+        """Return the call's argument of this name, to repeat it in the result; None if missing or of another type."""
         parameter, _ = resolved(parameters_of(self.operation).get("properties", {}).get(name, {}), {})
         given = self.question.given.get(name)
         return given if given is not None and parameter.get("type") == part.get("type") else None
@@ -396,7 +398,7 @@ class Answering:
         return [self._record(item, one) for one in entries[:most]]
 
     def _has_entries(self) -> bool:
-        """Whether the answer is a list of things, not one thing."""
+        """Whether the answer is a list of entries, not a single entry."""
         parts = result_of(self.operation).get("properties", {}).items()
         beside = JUDGEMENT | {"evidence"}
         return any(
@@ -405,7 +407,7 @@ class Answering:
         )
 
     def _entries(self) -> list[_Entry]:
-        """Return the entries of the answer: parts of the requested interval, or moments."""
+        """Return the entries of the answer: parts of the requested interval, or moments of the film."""
         about = self.question.about
         count = self._count()
         if about is not None and not self._seeks():
@@ -418,7 +420,7 @@ class Answering:
         return entries
 
     def _repeated(self, entries: list[_Entry]) -> list[_Entry]:
-        """Return the entries, some of them twice: by another source, word for word, or a little later."""
+        """Return the entries with some of them repeated: by another source, word for word, or a little later."""
         confined = self.question.confined
         end = min(DURATION, confined.end) if confined else DURATION
         found: list[_Entry] = []
@@ -438,7 +440,7 @@ class Answering:
         return found
 
     def _parts(self, about: TimeSpan, count: int) -> list[TimeSpan]:
-        """Return parts of an interval in order; their number and bounds depend on the words of the call."""
+        """Return parts of an interval, in order; their number and bounds depend on the words of the call."""
         words, spans = self.question.words, []
         if words and count > 1:
             count = 1 + self._chance("count") % count
@@ -452,7 +454,7 @@ class Answering:
         return spans
 
     def _seeks(self) -> bool:
-        """Whether the call is a search of the whole film: as many entries as requested, the best first."""
+        """Whether the call is a search: the number of entries is requested, and the best come first."""
         return self.question.most is not None
 
     def _count(self) -> int:
@@ -467,15 +469,15 @@ class Answering:
         return _IN_AN_INTERVAL if self._is_narrow() else _IN_THE_FILM
 
     def _is_narrow(self) -> bool:
-        """Whether the call is about something in particular, not about the whole film."""
+        """Whether the call is about an interval, ids or texts, not about the whole film."""
         return bool(self.question.about or self.question.ids or self.question.words)
 
     def _draw(self) -> int:
-        """Return a number that depends on everything the call is about."""
+        """Return a number that depends on the seed, the operation, and the words, ids and interval of the call."""
         return draw(self.film.seed, self.operation, self.question.words, self.question.ids, self.question.about)
 
     def _places(self) -> list[int]:
-        """Return the moments that the answer may describe, in its order."""
+        """Return the numbers of the moments that the answer may describe, in the order of its entries."""
         if self.amount == "none":
             return []
         places = self.film.within(self.question.confined)

@@ -1,4 +1,4 @@
-"""Trial runs of a tool: the worlds and arguments, and the record of each run."""
+"""Trial runs of a tool: their worlds and arguments, and the record of each run."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _CHARACTERS_PER_TOKEN = 4
 _LONGEST_WORD = 60
 #: Limits of steps and items end a run; the clock is only for a stuck machine, and what it ends counts as disturbed.
 LIMITS = replace(limits_for_models(), seconds=3600.0)
-_OTHER_FILM = 100  #: between the seeds of films with the same arguments
+_OTHER_FILM = 100  #: difference between the seeds of films that get the same arguments
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExampleWorld:
-    """A real world to try tools on, and texts taken from it that a tool may look for.
+    """A real world to try tools on, and texts taken from it that a tool may search for.
 
-    Tools may write: ``open`` returns the call and the state of a session that is not kept, a new one for every run, so that no tool
-    sees what another one wrote.
+    ``open`` starts a session and returns its call function and state. Each run gets a new session, which is not saved,
+    so that no tool reads what another one wrote.
     """
 
     name: str
@@ -46,7 +46,7 @@ class ExampleWorld:
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """One run to be made."""
+    """A run that is to be made: the world, given by its call function and state, and the arguments."""
 
     world: str
     call: Caller
@@ -57,14 +57,14 @@ class Trial:
 
 @dataclass(frozen=True, kw_only=True)
 class TrialRun:
-    """One run of a tool on one world; ``example``: the world is a real one."""
+    """The record of one run of a tool on one world; ``example``: the world is a real one."""
 
     world: str
     arguments: Mapping[str, Any]
     status: str
     summary: str = ""
     outputs: Mapping[str, Any] = field(default_factory=dict)
-    evidence: int = 0  #: pieces
+    evidence: int = 0  #: number of pieces
     calls: int = 0
     error: str = ""
     warnings: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ class TrialRun:
     example: bool = False
 
     def record(self) -> dict[str, Any]:
-        """Return the wire form."""
+        """Return the run as JSON, without its outputs."""
         record: dict[str, Any] = {"world": self.world, "arguments": dict(self.arguments)}
         record |= {key: getattr(self, key) for key in ("status", "summary", "evidence", "calls", "tokens")}
         faults = ("error", "misfit", "overspent", "broken_off")
@@ -113,9 +113,11 @@ def schema_trials(
     turns: Sequence[int] = (0, 1),
     films: int = 1,
 ) -> Iterator[Trial]:
-    """Yield every schema world with one set of arguments, then the full ones with others (``turns``), crowded ones of ``films``.
+    """Yield the trials of a tool on schema worlds.
 
-    ``texts`` are what to look for, ``words`` further words of the film, by default those of the tool.
+    Each turn has its own arguments. The first runs on every world, later ones only on ``many``, ``crowded`` and
+    ``empty``; ``crowded`` is repeated with ``films`` different films. ``texts`` are used as arguments and occur in the
+    films; so do ``words``, by default the constant texts of the tool.
     """
     worlds = schema_worlds((*(words_of(tool) if words is None else words), *texts))
     offer = _offer(tool, worlds["many"], texts)
@@ -135,9 +137,9 @@ def _offer(tool: Tool, world: SchemaWorld, texts: Sequence[str]) -> Offer:
 
 
 def unread_inputs(run: Runner, tool: Tool, texts: Sequence[str]) -> list[str]:
-    """Return the inputs that changed neither answer, evidence nor number of calls on any film when they alone were changed.
+    """Return the inputs without an effect: when one alone changed, answer, evidence and number of calls did not.
 
-    Runs that found nothing do not count: for each input at least two pairs must have found the same.
+    This must hold on every film, and at least two of the unchanged runs of an input must have found something.
     """
     worlds = schema_worlds((*words_of(tool), *texts))
     films = [worlds["many"], *(worlds["crowded"].of_seed(seed) for seed in range(_FILMS_FOR_INPUTS))]
@@ -164,7 +166,7 @@ def _seen_of(run: TrialRun) -> str:
 
 
 def example_trials(tool: Tool, example: ExampleWorld, *, turns: Sequence[int] = (0, 1)) -> Iterator[Trial]:
-    """Yield one trial per ``turn`` (set of arguments) on an example world; skip it if an id is missing."""
+    """Yield one trial per ``turn`` (set of arguments) on an example world; skip a turn if the world lacks an id."""
     listings, _ = example.open()
     offer = Offer(
         video_id=example.video_id,
@@ -180,7 +182,7 @@ def example_trials(tool: Tool, example: ExampleWorld, *, turns: Sequence[int] = 
 
 
 class _Watched:
-    """A world's call that counts failures, and notes those that are no fault of the call."""
+    """Wraps a world's call function: counts failed calls and notes if one failed for a reason outside of the tool."""
 
     def __init__(self, call: Caller) -> None:
         self._call = call
@@ -203,7 +205,7 @@ def tried(
     *,
     monotonic: Callable[[], float] = time.monotonic,
 ) -> TrialRun:
-    """Make one run; judge steps are answered by a made-up judge."""
+    """Run a tool once and return the record; a fault is recorded, not raised. ``MadeUpJudge`` answers judge steps."""
     compiled = tools[name]
     facts: dict[str, Any] = {"world": trial.world, "arguments": dict(trial.arguments), "example": trial.example}
     watched, start = _Watched(trial.call), monotonic()
@@ -242,7 +244,7 @@ def tried(
 
 
 def _misfit(compiled: CompiledTool, result: Mapping[str, Any]) -> str:
-    """Return the part of the result that contradicts the tool's schema and declared types, or an empty text."""
+    """Return a message about what in the result contradicts the tool's schema or types, or an empty text."""
     error = next(iter(validator_of(canonical_json(result_schema(compiled.tool))).iter_errors(result)), None)
     if error is not None:
         return f"{'.'.join(map(str, error.absolute_path))}: {str(error.message)[:160]}"
@@ -254,7 +256,7 @@ def _misfit(compiled: CompiledTool, result: Mapping[str, Any]) -> str:
 
 
 def _overspent(compiled: CompiledTool, result: Mapping[str, Any]) -> str:
-    """Return the first part of the cost above the compiler's maximum, or an empty text."""
+    """Return a message about the first part of the cost that exceeds the compiler's maximum, or an empty text."""
     most = compiled.price.most.record()
     for part, spent in result["cost"].items():
         if part in Cost().record() and spent > most[part] + 1e-6:
@@ -263,7 +265,7 @@ def _overspent(compiled: CompiledTool, result: Mapping[str, Any]) -> str:
 
 
 class MadeUpJudge:
-    """Answers judge steps by a hash of question and item; no model is asked."""
+    """A judge without a model: its answers are chosen by a hash of question and item."""
 
     name = "made-up"
 

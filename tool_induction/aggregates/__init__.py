@@ -1,6 +1,6 @@
 """The aggregates: a closed table of pure, deterministic functions over lists of items.
 
-``functions`` computes, ``table`` says what each aggregate takes and gives, ``spellings`` holds other names of them.
+``functions`` computes them, ``table`` has the inputs, parameters and result types, ``spellings`` other names for them.
 """
 
 from tool_induction.aggregates.functions import evidence_of, span_of

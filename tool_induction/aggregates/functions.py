@@ -1,6 +1,6 @@
-"""The aggregates: what each does with a list of items, and what it sees of an item.
+"""The aggregates as functions of lists of items, and how they read values, times and evidence of an item.
 
-Deterministic, and defined on the empty list. Every tie is broken by key, then by what is said to be better, then by input order.
+All are deterministic and defined on the empty list. Ties are broken by confidence (else score), then by input order.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from world_api.core.spans import TimeSpan, merge_spans, round_time
 
 Item: TypeAlias = Json
 Record: TypeAlias = "dict[str, Json]"
-_FLAT_RECORD = 200  #: values (and text by the line) of one piece of evidence
+_FLAT_RECORD = 200  #: largest weight of a piece of evidence: its values, and text by its length
 
 
 def value_at(item: Item, key: str | None) -> Json:
-    """The value under a key (``a.b`` for nested records); the item itself if no key is given."""
+    """Return the value under a key (``a.b`` for nested records), or None; without a key the item itself."""
     if key is None:
         return item
     value = item
@@ -35,7 +35,7 @@ def value_at(item: Item, key: str | None) -> Json:
 
 
 def number_at(item: Item, key: str | None) -> float | int | None:
-    """The number under a key; None where there is none, or none that can be computed with."""
+    """Return the finite number under a key; None if there is none. A boolean is not a number."""
     return _number(value_at(item, key))
 
 
@@ -46,7 +46,7 @@ def _number(value: Json) -> float | int | None:
 
 
 def span_of(item: Item) -> TimeSpan | None:
-    """The span of an item: its start and end, or its one moment. None if it has no time."""
+    """Return the span of an item in seconds, from its start to its end or of its one moment; None if it has no time."""
     if (moment := number_at(item, None)) is not None:
         return TimeSpan(start=moment, end=moment)
     if not isinstance(item, dict):
@@ -61,7 +61,7 @@ def span_of(item: Item) -> TimeSpan | None:
 
 
 def goodness(item: Item) -> float:
-    """The confidence of an item, else its score; minus infinity if it has neither."""
+    """Return the confidence of an item, else its score; minus infinity if it has neither."""
     if isinstance(item, dict):
         for key in ("confidence", "score"):
             value = number_at(item, key)
@@ -71,7 +71,7 @@ def goodness(item: Item) -> float:
 
 
 def with_span(item: Record, span: TimeSpan) -> Record:
-    """The item with another span; centre and duration are set to match."""
+    """Return the item with the times of another span; a ``duration`` is changed only if the item has one."""
     moved = item | times(span)
     if "duration" in item:
         moved["duration"] = round_time(span.duration)
@@ -79,7 +79,7 @@ def with_span(item: Record, span: TimeSpan) -> Record:
 
 
 def times(span: TimeSpan) -> Record:
-    """Start, end and centre of a span, rounded."""
+    """Return ``start_time``, ``end_time`` and ``center_time`` of a span, in rounded seconds."""
     return {
         "start_time": round_time(span.start),
         "end_time": round_time(span.end),
@@ -88,7 +88,7 @@ def times(span: TimeSpan) -> Record:
 
 
 def is_evidence(item: Item) -> TypeGuard[Record]:
-    """Whether an item is itself a piece of evidence: a flat record that names its frame and its source."""
+    """Whether an item is itself a piece of evidence: a small record with ``frame_time`` and ``source``."""
     return (
         isinstance(item, dict)
         and "frame_time" in item
@@ -98,7 +98,10 @@ def is_evidence(item: Item) -> TypeGuard[Record]:
 
 
 def evidence_of(items: Sequence[Item], *, most: int | None = None) -> list[Json]:
-    """The evidence the items carry, or are, in order and once each; of the first ``most`` pieces, if that is given."""
+    """Return the pieces of evidence that the items contain, or are, in order and without repetitions.
+
+    ``most``: only so many pieces are read, repetitions included.
+    """
     pieces = list(islice(_pieces(items), most))
     if len(pieces) < 2:
         return pieces
@@ -122,12 +125,12 @@ def _pieces(items: Sequence[Item]) -> Iterator[Json]:
 
 
 def rank_key(item: Item, place: int) -> tuple[float, int]:
-    """Sort key that breaks ties: the better item first, then input order."""
+    """Return a sort key that breaks ties: the item with the higher confidence or score first, then input order."""
     return (-goodness(item), place)
 
 
 def _first_by(items: Sequence[Item], key: Callable[[Item], tuple[float, ...] | None]) -> Json:
-    """The item with the smallest key; one without a key only where none has one."""
+    """Return the item with the smallest key. An item whose key is None is returned only if no item has a key."""
     keyed = [(key(item), rank_key(item, place), place) for place, item in enumerate(items)]
     ranked = [(value, rank, place) for value, rank, place in keyed if value is not None]
     return items[min(ranked)[-1]] if ranked else first(items)
@@ -182,7 +185,7 @@ def previous_before(items: Sequence[Item], time: float) -> Json:
 
 
 def _sortable(value: Json) -> tuple[int, float, str] | None:
-    """Numbers come before texts; true and false are 1 and 0."""
+    """Return a sort key: numbers before texts, true and false as 1 and 0; None for any other value."""
     if isinstance(value, str):
         return (1, 0.0, value)
     number = float(value) if isinstance(value, bool) else number_at(value, None)
@@ -213,14 +216,14 @@ def filter_by_score(
 
 
 def _token(value: Json) -> str:
-    """A value as something that can be looked up; 1 and 1.0 are one value, 1 and true are two."""
+    """Return a value as a text to look it up by; 1 and 1.0 are one value, 1 and true are two."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
 def _with_tokens(items: Sequence[Item], key: str | None) -> list[tuple[Item, str | None]]:
-    """Items with the token of their value; None without a value."""
+    """Return each item with the token of its value, which is None if it has no value."""
     values = ((item, value_at(item, key)) for item in items)
     return [(item, None if value is None else _token(value)) for item, value in values]
 
@@ -335,10 +338,10 @@ _MOST_LOOKS = 2_000_000  #: comparisons of spans in one aggregate
 
 
 def interval_span(interval: Mapping[str, Json]) -> TimeSpan:
-    """The span of an interval parameter.
+    """Return the span of an interval parameter.
 
     Raises:
-        ToolFault: ``bad_interval``.
+        ToolFault: ``bad_interval``, if a bound is missing or the end is before the start.
     """
     start, end = interval.get("start_time"), interval.get("end_time")
     if not isinstance(start, int | float) or not isinstance(end, int | float) or end < start:
@@ -384,7 +387,7 @@ def dedupe_overlaps(items: Sequence[Item], iou: float = 0.5) -> list[Json]:
 
 
 class _Near:
-    """Spans in order of their start, so that only those near another one are looked at."""
+    """Spans sorted by start, so that a span is compared only with those near it."""
 
     def __init__(self, expected: Iterable[TimeSpan]) -> None:
         self._longest = max((span.duration for span in expected), default=0.0)
@@ -392,14 +395,14 @@ class _Near:
         self._looks = 0
 
     def add(self, span: TimeSpan, place: int) -> None:
-        """Add a span, under the place of its item."""
+        """Add the span of the item at index ``place``."""
         insort(self._spans, (span.start, place, span))
 
     def within(self, span: TimeSpan, gap: float) -> Iterator[tuple[TimeSpan, int]]:
-        """At least all spans no more than ``gap`` seconds away, each with its place.
+        """Yield all spans at most ``gap`` seconds away, and possibly some more, each with the index of its item.
 
         Raises:
-            ToolFault: ``too_many_items``: everything is near everything, and there is too much of it.
+            ToolFault: ``too_many_items``, after two million comparisons.
         """
         first = bisect_left(self._spans, (span.start - gap - self._longest - _SLACK,))
         for start, place, other in islice(self._spans, first, None):
@@ -430,12 +433,12 @@ def merge_intervals(items: Sequence[Item], gap: float = 0.0) -> list[Json]:
 
 
 def _in_time_order(evidence: list[Json]) -> list[Json]:
-    """Evidence by time, so that it does not depend on the order of the items that carried it."""
+    """Return evidence sorted by time, so that it does not depend on the order of the items."""
     return sorted(evidence, key=lambda piece: (_start(piece), canonical_json(piece)))
 
 
 def _rounded(span: TimeSpan) -> TimeSpan:
-    """The span as it is written down, so that merging what was merged changes nothing."""
+    """Return the span with rounded times, as results have them, so that merging merged intervals changes nothing."""
     return TimeSpan(start=round_time(span.start), end=round_time(span.end))
 
 

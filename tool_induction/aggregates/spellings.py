@@ -1,7 +1,7 @@
-"""Other spellings of aggregates and their parameters, and what to write instead of those that do not exist.
+"""Other spellings of aggregates and their parameters, and suggestions for names that do not exist.
 
-A spelling that is exactly ours is read as ours, and reported as W_ALIAS. What is only like one of ours stays a fault and gets
-a suggestion.
+A spelling that means exactly one of ours is accepted, with the warning W_ALIAS. One that is only similar remains a
+fault and gets a suggestion.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The closed table of aggregates: what each takes and gives, how the type of its result follows, and what runs it."""
+"""The closed table of aggregates: the inputs, parameters, result type and function of each."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ Lists: TypeAlias = Sequence[ty.ListType]
 
 
 def picked(given: Lists, _: Given) -> ty.Type:
-    """One of the items; surely there where the list is never empty."""
+    """Type of one of the items; it is not null if the list is known not to be empty."""
     return given[0].item if given[0].filled else ty.optional(given[0].item)
 
 
 def found(given: Lists, _: Given) -> ty.Type:
-    """One of the items, or nothing."""
+    """Type of one of the items, or null."""
     return ty.optional(given[0].item)
 
 
 def thinned(given: Lists, _: Given) -> ty.ListType:
-    """Fewer items, as a rule; where there are any, one stays."""
+    """Type of a list with usually fewer items; it is not empty if the given list is not."""
     one = given[0]
     return replace(one, name="", typical=None if one.typical is None else max(1, (one.typical + 1) // 2))
 
 
 def some(given: Lists, constants: Given) -> ty.Type:
-    """Some of the items, maybe none."""
+    """Type of a list with some of the items, which may be empty."""
     return replace(thinned(given, constants), filled=False)
 
 
 def top(given: Lists, constants: Given) -> ty.Type:
-    """At most ``k`` of the items."""
+    """Type of a list with at most ``k`` of the items."""
     k, one = constants.get("k"), given[0]
     if not isinstance(k, int) or isinstance(k, bool) or k < 1:
         return replace(one, name="", filled=False)
@@ -48,7 +48,7 @@ def top(given: Lists, constants: Given) -> ty.Type:
 
 
 def concatenated(given: Lists, _: Given) -> ty.Type:
-    """The items of all lists."""
+    """Type of a list with the items of all lists."""
     bounds, typicals = [one.bound for one in given], [one.typical for one in given]
     return ty.ListType(
         item=ty.join_all(one.item for one in given),
@@ -60,7 +60,7 @@ def concatenated(given: Lists, _: Given) -> ty.Type:
 
 
 def field_type(item: ty.Type, key: Scalar) -> ty.Type:
-    """The type under a key of the items; ``any`` if it is unknown."""
+    """Return the type under a key of the items (``a.b`` for nested records); ``any`` if it is unknown."""
     type_ = ty.plain(item)
     for part in str(key).split(".") if key is not None else ():
         type_ = ty.plain(type_)
@@ -69,30 +69,30 @@ def field_type(item: ty.Type, key: Scalar) -> ty.Type:
 
 
 def total(given: Lists, constants: Given) -> ty.Type:
-    """A sum; of whole numbers it is one, and of rank scores it is as little a number."""
+    """Type of a sum: ``int`` if the values are integers, ``Score`` if they are rank scores, else ``float``."""
     summed = ty.plain(field_type(given[0].item, constants.get("key")))
     return summed if summed in (ty.INT, ty.SCORE) else ty.FLOAT
 
 
 def mean(given: Lists, constants: Given) -> ty.Type:
-    """A mean; none of nothing."""
+    """Type of a mean, which is null for an empty list."""
     return ty.optional(ty.SCORE if total(given, constants) == ty.SCORE else ty.FLOAT)
 
 
 def at_key(given: Lists, constants: Given) -> ty.Type:
-    """A value under the key."""
+    """Type of one of the values under the key, or null."""
     if constants.get("key") is None and isinstance(ty.plain(given[0].item), ty.RecordType):
         return ty.ANY  # records need a key, which has been asked for
     return ty.optional(ty.plain(field_type(given[0].item, constants.get("key"))))
 
 
 def evidence_list() -> ty.ListType:
-    """Pieces of evidence."""
+    """Type of a list of evidence."""
     return ty.ListType(item=ty.world_types()["Evidence"], bound=100, typical=5)
 
 
 def intervals(given: Lists, constants: Given) -> ty.Type:
-    """Joined intervals with their evidence; items without times give none."""
+    """Type of a list of merged intervals with their evidence; it may be empty if items may lack times."""
     item = ty.with_field(ty.LONG_INTERVAL, "evidence", evidence_list())
     return replace(thinned(given, constants), item=item, filled=given[0].filled and surely_timed(given[0].item))
 
@@ -105,34 +105,34 @@ def surely_timed(item: ty.Type) -> bool:
 
 
 def groups(given: Lists, constants: Given) -> ty.Type:
-    """Groups of items."""
+    """Type of a list of groups ``{key, items}``."""
     members = replace(given[0], name="", filled=True)
     item = ty.RecordType(fields=(("key", field_type(members.item, constants.get("key"))), ("items", members)))
     return replace(thinned(given, constants), item=item)
 
 
 def joined(given: Lists, _: Given) -> ty.Type:
-    """Pairs of items, over the times of the first."""
+    """Type of a list of pairs ``{a, b, dt}`` with the times of ``a``."""
     pair = (("a", given[0].item), ("b", given[1].item), ("dt", ty.FLOAT))
     times = (("start_time", ty.TIME), ("end_time", ty.TIME), ("center_time", ty.TIME), ("evidence", evidence_list()))
     return replace(given[0], name="", item=ty.RecordType(fields=(*pair, *times)), filled=False)
 
 
 def pair(given: Lists, _: Given) -> ty.Type:
-    """A pair of items, or nothing."""
+    """Type of a pair ``{a, b}`` of items, or null."""
     fields = (("a", given[0].item), ("b", given[1].item), ("evidence", evidence_list()))
     return ty.optional(ty.RecordType(fields=fields))
 
 
 def sampled(_: Lists, constants: Given) -> ty.Type:
-    """Moments."""
+    """Type of a list of times."""
     most = constants.get("max_items")
     bound = most if isinstance(most, int) and not isinstance(most, bool) else None
     return ty.ListType(item=ty.TIME, bound=bound, typical=bound, stated=bound is not None)
 
 
 def always(type_: ty.Type) -> Callable[[Lists, Given], ty.Type]:
-    """A rule that gives the same type for all inputs."""
+    """Return a rule for the result type that gives the same type for all inputs."""
     return lambda _, __: type_
 
 
@@ -142,7 +142,7 @@ Role = Literal["value", "key", "number_key", "text_key", "condition"]
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
-    """A parameter of an aggregate. ``role`` says whether it names a field of the items or is a condition on them."""
+    """A parameter of an aggregate. ``role``: a plain value, the name of a field of the items, or a condition."""
 
     type: ty.Type = ty.STRING
     required: bool = False
@@ -156,8 +156,8 @@ class Parameter:
 class AggregateSpec:
     """One aggregate.
 
-    ``takes``: one list; several lists; a pair ``{a, b}`` of lists; a mix of anything; slots (a list whose nulls
-    count); or nothing. ``times`` says that items must have times.
+    ``takes``: one list; several lists; a pair ``{a, b}`` of lists; a mix of anything; slots (a list in which nulls
+    count); or nothing. ``times``: whether items must have times.
     """
 
     name: str

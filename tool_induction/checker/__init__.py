@@ -1,8 +1,9 @@
-"""The checker: types the steps of a tool and writes out what a document leaves implicit.
+"""The checker: infers the types of a tool's steps and makes explicit what the document leaves implicit.
 
-``steps`` goes through the steps, ``expressions`` types what they read, ``values`` checks what a place takes and binds outputs,
-``aggregates`` checks aggregate steps. ``environment`` holds what is known about names; ``nulls``, ``ranges`` and ``scores`` find
-values that may be missing, out of range, or no plain numbers.
+``steps`` checks the steps, ``expressions`` infers the types of what they read, ``values`` compares values with the
+types of their places and binds outputs, ``aggregates`` checks aggregate steps. ``environment`` holds what is known
+about names; ``nulls``, ``ranges`` and ``scores`` find values that may be null, are out of range, or are rank scores
+used as numbers.
 """
 
 from tool_induction.checker.steps import Signature, StepChecker, operation_result

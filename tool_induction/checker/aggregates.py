@@ -1,4 +1,4 @@
-"""Pass 4d: the typing of aggregate steps, and values of their parameters that make no sense."""
+"""Pass 4d: the types of aggregate steps, and checks of their parameters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CONFIDENCE = ex.Const("confidence")
 
 
 def check_aggregate(step: Aggregate, environment: Environment, at: Inference) -> tuple[Aggregate, Environment]:
-    """Type a step; return it with everything implicit written out, and the environment after it."""
+    """Check an aggregate step. Return it with defaults and conversions made explicit, and the environment after it."""
     spec = AGGREGATES.get(step.operation)
     if spec is None:
         return step, environment.bind(step.save_as, ty.ANY)
@@ -43,9 +43,9 @@ def check_aggregate(step: Aggregate, environment: Environment, at: Inference) ->
 def _learn(
     step: Aggregate, result: ty.Type, lists: list[ty.ListType], environment: Environment, *, drops: bool
 ) -> Environment:
-    """Note what later conditions on the result say about the list it came from.
+    """Return the environment after a step, with the facts that its result and its list imply about each other.
 
-    ``drops``: the list may hold nulls, which an aggregate does not see. The facts are then about the list without them,
+    ``drops``: the list may contain nulls, which an aggregate ignores. The facts are then about the list without them,
     since a list of nothing but nulls is not empty, and nothing can be picked from it.
     """
     seen = ex.Filtered(step.inputs, KEPT, ()) if drops else step.inputs
@@ -101,7 +101,7 @@ def _inputs(inputs: ex.Expr, spec: AggregateSpec, at: Inference) -> tuple[ex.Exp
 
 
 def _only_list(inputs: ex.JsonList, at: Inference) -> ex.Expr:
-    """Read a list of one name that is itself a list as that list."""
+    """Return ``x`` for the inputs ``[x]`` if ``x`` is itself a list; otherwise the inputs unchanged."""
     inner = ty.plain(at.infer(inputs.items[0]).type)
     if not isinstance(inner, ty.ListType | ty.AnyType) and list_field(inner) is None:
         return inputs
@@ -110,7 +110,7 @@ def _only_list(inputs: ex.JsonList, at: Inference) -> ex.Expr:
 
 
 def _rows(rows: TypedList, at: Inference) -> ty.ListType:
-    """The list type that an aggregate gets: without nulls."""
+    """Return the type of a list as an aggregate gets it, without nulls; note a list of lists."""
     inner = ty.plain(rows.type.item)
     if isinstance(inner, ty.ListType):
         suggestion = "join the lists first with the aggregate concat_lists"
@@ -140,7 +140,7 @@ def _pair(inputs: ex.Expr, spec: AggregateSpec, at: Inference) -> tuple[ex.Expr,
 
 
 def _each(parts: list[tuple[str | int, ex.Expr]], what: str, at: Inference) -> tuple[list[ex.Expr], list[ty.ListType]]:
-    """Type several lists, each at its place."""
+    """Return several lists made explicit, and their types. ``parts``: keys and lists; ``what``: for messages."""
     done: list[ex.Expr] = []
     lists: list[ty.ListType] = []
     for key, value in parts:
@@ -152,7 +152,7 @@ def _each(parts: list[tuple[str | int, ex.Expr]], what: str, at: Inference) -> t
 
 
 def _several(inputs: ex.Expr, at: Inference) -> tuple[ex.Expr, list[ty.ListType]]:
-    """Type the lists to be joined: a JSON list or record of them, or an expression that is a list of lists."""
+    """Check the lists to be joined: a JSON list or record of them, or an expression whose value is a list of lists."""
     parts: list[tuple[str | int, ex.Expr]] = []
     if isinstance(inputs, ex.JsonList):
         parts = list(enumerate(inputs.items))
@@ -175,7 +175,7 @@ def _several(inputs: ex.Expr, at: Inference) -> tuple[ex.Expr, list[ty.ListType]
 
 
 def _slots(inputs: ex.Expr, at: Inference) -> tuple[ex.Expr, list[ty.ListType]]:
-    """Type a list whose nulls count, since each place is checked."""
+    """Check a list in which nulls count, since the aggregate examines every position."""
     if isinstance(inputs, ex.JsonRecord):
         for key, value in inputs.entries:
             with at.at(key):
@@ -260,7 +260,7 @@ def _check_key(value: ex.Expr, parameter: Parameter, item: ty.Type, spec: Aggreg
 
 
 def _implied_key(spec: AggregateSpec, item: ty.Type, at: Inference) -> list[tuple[str, ex.Expr]]:
-    """Return the key to add if exactly one field fits; else note an error and return nothing."""
+    """Return the parameter ``key`` to add if exactly one field fits, or nothing; note an error if it is needed."""
     inner = ty.plain(item)
     if not isinstance(inner, ty.RecordType) or inner.is_open:
         return []
@@ -286,7 +286,7 @@ def _implied_key(spec: AggregateSpec, item: ty.Type, at: Inference) -> list[tupl
     return []
 
 
-#: what confidences are compared with
+#: the range of a confidence
 SHARE = Parameter(least=0, most=1)
 
 

@@ -1,7 +1,7 @@
-"""The names in scope: their types, and what the conditions before a place tell about their values.
+"""The names in scope: their types, and the facts that are known about their values.
 
-Facts (a value is null or not, a list is empty or not, how long it is at least) are kept as texts of paths (``first_hit``,
-``hits.candidates``). Names are bound once, so a fact stays true.
+A fact (a value is null or not, a list is empty or not, or has an item at an index) refers to its value by the text of a
+path, such as ``first_hit`` or ``hits.candidates``. Names are bound once, so a fact remains true.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ HasItem: TypeAlias = tuple[Literal["has_item"], str]
 
 
 def least_length(op: str, number: float) -> int:
-    """The least length for which ``length op number`` can hold."""
+    """Return the smallest length for which ``length op number`` can hold; 0 for an unknown operator."""
     match op:
         case ">":
             return max(0, math.floor(number) + 1)
@@ -39,7 +39,7 @@ def _place(rows: str, place: int) -> HasItem:
 
 
 def shifted(left: ex.Expr, number: float) -> tuple[ex.Expr, float]:
-    """Move added constants to the other side of a comparison: ``x - 1 > 0`` becomes ``x > 1``."""
+    """Move added constants to the other side of a comparison: ``x - 1 > 0`` becomes ``x > 1``. Return both sides."""
     while isinstance(left, ex.Arithmetic) and left.op in ("+", "-"):
         added = left.right
         if not isinstance(added, ex.Const) or isinstance(added.value, bool) or not isinstance(added.value, int | float):
@@ -50,12 +50,13 @@ def shifted(left: ex.Expr, number: float) -> tuple[ex.Expr, float]:
 
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-#: a list without its nulls, which is what an aggregate sees of it; nothing a document can write
+#: internal filter: a list without its nulls, as an aggregate reads it; documents cannot use it
 KEPT = "kept"
-#: the different values of a list, which is what ``count_distinct`` counts; nothing a document can write
+#: internal filter: the different values of a list, as ``count_distinct`` counts them; documents cannot use it
 DISTINCT = "distinct"
-#: a value is not null, or is; a list or a text is not empty, or a list is; a list has an item at that place; a number
-#: is not 0; a text was joined of those of a list, and is empty where that is; a computed number may be below zero
+#: present, absent: a value is not null, or is; filled, empty: a list or text is not empty, or a list is; has_item: a
+#: list has an item at that index; nonzero: a number is not 0; joined: a text was joined from a list, and is empty if
+#: the list is; signed: a computed number may be negative
 Fact: TypeAlias = tuple[Literal["present", "absent", "filled", "empty", "has_item", "nonzero", "joined", "signed"], str]
 
 
@@ -67,43 +68,43 @@ class Environment:
     facts: frozenset[Fact] = frozenset()
     #: the condition that a saved boolean was computed from, or the length behind a saved count
     meanings: Mapping[str, ex.Expr] = field(default_factory=dict)
-    #: what is known once a saved boolean holds, and once it does not; worked out when it is saved, or it would be at each use
+    #: the facts if a saved boolean is true, and if it is false; computed once, when it is saved
     tells: Mapping[str, tuple[frozenset[Fact], frozenset[Fact]]] = field(default_factory=dict)
-    #: facts that follow from a fact: the earliest item of a list that is not empty is there
+    #: facts that follow from a fact: if a list is not empty, its earliest item is present
     follows: Mapping[Fact, frozenset[Fact]] = field(default_factory=dict)
-    #: lists in another order, or with other items made of theirs -> the list that is exactly as long
+    #: lists that were sorted or mapped from another list -> the list that is exactly as long
     as_long: Mapping[str, str] = field(default_factory=dict)
-    #: variables -> the list they walk through
+    #: variables -> the list whose items they are
     walked: Mapping[str, ex.Expr] = field(default_factory=dict)
     #: the names bound before the outermost loop; None outside of loops
     outside: frozenset[str] | None = None
 
     def is_filled(self, path: ex.Expr) -> bool:
-        """Whether it is known that a list or a joined text is not empty."""
+        """Whether a list, or a text joined from one, is known not to be empty."""
         return ("filled", ex.to_text(path)) in self.facts
 
     def is_absent(self, path: ex.Expr) -> bool:
-        """Whether it is known that a value is null, or an item of an empty list."""
+        """Whether a value is known to be null, or to be an item of an empty list (which is null)."""
         held = isinstance(path, ex.Index) and ("empty", ex.to_text(path.base)) in self.facts
         return held or ("absent", ex.to_text(path)) in self.facts
 
     def has_place(self, rows: ex.Expr, number: int) -> bool:
-        """Whether it is known that a list has an item at a place; the places from the end are negative."""
+        """Whether a list is known to have an item at an index; negative indexes count from the end."""
         return _place(self._measured(rows), number if number >= 0 else -number - 1) in self.facts
 
     def least_length(self, rows: ex.Expr) -> int:
-        """How many items a list is known to have at least."""
+        """Return how many items a list is known to have at least."""
         text = self._measured(rows)
         known = next((place for place in range(PLACES) if _place(text, place) not in self.facts), PLACES)
         return max(known, int(self.is_filled(rows)))
 
     def length_facts(self, rows: ex.Expr, least: int) -> frozenset[Fact]:
-        """Facts about a list with at least ``least`` items."""
+        """Return the facts that hold for a list with at least ``least`` items."""
         text = self._measured(rows)
         return frozenset(_place(text, place) for place in range(min(least, PLACES)))
 
     def measure(self, name: str, rows: ex.Expr) -> Environment:
-        """The environment with the fact that a list is exactly as long as another one."""
+        """Return the environment with the fact that the list ``name`` is exactly as long as ``rows``."""
         return replace(self, as_long={**self.as_long, name: self._measured(rows)})
 
     def _measured(self, rows: ex.Expr) -> str:
@@ -111,7 +112,7 @@ class Environment:
         return self.as_long.get(text, text)
 
     def bind(self, name: str, type_: ty.Type, *, meaning: ex.Expr | None = None) -> Environment:
-        """The environment with one more name."""
+        """Return the environment with one more name. ``meaning``: the expression that its value was computed from."""
         meanings, tells = self.meanings, self.tells
         if meaning is not None:
             meanings = {**meanings, name: meaning}
@@ -121,7 +122,7 @@ class Environment:
         return replace(self, types={**self.types, name: type_}, meanings=meanings, tells=tells)
 
     def walk(self, name: str, type_: ty.Type, rows: ex.Expr, *, loop: bool = False) -> Environment:
-        """The environment with a variable for the items of a list, in a loop or within one step.
+        """Return the environment with a variable for the items of a list. ``loop``: of a loop, not of a single step.
 
         Facts about another value of that name are dropped.
         """
@@ -142,11 +143,11 @@ class Environment:
         )
 
     def imply(self, fact: Fact, then: Fact) -> Environment:
-        """The environment with one more implication between facts."""
+        """Return the environment with one more implication: if ``fact`` holds, so does ``then``."""
         return replace(self, follows={**self.follows, fact: self.follows.get(fact, frozenset()) | {then}})
 
     def assume(self, facts: Iterable[Fact]) -> Environment:
-        """The environment with more facts and everything that follows from them."""
+        """Return the environment with more facts and everything that follows from them."""
         known = set(self.facts)
         queue = list(facts)
         while queue:
@@ -157,7 +158,7 @@ class Environment:
         return replace(self, facts=frozenset(known))
 
     def narrowed(self, path: ex.Expr, type_: ty.Type) -> ty.Type:
-        """The type narrowed by the facts about the value at that path."""
+        """Return the type of the value at a path, narrowed by facts: without null, or as a list that is not empty."""
         if not is_path(path):
             return type_
         text = ex.to_text(path)
@@ -167,7 +168,7 @@ class Environment:
         return replace(type_, filled=True) if filled and isinstance(type_, ty.ListType) else type_
 
     def type_of(self, name: str) -> ty.Type:
-        """The type of a name; unknown names have been reported and fit everywhere."""
+        """Return the type of a name; ``any`` for an unknown name, which has been reported."""
         return self.types.get(name, ty.ANY)
 
 
@@ -180,14 +181,14 @@ def _without(facts: frozenset[Fact], name: str) -> frozenset[Fact]:
 
 
 def is_path(expr: ex.Expr) -> bool:
-    """Whether an expression only names a value; facts are kept for such."""
+    """Whether an expression is a name with any fields and indexes after it; facts are recorded for these only."""
     while isinstance(expr, ex.Field | ex.Index):
         expr = expr.base
     return isinstance(expr, ex.Name)
 
 
 def facts_of(condition: ex.Expr, environment: Environment, *, holds: bool = True) -> frozenset[Fact]:
-    """Facts that follow if the condition holds (or, with ``holds=False``, does not hold)."""
+    """Return the facts that follow if a condition holds (or, with ``holds=False``, if it does not)."""
     match condition:
         case ex.Name(name) if name in environment.tells:
             return environment.tells[name][0 if holds else 1]
@@ -207,7 +208,7 @@ def facts_of(condition: ex.Expr, environment: Environment, *, holds: bool = True
 
 
 def _present(value: ex.Expr, environment: Environment) -> frozenset[Fact]:
-    """Facts that a value, and everything it is a part of, is not null."""
+    """Return the facts that a value, and everything that it is a part of, is not null."""
     facts: set[Fact] = set()
     while is_path(value):
         facts.add(("present", ex.to_text(value)))
@@ -243,7 +244,7 @@ def _compared(condition: ex.Compare, environment: Environment, *, holds: bool) -
 
 
 def _measured(left: ex.Expr, op: str, number: float, environment: Environment) -> frozenset[Fact]:
-    """Facts from a comparison with a number: the minimum length of a list, or that a number is not zero."""
+    """Return the facts from a comparison with a number: the minimum length of a list, or that a number is not zero."""
     facts: set[Fact] = set()
     if not COMPUTED[op](0, number):
         facts.add(("nonzero", ex.to_text(left)))
@@ -263,21 +264,21 @@ def _measured(left: ex.Expr, op: str, number: float, environment: Environment) -
 
 
 class Typed(NamedTuple):
-    """An expression with everything implicit written out, and its type."""
+    """An expression with defaults and conversions made explicit, and its type."""
 
     expr: ex.Expr
     type: ty.Type
 
 
 class TypedList(NamedTuple):
-    """An expression that gives a list, and its type."""
+    """An expression whose value is a list, and its type."""
 
     expr: ex.Expr
     type: ty.ListType
 
 
 def list_field(type_: ty.Type) -> tuple[str, ty.ListType] | None:
-    """The one list of a record (``candidates`` of a search result), if it has exactly one."""
+    """Return key and type of the one list of a record (``candidates`` of a search result); None without just one."""
     if not isinstance(type_, ty.RecordType):
         return None
     found = [
@@ -292,7 +293,7 @@ def list_field(type_: ty.Type) -> tuple[str, ty.ListType] | None:
 
 
 def is_list(type_: ty.Type) -> bool:
-    """Whether it is a list, or a record that is read as its one list."""
+    """Whether a type is a list, or a record that is read as its one list."""
     return isinstance(type_, ty.ListType) or list_field(type_) is not None
 
 
@@ -304,7 +305,7 @@ JOINING = (
 
 
 def joined_field(type_: ty.Type) -> tuple[str, ty.ListType] | None:
-    """The list that a loop joins: the one list of a record without other fields (``BOOKKEEPING`` aside)."""
+    """Return key and type of the list that a loop joins: a record's only field, ``BOOKKEEPING`` aside; else None."""
     one = list_field(type_)
     if one is None or not isinstance(type_, ty.RecordType):
         return None
@@ -312,7 +313,7 @@ def joined_field(type_: ty.Type) -> tuple[str, ty.ListType] | None:
 
 
 def value_field(type_: ty.Type, wanted: ty.Type) -> tuple[str, ty.Type] | None:
-    """The one informative field of a record, if it fits a wanted scalar (``answer`` of a state)."""
+    """Return key and type of a record's only field (``BOOKKEEPING`` aside) if it fits a scalar ``wanted``, or None."""
     if not isinstance(type_, ty.RecordType) or isinstance(wanted, ty.ListType | ty.RecordType | ty.AnyType):
         return None
     found = [(key, value) for key, value in type_.fields if key not in ty.BOOKKEEPING]

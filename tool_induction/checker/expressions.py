@@ -1,4 +1,4 @@
-"""Pass 4a: the type of an expression, and the expression with everything implicit written out."""
+"""Pass 4a: infers the type of an expression, and makes its defaults and conversions explicit."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Inference:
     environment: Environment
     findings: Findings
     path: Path
-    #: what must be there for this place to make sense, where the checker may ask for it; None: it may not
+    #: collects the values that must not be missing here, for which ``require`` steps are added; None: none may be added
     demands: list[Demand] | None = None
-    #: the condition being looked at, as a whole
+    #: the whole condition of which a part is being checked
     condition: ex.Expr | None = None
-    #: whether the place is a parameter of a call, which may be done for each item of a list
+    #: whether the place is a parameter of a call, which could be repeated in a loop
     in_call: bool = False
 
     def note(self, code: Code, message: str, *, found: str = "", suggestion: str | Suggestion = "") -> None:
@@ -36,7 +36,7 @@ class Inference:
         self.findings.add(code, self.path, message, found=found, suggestion=suggestion)
 
     def knowing(self, facts: Iterable[Fact]) -> Inference:
-        """The same place with more facts; findings there are dropped, since they were noted before."""
+        """Return a copy for the same place with more facts; its findings are discarded, as they were noted before."""
         return Inference(self.environment.assume(facts), Findings(), self.path)
 
     @contextmanager
@@ -47,19 +47,19 @@ class Inference:
         vars(self).update(before)
 
     def _under(self, environment: Environment) -> AbstractContextManager[None]:
-        """Look at a part that is not always evaluated: nothing in it can be demanded."""
+        """Within the block, use another environment, for a part that is not always evaluated: it can demand nothing."""
         return self._with(environment=environment, demands=None)
 
     def asking(self, condition: ex.Expr) -> AbstractContextManager[None]:
-        """Remember the whole condition while its parts are typed."""
+        """Within the block, keep the whole condition while its parts are checked."""
         return self._with(condition=self.condition or condition)
 
     def at(self, *parts: str | int) -> AbstractContextManager[None]:
-        """Move to a part of the current place."""
+        """Within the block, move to a part of the current place."""
         return self._with(path=(*self.path, *parts))
 
     def infer(self, expr: ex.Expr) -> Typed:  # noqa: PLR0912 - one case a node type, flat
-        """The written-out expression and its type."""
+        """Return the expression with defaults and conversions made explicit, and its type."""
         match expr:
             case ex.Const(value):
                 return Typed(expr, ty.constant_type(value))
@@ -121,7 +121,7 @@ class Inference:
         return Typed(written, self.environment.narrowed(written, type_))
 
     def _of_null(self, expr: ex.Field) -> None:
-        """Note a field of a value that is always null here; the condition was probably meant the other way round."""
+        """Note that a field of a value is read that is always null here; the condition was probably meant inversely."""
         base = ex.to_text(expr.base)
         self.note(
             "E_OPTIONAL",
@@ -160,7 +160,7 @@ class Inference:
         return Typed(written, self.environment.narrowed(written, rows.item if sure else ty.optional(rows.item)))
 
     def _is_long_enough(self, rows: ex.Expr, type_: ty.ListType, number: int) -> bool:
-        """Whether a list surely has an item at a place."""
+        """Whether a list certainly has an item at an index."""
         if isinstance(rows, ex.ListExpression | ex.JsonList):
             return -len(rows.items) <= number < len(rows.items)
         if type_.name == ty.BOX.name:
@@ -168,11 +168,11 @@ class Inference:
         return (type_.filled and number in (0, -1)) or self.environment.has_place(rows, number)
 
     def as_list(self, expr: ex.Expr) -> Typed:
-        """The typed expression as a list; a record with one list field is read as that field."""
+        """Return an expression as a list, with its type; a record with one list field is read as that field."""
         return self.listed(self.infer(expr))
 
     def listed(self, base: Typed) -> Typed:
-        """As ``as_list``, of an expression whose type is known."""
+        """Do as ``as_list`` with an expression whose type is known."""
         inner = ty.plain(base.type)
         if isinstance(inner, ty.ListType | ty.AnyType):
             return base
@@ -229,14 +229,14 @@ class Inference:
 
 
 def _list_of(items: Sequence[Typed]) -> ty.ListType:
-    """The type of a list of exactly some items."""
+    """Return the type of a list of exactly these items."""
     size = len(items)
     joined = ty.join_all(item.type for item in items)
     return ty.ListType(item=joined, bound=size, typical=size, stated=True, filled=size > 0)
 
 
 def as_number(at: Inference, expr: ex.Expr) -> Typed:
-    """The typed expression as a number; note it if it is none."""
+    """Return an expression as a number, with its type; note a value that is not a number or may be null."""
     return _number(at, at.infer(expr))
 
 
@@ -255,7 +255,10 @@ def _number(at: Inference, typed: Typed) -> Typed:
 
 
 def arithmetic(at: Inference, expr: ex.Arithmetic) -> Typed:
-    """The written-out arithmetic; a time less a time is a duration."""
+    """Return an arithmetic expression with conversions made explicit, and its type.
+
+    The difference of two times is a duration, of the type ``float``.
+    """
     sides = [at.infer(side) for side in (expr.left, expr.right)]
     if expr.op == "+" and not any(ty.is_numeric(ty.plain(side.type)) for side in sides):
         first, second = (ex.to_text(side.expr) for side in sides)
@@ -280,7 +283,7 @@ def arithmetic(at: Inference, expr: ex.Arithmetic) -> Typed:
 
 
 def _instead_of_arithmetic(type_: ty.Type, text: str) -> str:
-    """Suggest what counts or joins a value that is no number."""
+    """Return a suggestion how to count or join values that are no numbers, or an empty text."""
     if is_list(type_):
         return f"for how many there are write {text} | length; the aggregate concat_lists joins lists"
     if ty.is_text(type_):
@@ -289,7 +292,7 @@ def _instead_of_arithmetic(type_: ty.Type, text: str) -> str:
 
 
 def compare(at: Inference, expr: ex.Compare) -> ex.Expr:
-    """The written-out comparison."""
+    """Return a comparison with conversions made explicit; note values that cannot be compared."""
     if expr.op in ("in", "not in"):
         return _membership(at, expr)
     left, right = at.infer(expr.left), at.infer(expr.right)
@@ -313,7 +316,7 @@ def compare(at: Inference, expr: ex.Compare) -> ex.Expr:
 
 
 def _with_null(at: Inference, written: ex.Compare, left: Typed, right: Typed) -> ex.Expr:
-    """Let an uncalibrated (null) confidence pass a threshold; any other null must be handled."""
+    """Return a comparison that a null (uncalibrated) confidence passes as well; note any other operand that is null."""
     loose = [side for side in (left, right) if isinstance(side.type, ty.OptionalType)]
     if not loose:
         return written
@@ -333,7 +336,7 @@ def _with_null(at: Inference, written: ex.Compare, left: Typed, right: Typed) ->
 
 
 def _not_empty(at: Inference, written: ex.Compare, left: Typed, right: Typed) -> ex.Expr:
-    """Write ``text != ""`` as a check that the text is neither null nor empty."""
+    """Return ``text != ""`` as a check that the text is neither null nor empty; other comparisons unchanged."""
     value = left if right.expr == ex.Const("") else right
     is_asked = written.op == "!=" and ex.Const("") in (left.expr, right.expr)
     if not is_asked or not isinstance(value.type, ty.OptionalType) or not is_path(value.expr):
@@ -377,7 +380,7 @@ def _membership(at: Inference, expr: ex.Compare) -> ex.Expr:
 
 
 def filtered(at: Inference, expr: ex.Filtered) -> Typed:
-    """The written-out use of a filter, and its type."""
+    """Return the use of a filter (``value | name``) with conversions made explicit, and its type."""
     match expr.name:
         case "length":
             return _length(at, expr)

@@ -1,7 +1,7 @@
-"""Conditions, values that may be missing, and what to write instead.
+"""Checks of conditions and of values that may be null, with suggestions what to write instead.
 
-Outside of loops a ``require`` says how the tool ends without the value. In a loop that would end the whole tool:
-an ``if`` goes around the step, or the items without the value are filtered out before.
+Outside of loops the suggestion is a ``require``, which ends the tool without the value. In a loop that would end the
+whole tool: an ``if`` around the step is suggested, or a filter before the loop.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def as_condition(at: Inference, expr: ex.Expr) -> ex.Expr:
-    """The expression as a condition: a list becomes ``length > 0``, an optional ``is not none``."""
+    """Return an expression as a condition: a list becomes ``length > 0``, an optional ``is not none``."""
     with at.asking(expr):
         return _condition(at, expr)
 
@@ -56,7 +56,10 @@ def _coerced(at: Inference, typed: Typed, written: ex.Expr) -> ex.Expr:
 
 
 def null_not_handled(at: Inference, typed: Typed, where: str, way_out: str | Suggestion = "") -> None:
-    """Note a value that may be null in a place that takes no null, or demand it if the checker may add a ``require``."""
+    """Note a value that may be null where null is not allowed; if a ``require`` may be added, add a ``Demand`` instead.
+
+    ``where`` names the place in the message; ``way_out`` is a suggestion to use instead of the usual ones.
+    """
     text = ex.to_text(typed.expr)
     root = _first_null(at, typed.expr)
     may_demand = (
@@ -75,12 +78,12 @@ def null_not_handled(at: Inference, typed: Typed, where: str, way_out: str | Sug
 
 
 def with_default(typed: Typed, fallback: str) -> str:
-    """Suggest a default for a value in its place in an expression."""
+    """Return the suggestion to give a value the default ``fallback``."""
     return f'give it a default: "{{{{ {ex.to_text(typed.expr)} | default({fallback}) }}}}"'
 
 
 def missing(at: Inference, value: ex.Expr, condition: ex.Expr, message: str) -> None:
-    """Note a value that may be empty, or demand it if the checker may add a ``require``."""
+    """Note a value that may be empty; if a ``require`` may be added, add a ``Demand`` for it instead."""
     if at.demands is not None:
         at.demands.append(Demand(path=at.path, of=value, condition=condition))
         return
@@ -89,7 +92,7 @@ def missing(at: Inference, value: ex.Expr, condition: ex.Expr, message: str) -> 
 
 @dataclass(frozen=True, kw_only=True)
 class Demand:
-    """A value that a step needs, and the condition that it is there."""
+    """A value ``of`` that a step needs, and the condition under which it is present."""
 
     path: Path
     of: ex.Expr
@@ -97,7 +100,7 @@ class Demand:
 
 
 def implicit_require(demand: Demand, findings: Findings, *, message: str = "", suggestion: str = "") -> Require:
-    """Make the ``require`` step that ends a tool as ``empty`` without a needed value; warn of it."""
+    """Return a ``require`` step that ends a tool as ``empty`` if a needed value is missing; note a warning."""
     condition, path = demand.condition, demand.path
     text = ex.to_text(demand.of)
     findings.add(
@@ -113,14 +116,17 @@ def implicit_require(demand: Demand, findings: Findings, *, message: str = "", s
 
 
 def base_name(expr: ex.Expr) -> str:
-    """The name that a path starts from; empty for any other expression."""
+    """Return the name that a path starts with; empty for any other expression."""
     while isinstance(expr, ex.Field | ex.Index):
         expr = expr.base
     return expr.name if isinstance(expr, ex.Name) else ""
 
 
 def optional_root(at: Inference, expr: ex.Expr) -> ex.Expr | None:
-    """The outermost part of a path that may be null; None for an expression that is no path from a saved name."""
+    """Return the first part of a path (``a``, then ``a.b``, ...) that may be null; None if there is none.
+
+    It is also None for a path from ``item`` and for an expression that is no path.
+    """
     return None if base_name(expr) == "item" else _first_null(at, expr)
 
 
@@ -138,14 +144,14 @@ def _first_null(at: Inference, expr: ex.Expr) -> ex.Expr | None:
 
 
 def instead_of_null(at: Inference, value: ex.Expr, root: ex.Expr | None) -> str:
-    """Suggest what to write for a ``value`` that may be null; ``root`` is the part of it to check, if it is a path."""
+    """Return a suggestion for a ``value`` that may be null. ``root``: the part of it to check; None: it is no path."""
     if root is None or (isinstance(root, ex.Field) and root.key == "confidence"):
         return _default(at, value) or "save it first with a 'set', and say what happens without it with a 'require'"
     return ask_for(at, there(at, root), value)
 
 
 def there(at: Inference, root: ex.Expr) -> ex.Expr:
-    """The condition that a value is there: it is not null, or the list of an item is long enough."""
+    """Return the condition that a value is present: it is not null, or its list is long enough."""
     if isinstance(root, ex.Index):
         rows = ty.plain(at.infer(root.base).type)
         least = root.number if root.number >= 0 else -root.number - 1
@@ -155,7 +161,7 @@ def there(at: Inference, root: ex.Expr) -> ex.Expr:
 
 
 def ask_for(at: Inference, condition: ex.Expr, value: ex.Expr | None = None) -> str:
-    """Suggest how to make a condition hold at this place; ``value`` is what may be null and can have a default."""
+    """Return a suggestion how to make a condition hold here. ``value``: may be null, and can be given a default."""
     environment = at.environment
     is_local = any(
         name in environment.walked or (environment.outside is not None and name not in environment.outside)
@@ -173,7 +179,7 @@ def ask_for(at: Inference, condition: ex.Expr, value: ex.Expr | None = None) -> 
 
 
 def require(condition: ex.Expr) -> str:
-    """The JSON of a ``require`` step for a condition, with a reason for readers of the result."""
+    """Return the JSON text of a ``require`` step for a condition, with a reason for readers of the result."""
     few = isinstance(condition, ex.Compare) and isinstance(condition.right, ex.Const) and condition.right.value
     reason = f"fewer than {few + 1} were found" if isinstance(few, int) and few else "nothing was found"
     step = {"type": "require", "condition": _braced(condition), "status": "empty", "reason": reason}
@@ -181,7 +187,7 @@ def require(condition: ex.Expr) -> str:
 
 
 def _default(at: Inference, value: ex.Expr | None) -> str:
-    """Suggest a default for a value, if its type has one."""
+    """Return the suggestion to give a value a default; empty if its type has none."""
     type_ = ty.NULL if value is None else ty.plain(at.infer(value).type)
     defaults: list[tuple[bool, ex.Expr]] = [
         (type_ == ty.BOOL, ex.Const(False)),
@@ -197,7 +203,7 @@ def _default(at: Inference, value: ex.Expr | None) -> str:
 
 
 def own_lists(item: ty.Type, *, having: Collection[str] = ("start_time", "timestamp")) -> str:
-    """Suggest joining the lists that items hold, if these have the fields that are wanted."""
+    """Return the suggestion to join the lists that items contain, if these have a field of ``having``; else empty."""
     for key, type_ in item.fields if isinstance(item, ty.RecordType) else ():
         inner = ty.plain(type_)
         held = ty.plain(inner.item) if isinstance(inner, ty.ListType) and key not in ty.BOOKKEEPING else None

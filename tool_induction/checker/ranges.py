@@ -1,7 +1,7 @@
-"""Ranges of numbers: divisors that may be 0, spans that end before they begin, conditions that never depend on anything.
+"""Ranges of numbers: divisors that may be 0, intervals that end before they begin, conditions with a constant value.
 
-Only certain facts are used: a length may be 0, a time less five seconds may be before the video. A number from a caller or a
-result is checked when the tool runs.
+Only what the tool itself makes possible is noted: a length may be 0, a time minus five seconds may be before the video.
+A number from a caller or a result is checked when the tool runs.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ class Range:
     most: float = _ANY
 
     def join(self, other: Range) -> Range:
-        """The range that holds both."""
+        """Return the smallest range that includes both."""
         return Range(min(self.least, other.least), max(self.most, other.most))
 
 
-#: fields of operations' results with bounds that their types do not say
+#: bounds of fields of operations' results that their types do not contain
 _BOUNDS = {"confidence": Range(0, 1), "duration": Range(least=0)}
 
 
 def range_of(at: Inference, expr: ex.Expr) -> Range:
-    """The bounds of the number that a written-out expression gives."""
+    """Return the bounds of the number that a checked expression has as its value; infinite if they are unknown."""
     match expr:
         case ex.Const(value) if isinstance(value, int | float) and not isinstance(value, bool):
             return Range(value, value)
@@ -115,7 +115,7 @@ def check_divisor(at: Inference, expr: ex.Arithmetic) -> None:
 
 
 def within_video(at: Inference, operation: str, name: str, value: ex.Expr) -> ex.Expr:
-    """The value of a parameter, written so that a time is not before the video; note short lists and empty texts."""
+    """Return a parameter's value, a computed time limited to 0 or more; note short lists and possibly empty texts."""
     if isinstance(value, ex.Const):
         return value
     whole = ty.operation_types(operation).parameters_schema
@@ -133,7 +133,7 @@ def within_video(at: Inference, operation: str, name: str, value: ex.Expr) -> ex
 
 
 def _check_text(at: Inference, name: str, value: ex.Expr) -> None:
-    """Note a text that may be empty: an operation cannot answer an empty query."""
+    """Note a text that may be empty, since an operation cannot answer an empty query."""
     if not may_be_empty(at, value):
         return
     message = f"{ex.to_text(value)} may be empty, and {name} may not"
@@ -148,7 +148,7 @@ def _check_text(at: Inference, name: str, value: ex.Expr) -> None:
 
 
 def may_be_empty(at: Inference, value: ex.Expr) -> bool:
-    """Whether a text may have been joined from nothing. Texts of callers and results are checked at run time."""
+    """Whether a text may be joined from an empty list. Texts from callers and results are checked at run time."""
     match value:
         case ex.Name(name):
             return ("joined", name) in at.environment.facts and not at.environment.is_filled(value)
@@ -171,7 +171,7 @@ def _leaves_nothing(at: Inference, part: ex.Expr) -> bool:
 
 
 def may_be_negative(at: Inference, value: ex.Expr) -> bool:
-    """Whether a number was made smaller, and nothing keeps it at 0 or more."""
+    """Whether a number is computed with a subtraction or a negative number, and may be below 0."""
     if isinstance(value, ex.Name):
         return ("signed", value.name) in at.environment.facts
     return _subtracts(at, value) and range_of(at, value).least < 0
@@ -191,7 +191,10 @@ def _subtracts(at: Inference, expr: ex.Expr) -> bool:
 
 
 def named_type(at: Inference, value: ex.Expr, type_: ty.Type) -> ty.Type:
-    """The type of a value under a name of its own: a word is a string, a time that may be before the start any number."""
+    """Return the type of a value that is saved under a name.
+
+    A constant text gets the type string, a time that may be negative the type float.
+    """
     if isinstance(type_, ty.EnumType):
         return ty.STRING
     if ty.plain(type_) != ty.TIME or not may_be_negative(at, value):
@@ -200,7 +203,7 @@ def named_type(at: Inference, value: ex.Expr, type_: ty.Type) -> ty.Type:
 
 
 def from_the_start(at: Inference, value: ex.Expr) -> ex.Expr:
-    """Write a computed time that may be before the video's start as at least 0."""
+    """Return a computed time limited to 0 or more, if it may be before the start of the video."""
     if not may_be_negative(at, value):
         return value
     at.note("W_COERCED", f"{ex.to_text(value)} may lie before the video's start, and is then read as 0")
@@ -214,9 +217,9 @@ _ORDER = {"start_time": 0, "center_time": 1, "end_time": 2}
 def check_span(
     at: Inference, entries: Mapping[str, ex.Expr], *, places: tuple[str | int, ...] = (), moments: bool = False
 ) -> None:
-    """Note an interval that surely ends before it begins, or, unless ``moments`` are allowed, where it begins.
+    """Note an interval that certainly ends before it begins, or, unless ``moments`` are allowed, where it begins.
 
-    ``entries`` are written-out values, ``places`` where start and end stand if not under their own names.
+    ``entries``: explicit values by key; ``places``: the indexes of start and end if they are in a list.
     """
     start, end = entries.get("start_time"), entries.get("end_time")
     if start is None or end is None:
@@ -233,7 +236,7 @@ def check_span(
 
 
 def _lasts(at: Inference, start: ex.Expr, end: ex.Expr) -> bool | None:
-    """True if an interval surely ends before it begins, False if at best where it begins; else None."""
+    """Return True if an interval certainly ends before it begins, False if certainly not after it begins; else None."""
     (first, before), (last, after) = _shifted(at, start), _shifted(at, end)
     turned = 0
     if isinstance(first, ex.Field) and isinstance(last, ex.Field) and first.base == last.base:
@@ -245,7 +248,7 @@ def _lasts(at: Inference, start: ex.Expr, end: ex.Expr) -> bool | None:
 
 
 def _shifted(at: Inference, time: ex.Expr) -> tuple[ex.Expr, float]:
-    """Split a time into a base and added seconds, ignoring a ``max`` with 0."""
+    """Split a time into an expression and the seconds added to it; ``max`` with 0 is ignored."""
     added: float = 0
     while True:
         match time:
@@ -262,25 +265,25 @@ def _shifted(at: Inference, time: ex.Expr) -> tuple[ex.Expr, float]:
 
 
 def is_shifted(at: Inference, time: ex.Expr) -> bool:
-    """Whether a value is another one plus or minus seconds."""
+    """Whether a value is another one plus or minus constant seconds."""
     return _shifted(at, time)[0] != time
 
 
 def is_result(type_: ty.Type) -> bool:
-    """Whether it is a record that an operation made; the fields of other records have no known bounds."""
+    """Whether a type is a record made by an operation; the fields of other records have no known bounds."""
     record = ty.plain(type_)
     return isinstance(record, ty.RecordType) and record.is_result
 
 
 def whole_condition(at: Inference, expr: ex.Expr) -> ex.Expr:
-    """Return a condition with everything implicit written out; note one that is always true, or never."""
+    """Return a condition with conversions made explicit; note one that is always or never true."""
     written = as_condition(at, expr)
     _check_constant(at, written)
     return written
 
 
 def check_value(at: Inference, typed: Typed) -> None:
-    """Note a computed value that is always true, or never; a constant says so itself."""
+    """Note a computed boolean that is always or never true; constants, names and fields are not checked."""
     if typed.type == ty.BOOL and not isinstance(typed.expr, ex.Const | ex.Name | ex.Field):
         _check_constant(at, typed.expr)
 
@@ -299,7 +302,7 @@ def _check_constant(at: Inference, condition: ex.Expr) -> None:
 
 
 def _compared_confidence(condition: ex.Expr) -> ex.Expr:
-    """The comparison of a confidence, without the ``or`` that was written out for an uncalibrated one."""
+    """Return the comparison of a confidence without the ``or`` that was added for null; other conditions unchanged."""
     match condition:
         case ex.Logic("or", ex.IsNone(ex.Field(_, "confidence") as value, False), ex.Compare() as compared):
             return compared if value in (compared.left, compared.right) else condition
@@ -307,7 +310,7 @@ def _compared_confidence(condition: ex.Expr) -> ex.Expr:
 
 
 def _truth(at: Inference, condition: ex.Expr) -> bool | None:
-    """The constant value of a condition; None if it depends on the video."""
+    """Return the value of a condition that is always or never true; None if it depends on the video."""
     match _compared_confidence(condition):
         case ex.Const(bool(value)):
             return value

@@ -1,4 +1,4 @@
-"""The rules of rank scores. They order the hits of one search and mean nothing else: no threshold applies to them."""
+"""The rules of rank scores, which order the hits of one search and mean nothing else: no threshold applies to them."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _RANK = (
 
 
 def is_score(type_: ty.Type) -> bool:
-    """Whether it is a rank score, or computed from one."""
+    """Whether a type is that of a rank score or of a number computed from one."""
     return ty.plain(type_) == ty.SCORE
 
 
 def is_other_number(type_: ty.Type) -> bool:
-    """Whether it is surely a number and no rank score."""
+    """Whether a type is certainly a number and not a rank score."""
     inner = ty.plain(type_)
     return isinstance(inner, ty.ScalarType) and ty.is_numeric(inner) and inner != ty.SCORE
 
 
 def refuse_comparison(at: Inference, left: Typed, right: Typed) -> bool:
-    """Note a rank score that is compared with another kind of number; return whether it is. Of lists the items are compared."""
+    """Note a comparison of a rank score with another number; return whether it is one. Of lists, the items count."""
     inner = (ty.plain(left.type), ty.plain(right.type))
     first, second = (type_.item if isinstance(type_, ty.ListType) else type_ for type_ in inner)
     if not (is_score(first) and is_other_number(second)) and not (is_score(second) and is_other_number(first)):
@@ -42,7 +42,7 @@ def refuse_comparison(at: Inference, left: Typed, right: Typed) -> bool:
 
 
 def refuse_mixture(at: Inference, rows: ex.Expr) -> None:
-    """Note a list of rank scores and other numbers that is about to be ordered: the largest of them means nothing."""
+    """Note a list of rank scores and other numbers that is to be ordered, since its largest item would mean nothing."""
     if not isinstance(rows, ex.ListExpression | ex.JsonList):
         return
     parts = [at.knowing(()).infer(item) for item in rows.items]
@@ -53,9 +53,9 @@ def refuse_mixture(at: Inference, rows: ex.Expr) -> None:
 
 
 def refuse_score_argument(at: Inference, value: ex.Expr, wanted: ty.Type, name: str) -> None:
-    """Note a rank score where a plain number is wanted, which would be a threshold, a time or an amount.
+    """Note a rank score where a plain number is expected: it would be used as a threshold, a time or an amount.
 
-    In a list or a record that does not declare them, rank scores would be taken for plain numbers, too.
+    The same holds for rank scores in a list or record whose declared type has none.
     """
     inner = ty.plain(wanted)
     if isinstance(value, ex.JsonList | ex.ListExpression) and isinstance(inner, ty.ListType | ty.AnyType):
@@ -88,7 +88,7 @@ def refuse_score_argument(at: Inference, value: ex.Expr, wanted: ty.Type, name: 
 
 
 def _hides_score(found: ty.Type, wanted: ty.Type) -> bool:
-    """Whether a value holds a rank score that nothing in the type of its place declares."""
+    """Whether a value of type ``found`` contains a rank score where the declared type has none."""
     have, inner = ty.plain(found), ty.plain(wanted)
     if have == ty.SCORE:
         return isinstance(inner, ty.AnyType) or is_other_number(inner)
@@ -111,7 +111,7 @@ def refuse_score(at: Inference, score: ex.Expr, why: str, *, instead: str = "") 
 
 
 def instead_of_score(at: Inference, score: ex.Expr) -> str:
-    """Suggest a ranking, and the confidence if the item has one."""
+    """Return the suggestion to rank, or to compare the confidence if the item has one."""
     value = score.value if isinstance(score, ex.Filtered) and score.name == "default" else score
     holder = ty.plain(at.knowing(()).infer(value.base).type) if isinstance(value, ex.Field) else None
     if not isinstance(value, ex.Field) or not isinstance(holder, ty.RecordType) or holder.get("confidence") is None:
@@ -120,7 +120,7 @@ def instead_of_score(at: Inference, score: ex.Expr) -> str:
 
 
 def with_scores(found: ty.Type, declared: ty.Type) -> ty.Type:
-    """The declared type of an output, in which a rank score stays one for callers of the tool."""
+    """Return the declared type of an output in which rank scores remain rank scores, for callers of the tool."""
     if isinstance(declared, ty.OptionalType):
         inner = with_scores(ty.plain(found), declared.item)
         return declared if inner is declared.item else replace(declared, item=inner)

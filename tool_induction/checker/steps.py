@@ -1,4 +1,4 @@
-"""Pass 4c: types through the steps, loops and judge steps; everything implicit is written out."""
+"""Pass 4c: types of steps, loops and judge steps; defaults and conversions are made explicit."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from world_api.operations import EVERY_OPERATION
 
 @dataclass(frozen=True, kw_only=True)
 class Signature:
-    """A tool as its callers see it."""
+    """The types of a tool's inputs and outputs, by name, for the tools that call it."""
 
     inputs: Mapping[str, ty.Type]
     outputs: Mapping[str, ty.Type]
 
 
 class StepChecker:
-    """Types the steps of one tool."""
+    """Infers and checks the types of the steps of one tool."""
 
     def __init__(self, signatures: Mapping[str, Signature], findings: Findings) -> None:
         self._signatures = signatures
@@ -39,7 +39,7 @@ class StepChecker:
         self.answers: list[tuple[model.Require, Environment]] = []
 
     def tool(self, tool: model.Tool) -> tuple[tuple[model.Step, ...], Environment]:
-        """Type the steps of a tool; return them written out, and the environment after them."""
+        """Check a tool's steps. Return them with defaults and conversions explicit, and the environment after them."""
         inputs = {item.name: item.type for item in tool.inputs}
         self._inputs = frozenset(inputs)
         defaults = ((item.name, item.default.value) for item in tool.inputs if item.default is not None)
@@ -52,7 +52,10 @@ class StepChecker:
     def block(
         self, steps: tuple[model.Step, ...], environment: Environment, *, loops: int = 0, outermost: bool = False
     ) -> tuple[tuple[model.Step, ...], Environment]:
-        """Type-check a block; return its steps made explicit and the environment after it."""
+        """Check a block. Return its steps with defaults and conversions made explicit, and the environment after it.
+
+        ``loops``: how many loops are around it; ``outermost``: ``require`` steps may be added.
+        """
         done: list[model.Step] = []
         for step in steps:
             if outermost:
@@ -63,9 +66,10 @@ class StepChecker:
         return tuple(done), environment
 
     def _demanded(self, step: model.Step, environment: Environment) -> tuple[list[model.Step], Environment]:
-        """Require the values that an unconditional step needs: the tool ends as ``empty`` without them.
+        """Return ``require`` steps for the values that an unconditional step needs, and the environment after them.
 
-        In a branch, in a loop or with ``on_error`` there are other things to do about it, and the writer must say which.
+        Without such a value the tool ends as ``empty``. In a branch, in a loop or with ``on_error`` nothing is added:
+        there the author of the tool must decide.
         """
         required: list[model.Step] = []
         if not isinstance(step, model.Aggregate) and not (
@@ -130,7 +134,10 @@ class StepChecker:
         inside: Environment,
         environment: Environment,
     ) -> tuple[model.Step, Environment]:
-        """Bind what a loop collects of the results of its items; ``inside`` is what is known after an item."""
+        """Return a loop step, and the environment in which its name is bound to the list of its results.
+
+        ``result`` is the type of one item's result, ``inside`` the environment at the end of an iteration.
+        """
         collected, flattens = loop_items(rows.item, ty.plain(result), loop)
         if flattens is None and (step.on_error == "null" or isinstance(result, ty.OptionalType)):
             collected = replace(collected, item=ty.optional(collected.item))
@@ -194,7 +201,7 @@ class StepChecker:
     def _rows(
         self, step: model.Filter | model.Project, environment: Environment, what: str
     ) -> tuple[ex.Expr, ty.ListType, Inference]:
-        """The list a step works on, its type, and the place of an item of it."""
+        """Return the list that a step works on, its type, and the inference for an item of it."""
         at = Inference(environment, self._findings, step.path)
         with at.at("inputs"):
             rows = want_list(at, step.inputs, what)
@@ -296,14 +303,17 @@ STATUSES = ("ok", "empty", "ambiguous", "partial", "budget_exhausted", "error")
 
 
 def evidence_list() -> ty.ListType:
-    """The type of evidence lists."""
+    """Return the type of a list of evidence."""
     return ty.ListType(
         item=ty.world_types()["Evidence"], bound=limits.DEFAULT_LIST_ITEMS, typical=limits.TYPICAL_LIST_ITEMS
     )
 
 
 def operation_result(name: str, params: Mapping[str, ex.Expr]) -> ty.Type:
-    """The record an operation gives; a constant ``top_k``, or what it declares, bounds its list. Items carry their evidence."""
+    """Return the type of an operation's result. A constant ``top_k``, or else the declared size, bounds its list.
+
+    The items of the list have their evidence as a field.
+    """
     result = ty.operation_types(name).result
     if not isinstance(result, ty.RecordType):
         return result
@@ -323,7 +333,7 @@ def operation_result(name: str, params: Mapping[str, ex.Expr]) -> ty.Type:
 
 
 def tool_result(outputs: Mapping[str, ty.Type]) -> ty.RecordType:
-    """The record a tool gives its caller: its outputs, and what the runtime adds."""
+    """Return the type of a tool's result for its caller: its outputs, and the fields that the runtime adds."""
     record = ty.RecordType(fields=tuple(outputs.items()))
     ends = [outputs[key] for key in TIMES[:2] if key in outputs and ty.is_numeric(ty.plain(outputs[key]))]
     if "center_time" not in outputs and len(ends) == 2:
@@ -335,7 +345,10 @@ def tool_result(outputs: Mapping[str, ty.Type]) -> ty.RecordType:
 
 
 def loop_items(item: ty.Type, result: ty.Type, loop: model.Loop) -> tuple[ty.ListType, str | None]:
-    """The list that a loop collects, and the list field of a result that is flattened (None: results are kept whole)."""
+    """Return the type of the list that a loop collects, and the list field of its results that is joined.
+
+    The field is None if results are kept whole, and empty if they are lists.
+    """
     field, rows = ("", result) if isinstance(result, ty.ListType) else joined_field(result) or (None, None)
     if rows is None:
         return ty.ListType(item=inherit(result, item), bound=loop.bound, typical=loop.typical, stated=True), None
@@ -346,7 +359,10 @@ def loop_items(item: ty.Type, result: ty.Type, loop: model.Loop) -> tuple[ty.Lis
 
 
 def inherit(inner: ty.Type, item: ty.Type) -> ty.Type:
-    """A loop's product keeps its own times; what it lacks comes from the item it was made from."""
+    """Return the type of a loop's result with the times, evidence and ``parent`` of the item it was made from.
+
+    Times of its own are kept.
+    """
     if isinstance(ty.plain(inner), ty.AnyType):
         return ty.ANY
     made = ty.plain(inner)
@@ -368,7 +384,7 @@ def inherit(inner: ty.Type, item: ty.Type) -> ty.Type:
 
 
 def bounded(loop: model.Loop, rows: ty.ListType, at: Inference) -> model.Loop:
-    """The loop with its bounds; ``max_items`` is written out if only a default bounds the list."""
+    """Return the loop with its bounds; note a list without any. ``max_items`` is set if only a default bounds it."""
     if loop.max_items is None and rows.bound is None:
         if not isinstance(rows.item, ty.AnyType) or not at.findings.errors:  # else its own fault has been reported
             suggestion = f'add "max_items": 20 to this step, or another number up to {limits.MAX_LOOP_ITEMS}'
@@ -387,7 +403,7 @@ def bounded(loop: model.Loop, rows: ty.ListType, at: Inference) -> model.Loop:
 
 
 def known_item(item: ty.Type, facts: frozenset[Fact], path: str = "item") -> ty.Type:
-    """Narrow the item type of a filtered list by the filter's condition."""
+    """Return the item type of a filtered list, narrowed by the facts that the filter's condition implies."""
     if ("absent", path) in facts:
         return ty.NULL
     if ("present", path) in facts:
@@ -405,7 +421,7 @@ ANSWER = "answer"
 
 
 def check_judge(step: model.JudgeStep, environment: Environment, at: Inference) -> tuple[model.JudgeStep, Environment]:
-    """Type a step; return it with everything implicit written out, and the environment after it."""
+    """Check a judge step. Return it with defaults and conversions made explicit, and the environment after it."""
     with at.at("inputs"):
         rows = want_list(at, step.inputs, "a judge step")
     with at.at("question"):
@@ -425,7 +441,10 @@ def check_judge(step: model.JudgeStep, environment: Environment, at: Inference) 
 
 
 def _judged(item: ty.Type, answers: tuple[str, ...]) -> ty.Type:
-    """The type of a judged item: a record with its answer, or a record with any other item as ``parent``."""
+    """Return the type of a judged item: a record gets the answer as a field.
+
+    An item of type ``any`` gives an open record with the answer; any other, a record of the answer and ``parent``.
+    """
     inner = ty.plain(item)
     answer = ty.EnumType(answers)
     if isinstance(inner, ty.RecordType):

@@ -1,4 +1,4 @@
-"""Passes 4b and 4e: values that must fit a parameter, and the binding of outputs; with suggestions for what does not fit."""
+"""Passes 4b and 4e: values compared with the types of their places, and the binding of outputs; with suggestions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tool_induction.language.model import Output, Require, Step, Tool, binds
 
 
 def want(at: Inference, expr: ex.Expr, wanted: ty.Type, name: str) -> ex.Expr:
-    """The written-out value of a place that messages call ``name``; note why it does not fit the type that is wanted."""
+    """Return a value with conversions made explicit; note why it does not fit ``wanted``. ``name``: for messages."""
     inner = ty.plain(wanted)
     if isinstance(expr, ex.JsonRecord) and isinstance(inner, ty.RecordType) and not inner.is_open:
         return _record(at, expr, inner, name)
@@ -35,7 +35,7 @@ def want(at: Inference, expr: ex.Expr, wanted: ty.Type, name: str) -> ex.Expr:
 
 
 def unwrapped(at: Inference, typed: Typed, wanted: ty.Type) -> Typed:
-    """Read a whole record as its one list or its one value if such is wanted, and write that out."""
+    """Return a record as its one list or its one value if such a type is wanted; any other value unchanged."""
     inner = ty.plain(typed.type)
     one = list_field(inner) if isinstance(ty.plain(wanted), ty.ListType) else value_field(inner, ty.plain(wanted))
     if one is None or isinstance(inner, ty.AnyType):
@@ -71,7 +71,7 @@ def _single(at: Inference, typed: Typed, wanted: ty.Type, name: str) -> ex.Expr:
 
 
 def _is_computed(expr: ex.Expr) -> bool:
-    """Whether a number is computed here, not given by a caller; 3.0 is a whole number."""
+    """Whether a number is computed in the tool and may have a fraction; a constant such as 3.0 has none."""
     if isinstance(expr, ex.Const):
         return isinstance(expr.value, float) and not expr.value.is_integer()
     return not isinstance(expr, ex.Name | ex.Field | ex.Index)
@@ -115,7 +115,7 @@ def _list(at: Inference, expr: ex.JsonList, inner: ty.ListType, name: str) -> ex
 
 
 def _interval(at: Inference, expr: ex.JsonList, name: str) -> ex.Expr:
-    """Read ``[start, end]`` as an interval."""
+    """Return ``[start, end]`` as an interval."""
     at.note("W_ALIAS", f"{name}: [start, end] is read as an interval")
     done: list[tuple[str, ex.Expr]] = []
     for place, (key, item) in enumerate(zip(ty.INTERVAL.keys, expr.items, strict=True)):
@@ -127,7 +127,7 @@ def _interval(at: Inference, expr: ex.JsonList, name: str) -> ex.Expr:
 
 
 def want_list(at: Inference, expr: ex.Expr, what: str) -> TypedList:
-    """The expression as a list that may be walked; null is an empty list, and that is written out."""
+    """Return an expression as a list to iterate over; one that may be null gets the empty list as its default."""
     rows = at.as_list(expr)
     if isinstance(rows.type, ty.OptionalType):
         at.note("W_COERCED", f"{ex.to_text(rows.expr)} may be null; {what} reads null as the empty list")
@@ -136,7 +136,7 @@ def want_list(at: Inference, expr: ex.Expr, what: str) -> TypedList:
 
 
 def suggestion(at: Inference, typed: Typed, wanted: ty.Type, name: str) -> str | Suggestion:
-    """Suggest what was most likely meant."""
+    """Return a suggestion what to write instead of a value that does not fit, or an empty text."""
     inner, goal = ty.plain(typed.type), ty.plain(wanted)
     text = ex.to_text(typed.expr)
     if isinstance(goal, ty.ListType | ty.AnyType):
@@ -169,7 +169,7 @@ def suggestion(at: Inference, typed: Typed, wanted: ty.Type, name: str) -> str |
 
 
 def _likely_field(item: ty.Type, wanted: ty.Type, name: str) -> str | None:
-    """The field of a record that would fit: of the same name, else of the same type."""
+    """Return the field of a record that most likely was meant, by name, else by type; None if there is none."""
     if not isinstance(item, ty.RecordType):
         return None
     name = name.rsplit(".", 1)[-1]
@@ -192,14 +192,14 @@ def _parameter_validator(operation: str, name: str) -> Any:
 
 
 def check_constant(at: Inference, operation: str, name: str, value: ex.Const) -> None:
-    """Check a constant against the parameter's own schema: ranges, lengths."""
+    """Note a constant that contradicts the parameter's JSON Schema (range, length)."""
     error = next(iter(_parameter_validator(operation, name).iter_errors(value.value)), None)
     if error is not None:
         at.note("E_TYPE", f"{name}: {error.message}")
 
 
 def bind_outputs(tool: Tool, environment: Environment, findings: Findings) -> Tool:
-    """The tool with a source for each output, and the implicit ``require`` steps appended."""
+    """Return the tool with a source for each output, and with the ``require`` steps that these need appended."""
     binder = _Binder(tool, environment, findings)
     outputs = tuple(binder.bind(output) for output in tool.outputs)
     entries = {output.name: output.source for output in outputs if output.source is not None}
@@ -208,7 +208,7 @@ def bind_outputs(tool: Tool, environment: Environment, findings: Findings) -> To
 
 
 def check_answers(tool: Tool, answers: Sequence[tuple[Require, Environment]], findings: Findings) -> None:
-    """Note a step that may end a tool as ``ok`` before an output that is always there has a value."""
+    """Note each ``require`` that may end a tool as ``ok`` before an output that is not optional has a value."""
     for step, environment in answers:
         at = Inference(environment, findings, (*step.path, "status"))
         for output in tool.outputs:
@@ -250,7 +250,10 @@ class _Binder:
         return replace(output, source=typed.expr, type=_refined(typed.type, output.type))
 
     def _implicit(self, output: Output) -> ex.Expr | None:
-        """In this order: the saved name of that name, then the field of that name in the last step's record."""
+        """Return the source of an output that names none, or None if there is none.
+
+        It is the saved name equal to the output's, else the field of that name in the last step's record.
+        """
         saved = [name for step in self.tool.steps for name in binds(step)]
         source: ex.Expr | None = None
         if output.name in saved:
@@ -291,7 +294,10 @@ class _Binder:
         self.findings.add("E_OUTPUT_UNBOUND", output.path, message, found=output.name, expected=known, suggestion=near)
 
     def _present(self, at: Inference, typed: Typed, output: Output) -> Typed:
-        """A plain output bound to an optional: the tool ends as ``empty`` where there is nothing to say."""
+        """Return an output's source, as a value that is not null if the output needs one.
+
+        If the source may be null, a ``require`` is added that ends the tool as ``empty`` without it.
+        """
         if not isinstance(typed.type, ty.OptionalType) or isinstance(output.type, ty.OptionalType):
             return typed
         if ty.fit(typed.type.item, output.type).how == "no" and not _becomes_text(typed.type.item, output.type):
@@ -330,7 +336,7 @@ class _Binder:
 
 
 def _declared(output: Output, type_name: str) -> Suggestion:
-    """Suggest another type for an output."""
+    """Return the suggestion to declare an output with another type."""
     source = None if output.source is None else ex.to_json(output.source)
     return Suggestion(f'to keep this value, declare it "{type_name}"', (_redeclared(output, type_name, source),))
 
@@ -342,7 +348,7 @@ def _redeclared(output: Output, type_name: str, source: object) -> Edit:
 
 
 def _type_name(type_: ty.Type) -> str:
-    """The nearest type that a declaration can name: the fields of a record are not declared."""
+    """Return the name of the nearest type that a document can declare; the fields of a record cannot be declared."""
     match type_:
         case ty.OptionalType(item):
             return f"{_type_name(item)}?"
@@ -356,7 +362,10 @@ def _type_name(type_: ty.Type) -> str:
 
 
 def _with_unknown_confidence(at: Inference, typed: Typed, output: Output) -> Output:
-    """Declare an uncalibrated confidence as optional: its null does not mean that nothing was found."""
+    """Return an output as optional if its value is a confidence that may be uncalibrated (null).
+
+    Such a null does not mean that nothing was found.
+    """
     unknown = isinstance(typed.expr, ex.Field) and typed.expr.key == "confidence"
     if not unknown or not isinstance(typed.type, ty.OptionalType) or isinstance(output.type, ty.OptionalType):
         return output
@@ -365,12 +374,12 @@ def _with_unknown_confidence(at: Inference, typed: Typed, output: Output) -> Out
 
 
 def _becomes_text(found: ty.Type, wanted: ty.Type) -> bool:
-    """A string output takes any value, as text."""
+    """Whether a value is converted to text because the output is a string."""
     return ty.plain(wanted) == ty.STRING and isinstance(ty.plain(found), ty.ListType | ty.RecordType | ty.ScalarType)
 
 
 def _refined(found: ty.Type, declared: ty.Type) -> ty.Type:
-    """The declared type, with what was found out about a bare ``list`` or ``record``."""
+    """Return the declared type, with the inferred details of a bare ``list`` or ``record``."""
     if ty.fit(found, declared).how not in ("yes", "optional"):
         return declared
     declared = with_scores(found, declared)

@@ -1,8 +1,8 @@
-"""The compiler: a document in, checked and priced tools and diagnostics out.
+"""The compiler: turns a document into checked and priced tools, and diagnostics.
 
-``compilation`` runs the passes: ``source`` decodes the text and finds places in it, ``shape`` checks keys, ``names`` and ``scope``
-resolve names, the checker types the steps, ``price`` adds up, ``lint`` advises. ``declarations`` declares compiled tools to
-models and clients.
+``compilation`` runs the passes: ``source`` decodes the text and locates paths in it, ``shape`` checks keys, ``names``
+and ``scope`` resolve names, the checker infers types, ``price`` computes costs, ``lint`` gives advice. ``declarations``
+makes the declarations of compiled tools for models and clients.
 """
 
 from __future__ import annotations

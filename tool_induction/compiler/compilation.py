@@ -1,7 +1,8 @@
-"""The compiler: a document in, checked tools and findings out.
+"""The compiler: turns a document into checked tools and findings.
 
-Seven passes, each of which collects all its faults: 1 sizes and shape, 2 resolving, 3 scope, 4 types, 5 termination and price,
-6 advice, 7 declarations (``declarations.py``, on request). A pass does not repeat what follows from the fault of an earlier one.
+Seven passes, each of which reports all its faults: 1 sizes and shape, 2 resolving, 3 scope, 4 types, 5 termination and
+price, 6 advice, 7 declarations (``declarations.py``, on request). A pass does not repeat what follows from the fault of
+an earlier one.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from world_api.core.faults import ToolFault
 
 @dataclass(frozen=True, kw_only=True)
 class CompiledTool:
-    """A tool that may run: everything implicit is written out in ``tool`` and in ``frozen``."""
+    """A tool that can run. ``tool`` and ``frozen`` contain all defaults and inferred types explicitly."""
 
     tool: Tool
     price: ToolPrice
@@ -41,13 +42,13 @@ class CompiledTool:
 
     @cached_property
     def frozen(self) -> dict[str, Any]:
-        """The document with everything implicit written out."""
+        """The tool as a JSON document, with all defaults and inferred types explicit."""
         return self.tool.document()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Compilation:
-    """The result of compiling a document. ``tools`` holds those without errors, by name; ``names`` all, in document order."""
+    """The result of compiling a document. ``tools`` has those without errors; ``names`` has all, in document order."""
 
     tools: Mapping[str, CompiledTool]
     names: tuple[str, ...]
@@ -55,14 +56,14 @@ class Compilation:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing stops any tool of the file."""
+        """Whether neither the file nor any of its tools has an error."""
         return not any(item.severity == "error" for item in self.diagnostics)
 
     def require(self) -> Mapping[str, CompiledTool]:
-        """The tools, all of them without errors.
+        """Return all tools, by name, if there is no error.
 
         Raises:
-            ToolFault: ``bad_tools``, naming the first faults.
+            ToolFault: ``bad_tools``, whose message contains the first three errors.
         """
         if self.ok:
             return self.tools
@@ -75,7 +76,7 @@ class Compilation:
         )
 
     def record(self) -> dict[str, Any]:
-        """The wire form that ``tools check --json`` prints."""
+        """Return the JSON form that ``tools check --json`` prints."""
         return {
             "ok": self.ok,
             "tools": [
@@ -97,15 +98,13 @@ def compile_document(
     allow_judge: bool = False,
     groups: Collection[str] = (),
 ) -> Compilation:
-    """Check a document (JSON text or value: one tool, a list, or ``{"tools": [...]}``; or a ``Tool``) and compile its tools.
-
-    Never raises for what the document holds: every fault is a diagnostic.
+    """Check a document and compile its tools. Every fault of the document is a diagnostic; none is raised.
 
     Args:
-        source: the document.
-        entities: what the examples of an induction were about; a tool with one of them written in is noted.
-        allow_judge: whether steps of type ``judge`` may stand in a tool.
-        groups: the optional groups of operations that tools may call beside the sixteen.
+        source: The document: JSON text or value (one tool, a list, or ``{"tools": [...]}``), or a ``Tool``.
+        entities: Entities of an induction's examples; a tool that contains one as a constant gets advice.
+        allow_judge: Whether tools may contain steps of type ``judge``.
+        groups: Optional groups of operations that tools may call, besides the sixteen that are always there.
     """
     about_file = Findings()
     document = decode(source.document() if isinstance(source, Tool) else source, about_file)
@@ -141,7 +140,7 @@ class _Compiler:
         return Compilation(tools=tools, names=tuple(self._names), diagnostics=by_relevance(items))
 
     def _shape(self, raw: Any, path: Path) -> None:
-        """Pass 1: check the shape of a tool, then read it: parse expressions, look up the names of types."""
+        """Run pass 1 on one tool: check its shape, then read it (parse expressions, look up the names of types)."""
         name = name_of(raw, path)
         findings = Findings(tool=name)
         self._order.append(findings)
@@ -162,7 +161,7 @@ class _Compiler:
         self._findings[name] = findings
 
     def _compile(self, as_read: Tool, findings: Findings) -> None:
-        """Run passes 2 to 6 on one tool; its callees were compiled before."""
+        """Run passes 2 to 6 on one tool; the tools that it calls were compiled before."""
         # pass 2: do operations, tools, aggregates, parameters exist?
         tools = dict.fromkeys(self._names) | self._models
         tool = resolve(as_read, tools, findings, groups=self.groups)
@@ -179,7 +178,7 @@ class _Compiler:
             self._compiled[tool.name] = CompiledTool(tool=tool, price=price)
 
     def _types(self, tool: Tool, findings: Findings) -> Tool:
-        """Pass 4: check the types; return the tool with everything implicit written out."""
+        """Run pass 4: check the types; return the tool with defaults and inferred types made explicit."""
         declared = {item.name: item.type for item in tool.outputs}
         checker = StepChecker(self._signatures, findings)
         steps, after = checker.tool(tool)
@@ -196,7 +195,7 @@ class _Compiler:
 
 
 def _check_written_sizes(tool: Tool, findings: Findings) -> None:
-    """Note expressions that became too large when the implicit was written out: they could not be read again."""
+    """Note expressions that are too large to be parsed again, now that defaults and conversions are explicit."""
     for step in walk_steps(tool.steps):
         for key, value in values(step):
             for path, leaf in located(value, (*step.path, *key.split(".", 1))):
@@ -206,7 +205,7 @@ def _check_written_sizes(tool: Tool, findings: Findings) -> None:
 
 
 def calls_of(tool: Tool) -> dict[str, Path]:
-    """The tools a tool calls, each with the place of its first call."""
+    """Return the names of the tools that a tool calls, each with the path of the first call."""
     found: dict[str, Path] = {}
     for step in walk_steps(tool.steps):
         if isinstance(step, Call) and step.kind == "tool":
@@ -215,7 +214,7 @@ def calls_of(tool: Tool) -> dict[str, Path]:
 
 
 def compile_order(tools: Mapping[str, Tool], findings: Mapping[str, Findings]) -> list[str]:
-    """Order the names of tools, callees first. Tools on a cycle, or too deep, are noted and stay in the order."""
+    """Return the names of the tools, called ones first. Tools on a cycle or nested too deep are noted but included."""
     edges = {name: [target for target in calls_of(tool) if target in tools] for name, tool in tools.items()}
     order: list[str] = []
 

@@ -15,7 +15,7 @@ from world_api.schemas.formats import mcp_tool, openai_tool
 
 
 def inputs_schema(tool: Tool) -> dict[str, Any]:
-    """JSON Schema of a tool's arguments."""
+    """Return the JSON Schema of a tool's arguments."""
     properties: dict[str, Any] = {}
     for item in tool.inputs:
         schema = ty.type_to_schema(item.type)
@@ -36,7 +36,7 @@ def inputs_schema(tool: Tool) -> dict[str, Any]:
 
 
 def result_schema(tool: Tool) -> dict[str, Any]:
-    """JSON Schema of a tool's result record; an output is null if the tool found no value."""
+    """Return the JSON Schema of a tool's result record; an output is null if the tool found no value."""
     outputs: dict[str, Any] = {}
     for item in tool.outputs:
         schema = ty.type_to_schema(_visible(ty.optional(item.type)))
@@ -70,7 +70,7 @@ def result_schema(tool: Tool) -> dict[str, Any]:
 
 
 def _visible(type_: ty.Type) -> ty.Type:
-    """A type without the fields that a presented result leaves out."""
+    """Return a type without the fields that a presented result omits (``parent`` and ``evidence``)."""
     match type_:
         case ty.OptionalType(item):
             return ty.optional(_visible(item))
@@ -83,16 +83,16 @@ def _visible(type_: ty.Type) -> ty.Type:
 
 
 def openai_declaration(compiled: CompiledTool, *, strict: bool) -> dict[str, Any]:
-    """The tool as an OpenAI function tool, loose or strict.
+    """Return the tool as an OpenAI function tool, in strict mode or not.
 
     Raises:
-        ToolFault: ``not_strict``, where an input has no closed type.
+        ToolFault: ``not_strict``, if strict mode is requested and an input has no closed type.
     """
     return openai_tool(compiled.name, description_of(compiled), inputs_schema(compiled.tool), strict=strict)
 
 
 def mcp_declaration(compiled: CompiledTool, *, writes: bool) -> dict[str, Any]:
-    """The tool as an MCP tool, with output schema and annotations."""
+    """Return the tool as an MCP tool, with output schema and annotations."""
     parameters, result = inputs_schema(compiled.tool), result_schema(compiled.tool)
     return mcp_tool(compiled.name, description_of(compiled), parameters, result, writes=writes)
 
@@ -114,14 +114,14 @@ def asks_judge(name: str, tools: Mapping[str, CompiledTool]) -> bool:
 
 
 def description_of(compiled: CompiledTool) -> str:
-    """What a model reads: the description and a cost hint."""
+    """Return the description that a model reads: the tool's own, and its maximum cost."""
     most = compiled.price.most
     tokens = f", up to {most.tokens} tokens" if most.tokens else ""
     return f"{compiled.tool.description} (Up to {most.calls} atomic calls{tokens}.)"
 
 
 def signature_card(compiled: CompiledTool) -> str:
-    """The tool in a few lines: signature, description, price."""
+    """Return the tool in three lines of text: signature, description and price."""
     tool = compiled.tool
     inputs = ", ".join(f"{item.name}{'' if item.required else '?'}: {ty.show(item.type)}" for item in tool.inputs)
     outputs = ", ".join(f"{item.name}: {_short(item.type)}" for item in tool.outputs)

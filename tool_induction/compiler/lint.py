@@ -1,8 +1,8 @@
-"""Pass 6: advice that stops nothing. A tool may be correct and still not worth exposing.
+"""Pass 6: advice, which stops no tool. A tool may be correct and still not worth offering to a model.
 
-A tool that holds entities of the examples it was induced from answers the questions it was shown and no others. Texts are
-compared without regard to case, accents, width and other Unicode forms; a word in a script with spaces is found only as a whole
-word (or its plural), one in Chinese or Japanese anywhere.
+A tool that contains entities of the examples it was induced from answers only the questions about these. Texts are
+compared without regard to case, accents, width and other Unicode forms; a word in a script with spaces is found only as
+a whole word (or its plural), one in Chinese or Japanese anywhere.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MIN_DESCRIPTION_WORDS = 6
 
 
 def lint(tool: Tool, findings: Findings) -> None:
-    """Note what makes one tool less useful than it could be."""
+    """Note what makes a tool less useful than it could be."""
     lint_wrapper(tool, findings)
     if len(tool.inputs) > MAX_INPUTS:
         message = f"{len(tool.inputs)} inputs are more than a caller fills in well"
@@ -54,7 +54,10 @@ def _carries_evidence(output: Output) -> bool:
 
 
 def _unknowable(tool: Tool) -> dict[str, str]:
-    """Inputs that only an earlier call could give: named like an id, or passed on as one."""
+    """Return the inputs that are ids (by their name or the parameter they are used for), each with the name of the id.
+
+    A caller that only has the question cannot know them.
+    """
     found = {item.name: item.name for item in tool.inputs if _is_id(item.name)}
     for step in walk_steps(tool.steps):
         for name, value in step.params if isinstance(step, Call) and step.kind == "api" else ():
@@ -75,7 +78,7 @@ _SPACED = rf"[^\W_{_RANGES}]"
 
 
 def lint_entities(tool: Tool, entities: Sequence[str], findings: Findings) -> None:
-    """Note each constant that is, or holds, one of the entities."""
+    """Note each constant of a tool that is, or contains, one of the entities."""
     for path, _, entity in entities_in(tool, entities):
         findings.add(
             "L_CONSTANT_ENTITY",
@@ -86,7 +89,7 @@ def lint_entities(tool: Tool, entities: Sequence[str], findings: Findings) -> No
 
 
 def entities_in(tool: Tool, entities: Sequence[str]) -> Iterator[tuple[Path, str, str]]:
-    """Yield each text of a tool that holds one of the entities: its place, the text, and the entity."""
+    """Yield the path of each text of a tool that contains one of the entities, with the text and the entity."""
     patterns = [(entity, fold(entity), pattern) for entity in entities if (pattern := _pattern(entity)) is not None]
     for path, text in _texts(tool) if patterns else ():
         folded = fold(text)
@@ -96,7 +99,7 @@ def entities_in(tool: Tool, entities: Sequence[str]) -> Iterator[tuple[Path, str
 
 
 def fold(text: str) -> str:
-    """A text as it is compared: no case, no accents, one width, one space between words."""
+    """Return a text in the form for comparisons: without case and accents, in one width, one space between words."""
     decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
     bare = "".join(character for character in decomposed if unicodedata.category(character) not in ("Mn", "Cf"))
     return _SEPARATORS.sub(" ", unicodedata.normalize("NFKC", bare)).strip()
@@ -104,7 +107,11 @@ def fold(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _pattern(entity: str) -> re.Pattern[str] | None:
-    """Pattern that finds an entity in a folded text; None for a single Latin letter or a mark."""
+    """Return a pattern that finds an entity as a whole word in a text made by ``fold``, also with an ending 's.
+
+    None if the entity has fewer than two letters or digits and no character of a script without spaces (Chinese, Thai
+    ...): it would match by chance.
+    """
     folded = fold(entity)
     if len(re.findall(_SPACED, folded)) < 2 and not _UNSPACED.search(folded):
         return None
@@ -114,7 +121,7 @@ def _pattern(entity: str) -> re.Pattern[str] | None:
 
 
 def _texts(tool: Tool) -> Iterator[tuple[Path, str]]:
-    """Yield every text that the writer of a tool put into it, with its place."""
+    """Yield every text that the author of a tool wrote, with its path."""
     yield (*tool.path, "tool_name"), tool.name
     yield (*tool.path, "description"), tool.description
     for item in tool.inputs:
@@ -140,7 +147,7 @@ def _constants(value: ex.Expr, path: Path) -> Iterator[tuple[Path, str]]:
 
 
 def lint_wrapper(tool: Tool, findings: Findings) -> None:
-    """Note a tool that makes one call and returns its result."""
+    """Note a tool that only makes one call and returns its result."""
     calls = [step for step in walk_steps(tool.steps) if isinstance(step, Call)]
     others = [step for step in tool.steps if not isinstance(step, Call | Require | Set)]
     if len(calls) != 1 or calls[0].loop is not None or others:
@@ -150,7 +157,7 @@ def lint_wrapper(tool: Tool, findings: Findings) -> None:
 
 
 def lint_library(tools: Mapping[str, Tool], findings: Mapping[str, Findings]) -> None:
-    """Note tools that have the same steps as another one of the library."""
+    """Add the finding ``L_DUPLICATE`` to each tool whose steps equal those of an earlier tool of the library."""
     first: dict[str, str] = {}
     for name, tool in tools.items():
         other = first.setdefault(canonical_json([document_of(step) for step in tool.steps]), name)

@@ -1,4 +1,4 @@
-"""Pass 2: do the operations, tools, aggregates and parameters of a tool exist? Other spellings are replaced."""
+"""Pass 2: checks that the operations, tools, aggregates and parameters of a tool exist; replaces other spellings."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from world_api.operations import EVERY_OPERATION
 
 
 def resolve(tool: Tool, tools: Mapping[str, Tool | None], findings: Findings, *, groups: Collection[str] = ()) -> Tool:
-    """The tool with canonical aggregate names; everything unknown is noted.
+    """Return the tool with canonical aggregate names; note everything unknown.
 
-    ``tools`` are the tools of the file, None for one that could not be read; ``groups`` the optional groups of operations
-    that are on. No tool takes the name of an operation, even of one that is off.
+    ``tools`` are the tools of the file, None for one that could not be read; ``groups`` are the enabled optional groups
+    of operations. No tool may have the name of an operation, enabled or not.
     """
     if tool.name in EVERY_OPERATION:
         findings.add("E_NAME", (*tool.path, "tool_name"), f"{tool.name!r} is the name of an operation")
@@ -40,7 +40,7 @@ def resolve(tool: Tool, tools: Mapping[str, Tool | None], findings: Findings, *,
 
 @dataclass
 class _Resolver:
-    """Resolves the steps of one tool."""
+    """Checks the names that the steps of one tool use."""
 
     tools: Mapping[str, Tool | None]
     findings: Findings
@@ -125,7 +125,10 @@ def _check_parameters(
     instead: Callable[[str, list[str]], str],
     findings: Findings,
 ) -> _Step:
-    """Note unknown and missing parameters of a step; the values of unknown ones are not checked further."""
+    """Note unknown and missing parameters of a step. Return it with unknown ones as ``Broken``: not checked further.
+
+    ``instead`` returns a suggestion for an unknown name, given the missing ones.
+    """
     given = [name for name, _ in step.params]
     missing = [name for name in known if name in required and name not in given]
     for name in (name for name in given if name not in known):
@@ -170,7 +173,10 @@ def _check_aggregate(step: Aggregate, findings: Findings) -> Aggregate:
 
 
 def _check_inputs(step: Aggregate, spec: AggregateSpec, findings: Findings) -> ex.Expr:
-    """Records of names are for pairs; anything else in one is a misplaced parameter."""
+    """Return the inputs of an aggregate step; note parameters among them, and missing ones.
+
+    A record of names is only right for an aggregate that takes a pair, or several inputs of any kind.
+    """
     wanted, path = _INPUTS_IN_WORDS[spec.takes], (*step.path, "inputs")
     if step.inputs == ex.Const(None) and spec.takes != "nothing":
         findings.add("E_MISSING_PARAM", step.path, f"{spec.name} needs 'inputs': {wanted}", expected="inputs")
@@ -198,7 +204,7 @@ def _check_inputs(step: Aggregate, spec: AggregateSpec, findings: Findings) -> e
     return meant
 
 
-#: keys under which models like to put the list itself
+#: keys under which models often put the list itself
 _LIST_WORDS = ("items", "list", "input", "values", "data", "segments", "candidates", "detections")
 #: what an aggregate takes -> in words
 _INPUTS_IN_WORDS = {
@@ -212,7 +218,7 @@ _INPUTS_IN_WORDS = {
 
 
 def moved_to_params(key: str, value: ex.Expr, step: Aggregate, spec: AggregateSpec) -> str | Suggestion:
-    """Suggest ``params`` as the place of a parameter among the inputs."""
+    """Return the suggestion to move a parameter from the inputs to ``params``; empty if it is not a parameter."""
     if key not in spec.params:
         return ""
     values = {key: value.name if isinstance(value, ex.Name) else ex.to_json(value)}
@@ -220,7 +226,7 @@ def moved_to_params(key: str, value: ex.Expr, step: Aggregate, spec: AggregateSp
 
 
 def parameter_instead(name: str, spec: AggregateSpec) -> str:
-    """Suggest how to say what a parameter says that an aggregate does not have."""
+    """Return a suggestion what to write instead of a parameter that the aggregate does not have."""
     if name in spellings.ORDER_NAMES and "descending" in spec.params:
         return 'say it with "descending": true for the highest first, false for the lowest first'
     if name in spellings.ORDER_NAMES:
@@ -232,7 +238,7 @@ def parameter_instead(name: str, spec: AggregateSpec) -> str:
 
 
 def field_name(value: ex.Expr, path: Path) -> str | Suggestion:
-    """The field of the items that an expression on ``item`` reads, as its bare name."""
+    """Return the suggestion to write the bare name of the field that an expression on ``item`` reads."""
     text = ex.to_text(value).removeprefix("item.")
     is_field = isinstance(value, ex.Field) and all(part.isidentifier() for part in text.split("."))
     if is_field and ex.to_text(value).startswith("item."):
@@ -241,7 +247,7 @@ def field_name(value: ex.Expr, path: Path) -> str | Suggestion:
 
 
 def filter_afterwards(step: Call, name: str) -> str:
-    """Suggest a filter after an operation whose results have the field that it takes no parameter for."""
+    """Return the suggestion to filter results by a field, for an unknown parameter of that name; else an empty text."""
     if step.kind != "api" or step.target not in EVERY_OPERATION:
         return ""
     result = operation_types(step.target).result

@@ -1,4 +1,4 @@
-"""Pass 5: the price of a tool, from those of the operations and tools it calls and the bounds of its loops."""
+"""Pass 5: the price of a tool, computed from those of the operations and tools it calls and the bounds of its loops."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _FEWER_TOKENS = "give its judge steps and the loops in which models look smaller
 
 @dataclass(frozen=True, kw_only=True)
 class ToolPrice:
-    """Three costs of one run: ``least``, ``expected`` (lists as long as they usually are) and ``most``.
+    """Three costs of one run: ``least``, ``expected`` (with lists of typical length) and ``most``.
 
-    Each holds for calls, model calls, tokens and seconds by itself. ``least`` is that of a run which no fault and no
-    bound cuts short; ``may_stop`` says that a ``require`` may end it before its last step.
+    Calls, model calls, tokens and seconds are separate bounds. ``least`` is for a run that no fault and no limit ends
+    early; ``may_stop``: a ``require`` may end the run before its last step.
     """
 
     least: Cost = _NOTHING
@@ -32,7 +32,7 @@ class ToolPrice:
     may_stop: bool = False
 
     def then(self, other: ToolPrice) -> ToolPrice:
-        """The price of this followed by another, which does not run if this one stopped."""
+        """Return the price of this part followed by another, which does not run if this one stopped."""
         return ToolPrice(
             least=self.least if self.may_stop else self.least + other.least,
             expected=self.expected + other.expected,
@@ -41,12 +41,12 @@ class ToolPrice:
         )
 
     def record(self) -> dict[str, dict[str, float]]:
-        """The wire form."""
+        """Return the JSON form, with the keys ``min``, ``expected`` and ``max``."""
         return {"min": self.least.record(), "expected": self.expected.record(), "max": self.most.record()}
 
 
 def price_of(tool: Tool, prices: Mapping[str, ToolPrice], findings: Findings) -> ToolPrice:
-    """The price of a checked tool; ``prices`` holds those of the tools it calls."""
+    """Return the price of a checked tool; note one that exceeds a limit. ``prices``: those of the tools it calls."""
     price = _block(tool.steps, prices)
     for amount, most, what, suggestion in (
         (price.most.calls, limits.MAX_PLANNED_CALLS, "calls", _FEWER_CALLS),
@@ -92,7 +92,7 @@ def _step(step: Step, prices: Mapping[str, ToolPrice]) -> ToolPrice:
 
 
 def _repeated(price: ToolPrice, step: Call | Block) -> ToolPrice:
-    """The price of a repeated step. If ``on_error`` is not ``fail``, nothing stops the whole."""
+    """Return the price of a step with its loop. A stop inside it ends the tool only if ``on_error`` is ``fail``."""
     may_stop = price.may_stop and step.on_error == "fail"
     if step.loop is None:
         return replace(price, may_stop=may_stop)
@@ -105,6 +105,6 @@ def _repeated(price: ToolPrice, step: Call | Block) -> ToolPrice:
 
 
 def _by_part(choose: Callable[..., Any], one: Cost, other: Cost) -> Cost:
-    """The smaller or larger of each part of two costs."""
+    """Return a cost with the smaller (or larger) of each part of two costs; ``choose`` is ``min`` or ``max``."""
     others = asdict(other)
     return Cost(**{part: choose(amount, others[part]) for part, amount in asdict(one).items()})

@@ -1,4 +1,4 @@
-"""Pass 3: is every name of a tool bound before it is read, bound once, and read at all?"""
+"""Pass 3: checks that every name of a tool is bound before it is read, bound only once, and read at all."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ _OWN_NAME = 'give the loop variable its own name with "as"'
 class ScopeChecker:
     """Notes every name of a tool that is undefined, used too early, bound twice, shadowed or never used.
 
-    ``defined`` are the names bound so far in a block; ``loops`` the variables of the loops around it.
+    In its methods, ``defined`` are the names bound so far in a block, ``loops`` the variables of the loops around it.
     """
 
     tool: model.Tool
     findings: Findings
     later: set[str] = field(default_factory=set)
     used: set[str] = field(default_factory=set)
-    #: names bound inside of loops -> what the loop gives of them, in words
+    #: names bound inside of loops -> a suggestion which name to use outside
     local: dict[str, str] = field(default_factory=dict)
-    calling: bool = False  #: whether the values being looked at are parameters of a call
+    calling: bool = False  #: whether parameters of a call are being checked
     bound_at: dict[str, Path] = field(default_factory=dict)
     silent: set[str] = field(default_factory=set)
     #: names of the loops around a step: a loop's own name, and that of its item
     taken: list[set[str]] = field(default_factory=list)
-    variables: frozenset[str] = frozenset()  #: of the loops around the value being looked at
+    variables: frozenset[str] = frozenset()  #: of the loops around the value being checked
 
     def run(self) -> None:
         """Check the whole tool."""
@@ -166,7 +166,7 @@ class ScopeChecker:
                 self._literals(value, path, known)
 
     def _literals(self, value: ex.Expr, path: Path, known: set[str]) -> None:
-        """Note literal texts that are exactly a name: braces were probably meant."""
+        """Note constant texts that are exactly a name or path in scope, for which braces were probably meant."""
         for where, leaf in ex.located(value, path):
             text = leaf.value if isinstance(leaf, ex.Const) else None
             found = _PATH.fullmatch(text) if isinstance(text, str) else None

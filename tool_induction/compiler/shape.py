@@ -1,7 +1,7 @@
-"""Pass 1: does a document have the shape of a tool? Faults in the words of the language, not of JSON Schema.
+"""Pass 1: checks that a document has the shape of a tool; messages use the words of the language, not of JSON Schema.
 
-Before, other spellings of a step are written out in ours, each with a W_ALIAS. Only what can mean one thing is read so. The
-document's own places are kept: what moved is reported at its old place.
+Before that, other spellings of a step are replaced, each with a W_ALIAS, if they can mean only one thing. Findings keep
+the paths of the original document, also for parts that were moved.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BLOCKS = ("steps", "do", "then", "else")
 
 
 def canonical_spelling(tool: Any, findings: Findings, path: Path) -> Any:
-    """A tool's document with every step in the language's own spelling; other JSON values come back as they are."""
+    """Return a tool's document with every step in the canonical spelling; any other JSON value unchanged."""
     if not isinstance(tool, dict) or not isinstance(tool.get("steps"), list):
         return tool
     return tool | {"steps": _block(tool["steps"], findings, (*path, "steps"))}
@@ -56,7 +56,7 @@ _Placed: TypeAlias = tuple[Any, Path]
 
 
 def _aggregate(step: dict[str, Any], here: Path, findings: Findings) -> dict[str, Any]:
-    """Read an aggregate step; in another spelling of ours, what moved is reported at its place in the document."""
+    """Return an aggregate step in the canonical spelling; findings about moved parts keep their original path."""
     operation: str = step["operation"]
     inputs, place = step.get("inputs"), (*here, "inputs")
     params: dict[str, _Placed] = {key: (it, (*here, "params", key)) for key, it in step.get("params", {}).items()}
@@ -103,7 +103,7 @@ def _aggregate(step: dict[str, Any], here: Path, findings: Findings) -> dict[str
 def _renamed(
     params: Mapping[str, _Placed], known: Mapping[str, Any], notes: list[tuple[Path, str]]
 ) -> dict[str, _Placed]:
-    """Return the parameters under the names that an aggregate has for them."""
+    """Return the parameters with other names replaced by the aggregate's own (``known``); add a note for each."""
     made = dict(params)
     for other, ours in (*spellings.PARAMETER_ALIASES.items(), ("order", "descending")):
         if ours not in known or other in known or ours in made or other not in made:
@@ -122,7 +122,7 @@ def _renamed(
 def _as_filter(
     step: dict[str, Any], here: Path, parts: Sequence[tuple[str, _Placed]], findings: Findings
 ) -> dict[str, Any]:
-    """Read an aggregate ``filter`` of a list and a condition as a filter step."""
+    """Return an aggregate ``filter`` of a list and a condition as a filter step; any other step unchanged."""
     holders = [part for key, part in parts if key in ("inputs", *spellings.LIST_KEYS["list"])]
     conditions = [part for key, part in parts if key in spellings.CONDITION_KEYS]
     if len(parts) != 2 or len(holders) != 1 or len(conditions) != 1:
@@ -146,7 +146,7 @@ _JSON_KINDS: dict[str, tuple[str, type]] = {
 
 
 def split_document(document: Any, findings: Findings) -> list[tuple[Path, Any]]:
-    """The tools of a file (one tool, a list of tools, or ``{"tools": [...]}``) with their places."""
+    """Return the tools of a file (one tool, a list of tools, or ``{"tools": [...]}``), each with its path."""
     base: Path = ()
     if isinstance(document, dict):
         if "tools" not in document or "steps" in document:
@@ -164,7 +164,7 @@ def split_document(document: Any, findings: Findings) -> list[tuple[Path, Any]]:
 
 
 def name_of(tool: Any, path: Path) -> str:
-    """What to call a tool in messages before its name has been checked."""
+    """Return a tool's name for messages before it is checked; ``#`` and its index if it has none."""
     name = tool.get("tool_name") if isinstance(tool, dict) else None
     if isinstance(name, str) and name:
         return shorten(name, 64)
@@ -172,7 +172,7 @@ def name_of(tool: Any, path: Path) -> str:
 
 
 def check_shape(tool: Any, path: Path, findings: Findings, *, allow_judge: bool = False) -> bool:
-    """Whether a tool has the language's shape; every fault is noted."""
+    """Whether a tool has the shape of the language; every fault is noted."""
     before = findings.errors
     if _count_steps(tool) > limits.MAX_TOOL_STEPS:
         findings.add("E_SIZE", (*path, "steps"), f"the tool has more than {limits.MAX_TOOL_STEPS} steps in all")
@@ -182,14 +182,14 @@ def check_shape(tool: Any, path: Path, findings: Findings, *, allow_judge: bool 
 
 
 def _count_steps(part: Any) -> int:
-    """How many steps a part holds, those of blocks that are too long aside."""
+    """Return how many steps a part contains, without those of blocks that are too long."""
     blocks = [part[key] for key in _BLOCKS if isinstance(part.get(key), list)] if isinstance(part, dict) else []
     return sum(1 + _count_steps(step) for block in blocks if len(block) <= limits.MAX_STEPS for step in block)
 
 
 @dataclass
 class _ShapeChecker:
-    """Checks a tool against the document model; nothing inside of what is too long is looked at."""
+    """Checks a tool against the document model; the inside of anything too long is not checked."""
 
     findings: Findings
     allow_judge: bool
@@ -197,7 +197,7 @@ class _ShapeChecker:
     def part(
         self, raw: Any, known: Sequence[Key], path: Path, *, beside: Sequence[str] = (), needs: Sequence[str] = ()
     ) -> None:
-        """Check the keys of a part and the values under them; ``beside`` are further keys, ``needs`` further needed ones."""
+        """Check the keys of a part and their values. ``beside``: more allowed keys; ``needs``: more required keys."""
         if not _has_type(raw, ["object"], path, self.findings):
             return
         names = (*beside, *(key.name for key in known))
@@ -300,7 +300,7 @@ _SIZES = (("minLength", "maxLength", str), ("minItems", "maxItems", list), ("min
 
 
 def check_value(value: Any, schema: Mapping[str, Any], path: Path, findings: Findings) -> None:
-    """Check a value against the keywords of JSON Schema that the kinds of values use."""
+    """Check a value against a JSON Schema and note faults; only the keywords that ``keys`` uses are supported."""
     if "enum" in schema:
         if value not in schema["enum"]:
             _unknown_word(value, schema["enum"], path, findings)
@@ -325,7 +325,7 @@ def check_value(value: Any, schema: Mapping[str, Any], path: Path, findings: Fin
 
 
 def _has_type(value: Any, kinds: Sequence[str], path: Path, findings: Findings) -> bool:
-    """Whether a value is of one of some JSON types; none named: of any."""
+    """Whether a value has one of some JSON types (an empty list: any type); note one that has not."""
     is_whole = isinstance(value, float) and value.is_integer() and "integer" in kinds
     if not kinds or is_whole or any(_is_a(value, _JSON_KINDS[kind][1]) for kind in kinds):
         return True
@@ -348,7 +348,7 @@ def _check_name(text: Any, schema: Mapping[str, Any], path: Path, findings: Find
 
 
 def _what(instance: Mapping[str, Any], where: Path) -> str:
-    """What an object is meant to be, by its place."""
+    """Return what an object is meant to be, by its path and type: a step, a declaration or a tool."""
     is_step = len(where) > 1 and where[-2] in _BLOCKS and isinstance(where[-1], int)
     if is_step and not isinstance(instance.get("type"), str):
         return "a step"
@@ -363,7 +363,7 @@ _LISTED = 200
 
 
 def a_name(text: str, *, is_tool: bool) -> str:
-    """The nearest text that can be a name."""
+    """Return a suggestion of the nearest valid name, or an empty text."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", shorten(text, 40)) if is_tool else shorten(text, 40)
     near = re.sub(r"[^A-Za-z0-9]+", "_", words).strip("_")
     near = near.lower() if is_tool else near
@@ -371,7 +371,7 @@ def a_name(text: str, *, is_tool: bool) -> str:
     return f"tool names are lower case; {said}".rstrip("; ") if is_tool else said
 
 
-#: keys as models like to spell them -> ours, where it exists at that place
+#: our keys -> other spellings that models use; ours is suggested if it is allowed at that place
 OTHER_KEYS = {
     "tool_name": ("name", "tool", "id"),
     "enum": ("values", "options", "choices"),
@@ -391,13 +391,13 @@ OTHER_KEYS = {
 
 
 def other_key(key: str, known: Collection[str]) -> str:
-    """Suggest the key that was most likely meant."""
+    """Return a suggestion of the key that was most likely meant, or an empty text."""
     meant = [ours for ours, others in OTHER_KEYS.items() if key in others and ours in known]
     return f"did you mean {meant[0]!r}?" if meant else did_you_mean(key, known)
 
 
 def misplaced(key: str, step: Mapping[str, Any], where: Path) -> str | Suggestion:
-    """Suggest moving a parameter from beside ``params`` into them."""
+    """Return the suggestion to move a key into ``params``; empty if it is no parameter of the step."""
     kind, given = step.get("type"), step.get("params", {})
     target = str(step.get({"call_world_api": "api", "aggregate": "operation"}.get(str(kind), "")))
     known: Mapping[str, Any] = {}

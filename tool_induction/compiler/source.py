@@ -1,7 +1,7 @@
-"""The text of a document: decoded to a JSON value that is safe to walk, secrets masked, JSON paths located.
+"""Reads the text of a document: decodes it to a JSON value that is safe to traverse, masks secrets, locates JSON paths.
 
-Texts that look like a key, a token or a password are refused: a document is logged, frozen, shown and sent to models, and no
-operation takes a credential.
+Texts that look like a key, a token or a password are refused: a document is logged, frozen, shown and sent to models,
+and no operation needs a credential.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
 
 
 def decode(source: str | bytes | object, findings: Findings) -> Any:
-    """The document as a JSON value. Faults go to ``findings``; with errors there, the value is not to be used."""
+    """Return the document as a JSON value; if errors were added to ``findings``, the value must not be used."""
     if isinstance(source, bytes):
         try:
             source = source.decode("utf-8-sig")
@@ -71,7 +71,7 @@ def _from_text(text: str, findings: Findings) -> Any:
 
 
 def _check(value: Any, path: Path, findings: Findings, parts: Iterator[int]) -> None:
-    """Note values that are no JSON, too deep or too many, each once; ``parts`` counts them."""
+    """Note values that are not JSON, nested too deep, too many, or look like secrets. ``parts`` counts the values."""
     number = next(parts)
     if number > limits.MAX_JSON_PARTS:
         if number == limits.MAX_JSON_PARTS + 1:
@@ -117,7 +117,7 @@ _INVISIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066
 
 
 def check_visible(tool: Any, path: Path, findings: Findings) -> None:
-    """Note each text of a tool that holds an invisible character."""
+    """Note each text of a tool that contains an invisible character."""
     for where, text in _texts(tool, path):
         found = _INVISIBLE.search(text)
         if found is not None:
@@ -131,7 +131,7 @@ def check_visible(tool: Any, path: Path, findings: Findings) -> None:
 
 
 def _texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
-    """All texts of a value with their places; a key has the place of its object."""
+    """Yield all texts of a value, keys included, with their paths; a key has the path of its object."""
     if isinstance(value, str):
         yield path, value
     elif isinstance(value, list):
@@ -145,7 +145,7 @@ def _texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
 
 REDACTED = "[secret]"
 
-#: what issuers make recognisable on purpose, and what introduces a secret; no guess by randomness, which ids have too
+#: formats that issuers made recognisable, and words before a secret; randomness is no criterion, as ids have it, too
 _SHAPES = (
     r"\bsk-(?:[A-Za-z0-9]{1,20}-){0,4}[A-Za-z0-9_]{16,}",
     r"\b(?:gh[opsur]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,}|glpat-[A-Za-z0-9_-]{16,}|hf_[A-Za-z0-9]{24,})",
@@ -159,22 +159,22 @@ _SHAPES = (
 _SECRET = re.compile("|".join(f"(?:{shape})" for shape in _SHAPES))
 #: JSON escapes of printable ASCII characters
 _ESCAPE = re.compile(r"\\(?:u00[2-7][0-9A-Fa-f]|/)")
-#: shorter texts cannot hold one
+#: shorter texts cannot contain a credential
 _SHORTEST = 12
 
 
 def holds_secret(text: str) -> bool:
-    """Whether a text looks as if it held a credential."""
+    """Whether a text contains something that looks like a credential."""
     return len(text) >= _SHORTEST and _SECRET.search(text) is not None
 
 
 def without_secrets(text: str) -> str:
-    """The text with everything masked that looks like a credential: for logs of what a model wrote."""
+    """Return the text with ``[secret]`` for everything that looks like a credential, for logs of model output."""
     return _SECRET.sub(REDACTED, text)
 
 
 def masked(line: str) -> str:
-    """A line of a document with an asterisk for each character of a credential, also of one with escaped letters."""
+    """Return a line with an asterisk for each character of a credential, also of one with letters as JSON escapes."""
     readable = _ESCAPE.sub(lambda escaped: json.loads(f'"{escaped[0]}"'), line)
     return _SECRET.sub(lambda found: "*" * len(found[0]), readable)
 
@@ -193,7 +193,7 @@ class Position:
     length: int = 1
 
     def caret(self, width: int = 110) -> str:
-        """The line, cut to fit, and a mark under the place. Nothing in it steers a terminal."""
+        """Return the line, cut to ``width`` characters, and below it a mark; control characters are made visible."""
         start = max(0, self.column - 1 - width // 2) if len(self.text) > width else 0
         shown = self.text[start : start + width]
         before = self.column - 1 - start
@@ -202,12 +202,12 @@ class Position:
 
 
 def _blank(letter: str) -> str:
-    """White space as wide as a letter is on a terminal."""
+    """Return white space as wide as a letter is on a terminal."""
     return letter if letter == "\t" else " " * columns(letter)
 
 
 def locate_all(text: str, paths: Iterable[Path]) -> dict[Path, Position]:
-    """Return the positions of many paths, the text being read once. Paths that are not there are left out."""
+    """Return the positions of many paths, found in one pass over the text; paths that do not exist are left out."""
     wanted = set(paths)
     above = {path[:length] for path in wanted for length in range(len(path))}
     spans: dict[Path, tuple[int, int]] = {}
@@ -221,7 +221,7 @@ def locate_all(text: str, paths: Iterable[Path]) -> dict[Path, Position]:
 
 
 def _visit(text: str, place: int, path: Path, above: Container[Path], spans: dict[Path, tuple[int, int]]) -> int:
-    """Note the span of every member of the value at a place, as deep as paths are wanted; return where the value ends."""
+    """Record the span of every member of the value at ``place``, as deep as needed; return where the value ends."""
     opened = text[place]
     if path not in above or opened not in "{[":
         return _DECODER.raw_decode(text, place)[1]
@@ -242,7 +242,7 @@ def _visit(text: str, place: int, path: Path, above: Container[Path], spans: dic
 
 
 def _skip(text: str, place: int) -> int:
-    """Return the next place that is no white space."""
+    """Return the next index that is not white space."""
     while place < len(text) and text[place] in _SPACE:
         place += 1
     return place
@@ -257,6 +257,6 @@ def _position(text: str, line_starts: Sequence[int], start: int, end: int) -> Po
 
 
 def at_line(text: str, line: int, column: int) -> Position | None:
-    """The position of a line and column, as a parser tells them."""
+    """Return the position of a line and column (from 1), as parsers report them; None if there is no such line."""
     lines = text.split("\n")
     return Position(line=line, column=column, text=lines[line - 1].rstrip("\r")) if 0 < line <= len(lines) else None

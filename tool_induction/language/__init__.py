@@ -1,7 +1,8 @@
 """The tool language: documents, their steps, expressions and types, and the diagnostics about them.
 
-``model`` has the classes of a document, ``keys`` what may be under each of its keys; ``expressions`` parses what is between
-braces, ``evaluation`` computes it; ``types`` says which value fits where; ``diagnostics`` has the codes and suggestions.
+``model`` has the classes of a document, ``keys`` the kinds of values under its keys; ``expressions`` parses expressions
+(in braces), ``evaluation`` computes them; ``types`` has the types and which value fits which; ``diagnostics`` has the
+codes and suggestions.
 """
 
 from __future__ import annotations

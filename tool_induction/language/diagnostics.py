@@ -1,6 +1,7 @@
-"""What the compiler has to say about a document: named faults at JSON paths, with suggestions.
+"""The diagnostics about a document: named faults at JSON paths, with suggestions.
 
-The list of codes is closed: ``E_`` stops a tool, ``W_`` says what the compiler decided, ``L_`` is advice.
+The list of codes is closed: ``E_`` is an error and stops a tool, ``W_`` reports a decision of the compiler, ``L_`` is
+advice.
 """
 
 from __future__ import annotations
@@ -81,14 +82,14 @@ _SEVERITIES: dict[str, Severity] = {"E": "error", "W": "warning", "L": "lint"}
 
 @dataclass(frozen=True, kw_only=True)
 class Edit:
-    """One change of a document, as in JSON Patch (RFC 6902), its ``path`` as in JSON Pointer (RFC 6901) from the file's root."""
+    """One change of a document, as in JSON Patch (RFC 6902); ``path`` starts at the root of the file."""
 
     op: Literal["add", "replace", "remove"]
     path: Path
-    value: Any = None  #: of ``add`` and ``replace``
+    value: Any = None  #: only for ``add`` and ``replace``
 
     def record(self) -> dict[str, Any]:
-        """The wire form: an operation of a JSON Patch."""
+        """Return the change as an operation of a JSON Patch, with a JSON Pointer (RFC 6901) as its path."""
         value = {} if self.op == "remove" else {"value": self.value}
         parts = (str(part).replace("~", "~0").replace("/", "~1") for part in self.path)
         return {"op": self.op, "path": "".join(f"/{part}" for part in parts), **value}
@@ -96,18 +97,21 @@ class Edit:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """What to do about a finding, in words; if it is one exact change, also as edits."""
+    """What to do about a finding, as a text; ``edits`` are the same as exact changes of the document, if any."""
 
     text: str
     edits: tuple[Edit, ...] = ()
 
     def after(self, reason: str) -> Suggestion:
-        """The same, with its reason before it."""
+        """Return the suggestion with a reason before its text."""
         return replace(self, text=f"{reason}: {self.text}")
 
 
 def write(holder: Path, values: Mapping[str, Any], *, without: Iterable[str] = ()) -> Suggestion:
-    """``write "key": value`` for keys of the object at ``holder``, in place of the keys ``without``."""
+    """Return the suggestion to write keys with values into the object at ``holder``.
+
+    The keys ``without`` of that object are removed.
+    """
     left_out = tuple(without)
     shown = ", ".join(f'"{key}": {json.dumps(value, ensure_ascii=False)}' for key, value in values.items())
     instead = f" in place of {', '.join(map(repr, left_out))}" if left_out else ""
@@ -117,17 +121,20 @@ def write(holder: Path, values: Mapping[str, Any], *, without: Iterable[str] = (
 
 
 def write_value(path: Path, value: Any) -> Suggestion:
-    """``write value`` in place of the value at ``path``."""
+    """Return the suggestion to write ``value`` in place of the value at ``path``."""
     return Suggestion(f"write {json.dumps(value, ensure_ascii=False)}", (Edit(op="replace", path=path, value=value),))
 
 
 def leave_out(path: Path) -> Suggestion:
-    """``leave it out``."""
+    """Return the suggestion to remove the value at ``path``."""
     return Suggestion("leave it out", (Edit(op="remove", path=path),))
 
 
 def move_to(holder: Path, path: Path, values: Mapping[str, Any], *, exists: bool) -> Suggestion:
-    """``move it to "params": {...}``: the key at ``path`` becomes ``values`` in the object at ``holder``, if that ``exists``."""
+    """Return the suggestion to remove the key at ``path`` and put ``values`` into the object at ``holder`` instead.
+
+    ``exists``: that object exists; otherwise it is made.
+    """
     text = f'move it to "{holder[-1]}": {json.dumps(dict(values), ensure_ascii=False)}'
     into = [((*holder, key), value) for key, value in values.items()] if exists else [(holder, dict(values))]
     added = (Edit(op="add", path=place, value=value) for place, value in into)
@@ -145,13 +152,13 @@ class Diagnostic:
     found: str = ""
     expected: str = ""
     suggestion: str = ""
-    #: what the suggestion says to do, where that is sure; the text is made from these
+    #: the suggestion as exact changes, if there are any
     edits: tuple[Edit, ...] = field(default=(), compare=False)
-    follows: bool = False  #: it only follows from another fault
+    follows: bool = False  #: whether it is only a consequence of another fault
 
     @property
     def severity(self) -> Severity:
-        """Read off the code."""
+        """The severity that belongs to the first letter of the code."""
         return _SEVERITIES[self.code[0]]
 
     @property
@@ -160,7 +167,7 @@ class Diagnostic:
         return format_path(self.path)
 
     def in_document(self, document: Any) -> Diagnostic:
-        """The finding with what ``document`` has at its place as ``found``, unless it says that itself."""
+        """Return the finding; if ``found`` is empty, it becomes the value at its path in ``document``."""
         if self.found or self.code in ("E_SECRET", "E_JSON"):
             return self
         try:
@@ -173,7 +180,7 @@ class Diagnostic:
         return replace(self, found=shorten(document if isinstance(document, str) else json.dumps(document)))
 
     def record(self) -> dict[str, Any]:
-        """The wire form."""
+        """Return the JSON form."""
         return {
             "code": self.code,
             "severity": self.severity,
@@ -208,7 +215,7 @@ class Findings:
         suggestion: str | Suggestion = "",
         follows: bool = False,
     ) -> None:
-        """Note one finding; the same finding at the same place is noted once."""
+        """Add a finding, unless an equal one exists; beyond a limit the rest is dropped, and one finding reports it."""
         if len(self.items) > limits.MAX_FINDINGS:
             return
         if len(self.items) == limits.MAX_FINDINGS:
@@ -231,35 +238,38 @@ class Findings:
             self.items.append(item)
 
     def drop(self, path: Path) -> None:
-        """Drop what was noted at a place and inside it."""
+        """Remove the findings at a path and inside it."""
         place = self._original(path)
         self.items = [item for item in self.items if item.path[: len(place)] != place]
 
     def near(self, word: str, words: Iterable[str]) -> str:
-        """``did you mean 'x'?``, for the first findings only, since the search for similar words is slow."""
+        """Return ``did you mean 'x'?`` for the most similar known word, or an empty text.
+
+        Only the first findings get one, since the search is slow.
+        """
         return did_you_mean(word, words) if len(self.items) < limits.MAX_SUGGESTIONS else ""
 
     def _original(self, path: Path) -> Path:
-        """A path as the document has it."""
+        """Return a path as it was before other spellings were replaced."""
         lengths = range(len(path), 0, -1) if self.moves else ()
         return next(((*self.moves[path[:n]], *path[n:]) for n in lengths if path[:n] in self.moves), path)
 
     @property
     def errors(self) -> int:
-        """How many findings stop the tool."""
+        """Number of findings that stop the tool."""
         return sum(item.severity == "error" for item in self.items)
 
 
 def by_relevance(items: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Sort findings: faults, then decisions, then advice; in each, those that only follow from another fault last.
+    """Sort findings: errors, then warnings, then advice; in each group, consequences of other faults last.
 
-    Within each, passes come in their order, and so a cause before its consequences.
+    Otherwise the order of the passes is kept, so that a cause comes before its consequences.
     """
     return tuple(sorted(items, key=lambda item: (_RANKS[item.severity], item.follows)))
 
 
 def format_path(path: Path) -> str:
-    """A path as JSONPath text."""
+    """Return a path as JSONPath text, such as ``$.tools[0].steps[2]``."""
     parts = ["$"]
     for part in (shorten(part) if isinstance(part, str) else part for part in path):
         if isinstance(part, int):
@@ -273,12 +283,12 @@ def format_path(path: Path) -> str:
 
 
 def shorten(text: str, limit: int = _SHOWN) -> str:
-    """Cut a text so that a message stays readable."""
+    """Return a text cut to ``limit`` characters, with ``...`` at the end if it was longer."""
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
 def closest(word: str, words: Iterable[str]) -> str | None:
-    """The known word most similar to ``word``, if any is similar enough."""
+    """Return the known word most similar to ``word``, or None if none is similar enough."""
     options = sorted(set(words))
     found = difflib.get_close_matches(word[:100], options, n=1, cutoff=0.6)
     # A slip of the pen seldom changes how a word begins; 'alone' is no misspelt 'longest'.
@@ -289,6 +299,6 @@ def closest(word: str, words: Iterable[str]) -> str | None:
 
 
 def did_you_mean(word: str, words: Iterable[str]) -> str:
-    """``did you mean 'x'?``, or nothing if no known word is similar."""
+    """Return ``did you mean 'x'?``, or an empty text if no known word is similar."""
     match = closest(word, words)
     return f"did you mean {match!r}?" if match else ""

@@ -1,7 +1,7 @@
-"""The evaluator: what an expression is worth in a scope. JSON values in, JSON values out.
+"""The evaluator: computes the value of an expression in a scope, from JSON values to a JSON value.
 
-Looks up mapping keys only (never attributes of Python objects), computes with numbers only, and bounds
-every result. A key that is missing is null; null has only null under its keys.
+It looks up keys of mappings only (never attributes of Python objects), computes with numbers only, and limits the size
+of every result. A missing key is null, and so is every key of null.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from tool_induction import limits
 from tool_induction.language import expressions as ex
 from world_api.core.faults import ToolFault
 
-_CHARACTERS = 16  #: of text weigh as much as one more value
+_CHARACTERS = 16  #: characters of text that count as one more value
 
 
 def weight(value: object, *, most: int) -> int:
-    """How many values a value holds if it is written out; counting stops beyond ``most``.
+    """Return how many values a value contains when it is written out; counting stops beyond ``most``.
 
-    A value may hold another one many times over, and twice as often with each step: it is small in memory and
-    endless to walk. Weigh a value before walking it.
+    A value may contain another one many times, and twice as often after each step: it is small in memory and endless to
+    traverse. Compute the weight of a value before traversing it. Long texts count as several values.
     """
     return weight_and_depth(value, most=most)[0]
 
 
 def weight_and_depth(value: object, *, most: int) -> tuple[int, int]:
-    """The weight, and the nesting depth as far as was counted."""
+    """Return the weight and the nesting depth of a value, as far as it was counted."""
     total, depth = 1, 0
     level = [value]
     while level and total <= most:
@@ -54,10 +54,10 @@ Scope: TypeAlias = Mapping[str, Json]
 
 
 def evaluate(expr: ex.Expr, scope: Scope) -> Json:  # noqa: PLR0912 - one case a node type, flat
-    """The value of an expression.
+    """Return the value of an expression; ``scope`` has the values of names.
 
     Raises:
-        ToolFault: ``bad_expression``, naming the expression and what was wrong with its operands.
+        ToolFault: ``bad_expression``, with the expression and what is wrong with its operands.
     """
     match expr:
         case ex.Const(value):
@@ -106,14 +106,14 @@ def evaluate(expr: ex.Expr, scope: Scope) -> Json:  # noqa: PLR0912 - one case a
 
 
 def truth(expr: ex.Expr, value: Json) -> bool:
-    """A condition's value: booleans only (the compiler writes conditions on optionals and lists out)."""
+    """Return the value of a condition, which must be a boolean (the compiler makes other conditions explicit)."""
     if not isinstance(value, bool):
         raise _fault(expr, f"a condition must be true or false, not {kind(value)}")
     return value
 
 
 def as_text(value: Json) -> str:
-    """A value inside text: strings bare, null as nothing, records and lists as JSON."""
+    """Return a value as part of a text: strings unchanged, null as an empty text, other values as JSON."""
     if value is None:
         return ""
     if isinstance(value, str):
@@ -124,7 +124,7 @@ def as_text(value: Json) -> str:
 
 
 def kind(value: Json) -> str:
-    """What to call a value in a message."""
+    """Return what messages call a value, such as ``a list`` or ``null``."""
     if isinstance(value, bool) or value is None:
         return "null" if value is None else "a boolean"
     if isinstance(value, dict | list):
@@ -133,7 +133,7 @@ def kind(value: Json) -> str:
 
 
 def same(left: Json, right: Json) -> bool:
-    """Equality of JSON values: true is not 1, 1 is 1.0."""
+    """Whether two JSON values are equal; 1 equals 1.0, but not true."""
     if isinstance(left, bool) != isinstance(right, bool):
         return False
     if isinstance(left, list) and isinstance(right, list):

@@ -1,9 +1,10 @@
 """Expressions: their tree, parsed from text and written back to text.
 
-A value of a document is one tree: a constant, a JSON record or list of values, text with expressions in it, or one whole
-expression. Jinja parses; nothing of it compiles, renders or evaluates. Sizes are checked before Jinja sees the text and again
-on the tree; what the language does not have is refused by an allow-list of Jinja's node types. (Jinja's sandbox has been
-escaped repeatedly, and its compiler folds constants such as ``'a' * 1000000000``; its parser does neither.)
+A value of a document is one tree: a constant, a JSON record or list of values, text with expressions in it, or one
+whole expression. Jinja only parses; it compiles, renders and evaluates nothing. Sizes are checked before Jinja gets the
+text and again on the tree; anything else that Jinja accepts is refused by an allow-list of its node types. (Jinja's
+sandbox has been escaped repeatedly, and its compiler folds constants such as ``'a' * 1000000000``; its parser does
+neither.)
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ Operator = Literal["+", "-", "*", "/", "%"]
 
 @dataclass(frozen=True)
 class Const:
-    """A constant."""
+    """A constant in an expression."""
 
     value: Scalar
 
@@ -64,7 +65,7 @@ class Index:
 
 @dataclass(frozen=True)
 class Compare:
-    """``left op right``."""
+    """A comparison, ``left op right``."""
 
     left: Expr
     op: Comparator
@@ -73,7 +74,7 @@ class Compare:
 
 @dataclass(frozen=True)
 class IsNone:
-    """``value is none`` or ``value is not none``."""
+    """A check for null, ``value is none`` or ``value is not none``."""
 
     value: Expr
     negated: bool
@@ -81,7 +82,7 @@ class IsNone:
 
 @dataclass(frozen=True)
 class Logic:
-    """``left and right`` or ``left or right``."""
+    """A combination of two conditions, ``left and right`` or ``left or right``."""
 
     op: Literal["and", "or"]
     left: Expr
@@ -90,14 +91,14 @@ class Logic:
 
 @dataclass(frozen=True)
 class Not:
-    """``not value``."""
+    """A negated condition, ``not value``."""
 
     value: Expr
 
 
 @dataclass(frozen=True)
 class Negate:
-    """``-value``."""
+    """A number with the opposite sign, ``-value``."""
 
     value: Expr
 
@@ -113,7 +114,7 @@ class Arithmetic:
 
 @dataclass(frozen=True)
 class Choice:
-    """``then if condition else otherwise``."""
+    """A conditional expression, ``then if condition else otherwise``."""
 
     condition: Expr
     then: Expr
@@ -122,7 +123,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Filtered:
-    """``value | name(arguments)``."""
+    """The use of a filter, ``value | name(arguments)``."""
 
     value: Expr
     name: str
@@ -131,35 +132,35 @@ class Filtered:
 
 @dataclass(frozen=True)
 class ListExpression:
-    """A list written inside an expression."""
+    """A list written inside an expression, ``[a, b]``."""
 
     items: tuple[Expr, ...]
 
 
 @dataclass(frozen=True)
 class Text:
-    """Text with expressions in it; its value is a string. ``parts`` alternates freely."""
+    """Text with expressions in it; its value is a string. ``parts`` are constants and expressions in any order."""
 
     parts: tuple[Expr, ...]
 
 
 @dataclass(frozen=True)
 class JsonList:
-    """A JSON list of values."""
+    """A JSON list in a document whose items are values of the language."""
 
     items: tuple[Expr, ...]
 
 
 @dataclass(frozen=True)
 class JsonRecord:
-    """A JSON object of values."""
+    """A JSON object in a document; ``entries`` are its keys and values."""
 
     entries: tuple[tuple[str, Expr], ...]
 
 
 @dataclass(frozen=True)
 class Broken:
-    """A value that could not be read; its fault has been reported, and it fits everywhere."""
+    """A value that could not be read; its fault has been reported, and it fits every type."""
 
     source: str
 
@@ -169,7 +170,7 @@ Expr: TypeAlias = Const | Name | Field | Index | _Computed | ListExpression | Te
 
 
 def children(expr: Expr) -> Iterator[Expr]:
-    """The direct parts of a tree."""
+    """Yield the direct parts of a tree."""
     for item in fields(expr):
         value = getattr(expr, item.name)
         if isinstance(value, tuple):
@@ -180,25 +181,25 @@ def children(expr: Expr) -> Iterator[Expr]:
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
-    """The tree's nodes, parents first."""
+    """Yield the nodes of a tree, parents first."""
     yield expr
     for child in children(expr):
         yield from walk(child)
 
 
 def names(expr: Expr) -> frozenset[str]:
-    """The names a tree reads."""
+    """Return the names that a tree reads."""
     return frozenset(node.name for node in walk(expr) if isinstance(node, Name))
 
 
-#: how strongly operators bind; a part that binds less strongly than its place needs brackets
+#: precedence of operators; a part of lower precedence than its place is put in brackets
 _STRENGTH = {"or": 1, "and": 2, "not": 3, "+": 5, "-": 5, "*": 6, "/": 6, "%": 6} | dict.fromkeys(
     get_args(Comparator), 4
 )
 
 
 def to_text(expr: Expr) -> str:
-    """The expression as it is written between ``{{`` and ``}}``; parsing it gives the same tree."""
+    """Return the expression as it is written between ``{{`` and ``}}``; parsing it gives the same tree."""
     return _text(expr, 0)
 
 
@@ -249,7 +250,7 @@ def _constant_text(value: Scalar) -> str:
 
 
 def to_json(expr: Expr) -> object:
-    """The value as a document has it."""
+    """Return the value as a document contains it."""
     match expr:
         case Const(value):
             return f"{{{{ {to_text(expr)} }}}}" if isinstance(value, str) and _looks_like_template(value) else value
@@ -267,7 +268,7 @@ def to_json(expr: Expr) -> object:
 
 
 def _text_part(part: Expr, *, is_last: bool) -> str:
-    """A part of a text; a brace that would open an expression together with what follows is written as one."""
+    """Return a part of a text as a document contains it; a constant that would open an expression is written as one."""
     text = part.value if isinstance(part, Const) else None
     if isinstance(text, str) and not _looks_like_template(text) and (is_last or not text.endswith("{")):
         return text
@@ -279,7 +280,7 @@ def _looks_like_template(text: str) -> bool:
 
 
 def located(expr: Expr, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Expr]]:
-    """The strings and constants of a JSON value, each with its path in the document."""
+    """Yield the strings and constants of a JSON value, each with its path in the document."""
     match expr:
         case JsonRecord(entries):
             for key, value in entries:
@@ -291,7 +292,7 @@ def located(expr: Expr, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str
             yield path, expr
 
 
-#: What controllers call functions of their own, which they offer beside the tools; no tool may be called so.
+#: Names of the functions that controllers offer beside the tools; no tool may have one.
 RESERVED_TOOL_NAMES = frozenset({"judge", "judge_items", "submit_answer"})
 
 #: filter -> how many arguments it takes (at least, at most)
@@ -362,7 +363,7 @@ _ONE_EQUALS = re.compile(r"(?<![=!<>])=(?![=<>])")
 
 
 def syntax_hint(text: str) -> str:
-    """Suggest the word for a spelling of another language."""
+    """Return a suggestion for an operator in the spelling of another language, or an empty text."""
     if _ONE_EQUALS.search(_TEXTS.sub("", text)):
         return "instead of '=' use '=='"
     for wrong, right in _SPELLINGS:
@@ -372,7 +373,7 @@ def syntax_hint(text: str) -> str:
 
 
 class ExpressionFault(Exception):
-    """Why a text is not an expression of the language. The compiler turns it into a diagnostic."""
+    """A text is not an expression of the language. The compiler turns this into a diagnostic."""
 
     def __init__(self, code: ErrorCode, message: str, *, found: str = "", suggestion: str = "") -> None:
         super().__init__(message)
@@ -439,7 +440,7 @@ def _constant(value: object) -> Const:
 
 
 def _check_unicode(text: str) -> None:
-    """Refuse half characters: Jinja reads escapes, and some are lone surrogates."""
+    """Refuse lone surrogates, which escapes in a text may produce when Jinja reads them."""
     if printable(text) != text:
         raise ExpressionFault("E_EXPR_SYNTAX", "a text is not valid Unicode: an escape stands for half a character")
 
@@ -475,7 +476,7 @@ def _comparison(node: Any) -> Expr:
 
 
 def _compare(left: Expr, op: Comparator, right: Expr) -> Expr:
-    """``x != none`` is ``x is not none``: one spelling below this point."""
+    """Return a comparison; ``x != none`` becomes ``x is not none``, so that there is only one form of it."""
     if op in ("==", "!="):
         for one, other in ((left, right), (right, left)):
             if other == Const(None):
@@ -499,7 +500,7 @@ def _filter(node: Any) -> Expr:
 
 
 def parse_value(text: str) -> Expr:
-    """A string of a document: a constant, one whole ``{{ expression }}`` (which keeps its type), or text.
+    """Parse a string of a document: a constant, one whole ``{{ expression }}`` (which keeps its type), or text.
 
     Raises:
         ExpressionFault: ``E_EXPR_SYNTAX``, ``E_EXPR_FORBIDDEN``, ``E_EXPR_SIZE`` or ``E_SIZE``.
@@ -516,7 +517,7 @@ def parse_value(text: str) -> Expr:
 
 
 def parse_expression(text: str) -> Expr:
-    """One expression, written with or without ``{{ }}`` around it (conditions are written both ways).
+    """Parse one expression, written with or without ``{{ }}`` around it (conditions are written both ways).
 
     Raises:
         ExpressionFault: as ``parse_value``.
@@ -536,7 +537,7 @@ def parse_expression(text: str) -> Expr:
 
 
 def within_bounds(expr: Expr) -> bool:
-    """Whether a tree could be written down and read again."""
+    """Whether a tree can be written as text and parsed again without exceeding a limit."""
     if isinstance(expr, Name) or (isinstance(expr, Const) and not isinstance(expr.value, str)):
         return True
     try:
@@ -555,7 +556,7 @@ def _environment() -> Environment:
 
 @lru_cache(maxsize=1024)
 def _parts(text: str) -> tuple[Expr, ...]:
-    """The parts of a text, as trees; cached, since trees are immutable and texts repeat."""
+    """Return the parts of a text as trees; cached, since trees are immutable and texts repeat."""
     _check_text(text)
     from jinja2 import TemplateSyntaxError, nodes
 
@@ -589,7 +590,7 @@ def _check_text(text: str) -> None:
 
 
 def _check_trees(parts: Sequence[Expr]) -> None:
-    """Refuse trees that are too deep or too large; level by level, since recursion is what this prevents."""
+    """Refuse trees that are too deep or too large. It works level by level, since recursion could go too deep."""
     level, count = list(parts), 0
     for _ in range(limits.MAX_EXPRESSION_DEPTH):
         count += len(level)

@@ -1,7 +1,7 @@
-"""What may be under a key of a tool document: its JSON Schema, and how it is read and written.
+"""The kinds of values under the keys of a tool document: the JSON Schema, the reader and the writer of each.
 
-The document model (``model.py``) names one of these kinds for each key. The published JSON Schema, the shape check, the reader
-and the writer of documents are all made from that.
+The document model (``model.py``) assigns one of these kinds to each key. The published JSON Schema, the shape check,
+the reader and the writer of documents are all made from that.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tool_induction.language.diagnostics import Findings, Path
 
 Schema = dict[str, Any]
 
-#: words of the expression language, and the loop's own name
+#: words of the expression language, and the default name of a loop's item
 RESERVED = ("and", "or", "not", "in", "is", "if", "else", "true", "false", "none", "True", "False", "None", "item")
 # Python lets "$" stand before a last line break as well; "\Z" is not in every reader of JSON Schema.
 NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9_]{0,63}$(?!\n)"
@@ -29,7 +29,8 @@ _EXPRESSIONS = get_args(ex.Expr)
 class Kind:
     """A kind of value.
 
-    ``read`` makes the model's value from one that fits the ``schema``, noting faults of expressions; ``write`` is the way back.
+    ``read`` makes the model's value from a JSON value that fits ``schema``, and notes faults of expressions; ``write``
+    does the reverse.
     """
 
     schema: Schema
@@ -39,10 +40,10 @@ class Kind:
 
 @dataclass(frozen=True)
 class Key:
-    """A key of a document: the kind of its value, what it is for, and its name if that is not the attribute's.
+    """A key of a document: the kind and purpose of its value, and its name if it differs from the attribute's.
 
-    A key whose value is the default is left out of the document unless it is ``always`` written. The last three are read
-    off the model (``keys_of``).
+    A key with its default value is omitted from the document, unless it is ``always`` written. The last three are set
+    by ``keys_of`` from the model.
     """
 
     kind: Kind
@@ -55,24 +56,24 @@ class Key:
 
 
 def text(*, least: int = 0, most: int | None = None) -> Kind:
-    """A text of ``least`` to ``most`` characters."""
+    """Return the kind of a text of ``least`` to ``most`` characters."""
     bounds = ({"maxLength": most} if most is not None else {}) | ({"minLength": least} if least else {})
     return Kind(schema=bounds | {"type": "string"})
 
 
 def name(pattern: str = NAME_PATTERN, *, reserved: tuple[str, ...] = RESERVED) -> Kind:
-    """A name that is none of the reserved words."""
+    """Return the kind of a name that matches ``pattern`` and is not a reserved word."""
     words: Schema = {"not": {"enum": list(reserved)}} if reserved else {}
     return Kind(schema=words | {"pattern": pattern, "type": "string"})
 
 
 def words(choices: tuple[str, ...]) -> Kind:
-    """One of some words."""
+    """Return the kind of a string from a closed list."""
     return Kind(schema={"enum": list(choices)})
 
 
 def texts(*, least: int, most: int, each: Kind) -> Kind:
-    """A list of ``least`` to ``most`` texts."""
+    """Return the kind of a list of ``least`` to ``most`` texts."""
     return Kind(
         schema={"items": each.schema, "maxItems": most, "minItems": least, "type": "array"},
         read=lambda raw, path, findings: tuple(raw),
@@ -81,18 +82,18 @@ def texts(*, least: int, most: int, each: Kind) -> Kind:
 
 
 def whole_number(most: int) -> Kind:
-    """A whole number from 1 on; JSON does not tell 3.0 from 3."""
+    """Return the kind of a whole number from 1 to ``most``; 3.0 counts as 3."""
     schema = {"maximum": most, "minimum": 1, "type": "integer"}
     return Kind(schema=schema, read=lambda raw, path, findings: int(raw))
 
 
 def read_expression(raw: Any, path: Path, findings: Findings) -> ex.Expr:
-    """One expression, braces or not; a list or a record of expressions."""
+    """Parse one expression, with or without braces, or a list or record of expressions; note faults."""
     return _read(raw, path, findings, ex.parse_expression)
 
 
 def read_value(raw: Any, path: Path, findings: Findings) -> ex.Expr:
-    """A value: constants, texts with expressions, records and lists of values."""
+    """Parse a value: a constant, a text with expressions, or a record or list of values; note faults."""
     return _read(raw, path, findings, ex.parse_value)
 
 
@@ -111,7 +112,7 @@ def _read(raw: Any, path: Path, findings: Findings, parse: Callable[[str], ex.Ex
 
 
 def write_expression(expr: ex.Expr) -> Any:
-    """An expression as a document has it: always with braces, so that it cannot be read as text."""
+    """Return an expression as JSON, always with braces, so that it cannot be read as text."""
     match expr:
         case ex.JsonRecord(entries):
             return {key: write_expression(value) for key, value in entries}
@@ -123,12 +124,12 @@ def write_expression(expr: ex.Expr) -> Any:
 
 
 def is_expression(value: Any) -> bool:
-    """Whether a value of a document was parsed."""
+    """Whether a value of the document model is a parsed expression."""
     return isinstance(value, _EXPRESSIONS)
 
 
 def expression(*types: str) -> Kind:
-    """An expression, as one of some JSON types; lists and records of expressions if these are among them."""
+    """Return the kind of an expression given as one of some JSON types; a list or record contains expressions."""
     inside: Schema = {"array": {"items": {}}, "object": {"additionalProperties": {}}}
     schema: Schema = {key: part for type_ in types for key, part in inside.get(type_, {}).items()}
     return Kind(schema=schema | {"type": list(types)}, read=read_expression, write=write_expression)

@@ -1,7 +1,7 @@
 """The document model: a tool, its declarations and its ten types of steps.
 
-One set of frozen dataclasses that the writer of a tool, the compiler, the checker and the runtime share. Values are parsed
-(``Expr``), and each part knows its place in the document. ``Key`` annotations say how a part looks as JSON: the JSON
+The author of a tool, the compiler, the checker and the runtime share one set of frozen dataclasses. Values are parsed
+(``Expr``), and each part has its path in the document. ``Key`` annotations define the JSON form of a part: the JSON
 Schema (``documents.py``), the shape check, ``read_tool`` and ``document_of`` are all made from them.
 
 In Python, texts may be given for values: ``Filter(inputs="hits", where="item.score > 0.5", save_as="good")``.
@@ -39,14 +39,14 @@ _ON_ERROR = Key(
 
 @dataclass(frozen=True, kw_only=True)
 class DocumentPart:
-    """A part of a document. ``path`` is its place there."""
+    """A part of a document. ``path`` is its place in the document."""
 
     step_type: ClassVar[str] = ""
     says: ClassVar[str] = ""
     path: Path = ()
 
     def __post_init__(self) -> None:
-        """Read what was given as in a document; its faults are noted when the tool is compiled."""
+        """Parse values that are given as in a document; their faults are noted when the tool is compiled."""
         for one in keys_of(type(self)):
             value = getattr(self, one.attribute)
             if value is not one.default and not isinstance(value, tuple) and not keys.is_expression(value):
@@ -63,7 +63,7 @@ class Input(DocumentPart):
         Key(keys.TYPE_NAME, "The type: string, number, int, bool, Time, Interval, enum, list<T>, ...", "type"),
     ]
     description: Annotated[str, Key(keys.DESCRIPTION, "What to give, with the unit.")] = ""
-    #: None where there is none; then the input is required
+    #: None: there is no default, and the input is required
     default: Annotated[
         Const | None, Key(keys.CONSTANT, "The value where none is given; without it the input is required.")
     ] = None
@@ -72,7 +72,7 @@ class Input(DocumentPart):
 
     @property
     def required(self) -> bool:
-        """Whether a call must give it."""
+        """Whether every call must give it a value."""
         return self.default is None
 
 
@@ -92,10 +92,10 @@ class Output(DocumentPart):
 
 @dataclass(frozen=True, kw_only=True)
 class Loop(DocumentPart):
-    """How a call or a block is repeated. Its keys stand beside those of the step.
+    """How a call or a block is repeated. Its keys are among those of the step.
 
-    The compiler finds out how often that can be (``bound``), is expected to be (``typical``) and is at least
-    (``least``), and writes ``max_items`` out where nothing else bounds the loop.
+    The compiler computes how many iterations there are at most (``bound``), typically (``typical``) and at least
+    (``least``), and sets ``max_items`` if nothing else bounds the loop.
     """
 
     over: Annotated[Expr, _OVER]
@@ -236,7 +236,7 @@ class If(DocumentPart):
 class JudgeStep(DocumentPart):
     """A closed question about each item, put to a fixed model. Behind a switch.
 
-    The compiler finds out about how many items (``bound``).
+    The compiler computes how many items there are at most (``bound``), typically and at least.
     """
 
     step_type: ClassVar[str] = "judge"
@@ -278,7 +278,7 @@ LOOPING = ("call_world_api", "call_tool", "loop")
 
 
 def _declarations(model: type[Input] | type[Output], *, least: int, most: int) -> Kind:
-    """Inputs or outputs: name to type, or to a declaration."""
+    """Return the kind of inputs or outputs: a record from name to type, or to a declaration."""
     return Kind(
         schema={
             "maxProperties": most,
@@ -309,7 +309,7 @@ class Tool(DocumentPart):
     steps: Annotated[tuple[Step, ...], Key(BLOCK, "What is done, in order.")]
 
     def document(self) -> dict[str, Any]:
-        """The tool as a JSON document, with everything written out that the compiler found out."""
+        """Return the tool as a JSON document, with everything that the compiler made explicit."""
         made: dict[str, Any] = document_of(self)
         return made
 
@@ -318,7 +318,7 @@ _KEYS: dict[type[DocumentPart], tuple[Key, ...]] = {}
 
 
 def keys_of(model: type[DocumentPart]) -> tuple[Key, ...]:
-    """The keys of a part, those of its loop left out; an attribute of its own comes before those of its base."""
+    """Return the keys of a part, without those of its loop; its own attributes come before those of its base class."""
     if model not in _KEYS:
         _KEYS[model] = tuple(_keys_of(model))
     return _KEYS[model]
@@ -340,7 +340,7 @@ LOOP_KEYS = tuple(one.name for one in keys_of(Loop))
 
 
 def step_type_of(raw: Any) -> str:
-    """The type of a step of a document: a call with ``do`` is a loop. Empty if it says none."""
+    """Return the type of a step of a document; a call with ``do`` is a loop. Empty if it has none."""
     if not isinstance(raw, dict):
         return ""
     said = raw.get("type", "loop" if "do" in raw else "")
@@ -350,7 +350,7 @@ def step_type_of(raw: Any) -> str:
 
 
 def read_tool(raw: Mapping[str, Any], path: Path, findings: Findings) -> Tool:
-    """The model of an accepted document; unreadable parts are noted and become ``Broken`` or ``any``."""
+    """Return the model of a document of the right shape; unreadable parts are noted and are ``Broken`` or ``any``."""
     return Tool(**_values(Tool, raw, path, findings), path=path)
 
 
@@ -396,7 +396,7 @@ def _read_declaration(
 
 
 def _read_type(raw: str, path: Path, findings: Findings) -> tuple[ty.Type, str]:
-    """A declared type and its canonical spelling."""
+    """Return a declared type and its canonical name; an unknown type is noted and becomes ``any``."""
     try:
         found = ty.parse_type(raw)
     except ty.UnknownType as unknown:
@@ -408,7 +408,7 @@ def _read_type(raw: str, path: Path, findings: Findings) -> tuple[ty.Type, str]:
 
 
 def _fits(default: Any, type_: ty.Type, path: Path, findings: Findings) -> bool:
-    """Whether a default is a single value. It is noted if it is none, or not of the input's type."""
+    """Whether a default is a single value. One that is not, or does not have the input's type, is noted."""
     if isinstance(default, list | dict):
         findings.add("E_TYPE", path, "a default is a single value, not a list or a record")
         return False
@@ -420,7 +420,7 @@ def _fits(default: Any, type_: ty.Type, path: Path, findings: Findings) -> bool:
 
 
 def document_of(part: DocumentPart) -> Any:
-    """A part as JSON, a declaration of nothing but a type as its name. A key is left out if that means the same."""
+    """Return a part as JSON; a declaration that is only a type becomes its name. Keys with defaults are omitted."""
     record = _record(part)
     if isinstance(part, Input | Output):
         return record if len(record) > 1 else part.type_name
@@ -439,7 +439,7 @@ def _record(part: DocumentPart) -> dict[str, Any]:
 
 
 def blocks(step: Step) -> tuple[tuple[Step, ...], ...]:
-    """The blocks of steps inside a step."""
+    """Return the blocks of steps inside a step."""
     match step:
         case If():
             return (step.then, step.otherwise)
@@ -449,7 +449,7 @@ def blocks(step: Step) -> tuple[tuple[Step, ...], ...]:
 
 
 def walk_steps(steps: tuple[Step, ...]) -> Iterator[Step]:
-    """All steps, those inside blocks too, in document order."""
+    """Yield all steps, including those inside blocks, in document order."""
     for step in steps:
         yield step
         for block in blocks(step):
@@ -457,7 +457,7 @@ def walk_steps(steps: tuple[Step, ...]) -> Iterator[Step]:
 
 
 def binds(step: Step) -> tuple[str, ...]:
-    """The names a step binds for the steps after it."""
+    """Return the names that a step binds for the steps after it."""
     match step:
         case If():
             then = [name for inner in step.then for name in binds(inner)]
@@ -469,7 +469,7 @@ def binds(step: Step) -> tuple[str, ...]:
 
 
 def values(step: Step) -> Iterator[tuple[str, Expr]]:
-    """The values a step holds itself, each with its key (``params.query`` style for nested ones)."""
+    """Yield the expressions of a step itself, not of its blocks, each with its key (such as ``params.query``)."""
     loop = step.loop if isinstance(step, Call | Block) else None
     for part in (step, loop):
         for key in keys_of(type(part)) if part is not None else ():

@@ -1,8 +1,8 @@
-"""The types of the tool language: which fits where, how documents spell them, and from and to JSON Schema.
+"""The types of the tool language: which fits which, how documents write them, and their JSON Schemas.
 
-Records are structural: a name such as ``Detection`` is for messages and schemas, the fields decide.
-``Time`` is a number of seconds; ``number`` is float or int; ``any`` is a value without a description. ``Score`` is a rank
-score: a float that orders the hits of one search, and every number computed from one.
+Records are structural: a name such as ``Detection`` is for messages and schemas, the fields decide. ``Time`` is a
+number of seconds; ``number`` is float or int; ``any`` is a value without a description. ``Score`` is a rank score: a
+float that orders the hits of one search, and every number computed from one.
 """
 
 from __future__ import annotations
@@ -20,36 +20,36 @@ ScalarName = Literal["bool", "int", "float", "number", "string", "Time", "Score"
 
 @dataclass(frozen=True)
 class ScalarType:
-    """A scalar."""
+    """A scalar type."""
 
     name: ScalarName
 
 
 @dataclass(frozen=True)
 class EnumType:
-    """One of some strings; a constant string is an enum of one."""
+    """The type of one of some strings; that of a constant string has only this one."""
 
     values: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class AnyType:
-    """Unknown; fits everywhere."""
+    """The type of an unknown value; it fits every type, and every type fits it."""
 
 
 @dataclass(frozen=True)
 class OptionalType:
-    """``item`` or null; never nested."""
+    """The type of ``item`` or null; never nested."""
 
     item: Type
 
 
 @dataclass(frozen=True, kw_only=True)
 class ListType:
-    """A list.
+    """The type of a list.
 
-    ``bound`` is how long it can be (None: unknown), ``typical`` how long it is expected to be; ``stated``
-    says that the bound comes from the document and not from a default. ``filled`` lists are never empty.
+    ``bound`` is the maximum length (None: unknown), ``typical`` the expected length; ``stated``: the bound comes from
+    the document and is not a default. A ``filled`` list is never empty.
     """
 
     item: Type
@@ -62,9 +62,9 @@ class ListType:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordType:
-    """A record. ``is_open`` records may hold other keys.
+    """The type of a record. ``is_open``: it may contain other keys.
 
-    ``is_result`` records are made by operations, and not by a tool: a confidence or a duration in them is what it says.
+    ``is_result``: it is made by an operation, not by a tool, so that its confidence or duration has the usual range.
     """
 
     fields: tuple[tuple[str, Type], ...]
@@ -73,7 +73,7 @@ class RecordType:
     is_result: bool = False
 
     def get(self, key: str) -> Type | None:
-        """The type under a key; None where there is no such key."""
+        """Return the type under a key; None if there is no such key (in an open record, ``any``)."""
         for name, type_ in self.fields:
             if name == key:
                 return type_
@@ -81,7 +81,7 @@ class RecordType:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The described keys."""
+        """The keys that have a declared type."""
         return tuple(name for name, _ in self.fields)
 
 
@@ -99,9 +99,9 @@ LONG_INTERVAL = RecordType(
     is_result=True,
 )
 NUMERIC = ("int", "float", "number", "Time", "Score")
-#: fields in which an operation tells how it judged the words it was asked with
+#: fields in which an operation reports how it judged the words of a query
 JUDGEMENT = frozenset("unused_words matched unmatched not_found not_judged not_examined lacks".split())
-#: fields that describe how a result came about; never meant when "the one list" or "the one value" is
+#: fields that describe how a result came about; they never count as "the one list" or "the one value" of a record
 BOOKKEEPING = JUDGEMENT.union(
     "evidence truncated hint confidence start_time end_time center_time".split(),
     "parent status summary score may_be matching_lines".split(),
@@ -109,29 +109,29 @@ BOOKKEEPING = JUDGEMENT.union(
 
 
 def optional(type_: Type) -> Type:
-    """The type or null."""
+    """Return the type with null allowed."""
     if isinstance(type_, OptionalType | AnyType) or type_ == NULL:
         return type_
     return OptionalType(type_)
 
 
 def plain(type_: Type) -> Type:
-    """The type without null."""
+    """Return the type without null."""
     return type_.item if isinstance(type_, OptionalType) else type_
 
 
 def is_numeric(type_: Type) -> bool:
-    """Whether it is a number (or unknown)."""
+    """Whether a type is a number (or ``any``)."""
     return isinstance(type_, AnyType) or (isinstance(type_, ScalarType) and type_.name in NUMERIC)
 
 
 def is_text(type_: Type) -> bool:
-    """Whether it is a string (or unknown)."""
+    """Whether a type is a string or an enum (or ``any``)."""
     return isinstance(type_, AnyType | EnumType) or type_ == STRING
 
 
 def show(type_: Type) -> str:
-    """The type as a document spells it."""
+    """Return the type as a document writes it."""
     match type_:
         case ScalarType(name):
             return "float" if type_ == SCORE else name
@@ -152,7 +152,7 @@ def show(type_: Type) -> str:
 
 
 def is_smaller(type_: Type, most: int) -> bool:
-    """Whether a type has at most ``most`` parts."""
+    """Whether a type has at most ``most`` parts, those inside its parts included."""
     rest, parts = [type_], 0
     while rest:
         one = rest.pop()
@@ -167,14 +167,14 @@ def is_smaller(type_: Type, most: int) -> bool:
 
 
 def with_field(record: RecordType, key: str, type_: Type) -> RecordType:
-    """The record with one more field, or with another type under that key."""
+    """Return the record with one more field, or with another type under that key."""
     rest = tuple((name, old) for name, old in record.fields if name != key)
     return replace(record, fields=(*rest, (key, type_)))
 
 
 @dataclass(frozen=True)
 class Fit:
-    """How a found type goes with a wanted one. ``how``: ``yes``, ``coerced``, ``optional`` (null is possible) or ``no``."""
+    """How a found type fits a wanted one. ``optional``: it fits except for null; ``coerced``: not every value fits."""
 
     how: Literal["yes", "coerced", "optional", "no"]
     note: str = ""
@@ -185,7 +185,7 @@ YES, NO = Fit("yes"), Fit("no")
 
 
 def fit(found: Type, wanted: Type) -> Fit:
-    """Whether a value of one type may stand where another is wanted."""
+    """Return how a value of the type ``found`` fits a place of the type ``wanted``."""
     if isinstance(found, AnyType) or isinstance(wanted, AnyType):
         return YES
     if isinstance(wanted, OptionalType):
@@ -233,7 +233,7 @@ def _fit_records(found: RecordType, wanted: RecordType) -> Fit:
 
 
 def join(left: Type, right: Type) -> Type | None:
-    """The smallest type that holds both, or None where they have nothing in common."""
+    """Return the smallest type that includes both, or None if they have nothing in common."""
     if left == right:
         return left
     if isinstance(left, AnyType) or isinstance(right, AnyType):
@@ -294,7 +294,7 @@ def _join_records(left: RecordType, right: RecordType) -> RecordType:
 
 
 def join_all(types: Iterable[Type]) -> Type:
-    """The smallest type that holds all of some types; ``any`` of none, or where they have nothing in common."""
+    """Return the smallest type that includes all of some types; ``any`` for none, or if they have nothing in common."""
     result: Type | None = None
     for place, type_ in enumerate(types):
         result = type_ if place == 0 else None if result is None else join(result, type_)
@@ -302,7 +302,7 @@ def join_all(types: Iterable[Type]) -> Type:
 
 
 def constant_type(value: object) -> Type:
-    """The type of a constant; a string is an enum of one, so that closed lists can be checked."""
+    """Return the type of a constant; a string is an enum of one value, so that closed lists can be checked."""
     if value is None:
         return NULL
     if isinstance(value, bool):
@@ -317,7 +317,7 @@ _SCALARS: dict[str, Type] = {"boolean": BOOL, "integer": INT, "number": FLOAT, "
 
 
 def type_from_schema(schema: Schema, root: Schema | None = None) -> Type:
-    """The type that a JSON Schema describes; ``root`` holds its ``$defs``. What it cannot say becomes ``any``."""
+    """Return the type that a JSON Schema describes; ``root`` has its ``$defs``. Anything else becomes ``any``."""
     root = schema if root is None else root
     if "$ref" in schema:
         target = root.get("$defs", {}).get(str(schema["$ref"]).rsplit("/", 1)[-1])
@@ -342,7 +342,7 @@ def type_from_schema(schema: Schema, root: Schema | None = None) -> Type:
 
 
 def resolved(schema: Schema, root: Schema) -> tuple[dict[str, Any], bool]:
-    """Return a schema without its reference and without null, and whether null is allowed."""
+    """Return a schema with its reference resolved and without null, and whether null is allowed."""
     if "$ref" in schema:
         inner, nullable = resolved(root.get("$defs", {}).get(str(schema["$ref"]).rsplit("/", 1)[-1], {}), root)
         return inner | {key: value for key, value in schema.items() if key == "default"}, nullable
@@ -379,7 +379,7 @@ def _record(schema: Schema, root: Schema) -> Type:
 
 @dataclass(frozen=True, kw_only=True)
 class OperationTypes:
-    """An operation as the language sees it; made from its JSON Schemas once."""
+    """The types of an operation's parameters and result, made from its JSON Schemas."""
 
     parameters: Mapping[str, Type]
     required: frozenset[str]
@@ -389,7 +389,7 @@ class OperationTypes:
 
 @lru_cache(maxsize=64)
 def operation_types(name: str) -> OperationTypes:
-    """The types of one operation."""
+    """Return the types of an operation's parameters and result (cached)."""
     from world_api.operations import EVERY_OPERATION
 
     parameters = EVERY_OPERATION[name].parameters_schema()
@@ -404,7 +404,7 @@ def operation_types(name: str) -> OperationTypes:
 
 
 def type_to_schema(type_: Type) -> dict[str, Any]:
-    """JSON Schema of a type; times say their unit."""
+    """Return the JSON Schema of a type; the schema of a time contains its unit."""
     match type_:
         case ScalarType(name):
             return _scalar_schema(name)
@@ -434,7 +434,7 @@ def _scalar_schema(name: str) -> dict[str, Any]:
 
 
 def takes_words(operation: str, parameter: str) -> bool:
-    """Whether a parameter of an operation takes one of a closed list of words."""
+    """Whether the values of an operation's parameter are a closed list of words."""
     from world_api.operations import EVERY_OPERATION
 
     if operation not in EVERY_OPERATION:
@@ -455,7 +455,7 @@ _SIMPLE: dict[str, Type] = {
     "record": RecordType(fields=(), is_open=True),
     "list": ListType(item=ANY),
 }
-#: other spellings of types -> ours
+#: other spellings of types -> the canonical one
 TYPE_ALIASES: dict[str, str] = {
     "boolean": "bool",
     "integer": "int",
@@ -476,7 +476,7 @@ _WRAPPED = re.compile(r"(?P<outer>list|array|optional)\s*[<\[]\s*(?P<inner>.+?)\
 
 @dataclass(frozen=True, kw_only=True)
 class TypeName:
-    """A type name that was read. ``canonical`` differs from the text if ``aliased``."""
+    """A type name that was parsed. ``aliased``: it was written in another spelling than ``canonical``."""
 
     type: Type
     canonical: str
@@ -484,7 +484,7 @@ class TypeName:
 
 
 class UnknownType(Exception):
-    """Unknown type name; ``suggestion`` says what was probably meant."""
+    """An unknown type name; ``suggestion`` contains the one that was probably meant."""
 
     def __init__(self, word: str, suggestion: str) -> None:
         super().__init__(f"there is no type {word!r}")
@@ -493,7 +493,7 @@ class UnknownType(Exception):
 
 @lru_cache(maxsize=1)
 def world_types() -> Mapping[str, Type]:
-    """The named records of the operations' results: Segment, Detection, Memory, Evidence ..."""
+    """Return the named records of the operations' results, by name: Segment, Detection, Memory, Evidence ..."""
     from world_api.operations import OPERATIONS
 
     found: dict[str, Type] = {}
@@ -510,15 +510,18 @@ def world_types() -> Mapping[str, Type]:
 
 
 def known_types() -> list[str]:
-    """Every simple type name, for messages and prompts."""
+    """Return the names of all types without parameters, for messages and prompts.
+
+    First the basic types, then the named records of operation results (Segment, Detection ...) in alphabetical order.
+    """
     return [*_SIMPLE, *sorted(world_types())]
 
 
 def parse_type(text: str) -> TypeName:
-    """Read a type name.
+    """Parse a type name.
 
     Raises:
-        UnknownType: for a word that is neither a type nor an accepted other spelling of one.
+        UnknownType: The word is neither a type nor an accepted other spelling of one.
     """
     word = text.strip()
     if word.endswith("?"):
