@@ -260,7 +260,7 @@ def ask(
 
 
 def _commit(store: Path, video_id: str, session: str) -> dict[str, Any]:
-    """Add what the session wrote to the world; return the counts."""
+    """Add the writes of the session to the world; return the counts as JSON, zeros if the session wrote nothing."""
     from world_api.core.faults import StoreFault
     from world_api.session.overlay import commit_session
 
@@ -303,7 +303,7 @@ def replay(episode: EpisodeArgument, name: NameArgument = None, as_json: JsonOpt
 
 
 def _replayed(journal: Journal, found: JournalEntry | DamagedEntry) -> dict[str, Any]:
-    """The result of a replay, or why it was refused."""
+    """Return the result of a replay as JSON, or the fault if the episode cannot be replayed."""
     from controller.records.journal import DamagedEntry
     from controller.records.replay import replay_recorded
     from world_api.core.faults import VideoWorldError
