@@ -71,7 +71,7 @@ def _result(session: Session, operation: str, arguments: dict[str, Any]) -> dict
 
 
 def _fitting(make: Callable[[int], Entries], most: int, tokens: int) -> Entries:
-    """Return ``make(number)`` for the first ``number`` tried, from ``most`` down, that fits into ``tokens``; else empty."""
+    """Return ``make(number)`` for the largest tried ``number`` up to ``most`` that fits into ``tokens``; else empty."""
     number = most
     while number > 0:
         entries = make(number)
@@ -82,7 +82,7 @@ def _fitting(make: Callable[[int], Entries], most: int, tokens: int) -> Entries:
 
 
 def _joined(scenes: Sequence[dict[str, Any]], number: int) -> Entries:
-    """Join the scenes into ``number`` intervals, each with the first caption of its scenes and, if over 1, their count."""
+    """Join the scenes into ``number`` intervals, each with the first caption of its scenes, and their count if over 1."""
     edges = [round(place * len(scenes) / number) for place in range(number + 1)]
     joined = []
     for first, end in itertools.pairwise(edges):

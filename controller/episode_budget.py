@@ -60,7 +60,7 @@ class Budget:
 
 
 def refuse_unpriced(budget: Budget, model: str, prices: Prices) -> None:
-    """Check before the first request that a budget of money has the model's price. Raises EpisodeFault: ``no_price``."""
+    """Check that a budget of money has the model's price. Raises EpisodeFault: ``no_price``."""
     if budget.money is not None and prices.of(model) is None:
         raise EpisodeFault(
             "no_price", f"a budget of money needs the price of {model!r}", hint="give prices, or no budget of money"
@@ -135,7 +135,7 @@ class BudgetMeter:
             )
 
     def _charge(self, model: str, prompt: int, completion: int) -> None:
-        """Charge a request without a discount for cached tokens, so that earlier requests do not make an episode cheaper."""
+        """Charge a request at full price: tokens that a server had cached get no discount."""
         usage = Usage(prompt=prompt, completion=completion)
         self._tokens += usage.total
         price = self._known.of(model)

@@ -30,7 +30,7 @@ _SECONDS = re.compile(r"(?<![\w.])(\d{1,8}(?:\.\d{1,3})?)(?: ?(?:-|–|to) ?(\d{
 
 @dataclass(frozen=True, kw_only=True)
 class CitedSpan:
-    """A cited span (seconds) and the ids of the calls that returned it, or ``digest``; without ids it is unsupported."""
+    """A cited span (seconds) and the ids of the calls that returned it, or ``digest``; if empty, it is unsupported."""
 
     start_time: float
     end_time: float

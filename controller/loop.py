@@ -209,7 +209,7 @@ class _Loop:
         return answer, problem
 
     def _force(self, reason: str) -> _Ending:
-        """Request the best answer so far once, without tools, and return how the episode ends; ``reason``: why it is forced."""
+        """Request the best answer so far once, without tools; return the ending. ``reason``: why it is forced."""
         letters = ", ".join(self.task.question.letters)
         self._say(self.prompts.render("forced", reason=reason, kind=self.task.question.kind, letters=letters))
         reply = self._read(self.requests.ask_final(), tools_offered=False)
@@ -241,7 +241,7 @@ class _Loop:
         return self._answer_in_prose(reply)
 
     def _answer_in_prose(self, reply: Reply) -> FinalAnswer | None:
-        """Return the answer that the text of a reply gives; mark the round if the server reports the reply as cut off."""
+        """Return the answer in the text of a reply; mark the round if the server reports the reply as cut off."""
         if reply.content == self.prompts.render("nothing_said"):
             return None  # the model repeats the filler of an empty reply
         if reply.content and self.rounds[-1].finish_reason == "length":

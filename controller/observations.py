@@ -31,7 +31,7 @@ _SAYINGS = ("answer", "caption", "summary", "content", "brief_caption", "snippet
 
 
 def call_slip(call: ToolCall, problem: Problem, prompts: Prompts) -> ErrorBody:
-    """Return the message to the model about a malformed call; it quotes unreadable arguments or an unknown tool name."""
+    """Return the message to the model about a malformed call, quoting unreadable arguments or an unknown tool."""
     quoted = {"arguments_not_json": call.written, "arguments_not_object": call.written, "unknown_tool": call.tool}
     detail = f"{quoted[problem]!r}" if problem in quoted else ""
     return prompts.notice(problem, detail if len(detail) <= _QUOTED else detail[:_QUOTED] + "...")
@@ -149,7 +149,7 @@ def _lengths(result: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _what_fits(result: dict[str, Any], limit: int) -> dict[str, Any]:
-    """Return the fields that fit into ``limit`` characters, in order; a value that is too long becomes "..." if that fits."""
+    """Return the fields that fit into ``limit`` characters, in order; a longer value becomes "..." if that fits."""
     shown: dict[str, Any] = {}
     left = limit - len("{}")
     for key, value in result.items():
@@ -163,7 +163,7 @@ def _what_fits(result: dict[str, Any], limit: int) -> dict[str, Any]:
 
 
 def _cut_largest(root: dict[str, Any], weigh: Callable[[Any], int], over: int) -> bool:
-    """Shorten the value with the largest weight by ``over`` characters, at most by half; False if no value has a weight."""
+    """Shorten the value of the largest weight by ``over`` characters, at most by half; False if none has a weight."""
     best: tuple[int, Any, Any] | None = None
     nodes: list[Any] = [root]
     while nodes:

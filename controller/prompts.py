@@ -68,7 +68,7 @@ class FirstCall:
 
 @dataclass(frozen=True, kw_only=True)
 class Preamble:
-    """What a system gives the model before the first round. It depends on recorded inputs only, so that a replay has it too.
+    """What a system gives the model before the first round, from recorded inputs only, so that a replay has it too.
 
     ``instructions`` names the prompt; ``briefing`` is text that is added to it, such as a domain's; ``digest`` is the
     summary of the world. ``answer_after`` names a tool that must run before an answer is accepted, unless it failed

@@ -122,7 +122,7 @@ def span_schema(words: Describe) -> dict[str, Any]:
 
 
 def value_of(question: Question, given: Any) -> Any:
-    """Return the answer in the form of the question's type. Raises InvalidAnswer, with the reason, if it is not valid."""
+    """Return the answer in the form of the question's type. Raises InvalidAnswer, with the reason, if it is invalid."""
     letters = question.letters
     match question.kind:
         case "choice":
@@ -148,7 +148,7 @@ def value_of(question: Question, given: Any) -> Any:
 
 
 def span_of(given: Any) -> TimeSpan:
-    """Parse an interval of the video. Raises InvalidAnswer, with the reason, if it is not valid."""
+    """Parse an interval of the video. Raises InvalidAnswer, with the reason, if it is invalid."""
     if not isinstance(given, dict) or given.keys() != {"start_time", "end_time"}:
         raise InvalidAnswer("give an object of start_time and end_time, and nothing else")
     start, end = given["start_time"], given["end_time"]

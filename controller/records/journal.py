@@ -160,7 +160,7 @@ def _timings_sum(time: Mapping[str, Any]) -> str:
 
 
 def _check(name: str, sums: Mapping[str, Any], found: Mapping[str, str]) -> None:
-    """Check that the computed checksums ``found`` equal the recorded ``sums``. Raises EpisodeFault: ``recording_damaged``."""
+    """Check computed checksums, by part, against the recorded ``sums``. Raises EpisodeFault: ``recording_damaged``."""
     for part, checksum in found.items():
         if sums.get(part) != checksum:
             raise damaged(f"the {part} of {name}: the checksum is not the recorded one")
@@ -269,7 +269,7 @@ class JournalEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class DamagedEntry:
-    """A line that cannot be read as an episode: its name, or the number of the line if that is unreadable; and the fault."""
+    """A line that cannot be read as an episode: its name (or the number of the line), and the fault."""
 
     name: str
     fault: EpisodeFault
