@@ -249,7 +249,7 @@ def clips(video_id: str, length: float, clip_seconds: float) -> list[dict[str, A
 
 
 class ClipCaptions:
-    """The captions of an episode's clips: made by an operation, searched by words and meaning. ``clips``: their number."""
+    """The captions of an episode's ``clips`` clips: made by an operation, searched by words and meaning."""
 
     def __init__(self, session: Session, *, clips: int) -> None:
         self._operations = AtomicTools(session)
