@@ -160,7 +160,7 @@ _ENGLISH = re.compile(
     r"(?:(?:there (?:is|are|was|were)|it is|it's|in total,?|a total of|altogether,?|exactly|only) ){0,2}"
     rf"{_NUMBER}(?P<counted>(?: [a-z]+){{0,8}})"
 )
-_TIMES = frozenset({"time", "times"})  #: fits any event
+_TIMES = frozenset({"time", "times"})  #: counts events of any kind
 _BESIDE = _TIMES | {"in", "total", "altogether", "the", "video"}
 #: Words that change the number, even if the question contains them.
 _NEVER = frozenset("not no or and to than least most about dozen hundred thousand million billion half".split())
@@ -309,7 +309,7 @@ def _whole(question: Question, text: str) -> Any | None:
     """Return the value of a text of an optional lead, the answer, and words that cannot change it; otherwise None."""
     lead = _LEADS.match(text)
     said = text[lead.end() :] if lead else text
-    # "The answer is a" may go on; "FinalAnswer: a" is the letter.
+    # In "The answer is a" the "a" may be an article; in "FinalAnswer: a" it is the letter.
     small = lead is None or lead[0].rstrip().endswith((":", "："))
     value = _answer_from(question, said, small=small)
     if value is not None:
@@ -370,7 +370,7 @@ def _split_at_ends(question: Question, text: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_settled(question: Question, value: Any, rest: str) -> bool:
-    """Whether the words after an answer leave it valid: no number, no other option, no denial, doubt or plan."""
+    """Whether the words after an answer leave it valid: they hold no number, other option, denial, doubt or plan."""
     if question.kind == "choice":
         own = question.options[question.letters.index(value)].strip()
         bound = r"\b" if own.isascii() and own[:1].isalnum() and own[-1:].isalnum() else ""

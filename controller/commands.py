@@ -235,7 +235,7 @@ def ask(
     session_name = session if fresh is None else fresh
     try:
         opened = open_session(store, video_id, as_of=as_of, name=session_name, groups=groups or (), seeing=config)
-        opened.view.world.verify()  # a model would take a damaged world for one in which nothing is there
+        opened.view.world.verify()  # to a model a damaged world would look empty
         answered = answer(
             query, opened, system=name, context=context, journal=None if record is None else Journal(record),
             when_broken_off=lambda name: note(f"recorded as {name}"),
@@ -386,7 +386,7 @@ def show_episode(
         entry = journal.beginning(name)  # as far as it is recorded
     else:
         entry = journal.find(name)
-        journal.taken(entry)  # refuses what is not as it was recorded
+        journal.taken(entry)  # raises if the record is damaged
     timings = entry.episode.timings
     record = {
         "summary": summary_record(entry.episode, recorded_as=entry.name),

@@ -114,7 +114,10 @@ class Conversation:
         return self._scaled(with_tools) <= self._request_limit()
 
     def fold(self, *, with_tools: bool, last_round_too: bool = False) -> int:
-        """Fold the oldest results until the next request fits with some reserve; return how many were folded."""
+        """Fold the oldest results until the next request fits with some reserve; return how many were folded.
+
+        ``last_round_too``: whether the results of the last round may be folded.
+        """
         if self.fits(with_tools=with_tools):
             return 0
         count = 0
@@ -142,7 +145,7 @@ class Conversation:
         self._window = min(self._window or self._scaled(with_tools), self._scaled(with_tools))
 
     def most_characters(self, results: int) -> int:
-        """Return how many characters each of ``results`` of one reply may have; they fit together if older ones are folded."""
+        """Return how many characters each of ``results`` of one reply may have, so that all fit once older ones are folded."""
         fixed = self.estimate(with_tools=True) - sum(self._tokens[place] for place in self._foldable)
         free = _ROUND_SHARE * (self._request_limit() / self._factor - fixed)
         together = min(_MAX_ROUND_CHARACTERS, max(0.0, free) * _CHARACTERS_A_TOKEN)
@@ -219,7 +222,10 @@ class ModelRequests:
         raise AssertionError  # the second refusal has raised
 
     def ask_final(self) -> ModelReply:
-        """Make a request without tools; results of the last round may be folded too. Raises BackendFault of the model."""
+        """Make a request without tools; results of the last round may be folded too.
+
+        Raises BackendFault: the fault of the model.
+        """
         self._fold(last=True)
         seconds = min(_MOST_AT_LAST, max(_LEAST_AT_LAST, self.meter.budget.seconds))
         try:
@@ -250,7 +256,7 @@ class ModelRequests:
         took = round(self.clock.monotonic() - began, 6)
         usage = usage_of({}, reply)
         if usage.estimated:
-            # The same estimate, but of what is new only: the whole request would be spelled out again in each round.
+            # The same estimate, but only new messages are measured, not the whole request in every round.
             usage = replace(usage, prompt=self.transcript.estimate(with_tools=with_tools))
         self.transcript.learn(usage, with_tools=with_tools)
         folded, self.folded = self.folded, 0

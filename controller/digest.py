@@ -82,7 +82,7 @@ def _fitting(make: Callable[[int], Entries], most: int, tokens: int) -> Entries:
 
 
 def _joined(scenes: Sequence[dict[str, Any]], number: int) -> Entries:
-    """Join the scenes into ``number`` intervals, each with the first caption of its scenes and, if several, their count."""
+    """Join the scenes into ``number`` intervals, each with its first caption and, if over 1, its number of scenes."""
     edges = [round(place * len(scenes) / number) for place in range(number + 1)]
     joined = []
     for first, end in itertools.pairwise(edges):

@@ -279,10 +279,10 @@ def _item(item: Any) -> str:
     return " ".join(parts) or cut(value_text(item), 40)
 
 
-_THOUGHT_LINES = 6  #: of a thought, where not all is shown
+_THOUGHT_LINES = 6  #: of a thought, unless all is shown
 #: Problems of a reply without content; the transcript holds a filler in its place.
 _SILENT = frozenset({"no_choices", "bad_message", "empty_reply"})
-_INNER = 12  #: operations inside a tool, where not all are shown
+_INNER = 12  #: operations inside a tool, unless all are shown
 
 
 def round_lines(episode: Episode, number: int, *, full: bool) -> Iterator[str]:
@@ -337,7 +337,7 @@ def _labelled(label: str, text: str, limit: int | None = None) -> Iterator[str]:
 def reply_text(episode: Episode, record: RoundRecord) -> str:
     """Return the text of the model's reply in a round, without its calls; empty if the reply had no content."""
     said = [message for message in episode.messages if message.get("role") == "assistant"]
-    # A turn of the loop may precede the last request.
+    # The loop may have added an assistant message before the last request.
     is_last = not record.tools_offered and len(said) > len(episode.rounds)
     content = said[-1 if is_last else record.number - 1].get("content") if record.number <= len(said) else None
     return content.strip() if isinstance(content, str) and not _SILENT.intersection(record.problems) else ""
@@ -404,10 +404,10 @@ def cost_lines(accounts: Accounts) -> list[str]:
 
 
 _LABEL = 10
-_FOUND_BY = re.compile(r'\{"found_by":\s*"([^"\\]{1,64})"')  #: how a line of given material begins
+_FOUND_BY = re.compile(r'\{"found_by":\s*"([^"\\]{1,64})"')  #: the beginning of a line of material in the first message
 _ELSEWHERE = frozenset({"language", "prompt_hash"})  #: settings that are shown on another line
-_BEGINNING = 400  #: characters of given material, where not all is shown
-_HASH = 12  #: characters of a hash that people compare
+_BEGINNING = 400  #: characters of given material, unless all is shown
+_HASH = 12  #: characters of a hash that are shown
 
 
 def episode_page(entry: JournalEntry, *, only: int | None = None, full: bool = False) -> str:

@@ -219,7 +219,7 @@ class Episode:
 
     @property
     def internal_faults(self) -> int:
-        """How many calls ended in an error of the program itself."""
+        """The number of calls that ended in an error of the program itself."""
         errors = [call.result.get("error") for call in self.calls if call.ran]
         return sum(isinstance(error, dict) and error.get("code") == INTERNAL_FAULT for error in errors)
 
@@ -245,7 +245,7 @@ def episode_from_record(record: dict[str, Any]) -> Episode:
         raise _damaged(f"{where}: {fault.message}") from None
     written = episode.record()
     changed = [key for key in sorted(written.keys() | record.keys()) if written.get(key) != record.get(key)]
-    if changed:  # an unknown field would be lost unseen, a missing one filled in
+    if changed:  # else an unknown field would be lost silently, and a missing one filled in
         raise _damaged(changed[0])
     return episode
 

@@ -29,14 +29,14 @@ def each_once(spent: Iterable[Spent], paid: set[RequestKey]) -> Iterator[Spent]:
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """Limits of one episode. The last request, for a forced answer, is not limited by them.
+    """Limits of one episode; one more request, for a forced answer, may follow when a limit is reached.
 
     Rounds are requests to the model; calls are tool calls that ran. Tokens are prompt and completion together, of the
     model, of perception and of the judge; each distinct request counts once, as if no cache existed. Seconds are wall
     time. ``money`` is in USD, counts requests as tokens do, and requires a price of every model that is charged. All
     limits are checked between rounds; calls and seconds also within one.
 
-    ``window`` is the model's context window in tokens, which no request exceeds. ``digest_tokens`` is the approximate
+    ``window`` is the model's context window in tokens; requests are kept below it. ``digest_tokens`` is the approximate
     size of the world's digest at the start, for systems that call tools; 0 for none.
     """
 

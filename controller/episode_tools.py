@@ -180,7 +180,7 @@ def split_result(result: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[s
     """Split a tool result into its content, the operations called inside it, and the origins of its outputs."""
     found = {key: value for key, value in result.items() if key != TRACE}
     nodes = list(_nodes(result.get(TRACE)))
-    tool = next((node for node in nodes if node.get("kind") == "tool"), {})  # the one that was asked for
+    tool = next((node for node in nodes if node.get("kind") == "tool"), {})  # the tool that was called
     origins = {key: tool[key] for key in ("outputs", "evidence") if tool.get(key)}
     calls = [node for node in nodes if node.get("kind", "call") == "call"]
     return found, [{key: value for key, value in call.items() if key != "children"} for call in calls], origins

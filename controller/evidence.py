@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 from world_api.core.canonical import is_finite_number
 from world_api.core.spans import TimeSpan, round_time
 
-#: A model that rounds to whole seconds still cites the span it was given.
+#: Tolerance of citations: a model that rounds to whole seconds still cites the span that was returned.
 ROUNDING_SECONDS = 0.5
 #: The id of the digest in the first message, among the ids of calls.
 DIGEST = "digest"
@@ -24,7 +24,7 @@ _SECONDS_FIELDS = frozenset({"answer", "path_repr", "summary", "hint"})
 _QUOTED = re.compile(r"""\"[^\"]*(?:\"|\Z)|“[^”]*(?:”|\Z)|「[^」]*(?:」|\Z)|(?<!\w)'(?:\\.|[^'\\])*(?:'|\Z)""")
 _LOOK = "look"  #: the source of evidence by a model that looked at frames
 _NUMBER = re.compile(r"(?<![\w.])\d{1,8}(?:\.\d+)?", re.ASCII)
-_PRINTED = 0.06  #: seconds by which a time differs at most from the text it is printed as
+_PRINTED = 0.06  #: largest difference in seconds between a time and its printed form
 _SECONDS = re.compile(r"(?<![\w.])(\d{1,8}(?:\.\d{1,3})?)(?: ?(?:-|–|to) ?(\d{1,8}(?:\.\d{1,3})?))? ?s\b", re.ASCII)
 
 

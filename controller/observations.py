@@ -55,7 +55,7 @@ class Observation:
         whole = {key: value for key, value in self.result.items() if key not in _BOOK_KEEPING}
         evidence = _listed(whole)
         shown, cut = shorten(whole | ({"evidence": evidence[:_MOST_EVIDENCE]} if evidence else {}), limit)
-        # The fault of a tool too: what it says may be the words of the video, or of a model that looked at it.
+        # Also for a fault of a tool: its message may quote the video, or a model that looked at it.
         body: dict[str, Any] = {DATA: shown} if self.is_data else dict(shown)
         if cut is not None:
             notice = prompts.notice("cut", f"{cut.shown}/{cut.size}")

@@ -80,7 +80,7 @@ def _clean(text: str) -> str:
 
 
 MAX_ANSWER_CHARACTERS = 20_000
-#: No video is longer (some thirty years), and no number that is counted in one is larger.
+#: The largest time in seconds (about thirty years) and the largest count of an answer.
 _MOST = 1_000_000_000
 
 Describe = Callable[[str], str]  #: the description of a part of an answer, by its name

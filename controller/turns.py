@@ -180,9 +180,10 @@ class Rejection:
 
 @dataclass(frozen=True, kw_only=True)
 class TurnResult:
-    """The outcome of the calls of one reply.
+    """The outcome of the calls of one reply; ``answer`` is None if none was accepted.
 
-    ``malformed``: no call was executed, or at least one was malformed. ``call_seconds``: the duration of each executed call.
+    ``malformed``: no call was executed, or at least one was malformed. ``call_seconds``: duration of each executed
+    call.
     """
 
     answer: FinalAnswer | None

@@ -42,7 +42,10 @@ _LIMITS = {
 
 
 def messages_of(episode: Episode, sample: str) -> list[Record]:
-    """Return the messages of an episode in Inspect's form, with ids derived from ``sample``; a thought precedes its text."""
+    """Return the messages of an episode in Inspect's form, with ids that begin with that of the ``sample``.
+
+    The thought of a message comes before its text.
+    """
     functions = {call.id: call.tool for call in episode.calls}
     failed = {call.id for call in episode.calls if call.failed}
     thoughts = _thoughts(episode)
@@ -61,7 +64,7 @@ def messages_of(episode: Episode, sample: str) -> list[Record]:
             call_id = str(message.get("tool_call_id") or "")
             record |= {"tool_call_id": call_id, "function": functions.get(call_id, "")}
             record |= {"error": {"type": "unknown", "message": words[:500]}} if call_id in failed else {}
-        else:  # what the loop says is sent to the model as the user's
+        else:  # messages of the loop have the role of the user
             record |= {"role": role if role == "system" else "user", "source": "input"}
         converted.append(record)
     return converted
@@ -230,7 +233,7 @@ def _episode_metadata(episode: Episode) -> Record:
 
 @dataclass(frozen=True, kw_only=True)
 class Condition:
-    """The cells of a run that differ only in their seeds, in the order of the seeds. ``name`` is valid in a file name."""
+    """The cells of a run that differ only in their seeds, ordered by seed. ``name`` is valid in a file name."""
 
     name: str
     cells: tuple[Cell, ...]

@@ -23,7 +23,7 @@ from world_api.installation import project_version
 
 #: Parts of the controller that do not influence an episode.
 _APART = frozenset({"records", "display.py", "commands.py", "accounts.py"})
-#: Modules outside the controller that influence an episode's bytes: they write, cut and count requests and read replies.
+#: Modules outside the controller that influence an episode's bytes: writing and counting requests, reading replies.
 _BESIDE = (
     "tool_induction.judge.port",
     "tool_induction.library_tools",

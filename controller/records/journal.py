@@ -119,7 +119,7 @@ def is_there(path: Path) -> bool:
 
 def _cannot_read(path: Path, error: OSError) -> EpisodeFault:
     message = f"cannot read {path}: {error.strerror}"
-    if isinstance(error, PermissionError):  # it says nothing of what is in the file
+    if isinstance(error, PermissionError):  # the file itself may be intact
         return EpisodeFault("recording_not_readable", message, hint="see that this user may read it")
     hint = "give the folder that --record made; if its files are gone, restore them from a copy"
     return EpisodeFault("recording_missing", message, hint=hint)
@@ -448,7 +448,7 @@ def locate_episode(episode: Path, name: str | None = None) -> tuple[Journal, str
     else:
         places = [(episode, name), (episode / name, None)]
     for folder, found in places:
-        with suppress(OSError):  # a name no file system takes
+        with suppress(OSError):  # the name is not valid on this file system
             if (folder / EPISODES).is_file() or (folder / RECORDINGS).is_dir():
                 return Journal(folder), found
     raise EpisodeFault(

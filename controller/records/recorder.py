@@ -46,7 +46,7 @@ def run_system(
         json_line(episode.record())  # one that cannot be stored could not be compared either
     except VideoWorldError:
         raise
-    # Third-party code may raise anything, sys.exit included; it must cost this episode alone.
+    # Third-party code may raise anything, also SystemExit; this must not affect other episodes.
     except (Exception, SystemExit) as error:
         raise _failed(system, f"broke: {_place(error)}") from error
     return episode
@@ -118,7 +118,7 @@ def opened(open_session: Opener, question: Question) -> Session:
         return open_session(question)
     except VideoWorldError:
         raise
-    # The opener is the caller's: what it raises for one question must not cost the answers to the others.
+    # The opener is the caller's: an error in it for one question must not affect the others.
     except (Exception, SystemExit) as error:
         raise EpisodeFault(
             "session_failed",

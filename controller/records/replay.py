@@ -144,7 +144,7 @@ def _mismatch(what: str) -> EpisodeFault:
 
 @dataclass(frozen=True, kw_only=True)
 class Replayed:
-    """A replayed episode; ``difference`` is the first place where its record is not identical to the recorded one."""
+    """A replayed episode; ``difference`` is the first place where its record differs from the recorded one, or None."""
 
     name: str
     episode: Episode

@@ -54,7 +54,7 @@ class EpisodeInputs:
     """The source of the tools and values that a system uses; in a live episode they are created on request."""
 
     def start(self, task: Task) -> None:
-        """Receive the task of the episode; called once, before the other methods."""
+        """Receive the task of the episode; called once, before the toolset is requested."""
 
     def tools(self, make: Callable[[], Toolset]) -> Toolset:
         """Return the toolset of the episode; called once per episode, before the first tool call."""

@@ -70,7 +70,7 @@ def transcript(session: Session, *, max_tokens: int) -> dict[str, Any]:
 
 
 class BlindOptions(Options):
-    """``variant``: the question alone, or with the transcript."""
+    """``variant``: whether the model gets the question alone, or also the transcript."""
 
     variant: Literal["question", "transcript"] = "question"
 
@@ -107,7 +107,7 @@ class DirectOptions(Options):
 
 
 class Direct(LoopSystem[DirectOptions]):
-    """Frames at the middles of equal parts of the visible video, and the transcript, in one request. No tools."""
+    """Frames at the middles of equal parts of the visible video, and the transcript, in the first request; no tools."""
 
     name = "direct"
     options_kind = DirectOptions

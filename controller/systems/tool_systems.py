@@ -157,7 +157,7 @@ class Hier(_WithLibrary):
         operations = AtomicTools(session)
         offered: list[Toolset] = [library] if options.exposure == "tools" else [library, operations]
         if options.exposure == "tools_first":
-            CombinedTools(offered)  # refuses tools of one name
+            CombinedTools(offered)  # raises if two tools have the same name
             offered = [FallbackTools(library, operations, after=options.patience)]
         if judge is not None:
             offered.append(JudgedItems(judge))

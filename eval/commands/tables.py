@@ -88,7 +88,7 @@ def _compared_text(found: ArmComparison) -> str:
     return "\n\n".join(parts)
 
 
-#: Columns of a comparison that are shown if it has one line.
+#: Columns that are shown of tables with one line per comparison.
 _SHORT = "dataset world budget domain pairs videos accuracy accuracy_against difference p_holm".split()
 
 
