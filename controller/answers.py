@@ -75,8 +75,8 @@ def parse_answer(question: Question, arguments: Mapping[str, Any]) -> FinalAnswe
 def usable_answer(question: Question, arguments: Mapping[str, Any]) -> FinalAnswer | None:
     """Return the answer in malformed arguments, with those of its spans that are valid.
 
-    A text that is not of the question's type is kept, with the value None. The result is None if the answer is empty,
-    or is neither a text nor valid.
+    A text that is not of the question's type is kept, with the value None. The result is None if the answer is an empty
+    text, or a value that is neither a text nor valid.
     """
     given, spans = arguments.get("answer"), arguments.get("spans")
     good: list[TimeSpan] = []
@@ -121,7 +121,7 @@ def answer_in_text(question: Question, text: str) -> FinalAnswer | None:
 
 
 def answered(question: Question, value: Any, spans: tuple[TimeSpan, ...]) -> FinalAnswer:
-    """Return an answer for a value of the question's type. An interval is added to its spans, as the first."""
+    """Return an answer for a value of the question's type; a value of kind ``interval`` is also its first cited span."""
     if question.kind == "interval":
         own = span_of(value)
         spans = (own, *(span for span in spans if span != own))
@@ -198,7 +198,7 @@ def parse_count(text: str, question: str) -> int | None:
 
 
 def _counts(words: list[str], question: str) -> bool:
-    """Whether the words after a number name what the question counts: its noun, then words of the question."""
+    """Whether the words after a number name what the question counts: its noun, then words of the question, or nothing."""
     if not words:
         return True
     noun = _HOW_MANY.search(question)

@@ -195,7 +195,7 @@ class LoopSystem(ABC, Generic[OptionsT]):
 
     @abstractmethod
     def setup(self, question: Question, session: Session) -> Setup:
-        """Return what the loop gets. It takes values from the session only through the tools or ``material``."""
+        """Return what the loop gets. Values from the session are taken only through the tools or ``material``."""
 
     @cached_property
     def options(self) -> OptionsT:
