@@ -121,7 +121,7 @@ def answer_in_text(question: Question, text: str) -> FinalAnswer | None:
 
 
 def answered(question: Question, value: Any, spans: tuple[TimeSpan, ...]) -> FinalAnswer:
-    """Return an answer for a value of the question's type; a value of kind ``interval`` is also its first cited span."""
+    """Return an answer for a value of the question's type; an interval is also the first span that it cites."""
     if question.kind == "interval":
         own = span_of(value)
         spans = (own, *(span for span in spans if span != own))
@@ -198,7 +198,7 @@ def parse_count(text: str, question: str) -> int | None:
 
 
 def _counts(words: list[str], question: str) -> bool:
-    """Whether the words after a number name what the question counts: its noun, then words of the question, or nothing."""
+    """Whether the words after a number, if any, name what the question counts: its noun, then other words of it."""
     if not words:
         return True
     noun = _HOW_MANY.search(question)

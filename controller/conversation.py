@@ -145,7 +145,7 @@ class Conversation:
         self._window = min(self._window or self._scaled(with_tools), self._scaled(with_tools))
 
     def most_characters(self, results: int) -> int:
-        """Return how many characters each of ``results`` of one reply may have, so that all fit once older ones fold."""
+        """Return how many characters each of ``results`` of one reply may have; all fit if older ones are folded."""
         fixed = self.estimate(with_tools=True) - sum(self._tokens[place] for place in self._foldable)
         free = _ROUND_SHARE * (self._request_limit() / self._factor - fixed)
         together = min(_MAX_ROUND_CHARACTERS, max(0.0, free) * _CHARACTERS_A_TOKEN)
