@@ -198,7 +198,7 @@ def parse_count(text: str, question: str) -> int | None:
 
 
 def _counts(words: list[str], question: str) -> bool:
-    """Whether the words after a number, if any, name what the question counts: its noun, then other words of it."""
+    """Whether the words after a number, if any, name what the question counts: its noun, then words of the question."""
     if not words:
         return True
     noun = _HOW_MANY.search(question)

@@ -68,7 +68,7 @@ class Observation:
         return self._answering(body)
 
     def folded(self, prompts: Prompts) -> dict[str, Any]:
-        """Return the message that replaces the whole one if room is needed: the arguments and a summary of the result."""
+        """Return the message that replaces the whole one if room is needed: arguments and a summary of the result."""
         return self._answering({DATA: {"folded": _gist(self.call, self.result)}, "notice": prompts.notice("folded")})
 
     def dropped(self, prompts: Prompts) -> dict[str, Any]:
