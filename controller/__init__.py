@@ -1,8 +1,8 @@
 """Phase 2: a frozen chat model answers questions about a video by calling tools.
 
-``build_system`` makes one of the systems that are compared; each answers a ``Question`` on a session and gives back an ``Episode``.
-``answer_recorded`` stores one in a ``Journal``, ``replay_recorded`` runs it again offline. The public surface is what ``__all__``
-names; it loads when it is first used.
+``build_system`` returns one of the compared systems; a system answers a ``Question`` in a session and returns an
+``Episode``. ``answer_recorded`` also stores the episode in a ``Journal``; ``replay_recorded`` runs a stored one again,
+offline. The public names are those in ``__all__``; each is imported on first use.
 """
 
 from __future__ import annotations

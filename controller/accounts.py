@@ -1,8 +1,9 @@
-"""What an episode cost: tokens and money of the controller, of perception and of the judge, logical and physical.
+"""The cost of an episode: tokens and money of the controller, of perception and of the judge, logical and physical.
 
-*Logical* cost is counted as if no cache existed: each distinct request once, with no discount for tokens that a server had cached.
-*Physical* cost is what was really requested and paid. Tokens are always given, and marked *estimated* where a server did not count
-them. Money is given only where a price is known; a sum with an unpriced part is marked as a lower bound.
+*Logical* cost is counted as if no cache existed: each distinct request once, without a discount for tokens that the
+server had cached. *Physical* cost is what was really requested and paid. Token counts are always given; they are marked
+*estimated* if a server did not count them. Money is given only if a price is known; a sum with an unpriced part is
+marked as a lower bound.
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ PARTS: tuple[Part, ...] = ("controller", "perception", "judge")
 
 @dataclass(frozen=True, kw_only=True)
 class Account:
-    """Requests with their tokens, and what they cost in USD.
+    """Requests with their tokens, and their cost in USD.
 
-    ``cached`` is the part of ``prompt`` that a server had cached; a logical account has none. ``money`` is None if no price is
-    known; ``unpriced`` names the models that it leaves out, so that it is a lower bound.
+    ``cached`` counts the tokens of ``prompt`` that a server had cached; a logical account has none. ``money`` is None
+    if no price is known. ``unpriced`` names the models whose cost is missing; if there are any, ``money`` is a lower
+    bound.
     """
 
     requests: int = 0
@@ -39,7 +41,7 @@ class Account:
 
     @property
     def tokens(self) -> int:
-        """Prompt and completion together."""
+        """Prompt and completion tokens together."""
         return self.prompt + self.completion
 
     @property
@@ -61,7 +63,7 @@ class Account:
         )
 
     def record(self) -> dict[str, Any]:
-        """The wire form."""
+        """Return the JSON form, with the total of the tokens; money is rounded to 8 decimals."""
         money = round(self.money, 8) if self.money is not None else None
         return {
             **asdict(self),
@@ -74,13 +76,13 @@ class Account:
 
 @dataclass(frozen=True, kw_only=True)
 class Accounts:
-    """Costs by purpose of the requests: without caches (logical), and as paid."""
+    """The cost of an episode by part: without caches (logical), and as paid (physical)."""
 
     logical: Mapping[Part, Account]
     physical: Mapping[Part, Account]
 
     def record(self) -> dict[str, Any]:
-        """The wire form, with the totals."""
+        """Return the JSON form: for logical and physical cost the account of each part and the total."""
         return {
             way: {**{part: held[part].record() for part in PARTS}, "total": total(held).record()}
             for way, held in (("logical", self.logical), ("physical", self.physical))
@@ -88,12 +90,12 @@ class Accounts:
 
 
 def total(held: Mapping[Part, Account]) -> Account:
-    """All parts together."""
+    """Return the sum of all parts."""
     return sum(held.values(), Account())
 
 
 def accounts_of(episode: Episode) -> Accounts:
-    """The accounts of an episode, at the prices it was run with."""
+    """Return the cost of an episode, at the prices it was run with."""
     spent = [item for call in episode.calls for item in call.spent]
     paid = [item for item in spent if item.physical], [item for item in episode.rounds if item.physical]
     return Accounts(
@@ -114,7 +116,7 @@ def _by_part(
 
 
 def _account(item: Usage | Spent, model: str, prices: Mapping[str, Price], *, cold: bool) -> Account:
-    """A request with the server's discount for cached tokens; if ``cold``, as if none had been cached."""
+    """Return the account of one request. If ``cold``, no token counts as cached, so no discount applies."""
     price = prices.get(model)
     tokens = Usage(prompt=item.prompt, completion=item.completion, cached=0 if cold else item.cached)
     return Account(

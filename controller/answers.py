@@ -1,11 +1,11 @@
-"""The final answer of an episode: the ``submit_answer`` tool of a question, and answers written as English or Chinese text.
+"""The final answer of an episode: the tool ``submit_answer``, and answers written as English or Chinese text.
 
-A text is accepted only where the answer is all it says, from its beginning to its end::
+A text is accepted only if it consists of an answer and nothing else::
 
     [lead: "FinalAnswer:", "The answer is", "答案是"] answer [words that cannot change it]
 
-or where its last line is a lead and the answer. Every other text gives None, and the model is asked again. Searching for a letter
-or number anywhere in the text would also accept answers that are denied, doubted or only mentioned.
+or if its last line is a lead and the answer. Every other text gives None, and the model is asked again. Searching for a
+letter or number anywhere in the text would also accept answers that are denied, doubted or only mentioned.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MAX_SPANS = 100
 
 @dataclass(frozen=True, kw_only=True)
 class FinalAnswer:
-    """An answer in the type of its question, its text, and the intervals it cites.
+    """An answer: its value in the type of the question, its text, and the intervals that it cites.
 
     ``value`` is None if the text could not be parsed as that type.
     """
@@ -52,14 +52,14 @@ class FinalAnswer:
 
 
 def submit_answer_tool(question: Question, words: Describe) -> ToolDeclaration:
-    """The declaration of ``submit_answer`` for a question."""
+    """Return the declaration of ``submit_answer`` for a question; ``words`` returns the description for a key."""
     spans = {"type": "array", "items": span_schema(words), "maxItems": MAX_SPANS, "description": words("spans")}
     parameters = closed_object({"answer": schema_of(question, words), "spans": spans})
     return ToolDeclaration(name=SUBMIT_ANSWER, description=words("tool"), parameters=parameters)
 
 
 def parse_answer(question: Question, arguments: Mapping[str, Any]) -> FinalAnswer | str:
-    """The answer, or what is wrong with the arguments."""
+    """Return the answer in the arguments of ``submit_answer``, or a text that names their faults (at most five)."""
     readers: dict[str, Callable[[Any], Any]] = {"answer": partial(value_of, question), "spans": _all_spans}
     faults = [f"{name}: missing" for name in readers.keys() - arguments.keys()]
     faults += [f"{name[:40]}: not a parameter" for name in arguments.keys() - readers.keys()]
@@ -73,9 +73,10 @@ def parse_answer(question: Question, arguments: Mapping[str, Any]) -> FinalAnswe
 
 
 def usable_answer(question: Question, arguments: Mapping[str, Any]) -> FinalAnswer | None:
-    """Read what is valid of malformed arguments: the value and the valid spans.
+    """Return the answer in malformed arguments, with those of its spans that are valid.
 
-    If the value is not of its type, its text is kept without a value.
+    A text that is not of the question's type is kept, with the value None. The result is None if the answer is an empty
+    text, or a value that is neither a text nor valid.
     """
     given, spans = arguments.get("answer"), arguments.get("spans")
     good: list[TimeSpan] = []
@@ -91,7 +92,7 @@ def usable_answer(question: Question, arguments: Mapping[str, Any]) -> FinalAnsw
 
 
 def read_answer(question: Question, words: str, spans: tuple[TimeSpan, ...] = ()) -> FinalAnswer | None:
-    """Read an answer from text; its value is None if the text cannot be parsed. None of an empty text."""
+    """Read an answer from text; its value is None if the text cannot be parsed. Return None if the text is empty."""
     # Escapes can spell characters that are not Unicode text.
     text = words.encode("utf-8", errors="replace").decode().strip()[:MAX_ANSWER_CHARACTERS]
     if not text:
@@ -101,7 +102,7 @@ def read_answer(question: Question, words: str, spans: tuple[TimeSpan, ...] = ()
 
 
 def answer_in_text(question: Question, text: str) -> FinalAnswer | None:
-    """Read the answer from a call of ``submit_answer`` that the server left unparsed in the text."""
+    """Return the answer in a call of ``submit_answer`` that the server left unparsed in the text; otherwise None."""
     if SUBMIT_ANSWER not in text:
         return None
     for _, written in json_objects(text):
@@ -120,7 +121,7 @@ def answer_in_text(question: Question, text: str) -> FinalAnswer | None:
 
 
 def answered(question: Question, value: Any, spans: tuple[TimeSpan, ...]) -> FinalAnswer:
-    """An answer whose value is of its type; an interval cites itself."""
+    """Return an answer for a value of the question's type; an interval is also the first span that it cites."""
     if question.kind == "interval":
         own = span_of(value)
         spans = (own, *(span for span in spans if span != own))
@@ -159,7 +160,7 @@ _ENGLISH = re.compile(
     r"(?:(?:there (?:is|are|was|were)|it is|it's|in total,?|a total of|altogether,?|exactly|only) ){0,2}"
     rf"{_NUMBER}(?P<counted>(?: [a-z]+){{0,8}})"
 )
-_TIMES = frozenset({"time", "times"})  #: fits any event
+_TIMES = frozenset({"time", "times"})  #: counts events of any kind
 _BESIDE = _TIMES | {"in", "total", "altogether", "the", "video"}
 #: Words that change the number, even if the question contains them.
 _NEVER = frozenset("not no or and to than least most about dozen hundred thousand million billion half".split())
@@ -178,7 +179,7 @@ _HOW_MANY_CHINESE = re.compile(r"(?:几|多少)([\u4e00-\u9fff]{0,6})")
 
 
 def parse_count(text: str, question: str) -> int | None:
-    """Parse a text that is only a number, alone or with what the question counts; None otherwise."""
+    """Return the number if a text is only a number, alone or with the noun that the question counts; otherwise None."""
     words = " ".join(text.casefold().replace("’", "'").split())
     match = _ENGLISH.fullmatch(words)
     if match is not None:
@@ -197,7 +198,7 @@ def parse_count(text: str, question: str) -> int | None:
 
 
 def _counts(words: list[str], question: str) -> bool:
-    """Whether words after a number say what the question counts: its noun first, then words of the question only."""
+    """Whether the words after a number, if any, name what the question counts: its noun, then words of the question."""
     if not words:
         return True
     noun = _HOW_MANY.search(question)
@@ -212,7 +213,7 @@ def _stem(word: str) -> str:
 
 
 def _of_chinese(words: str) -> int | None:
-    """A number up to 999."""
+    """Return the value of a Chinese number up to 999, or of digits; None if the text is neither."""
     if words.isdecimal():
         return int(words)
     match = _CHINESE_NUMBER.fullmatch(words)
@@ -242,12 +243,12 @@ _SPANS = tuple(
 
 
 def _seconds_of(text: str) -> float:
-    """Seconds from ``12.5``, ``1:12`` or ``0:01:12``."""
+    """Return the seconds of a time such as ``12.5``, ``1:12`` or ``0:01:12``."""
     return functools.reduce(lambda total, part: total * 60 + float(part), text.split(":"), 0.0)
 
 
 def parse_span(text: str) -> tuple[float, float] | None:
-    """Parse a text that is only an interval; start and end in seconds, or None."""
+    """Return start and end in seconds if a text is only an interval; otherwise None."""
     words = " ".join(text.split())
     match = next((match for pattern in _SPANS if (match := pattern.fullmatch(words))), None)
     return None if match is None else (_seconds_of(match[1]), _seconds_of(match[2]))
@@ -271,7 +272,7 @@ _LEAD_ANYWHERE = re.compile(
     r"\b(?:answer|option|choice|order|count)\s*(?:is\b|[:：])|(?:答案|选项|顺序)(?:应该?)?(?:是|为|[:：])|选",
     re.IGNORECASE,
 )
-_SAID = re.compile(r"[.。!！)）]\s*$")  #: a line that does not lead into the next
+_SAID = re.compile(r"[.。!！)）]\s*$")  #: the end of a sentence
 _QUOTES = re.compile('["“”「」]')
 #: Where the answer may end and other words begin.
 _END = re.compile(r"\n|[。；;!！]|\.(?=\s)|[\s,，]+(?=because\b|since\b|因为|由于)", re.IGNORECASE)
@@ -291,7 +292,7 @@ _UNSETTLED = re.compile(
 
 
 def read_prose(question: Question, text: str) -> Any | None:
-    """Parse a text as the answer in the type of the question; None unless it is only that answer."""
+    """Return the value of the answer, in the question's type, if a text is only that answer; otherwise None."""
     if len(text) > _LONGEST:
         return None
     bare = _FENCE.sub("", text.strip()).strip()
@@ -305,10 +306,10 @@ def read_prose(question: Question, text: str) -> Any | None:
 
 
 def _whole(question: Question, text: str) -> Any | None:
-    """A lead, the answer, and words that cannot change it."""
+    """Return the value of a text of an optional lead, the answer, and words that cannot change it; otherwise None."""
     lead = _LEADS.match(text)
     said = text[lead.end() :] if lead else text
-    # "The answer is a" may go on; "FinalAnswer: a" is the letter.
+    # In "The answer is a" the "a" may be an article; in "FinalAnswer: a" it is the letter.
     small = lead is None or lead[0].rstrip().endswith((":", "："))
     value = _answer_from(question, said, small=small)
     if value is not None:
@@ -321,7 +322,10 @@ def _whole(question: Question, text: str) -> Any | None:
 
 
 def _last_line(question: Question, text: str) -> Any | None:
-    """The answer of a last line that is a lead and an answer, after lines that give none and do not lead into it."""
+    """Return the value of the answer if the last line is a lead and an answer; otherwise None.
+
+    It is also None if the text before it contains another lead, does not end a sentence, or leaves a quotation open.
+    """
     before, _, last = text.rpartition("\n")
     lead = _LEADS.match(last)
     if lead is None or not _SAID.search(before) or _LEAD_ANYWHERE.search(before) or len(_QUOTES.findall(before)) % 2:
@@ -330,7 +334,10 @@ def _last_line(question: Question, text: str) -> Any | None:
 
 
 def _answer_from(question: Question, text: str, *, small: bool) -> Any | None:
-    """The answer that a text is; ``small`` letters count where they cannot be an article."""
+    """Return the value if a text is only the answer; otherwise None.
+
+    ``small``: whether a lower-case letter may name an option; elsewhere "a" may be an article.
+    """
     said = text.strip(_FULL_STOP)
     match question.kind:
         case "choice":
@@ -352,7 +359,7 @@ def _checked(question: Question, given: Any) -> Any | None:
 
 
 def _split_at_ends(question: Question, text: str) -> Iterator[tuple[str, str]]:
-    """Split a text at each place where an answer may end, the longest answer first."""
+    """Yield the parts of a text before and after each place where the answer may end, the longest answer first."""
     ends = [(found.start(), found.end()) for found in islice(_END.finditer(text), _MOST_ENDS)]
     if question.kind == "choice":  # "Yes, he does."; a letter before a comma may be an article or a name
         comma = re.search(r"[,，]", text)
@@ -363,7 +370,7 @@ def _split_at_ends(question: Question, text: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_settled(question: Question, value: Any, rest: str) -> bool:
-    """Whether words after an answer leave it as it is: no number, no other option, no denial, doubt or plan."""
+    """Whether the words after an answer leave it valid: they hold no number, other option, denial, doubt or plan."""
     if question.kind == "choice":
         own = question.options[question.letters.index(value)].strip()
         bound = r"\b" if own.isascii() and own[:1].isalnum() and own[-1:].isalnum() else ""
@@ -388,7 +395,7 @@ _CLOSED = r"\s*[)）\]】.:：、]?\s*[-–—]?\s*"
 
 
 def _choice(question: Question, text: str, *, small: bool) -> str | None:
-    """A letter, an option's words, or both."""
+    """Return the letter of the option that a text names, by its letter, by its words, or by both; otherwise None."""
     words = _lettered(question, text)
     if words is not None:
         return words
@@ -407,7 +414,7 @@ def _choice(question: Question, text: str, *, small: bool) -> str | None:
 
 
 def _lettered(question: Question, text: str) -> str | None:
-    """The letter of the only option that a text spells out; in Chinese the words for "in" may surround it."""
+    """Return the letter of the only option whose words equal the text (in Chinese also between the words for "in")."""
     spoken = _fold(text)
     around = re.fullmatch(r"在?(.+?)[里中内]?", spoken)
     for said in (spoken, around[1] if around and not spoken.isascii() else ""):
@@ -422,7 +429,7 @@ def _lettered(question: Question, text: str) -> str | None:
 
 
 def _fold(text: str) -> str:
-    """The text in lower case, without surrounding punctuation."""
+    """Return the text in lower case with single spaces, without punctuation at its ends."""
     return " ".join(text.casefold().split()).strip(" .。!！,，;；:：\"'“”‘’「」()（）")
 
 
@@ -435,7 +442,10 @@ _STEP = re.compile(rf"\s*(?:(?:{_FOLLOWS})\s*(?:and\s+)?(?:{_THEN})?|(?:{_THEN})
 
 
 def _order(question: Question, text: str) -> list[str] | None:
-    """All options, each once: letters in a row, or letters or words one after the other or one a line."""
+    """Return the letters of all options in the order that a text gives, each once; otherwise None.
+
+    The text is letters in a row ("BAC"), or letters or words of options one after the other or one per line.
+    """
     letters = question.letters
     row = re.sub(r"[\s()（）-]", "", text)
     if len(row) == len(letters) and row.isupper():
@@ -450,7 +460,7 @@ def _order(question: Question, text: str) -> list[str] | None:
 
 
 def _item(question: Question, text: str, place: int) -> str | None:
-    """Parse an entry of a list; its number, if it has one, must be ``place``."""
+    """Return the letter of the option that an entry of a list names; its number, if it has one, must be ``place``."""
     number = re.match(r"(?:(\d{1,2})\s*[.)、：:]|[-•])\s*", text)
     if number and number[1] and int(number[1]) != place:
         return None

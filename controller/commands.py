@@ -235,7 +235,7 @@ def ask(
     session_name = session if fresh is None else fresh
     try:
         opened = open_session(store, video_id, as_of=as_of, name=session_name, groups=groups or (), seeing=config)
-        opened.view.world.verify()  # a model would take a damaged world for one in which nothing is there
+        opened.view.world.verify()  # to a model a damaged world would look empty
         answered = answer(
             query, opened, system=name, context=context, journal=None if record is None else Journal(record),
             when_broken_off=lambda name: note(f"recorded as {name}"),
@@ -260,7 +260,7 @@ def ask(
 
 
 def _commit(store: Path, video_id: str, session: str) -> dict[str, Any]:
-    """Add what the session wrote to the world; return the counts."""
+    """Add the writes of the session to the world; return the counts as JSON, zeros if the session wrote nothing."""
     from world_api.core.faults import StoreFault
     from world_api.session.overlay import commit_session
 
@@ -303,7 +303,7 @@ def replay(episode: EpisodeArgument, name: NameArgument = None, as_json: JsonOpt
 
 
 def _replayed(journal: Journal, found: JournalEntry | DamagedEntry) -> dict[str, Any]:
-    """The result of a replay, or why it was refused."""
+    """Return the result of a replay as JSON, or the fault if the episode cannot be replayed."""
     from controller.records.journal import DamagedEntry
     from controller.records.replay import replay_recorded
     from world_api.core.faults import VideoWorldError
@@ -386,7 +386,7 @@ def show_episode(
         entry = journal.beginning(name)  # as far as it is recorded
     else:
         entry = journal.find(name)
-        journal.taken(entry)  # refuses what is not as it was recorded
+        journal.taken(entry)  # raises if the record is damaged
     timings = entry.episode.timings
     record = {
         "summary": summary_record(entry.episode, recorded_as=entry.name),

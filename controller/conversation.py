@@ -1,6 +1,6 @@
 """The message list of an episode and the model requests made from it, kept within the context window.
 
-When a request would not fit, old tool results are replaced by summaries of themselves, oldest first.
+If a request would not fit, old tool results are replaced by their summaries, the oldest first.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from world_api.core.faults import BackendFault
 from world_api.core.ports import ChatModel, Clock
 
 Message = dict[str, Any]
-#: The shorter forms of a result, in the order of use.
+#: Functions that return the shorter forms of a result, in the order of use.
 Folds = tuple[Callable[[], Message], ...]
 _STAGES = 2
 
@@ -46,16 +46,16 @@ _TOO_LONG = re.compile(
 
 
 def is_too_long(fault: BackendFault) -> bool:
-    """Whether a server refused a request because it does not fit the model's window."""
+    """Whether a server refused a request because it exceeds the model's window."""
     return fault.code in _TOO_LONG_CODES and _TOO_LONG.search(fault.message) is not None
 
 
 class Conversation:
-    """The messages, their sizes in tokens, and which of them can be folded.
+    """The messages, their sizes in tokens, and the tool results that can be folded.
 
-    Some servers refuse messages that do not take turns. So no turn is empty, and what the
-    user and the assistant say alternates, even without calls and their results. ``filler`` replaces an empty message of the
-    assistant. Tokens are estimated; if the server counts them, the estimate is scaled by its last count.
+    Some servers refuse empty messages, and consecutive ones of the same role. So texts of user and assistant alternate,
+    apart from calls and their results, and ``filler`` replaces an empty message of the assistant. Tokens are estimated;
+    if the server counts them, the estimate is scaled by its last count. ``window``: tokens; None for no limit.
     """
 
     def __init__(self, *, tools: Sequence[Message], window: int | None, filler: str) -> None:
@@ -69,7 +69,7 @@ class Conversation:
         self._last_round = 0
 
     def add(self, message: Message) -> None:
-        """Append a message that is never folded; one of the assistant begins a round."""
+        """Append a message that is never folded; a message of the assistant begins a round."""
         before = self.messages[-1]["role"] if self.messages else None
         if message["role"] == "assistant":
             self._last_round = len(self.messages)
@@ -89,22 +89,22 @@ class Conversation:
         self._tokens.append(estimate_tokens(message))
 
     def add_result(self, message: Message, folds: Folds) -> int:
-        """Append a result with its shorter forms, the shortest last; return its position."""
+        """Append a tool result with its shorter forms, the shortest last; return its index in ``messages``."""
         place = len(self.messages)
         self._foldable[place] = folds
         self.add(message)
         return place
 
     def is_whole(self, place: int) -> bool:
-        """Whether the result at a position is still whole."""
+        """Whether the result at an index has not been folded."""
         return len(self._foldable[place]) == _STAGES
 
     def estimate(self, *, with_tools: bool) -> int:
-        """Tokens of the next request, by estimate and not scaled."""
+        """Return the estimated tokens of the next request, without the scale."""
         return sum(self._tokens) + (self._tools if with_tools else 0)
 
     def learn(self, usage: Usage, *, with_tools: bool) -> None:
-        """Scale by what the server counted for the request that was just made."""
+        """Set the scale of estimates from the tokens that the server counted for the latest request."""
         estimate = self.estimate(with_tools=with_tools)
         if usage.prompt and estimate and not usage.estimated:
             self._factor = min(max(usage.prompt / estimate, _FACTORS[0]), _FACTORS[1])
@@ -114,7 +114,10 @@ class Conversation:
         return self._scaled(with_tools) <= self._request_limit()
 
     def fold(self, *, with_tools: bool, last_round_too: bool = False) -> int:
-        """Fold the oldest results until the next request fits with some reserve; return how many were folded."""
+        """Fold the oldest results until the next request fits with some reserve; return how many were folded.
+
+        ``last_round_too``: whether the results of the last round may be folded.
+        """
         if self.fits(with_tools=with_tools):
             return 0
         count = 0
@@ -130,7 +133,7 @@ class Conversation:
         return count
 
     def _replace(self, place: int, message: Message) -> bool:
-        """Replace a message if the new one is shorter; return whether it is."""
+        """Replace a message if the new one is shorter; return whether it was replaced."""
         tokens = estimate_tokens(message)
         if tokens >= self._tokens[place]:
             return False
@@ -138,11 +141,11 @@ class Conversation:
         return True
 
     def refused(self, *, with_tools: bool) -> None:
-        """Lower the window after the server refused a request as too long."""
+        """Lower the window to the size of the request that the server has just refused as too long."""
         self._window = min(self._window or self._scaled(with_tools), self._scaled(with_tools))
 
     def most_characters(self, results: int) -> int:
-        """Characters that each of ``results`` of one reply may have to fit together, once older ones are folded."""
+        """Return how many characters each of ``results`` of one reply may have; all fit if older ones are folded."""
         fixed = self.estimate(with_tools=True) - sum(self._tokens[place] for place in self._foldable)
         free = _ROUND_SHARE * (self._request_limit() / self._factor - fixed)
         together = min(_MAX_ROUND_CHARACTERS, max(0.0, free) * _CHARACTERS_A_TOKEN)
@@ -152,7 +155,7 @@ class Conversation:
         return round(self.estimate(with_tools=with_tools) * self._factor)
 
     def _request_limit(self) -> float:
-        """Tokens that a request may have."""
+        """Return the most tokens of a request: the window less a reserve for the reply; infinite without a window."""
         return math.inf if self._window is None else self._window - min(_REPLY_MOST, _REPLY_SHARE * self._window)
 
 
@@ -161,12 +164,16 @@ _LEAST_AT_LAST, _MOST_AT_LAST = 10.0, 120.0
 
 
 class NoFurtherRound(Exception):
-    """There is no room for another round; the argument is the limit: ``window`` (even with old results folded) or ``seconds``."""
+    """No further round is possible; the argument is the limit: ``window`` (even with folded results) or ``seconds``."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelReply:
-    """A reply as it came; ``folded`` results were folded for its request."""
+    """A model's reply, unchanged, with what the request cost.
+
+    ``physical`` is False if the reply came from the request cache. ``folded`` counts the old results that were
+    shortened to summaries for the request. ``seconds`` is how long the request took.
+    """
 
     reply: dict[str, Any]
     usage: Usage
@@ -176,14 +183,14 @@ class ModelReply:
 
     @property
     def finish_reason(self) -> str | None:
-        """Why the server says that the reply ended."""
+        """The server's reason for the end of the reply; None if it sent none."""
         reason = first_choice(self.reply).get("finish_reason")
         return reason if isinstance(reason, str) else None
 
 
 @dataclass(kw_only=True)
 class ModelRequests:
-    """The requests of one episode."""
+    """Makes the model requests of one episode."""
 
     model: ChatModel
     transcript: Conversation
@@ -194,9 +201,9 @@ class ModelRequests:
     folded: int = 0  #: results, since the last request that was answered
 
     def ask(self) -> ModelReply:
-        """Ask with the tools on offer.
+        """Make a request with the tools on offer.
 
-        Raises NoFurtherRound; BackendFault: the model's.
+        Raises NoFurtherRound; BackendFault: the fault of the model.
         """
         self._fold(last=False)
         if not self.transcript.fits(with_tools=True):
@@ -215,7 +222,10 @@ class ModelRequests:
         raise AssertionError  # the second refusal has raised
 
     def ask_final(self) -> ModelReply:
-        """Ask without tools; results of the last round may be folded too. Raises BackendFault: the model's."""
+        """Make a request without tools; results of the last round may be folded too.
+
+        Raises BackendFault: the fault of the model.
+        """
         self._fold(last=True)
         seconds = min(_MOST_AT_LAST, max(_LEAST_AT_LAST, self.meter.budget.seconds))
         try:
@@ -246,7 +256,7 @@ class ModelRequests:
         took = round(self.clock.monotonic() - began, 6)
         usage = usage_of({}, reply)
         if usage.estimated:
-            # The same estimate, but of what is new only: the whole request would be spelled out again in each round.
+            # The same estimate, but only new messages are measured, not the whole request in every round.
             usage = replace(usage, prompt=self.transcript.estimate(with_tools=with_tools))
         self.transcript.learn(usage, with_tools=with_tools)
         folded, self.folded = self.folded, 0

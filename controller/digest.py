@@ -1,7 +1,7 @@
 """A summary of a session's world in a few hundred tokens, given to the model at the start of an episode.
 
-It has the same size for a short clip and for a film of ten hours: neighbouring scenes are joined, the entities that appear most are
-listed, and of the memories the latest.
+A short clip and a film of ten hours have digests of the same size: neighbouring scenes are joined, and only the
+entities with the most appearances and the latest memories are listed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from world_api.operations import run
 from world_api.session.session import Registration, Session
 from world_api.world.tracks import Track
 
-#: Shares of what is left after the section before.
+#: Share of the remaining tokens that a section may use.
 _MEMORIES_SHARE, _ENTITIES_SHARE = 0.3, 0.35
 _CAPTION, _HINT, _CONTENT = 80, 60, 200  #: characters
 _SECONDS_FIELDS = ("entity_id", "first_time", "last_time", "appearances")  #: of an entity
@@ -27,9 +27,9 @@ Entries = list[dict[str, Any]]
 
 
 def digest_of(session: Session, tokens: int) -> dict[str, Any] | None:
-    """Summarize what the session can see of its world in about ``tokens`` at most; None if those are too few.
+    """Return a summary of the visible part of the session's world in about ``tokens`` at most; None if ``tokens`` < 40.
 
-    Under a causal cut the digest holds only what is known by then.
+    Under a causal cut the digest contains only what is known by then.
     """
     if tokens < _LEAST:
         return None
@@ -71,7 +71,7 @@ def _result(session: Session, operation: str, arguments: dict[str, Any]) -> dict
 
 
 def _fitting(make: Callable[[int], Entries], most: int, tokens: int) -> Entries:
-    """As many entries as fit."""
+    """Return ``make(number)`` for the largest tried ``number`` up to ``most`` that fits into ``tokens``; else empty."""
     number = most
     while number > 0:
         entries = make(number)
@@ -82,7 +82,7 @@ def _fitting(make: Callable[[int], Entries], most: int, tokens: int) -> Entries:
 
 
 def _joined(scenes: Sequence[dict[str, Any]], number: int) -> Entries:
-    """Join the scenes into ``number`` intervals; each has the first caption of its scenes."""
+    """Join the scenes into ``number`` intervals, each with its first caption and, if over 1, its number of scenes."""
     edges = [round(place * len(scenes) / number) for place in range(number + 1)]
     joined = []
     for first, end in itertools.pairwise(edges):
@@ -95,7 +95,10 @@ def _joined(scenes: Sequence[dict[str, Any]], number: int) -> Entries:
 
 
 def _entities(session: Session) -> Entries:
-    """All of them: ``list_entities`` gives the first only, which are those of the beginning of a long film."""
+    """Return all visible entities, with hint, label, first and last time, and number of appearances.
+
+    ``list_entities`` is called only if it has a stand-in: otherwise it returns only the first entities of a long film.
+    """
     if "list_entities" in session.stand_ins:
         listed: Entries = _result(session, "list_entities", {"video_id": session.video_id}).get("entities", [])
         return [
@@ -118,12 +121,12 @@ def _entities(session: Session) -> Entries:
 
 
 def _described(hint: Any, label: Any) -> dict[str, str]:
-    """What was measured of an entity, and the words it was registered with, if it was."""
+    """Return the measured hint of an entity and, if it has one, the label it was registered with; both shortened."""
     return {"hint": _short(hint, _HINT)} | ({} if label is None else {"label": _short(label, _HINT)})
 
 
 def _most_present(entities: Entries, number: int) -> Entries:
-    """Those that appear most often, then longest, in the order in which they are listed."""
+    """Return the ``number`` entities with the most appearances (then the longest time), in the order of the list."""
 
     def presence(place: int) -> tuple[int, float]:
         entity = entities[place]

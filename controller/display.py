@@ -26,7 +26,7 @@ WATERMARK = "plumbing, not a result: the rule-based model answered"
 
 
 def summary_record(episode: Episode, *, recorded_as: str | None = None) -> dict[str, Any]:
-    """The summary as JSON."""
+    """Return the summary of an episode as JSON; ``recorded_as`` is its name in a journal."""
     usage, task, calls = episode.usage, episode.task, episode.tool_calls
     return {
         "answer": episode.answer,
@@ -70,7 +70,7 @@ def summary_record(episode: Episode, *, recorded_as: str | None = None) -> dict[
 def summary_text(
     episode: Episode, *, recorded_as: str | None = None, committed: Mapping[str, Any] | None = None
 ) -> str:
-    """The summary in a few lines; ``committed`` counts the memories and entities that were added to the world."""
+    """Return the summary in a few lines; ``committed`` counts the memories and entities added to the world."""
     usage, judging = episode.usage, sum(judging_tokens(call.result) for call in episode.tool_calls)
     counted = "estimated" if usage.estimated else "counted"
     cited = (span_text(vars(span)) + ("" if span.returned_by else " (returned by no tool)") for span in episode.spans)
@@ -100,24 +100,24 @@ def summary_text(
 
 
 def slips_text(episode: Episode) -> str:
-    """How often each kind of malformed reply or call occurred."""
+    """Return how often each kind of malformed reply or call occurred, as ``name xN, ...``."""
     return ", ".join(f"{name} x{number}" for name, number in episode.slips.items())
 
 
 def money_text(account: Account) -> str:
-    """The money of an account; nothing where no price is known."""
+    """Return the money of an account as text; empty if no price is known."""
     if account.money is None:
         return ""
     return ("at least " if account.is_least else "") + f"${account.money:.4f}"
 
 
 def watermark(episode: Episode) -> str | None:
-    """The note that belongs beside the answer, if any."""
+    """Return the note to show beside the answer if the rule-based model gave it; otherwise None."""
     return WATERMARK if episode.model == RULE_BASED else None
 
 
 def _cost_parts(accounts: Accounts) -> dict[str, str]:
-    """What models that look or judge cost beside the controller, and money if a price is known."""
+    """Return texts by label: what perception and the judge cost, if they were used, and money if a price is known."""
     parts: dict[str, str] = {}
     for part in ("perception", "judge"):
         account = accounts.logical[part]
@@ -131,7 +131,7 @@ def _cost_parts(accounts: Accounts) -> dict[str, str]:
 
 
 def _tools_text(calls: list[CallRecord]) -> str:
-    """The tools in the order of their calls; repetitions are counted."""
+    """Return the names of the tools in the order of their calls; equal calls in a row are counted."""
     names = [
         call.tool
         + (f" ({plural(len(call.inner_calls), 'operation')})" if call.inner_calls else "")
@@ -149,19 +149,19 @@ _TEXT_COLUMNS = 32  #: of one text among arguments
 
 
 def single_line(text: str) -> str:
-    """The text on one line, with signs for what would steer a terminal."""
+    """Return the text on one line, with visible signs in place of control characters."""
     return pictured(" ".join(text.split()))
 
 
 def cut(text: str, width: int) -> str:
-    """The text in at most ``width`` columns, with a mark if it was cut."""
+    """Return the text in at most ``width`` columns, with an ellipsis at the end if it was cut."""
     if columns(text) <= width:
         return text
     return text[: _fitting(text, width - columns(_MORE))].rstrip() + _MORE
 
 
 def wrapped(text: str, width: int) -> Iterator[str]:
-    """The lines of a text, broken between words if they are longer; a word that is longer is broken too."""
+    """Yield the lines of a text; longer ones are broken at spaces to at most ``width`` columns, longer words inside."""
     for line in text.splitlines() or [""]:
         rest = pictured(line.rstrip().expandtabs(4))
         while columns(rest) > width:
@@ -174,7 +174,7 @@ def wrapped(text: str, width: int) -> Iterator[str]:
 
 
 def _fitting(text: str, width: int) -> int:
-    """How many of the first characters fit a width in columns."""
+    """Return how many characters at the start of a text fit into ``width`` columns."""
     used = 0
     for place, letter in enumerate(text):
         used += columns(letter)
@@ -184,7 +184,7 @@ def _fitting(text: str, width: int) -> int:
 
 
 def value_text(value: Any, width: int = _TEXT_COLUMNS) -> str:
-    """A JSON value, short."""
+    """Return a JSON value as short text; strings and nested values are cut to ``width`` columns."""
     if isinstance(value, str):
         return f'"{cut(single_line(value), width)}"'
     if isinstance(value, float):
@@ -195,14 +195,14 @@ def value_text(value: Any, width: int = _TEXT_COLUMNS) -> str:
 
 
 def span_text(record: Mapping[str, Any]) -> str:
-    """An interval as clock times."""
+    """Return an interval as clock times; ``?`` if its start or end is not a number."""
     start, end = record.get("start_time"), record.get("end_time")
     if not isinstance(start, int | float) or not isinstance(end, int | float):
         return "?"
     return f"{clock_text(start)}-{clock_text(end)}"
 
 
-#: Book-keeping of results, and times that a span says already.
+#: Fields of results that are not shown: metadata, and times that are shown as an interval.
 _ASIDE = frozenset(
     "evidence cost calls warnings truncated hint center_time segment_id scene_id video_id matching_lines summary "
     "start_time end_time status unused_words matched unmatched not_found not_judged not_examined lacks judged vocabulary".split()
@@ -215,7 +215,7 @@ _FIRST = 3
 
 
 def arguments_text(arguments: Mapping[str, Any]) -> str:
-    """The arguments, without the video, which is the same in all; those that tell calls apart first, long texts last."""
+    """Return the arguments of a call on one line, without ``video_id``: the interval first, then from short to long."""
     given = {key: value for key, value in arguments.items() if key != "video_id"}
     span = ""
     if {"start_time", "end_time"} <= given.keys():
@@ -225,7 +225,7 @@ def arguments_text(arguments: Mapping[str, Any]) -> str:
 
 
 def result_text(result: Mapping[str, Any]) -> str:
-    """What a result says."""
+    """Return the content of a result on one line: its fault, or its status, interval and fields."""
     error = result.get("error")
     if isinstance(error, Mapping):
         return single_line(f"fault {error.get('code')}: {error.get('message')}")
@@ -239,7 +239,7 @@ def result_text(result: Mapping[str, Any]) -> str:
 
 
 def outputs_text(origins: Mapping[str, Any]) -> str:
-    """Which of a tool's calls each of its outputs came from."""
+    """Return a text that names, for each output of a tool, the numbers of the inner calls it was made from."""
     outputs = origins.get("outputs")
     parts = []
     for name, source in outputs.items() if isinstance(outputs, Mapping) else ():
@@ -251,7 +251,7 @@ def outputs_text(origins: Mapping[str, Any]) -> str:
 
 
 def spent_text(spent: Sequence[Spent]) -> str:
-    """What other models were asked during a call."""
+    """Return the requests to other models during a call as text: count, tokens and pictures by purpose and model."""
     parts = []
     for purpose, model in dict.fromkeys((item.purpose, item.model) for item in spent):
         items = [item for item in spent if (item.purpose, item.model) == (purpose, model)]
@@ -279,14 +279,14 @@ def _item(item: Any) -> str:
     return " ".join(parts) or cut(value_text(item), 40)
 
 
-_THOUGHT_LINES = 6  #: of a thought, where not all is shown
+_THOUGHT_LINES = 6  #: of a thought, unless all is shown
 #: Problems of a reply without content; the transcript holds a filler in its place.
 _SILENT = frozenset({"no_choices", "bad_message", "empty_reply"})
-_INNER = 12  #: operations inside a tool, where not all are shown
+_INNER = 12  #: operations inside a tool, unless all are shown
 
 
 def round_lines(episode: Episode, number: int, *, full: bool) -> Iterator[str]:
-    """One round; 0 is what the system did before it asked."""
+    """Yield the lines of one round; round 0 is what the system did before the first request."""
     calls = [call for call in episode.calls if call.round == number]
     if number == 0:
         yield "before the first round"
@@ -326,7 +326,7 @@ def _reply_lines(episode: Episode, record: RoundRecord, *, full: bool) -> Iterat
 
 
 def _labelled(label: str, text: str, limit: int | None = None) -> Iterator[str]:
-    """A text with a label before its first line, in ``limit`` lines at most."""
+    """Yield the lines of a text, at most ``limit``, with a label before the first."""
     lines = list(wrapped(text, WIDTH - _LABEL))
     for place, line in enumerate(lines[:limit]):
         yield f"{label if place == 0 else '':{_LABEL}}{line}".rstrip()
@@ -335,16 +335,16 @@ def _labelled(label: str, text: str, limit: int | None = None) -> Iterator[str]:
 
 
 def reply_text(episode: Episode, record: RoundRecord) -> str:
-    """What the model said in a round beside its calls; empty if its reply had no content."""
+    """Return the text of the model's reply in a round, without its calls; empty if the reply had no content."""
     said = [message for message in episode.messages if message.get("role") == "assistant"]
-    # A turn of the loop may precede the last request.
+    # The loop may have added an assistant message before the last request.
     is_last = not record.tools_offered and len(said) > len(episode.rounds)
     content = said[-1 if is_last else record.number - 1].get("content") if record.number <= len(said) else None
     return content.strip() if isinstance(content, str) and not _SILENT.intersection(record.problems) else ""
 
 
 def _call_lines(call: CallRecord, first: str, then: str, *, full: bool) -> Iterator[str]:
-    """A call as a branch of a tree: the prefix of its first line, and of those that follow."""
+    """Yield a call as a branch of a tree; ``first`` is the prefix of its first line, ``then`` that of the others."""
     if call.tool == SUBMIT_ANSWER and call.problem is None:
         yield f"{first}{SUBMIT_ANSWER}: see the answer"
         return
@@ -369,7 +369,7 @@ def _call_lines(call: CallRecord, first: str, then: str, *, full: bool) -> Itera
 
 
 def _inner_lines(calls: Sequence[Mapping[str, Any]], *, full: bool) -> Iterator[str]:
-    """The operations inside a tool, by their numbers."""
+    """Yield a line for each operation inside a tool, with its number; at most 12 lines unless ``full``."""
     shown = calls if full or len(calls) <= _INNER else calls[: _INNER - 1]
     for call in shown:
         arguments, outcome = call.get("arguments"), call.get("outcome")
@@ -384,7 +384,7 @@ def _inner_lines(calls: Sequence[Mapping[str, Any]], *, full: bool) -> Iterator[
 
 
 def cost_lines(accounts: Accounts) -> list[str]:
-    """Tokens and money of controller, perception and judge, logical and physical; a part without requests is left out."""
+    """Return a table of logical and physical cost: tokens, requests, money. Parts without requests are left out."""
     line = "{:10}{:12}{:>10}  {:>8}  {}".format
     lines = [line("", "", "tokens", "requests", "money")]
     for way, held in (("logical", accounts.logical), ("physical", accounts.physical)):
@@ -404,14 +404,16 @@ def cost_lines(accounts: Accounts) -> list[str]:
 
 
 _LABEL = 10
-_FOUND_BY = re.compile(r'\{"found_by":\s*"([^"\\]{1,64})"')  #: how a line of given material begins
+_FOUND_BY = re.compile(r'\{"found_by":\s*"([^"\\]{1,64})"')  #: the beginning of a line of material in the first message
 _ELSEWHERE = frozenset({"language", "prompt_hash"})  #: settings that are shown on another line
-_BEGINNING = 400  #: characters of given material, where not all is shown
-_HASH = 12  #: characters of a hash that people compare
+_BEGINNING = 400  #: characters of given material, unless all is shown
+_HASH = 12  #: characters of a hash that are shown
 
 
 def episode_page(entry: JournalEntry, *, only: int | None = None, full: bool = False) -> str:
-    """The whole episode, or one of its rounds (0: what was given and done before the first).
+    """Return the whole episode as text, or only one of its rounds.
+
+    Round 0 is what the model was given, and what the system did, before the first request.
 
     Raises EpisodeFault: ``unknown_round``.
     """
@@ -439,7 +441,7 @@ def episode_page(entry: JournalEntry, *, only: int | None = None, full: bool = F
 
 
 def list_of(entries: Sequence[JournalEntry], unfinished: Sequence[str]) -> str:
-    """The episodes of a folder, one a line."""
+    """Return the episodes of a folder, one per line; ``unfinished`` are the names of those without an end."""
     lines = [
         cut(f"{one.name}  {one.episode.outcome:9} {cut(single_line(one.episode.task.question.text), 34)}", WIDTH)
         for one in entries
@@ -472,12 +474,15 @@ def _head(episode: Episode, name: str, conditions: Conditions) -> Iterator[str]:
 
 
 def _fields(*fields: tuple[str, str]) -> Iterator[str]:
-    """Texts with their labels; those without a text are left out."""
+    """Yield the lines of texts with their labels; a field without text is left out."""
     return itertools.chain.from_iterable(_labelled(label, text) for label, text in fields if text)
 
 
 def _given(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    """What the first message gives the model beside the question: titles with sizes, and texts (none of pictures)."""
+    """Yield title (with size) and text of each material that the first message contains beside the question.
+
+    Pictures are counted in one title, with an empty text.
+    """
     first = next((message for message in messages if message.get("role") == "user"), {})
     for line in text_of(first).splitlines():
         named = _FOUND_BY.match(line)
@@ -490,7 +495,7 @@ def _given(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
 
 
 def _settings(settings: Mapping[str, Any]) -> Iterator[str]:
-    """The settings that are set and are not shown elsewhere."""
+    """Yield ``key value`` for each setting that has a value and is not shown elsewhere, also for nested ones."""
     for key, value in settings.items():
         if isinstance(value, Mapping):
             yield from _settings(value)
@@ -499,7 +504,7 @@ def _settings(settings: Mapping[str, Any]) -> Iterator[str]:
 
 
 def offered_text(episode: Episode) -> str:
-    """How many operations, tools of a library and others the model could call."""
+    """Return how many operations and how many further tools the model could call, as text."""
     from world_api.operations import OPERATIONS
 
     names = {item.get("function", {}).get("name") for item in episode.tools} - {SUBMIT_ANSWER}

@@ -1,7 +1,7 @@
 """The record of one episode: the question, the calls and replies, the answer.
 
-Everything here is determined by the question, the model's replies and the tool results, so that a replay gives the same bytes. Wall
-times are kept apart, in ``Timings``. Field names are those of the JSON form.
+Its content is determined by the question, the model's replies and the tool results, so that a replay gives the same
+bytes. Wall times are kept apart, in ``Timings``. Field names are those of the JSON form.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 3
 
-#: submitted: by ``submit_answer``; prose: in words, unasked; forced: at a limit; failed: no answer.
+#: submitted: by ``submit_answer``; prose: as text, before a limit; forced: at a limit; failed: no answer.
 Outcome = Literal["submitted", "prose", "forced", "failed"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Library:
-    """The tool library an episode was given, by name and content hash."""
+    """Name and content hash of the tool library of an episode."""
 
     name: str
     hash: str
 
     @classmethod
     def of(cls, library: ToolLibrary | None) -> Library | None:
-        """The name and hash of a library, if there is one."""
+        """Return the name and hash of a library; None if there is none."""
         return None if library is None else cls(name=library.name, hash=library.hash)
 
 
@@ -71,9 +71,9 @@ class Task:
         settings: dict[str, Any] | None = None,
         library: Library | None = None,
     ) -> Task:
-        """The task of answering a question on a session.
+        """Return the task of answering a question in a session.
 
-        Raises EpisodeFault: ``as_of_mismatch``, when the session knows more of the video, or less, than the question allows.
+        Raises EpisodeFault: ``as_of_mismatch``, if the causal cut of the session is not that of the question.
         """
         if question.as_of != session.as_of:
             raise EpisodeFault(
@@ -103,7 +103,7 @@ class FaultRecord:
 
     @classmethod
     def of(cls, fault: VideoWorldError) -> FaultRecord:
-        """The record of a fault."""
+        """Return the record of a fault."""
         return cls(code=fault.code, message=fault.message, hint=fault.hint)
 
 
@@ -111,9 +111,9 @@ class FaultRecord:
 class RoundRecord:
     """One request to the model.
 
-    ``problems`` are what was wrong with the reply as a whole.
-    ``thought`` is the reasoning text that came with the reply, where the server sends any. ``physical`` is False where the
-    reply came from a cache of requests. ``folded`` counts the old results that were folded into summaries before it.
+    ``problems`` are the faults of the reply as a whole; ``thought`` is the reasoning text of the reply, if the server
+    sends any. ``physical`` is False if the reply came from the request cache. ``folded`` counts the old results that
+    were shortened to summaries for this request.
     """
 
     number: int
@@ -131,8 +131,9 @@ class CallRecord:
     """One tool call: as the model wrote it, as it ran, and the whole result.
 
     ``ran`` is False if the call was not executed; ``result`` is then the message to the model. ``inner_calls`` are the
-    operations an induced tool called, in the order of its plan; ``origins`` tells by their numbers which of them each output,
-    and each piece of evidence that is shown, came from. ``spent`` is what models that look or judge were asked on the way.
+    operations that an induced tool called, in the order of its plan. ``origins`` gives, for each output and each shown
+    piece of evidence, the numbers of the inner calls that it came from. ``spent`` are the requests to perception models
+    and to the judge during the call.
     """
 
     id: str
@@ -150,13 +151,13 @@ class CallRecord:
 
     @property
     def failed(self) -> bool:
-        """Whether a fault is all there is; a tool of several steps may report one beside what it found."""
+        """Whether the result is only a fault; a tool of several steps may report a fault beside its outputs."""
         return "error" in self.result and self.result.get("status", "error") == "error"
 
 
 @dataclass(frozen=True, kw_only=True)
 class RoundTiming:
-    """Seconds that a round's request and its tool calls took."""
+    """Seconds that a round's request and each of its tool calls took."""
 
     model_seconds: float
     tool_seconds: list[float]
@@ -173,10 +174,10 @@ class Timings:
 
 @dataclass(frozen=True, kw_only=True)
 class Episode:
-    """One question with its answer, or the named reason why there is none.
+    """One question with its answer, or the reason why there is none.
 
-    ``value`` is the answer in the type of the question (see ``Question``), ``answer`` its text. ``prices`` are those of the
-    models it used that are known, in USD per million tokens, so that money can be computed again.
+    ``value`` is the answer in the type of the question (see ``Question``), ``answer`` its text. ``prices`` are the
+    known prices of the models that were used, in USD per million tokens, so that money can be computed again.
     """
 
     schema_version: Literal[3] = 3
@@ -201,7 +202,7 @@ class Episode:
 
     @property
     def usage(self) -> Usage:
-        """Tokens of all rounds; estimated if any round's are."""
+        """The tokens of all rounds; estimated if those of any round are."""
         return functools.reduce(lambda total, item: total + item.usage, self.rounds, Usage())
 
     @property
@@ -218,22 +219,22 @@ class Episode:
 
     @property
     def internal_faults(self) -> int:
-        """How many calls ended in an error of the program itself."""
+        """The number of calls that ended in an error of the program itself."""
         errors = [call.result.get("error") for call in self.calls if call.ran]
         return sum(isinstance(error, dict) and error.get("code") == INTERNAL_FAULT for error in errors)
 
     def tools_that_gave(self, span: CitedSpan) -> list[str]:
-        """The tools that returned a cited span, by name, and ``digest`` where the digest gave it."""
+        """Return the names of the tools that returned a cited span, with ``digest`` first if the digest contains it."""
         digest = [DIGEST] if DIGEST in span.returned_by else []
         return list(dict.fromkeys([*digest, *(call.tool for call in self.calls if call.id in span.returned_by)]))
 
     def record(self) -> dict[str, Any]:
-        """The wire form, without the timings."""
+        """Return the JSON form, without the timings."""
         return cast(dict[str, Any], _adapter().dump_python(self, mode="json", exclude={"timings"}))
 
 
 def episode_from_record(record: dict[str, Any]) -> Episode:
-    """Read the wire form. Raises EpisodeFault: ``recording_schema``, ``recording_damaged``."""
+    """Read an episode from its JSON form. Raises EpisodeFault: ``recording_schema``, ``recording_damaged``."""
     check_schema(record, SCHEMA_VERSION, "the episode")
     try:
         episode = _adapter().validate_python(record)
@@ -244,7 +245,7 @@ def episode_from_record(record: dict[str, Any]) -> Episode:
         raise _damaged(f"{where}: {fault.message}") from None
     written = episode.record()
     changed = [key for key in sorted(written.keys() | record.keys()) if written.get(key) != record.get(key)]
-    if changed:  # an unknown field would be lost unseen, a missing one filled in
+    if changed:  # else an unknown field would be lost silently, and a missing one filled in
         raise _damaged(changed[0])
     return episode
 

@@ -1,4 +1,4 @@
-"""Budgets of an episode, and the meter that compares them with what was spent."""
+"""The budget of an episode, and the meter that compares it with what was spent."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from world_api.core.ports import Clock
 _MOST = 1_000_000_000
 
 Limit = Literal["rounds", "calls", "tokens", "money", "seconds"]
-RequestKey = tuple[str, str, str]  #: what a request was for, of which model, and its hash
+RequestKey = tuple[str, str, str]  #: purpose, model and hash of a request
 
 
 def each_once(spent: Iterable[Spent], paid: set[RequestKey]) -> Iterator[Spent]:
-    """The charges of requests that were not paid for yet, each once; ``paid`` takes them up."""
+    """Yield the charges of requests that are not in ``paid``, each request once, and add them to ``paid``."""
     for item in spent:
         key = (item.purpose, item.model, item.request)
         if key not in paid:
@@ -29,15 +29,15 @@ def each_once(spent: Iterable[Spent], paid: set[RequestKey]) -> Iterator[Spent]:
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """Limits of one episode; the one more request for a forced answer comes on top.
+    """Limits of one episode; one more request, for a forced answer, may follow when a limit is reached.
 
-    Rounds are requests to the model, calls are tool calls that ran. Tokens are prompt and completion together, of the
-    model and of those that look or judge for it; each distinct request counts once, as if nothing had been kept from earlier
-    runs. Seconds are wall time; ``money`` is in USD, counts likewise, and needs the price of every model that is charged. All
-    are looked at between rounds; calls and seconds also within one.
+    Rounds are requests to the model; calls are tool calls that ran. Tokens are prompt and completion together, of the
+    model, of perception and of the judge; each distinct request counts once, as if no cache existed. Seconds are wall
+    time. ``money`` is in USD, counts requests as tokens do, and requires a price of every model that is charged. All
+    limits are checked between rounds; calls and seconds also within one.
 
-    ``window`` is the model's context window in tokens: requests stay under it. ``digest_tokens`` is about the size of
-    the world's digest at the start, for systems that act in it; 0 for none.
+    ``window`` is the model's context window in tokens; requests are kept below it. ``digest_tokens`` is the approximate
+    size of the world's digest at the start, for systems that call tools; 0 for none.
     """
 
     rounds: int = 12
@@ -55,12 +55,12 @@ class Budget:
             )
 
     def record(self) -> dict[str, float | None]:
-        """The wire form."""
+        """Return the JSON form."""
         return asdict(self)
 
 
 def refuse_unpriced(budget: Budget, model: str, prices: Prices) -> None:
-    """Refuse a budget of money without the model's price, before the first request. Raises EpisodeFault: ``no_price``."""
+    """Check that a budget of money has the model's price. Raises EpisodeFault: ``no_price``."""
     if budget.money is not None and prices.of(model) is None:
         raise EpisodeFault(
             "no_price", f"a budget of money needs the price of {model!r}", hint="give prices, or no budget of money"
@@ -86,32 +86,32 @@ class BudgetMeter:
         self._began = clock.monotonic()
 
     def add_round(self, usage: Usage) -> None:
-        """Count one request."""
+        """Count one request to the model."""
         self.rounds += 1
         self._charge(self._model, usage.prompt, usage.completion)
 
     def add_call(self, spent: Sequence[Spent], *, judging: int) -> None:
-        """Count one tool call that ran, with what it spent."""
+        """Count one tool call that ran, with its requests to other models (see ``add_spent``)."""
         self.calls += 1
         self.add_spent(spent, judging=judging)
 
     def add_spent(self, spent: Sequence[Spent], *, judging: int) -> None:
-        """Count requests to other models; ``judging`` are the tokens of a judge that did not report its own."""
+        """Count requests to other models; ``judging`` are the tokens of a judge that is not among them."""
         if not any(item.purpose == "judge" for item in spent):
             self._tokens += judging
         for item in each_once(spent, self._paid):
             self._charge(item.model, item.prompt, item.completion)
 
     def may_call(self, more: int = 0) -> bool:
-        """Whether one more tool call fits beside ``more`` that are about to run."""
+        """Whether the budget allows one more tool call besides ``more`` that are about to run."""
         return self.calls + more < self.budget.calls
 
     def left(self) -> float:
-        """Seconds that are left; negative once they are used up."""
+        """Return the seconds that are left; negative once they are used up."""
         return self.budget.seconds - (self._clock.monotonic() - self._began)
 
     def exceeded(self) -> Limit | None:
-        """The limit that forbids another round, if any."""
+        """Return the first limit that is reached, which forbids another round; None if there is none."""
         if self.rounds >= self.budget.rounds:
             return "rounds"
         if self.calls >= self.budget.calls:
@@ -123,9 +123,9 @@ class BudgetMeter:
         return "seconds" if self.left() <= 0 else None
 
     def refuse_unpriced(self) -> None:
-        """End an episode whose budget of money cannot be kept.
+        """Check that a budget of money can be kept: every model charged so far has a price.
 
-        Raises BackendFault: ``no_price``, of a model that looks or judges.
+        Raises BackendFault: ``no_price``, for a perception model or a judge.
         """
         if self.budget.money is not None and self._unpriced is not None:
             raise BackendFault(
@@ -135,7 +135,7 @@ class BudgetMeter:
             )
 
     def _charge(self, model: str, prompt: int, completion: int) -> None:
-        """Charge without any discount for cached tokens, so that earlier requests do not make an episode cheaper."""
+        """Charge a request at full price: tokens that a server had cached get no discount."""
         usage = Usage(prompt=prompt, completion=completion)
         self._tokens += usage.total
         price = self._known.of(model)

@@ -1,8 +1,8 @@
-"""Toolsets: what a model may call, and the wrappers that combine and restrict them.
+"""Toolsets: the tools that a model may call, and wrappers that combine and restrict them.
 
-A toolset declares tools (``get_tools``) and runs calls (``call_tool``). A fault that the model can act on is returned as
-``{"error": {code, message, hint}}``; nothing that a model sends raises. A tool that is composed of operations may return what it did
-under ``trace``, which is recorded and not shown to the model.
+A toolset declares tools (``get_tools``) and runs calls (``call_tool``). A fault that the model can act on is returned
+as ``{"error": {code, message, hint}}``; no arguments of a model make a call raise. A tool that is composed of
+operations may return its inner calls under ``trace``, which is recorded and not shown to the model.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TRACE = "trace"
 
 
 def refused(code: str, message: str, hint: str) -> dict[str, Any]:
-    """The result of a call that is not run."""
+    """Return the result of a call that is not run: ``{"error": ...}``."""
     return {**OperationFault(code, message, hint=hint).record()}
 
 
@@ -32,22 +32,22 @@ class Toolset(Protocol):
     """Tools that can be offered and called."""
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
-        """The declarations, in the order in which they are offered."""
+        """Return the declarations, in the order in which they are offered."""
         ...
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Run a tool; its result, or ``{"error": ...}``."""
+        """Run a tool. Return its result, or ``{"error": ...}`` for a fault; no fault of the call is raised."""
         ...
 
 
 @dataclass(frozen=True)
 class AtomicTools:
-    """The operations on one session: the sixteen, and those of the groups that are on in it."""
+    """The operations on one session: the sixteen, and those of the optional groups that the session includes."""
 
     session: Session
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
-        """One declaration an operation, the sixteen in the published order first."""
+        """Return one declaration per operation, first the sixteen in the published order."""
         return [
             ToolDeclaration(
                 name=name,
@@ -59,12 +59,12 @@ class AtomicTools:
         ]
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Run an operation; its faults and internal errors are returned as observations."""
+        """Run an operation; its faults and internal errors are returned as ``{"error": ...}``."""
         return tool_result_or_error(lambda: run(self.session, name, arguments))
 
 
 class CombinedTools:
-    """Several toolsets as one, offered in the given order."""
+    """Several toolsets as one, in the given order. Raises ToolFault: ``duplicate_tool``, if two offer the same name."""
 
     def __init__(self, toolsets: Sequence[Toolset]) -> None:
         self._owner: dict[str, Toolset] = {}
@@ -81,7 +81,7 @@ class CombinedTools:
                 self._tools.append(tool)
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
-        """All declarations."""
+        """Return the declarations of all toolsets."""
         return self._tools
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -100,11 +100,11 @@ class OneVideo:
     video_id: str
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
-        """The wrapped toolset's declarations."""
+        """Return the declarations of the wrapped toolset."""
         return self.toolset.get_tools()
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Run the call unless it names another video."""
+        """Run the call, or return the fault ``wrong_video`` if it names another video."""
         video_id = arguments.get("video_id", self.video_id)
         if video_id != self.video_id:
             what = f"the question is about {self.video_id!r}, not about {str(video_id)[:64]!r}"
@@ -114,13 +114,13 @@ class OneVideo:
 
 @dataclass(frozen=True)
 class JudgedItems:
-    """The judge of tools as a tool of its own, for systems without a library. It sees texts only."""
+    """Offers the judge as a tool, for systems without a library. The judge sees texts only."""
 
     name = "judge_items"
     judge: Judge
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
-        """The one declaration; it says who judges, and at what price."""
+        """Return the one declaration; its description contains the name of the judge and its price."""
         text = {"type": "string", "minLength": 1}
         properties = {
             "question": {**text, "description": "A closed question about each item."},
@@ -148,7 +148,7 @@ class JudgedItems:
         ]
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The items with their answers, and what that cost at most; or a fault."""
+        """Return the items with their answers, and the cost at most; or ``{"error": ...}``."""
         return tool_result_or_error(lambda: self._judged(arguments))
 
     def _judged(self, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -170,24 +170,24 @@ class JudgedItems:
 
 
 def judging_tokens(result: Mapping[str, Any]) -> int:
-    """Tokens of a judging model that a result says it cost: no operation costs any."""
+    """Return the judge's tokens in the cost of a result; 0 if there is none, as in results of operations."""
     cost = result.get("cost")
     tokens = cost.get("tokens") if isinstance(cost, Mapping) else None
     return tokens if isinstance(tokens, int) and tokens > 0 else 0
 
 
 def split_result(result: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]:
-    """Split a tool result into what it found, the operations it called, and the origins of its outputs."""
+    """Split a tool result into its content, the operations called inside it, and the origins of its outputs."""
     found = {key: value for key, value in result.items() if key != TRACE}
     nodes = list(_nodes(result.get(TRACE)))
-    tool = next((node for node in nodes if node.get("kind") == "tool"), {})  # the one that was asked for
+    tool = next((node for node in nodes if node.get("kind") == "tool"), {})  # the tool that was called
     origins = {key: tool[key] for key in ("outputs", "evidence") if tool.get(key)}
     calls = [node for node in nodes if node.get("kind", "call") == "call"]
     return found, [{key: value for key, value in call.items() if key != "children"} for call in calls], origins
 
 
 def _nodes(trace: Any) -> Iterator[Mapping[str, Any]]:
-    """The nodes of a trace: a tree whose nodes have ``kind`` and ``children``, or already a list of calls."""
+    """Yield the nodes of a trace: a tree whose nodes have ``kind`` and ``children``, or a list of calls."""
     for node in trace if isinstance(trace, list) else [trace]:
         if isinstance(node, Mapping):
             yield node
@@ -197,17 +197,17 @@ def _nodes(trace: Any) -> Iterator[Mapping[str, Any]]:
 #: all: operations and tools; tools: the library's tools only; tools_first: operations as a fallback
 Exposure = Literal["all", "tools", "tools_first"]
 
-#: What a tool says when it has found nothing or could not do its work.
+#: The status of a tool that found nothing or could not do its work.
 _FRUITLESS = frozenset({"empty", "error", "budget_exhausted"})
 
 
 class FallbackTools:
-    """A library's tools, and the operations once these have not helped.
+    """A library's tools, and the operations as a fallback if the tools do not help.
 
-    The operations are on offer from the start, so that what is sent stays the same from round to round; a call of one is
-    refused until a tool found nothing or failed, or ``after`` tools ran. A call that was itself wrong (an unknown tool, bad
-    arguments) ran nothing: it neither opens them nor counts. For the order of calls to decide that, and not the order in which
-    they end, all of them are made one after the other.
+    The operations are declared from the start, so that the declarations are the same in every round; a call of one is
+    refused until a tool found nothing or failed, or ``after`` tools ran. A call that was itself wrong (an unknown tool,
+    bad arguments) ran nothing: it neither opens the operations nor counts. All tools are declared as writing, so that
+    calls run one after the other and their order decides, not the order in which they end.
     """
 
     def __init__(self, first: Toolset, fallback: Toolset, *, after: int) -> None:
@@ -219,11 +219,11 @@ class FallbackTools:
         self._is_open = False
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
-        """The tools, then the operations."""
+        """Return the declarations of the tools, then of the operations, all marked as writing."""
         return [replace(tool, writes=True) for tool in (*self._first.get_tools(), *self._fallback.get_tools())]
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Run the call; refuse an operation until the tools have been tried."""
+        """Run the call, or return the fault ``operation_not_open`` for an operation that is called too early."""
         if name in self._later:
             if self._is_open or self._ran >= self._after:
                 return self._fallback.call_tool(name, arguments)

@@ -1,4 +1,4 @@
-"""Cited time spans, and which tool results they were returned by."""
+"""Cited time spans, and the tool results that returned them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 from world_api.core.canonical import is_finite_number
 from world_api.core.spans import TimeSpan, round_time
 
-#: A model that rounds to whole seconds still cites the span it was given.
+#: Tolerance of citations: a model that rounds to whole seconds still cites the span that was returned.
 ROUNDING_SECONDS = 0.5
 #: The id of the digest in the first message, among the ids of calls.
 DIGEST = "digest"
@@ -24,13 +24,13 @@ _SECONDS_FIELDS = frozenset({"answer", "path_repr", "summary", "hint"})
 _QUOTED = re.compile(r"""\"[^\"]*(?:\"|\Z)|“[^”]*(?:”|\Z)|「[^」]*(?:」|\Z)|(?<!\w)'(?:\\.|[^'\\])*(?:'|\Z)""")
 _LOOK = "look"  #: the source of evidence by a model that looked at frames
 _NUMBER = re.compile(r"(?<![\w.])\d{1,8}(?:\.\d+)?", re.ASCII)
-_PRINTED = 0.06  #: seconds by which a time differs at most from the text it is printed as
+_PRINTED = 0.06  #: largest difference in seconds between a time and its printed form
 _SECONDS = re.compile(r"(?<![\w.])(\d{1,8}(?:\.\d{1,3})?)(?: ?(?:-|–|to) ?(\d{1,8}(?:\.\d{1,3})?))? ?s\b", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CitedSpan:
-    """A cited span (seconds) and the ids of the calls that returned it (``digest``: the digest); without ids it is unsupported."""
+    """A cited span (seconds) and the ids of the calls that returned it, or ``digest``; if empty, it is unsupported."""
 
     start_time: float
     end_time: float
@@ -38,9 +38,10 @@ class CitedSpan:
 
 
 def cite(spans: Sequence[TimeSpan], results: Iterable[tuple[str, Any, Any]]) -> list[CitedSpan]:
-    """Match the cited spans against what calls returned, given as (call id, result, arguments).
+    """Match the cited spans against the spans that calls returned; ``results`` are (call id, result, arguments).
 
-    An interval in a text is ignored if the call's arguments hold both its ends: it only repeats the request.
+    Spans match if their starts and their ends differ by at most 0.5 s. An interval in a text is ignored if the
+    arguments of the call contain both its ends: it only repeats the request.
     """
     if not spans:
         return []
@@ -61,10 +62,11 @@ def cite(spans: Sequence[TimeSpan], results: Iterable[tuple[str, Any, Any]]) -> 
 
 
 def spans_in(result: Any, *, arguments: Any = None) -> Iterator[TimeSpan]:
-    """Yield every interval and moment in a result, at any depth; in texts only those that the ``arguments`` do not hold.
+    """Yield every interval and moment in a result, at any depth; a moment has equal start and end.
 
-    An interval is a pair of times in one record whose names differ in ``start`` and ``end``, ``first`` and ``last``, or ``from``
-    and ``until``. Texts right inside the ``outputs`` of a tool are its own.
+    An interval is a pair of times in one record whose names differ in ``start`` and ``end``, ``first`` and ``last``, or
+    ``from`` and ``until``. Texts directly in the ``outputs`` of a tool are read, and texts that code writes; a span in
+    a text whose ends are both among ``arguments`` is left out.
     """
     numbers = list(_numbers_in(arguments))
     for span, from_text in _spans_in(result, "", read_texts=True):
@@ -73,7 +75,10 @@ def spans_in(result: Any, *, arguments: Any = None) -> Iterator[TimeSpan]:
 
 
 def _spans_in(value: Any, under: str, *, read_texts: bool) -> Iterator[tuple[TimeSpan, bool]]:
-    """Yield the spans of the value of a field, each with whether it is from a text; texts are read if ``read_texts``."""
+    """Yield the spans in the value of the field ``under``, each with whether it is from a text.
+
+    Texts are read only if ``read_texts``.
+    """
     if isinstance(value, Mapping):
         evidence = value.get("evidence")
         items = evidence if isinstance(evidence, list) else []
@@ -97,7 +102,7 @@ def _spans_in(value: Any, under: str, *, read_texts: bool) -> Iterator[tuple[Tim
 
 
 def _numbers_in(value: Any) -> Iterator[float]:
-    """The numbers in the arguments of a call, also those written in their texts."""
+    """Yield the numbers in the arguments of a call, also those inside texts."""
     for _, leaf in leaves(value):
         if isinstance(leaf, str):
             yield from map(float, _NUMBER.findall(leaf))
@@ -106,7 +111,7 @@ def _numbers_in(value: Any) -> Iterator[float]:
 
 
 def leaves(value: Any, under: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the scalars of a JSON value in order, each with the nearest key above it."""
+    """Yield (key, scalar) for the scalars of a JSON value in order; the key is the nearest one above the scalar."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield from leaves(item, str(key))

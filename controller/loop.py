@@ -1,4 +1,4 @@
-"""The loop: messages to the model, its calls to the tools, their results back, until it answers or the budget is spent.
+"""The loop of an episode: request, reply, tool calls and results, until an answer is given or the budget is spent.
 
 Every episode ends with an answer in the type of its question, or with a named reason why there is none.
 """
@@ -59,10 +59,13 @@ def run_episode(
     preamble: Preamble = EMPTY_PREAMBLE,
     pictures: Pictures = no_pictures,
 ) -> Episode:
-    """Run one episode: the model answers the task's question with these tools. ``pictures`` loads the pictures that results name.
+    """Run one episode, in which the model answers the task's question with these tools; return its record.
 
-    Raises EpisodeFault: ``no_price``, for a budget of money without the model's price; ``replay_mismatch``, from a replayed
-    model, toolset or clock; ToolFault: ``duplicate_tool``: the tools have a ``submit_answer`` of their own.
+    ``pictures`` loads the pictures that results name.
+
+    Raises EpisodeFault: ``no_price``, for a budget of money without the model's price; ``replay_mismatch``, from a
+    replayed model, toolset or clock; ToolFault: ``duplicate_tool``, if the tools include a ``submit_answer`` of their
+    own.
     """
     started_at = clock.now()
     meter = BudgetMeter(budget, clock, model=model.name, prices=prices)
@@ -142,7 +145,7 @@ class _Loop:
             return _Ending(outcome="failed", reason=defect.code, fault=FaultRecord.of(defect))
 
     def _open(self) -> None:
-        """Add the system message and the question, with the results of the system's own calls."""
+        """Add the system message and the first message: the question with the results of the system's own calls."""
         question, preamble = self.task.question, self.preamble
         instructions = self.prompts.render(
             preamble.instructions, as_of=question.as_of, briefing=preamble.briefing, kind=question.kind
@@ -191,7 +194,7 @@ class _Loop:
             malformed += 1
 
     def _answer_without_calls(self, reply: Reply) -> tuple[FinalAnswer | None, Problem | None]:
-        """Return the answer in a reply without calls; otherwise also the problem with it."""
+        """Return the answer in a reply without calls, and the problem with the reply; None if it is accepted."""
         if reply.fault is not None:
             return None, reply.fault
         if self.turns.is_early:
@@ -206,7 +209,7 @@ class _Loop:
         return answer, problem
 
     def _force(self, reason: str) -> _Ending:
-        """Request the best answer so far once, without tools; used when the budget is spent."""
+        """Request the best answer so far once, without tools; return the ending. ``reason``: why it is forced."""
         letters = ", ".join(self.task.question.letters)
         self._say(self.prompts.render("forced", reason=reason, kind=self.task.question.kind, letters=letters))
         reply = self._read(self.requests.ask_final(), tools_offered=False)
@@ -238,7 +241,7 @@ class _Loop:
         return self._answer_in_prose(reply)
 
     def _answer_in_prose(self, reply: Reply) -> FinalAnswer | None:
-        """Parse the text of a reply as the answer; the round is marked if the server says the reply was cut off."""
+        """Return the answer in the text of a reply; mark the round if the server reports the reply as cut off."""
         if reply.content == self.prompts.render("nothing_said"):
             return None  # the model repeats the filler of an empty reply
         if reply.content and self.rounds[-1].finish_reason == "length":

@@ -1,7 +1,7 @@
-"""What the model is shown of a tool result: whole, shortened if it is long, folded into a summary once it is old.
+"""How the model sees a tool result: whole, shortened if it is long, folded into a summary once it is old.
 
-Text from the video is given to the model only as JSON inside ``data_from_video``: it can quote instructions, but it stays in
-its field.
+Text from the video is given to the model only as JSON inside ``data_from_video``: it may contain instructions, but it
+remains inside its field.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ _MOST_EVIDENCE = 8  #: pieces that are shown; entries have times of their own
 _LEAST_EVIDENCE = 3  #: pieces that a long result keeps
 _WIDE = 16  #: entries; narrower objects are taken for records, which are not halved
 _QUOTED = 300
-_BOOK_KEEPING = frozenset({"calls", "cost"})  #: what an induced tool says of its own price
+_BOOK_KEEPING = frozenset({"calls", "cost"})  #: the cost of an induced tool
 
-# Of what is folded away, these remain.
+# What the summary of a folded result contains at most.
 _KEPT_SPANS, _KEPT_IDS, _KEPT_CHARACTERS = 6, 12, 160
 _IDS = ("entity_id", "memory_id", "scene_id", "segment_id")
 _SAYINGS = ("answer", "caption", "summary", "content", "brief_caption", "snippet", "text", "hint")
 
 
 def call_slip(call: ToolCall, problem: Problem, prompts: Prompts) -> ErrorBody:
-    """The message to the model about a malformed call, quoting it."""
+    """Return the message to the model about a malformed call, quoting unreadable arguments or an unknown tool."""
     quoted = {"arguments_not_json": call.written, "arguments_not_object": call.written, "unknown_tool": call.tool}
     detail = f"{quoted[problem]!r}" if problem in quoted else ""
     return prompts.notice(problem, detail if len(detail) <= _QUOTED else detail[:_QUOTED] + "...")
@@ -39,7 +39,7 @@ def call_slip(call: ToolCall, problem: Problem, prompts: Prompts) -> ErrorBody:
 
 @dataclass(frozen=True, kw_only=True)
 class Observation:
-    """What came back from a call. ``is_data``: a tool found it; everything else is the loop's own text."""
+    """The result of a call. ``is_data``: a tool returned it; otherwise it is the loop's own text."""
 
     call: ToolCall
     result: dict[str, Any]
@@ -47,14 +47,15 @@ class Observation:
     notice: ErrorBody | None = None
 
     def message(self, prompts: Prompts, *, limit: int) -> dict[str, Any]:
-        """The message that answers the call; beyond ``limit`` characters the result is cut, and the message says so.
+        """Return the message that answers the call; a result longer than ``limit`` characters is shortened.
 
-        So it says of evidence beyond the first pieces, which only names again what the entries say.
+        At most the first 8 pieces of evidence are shown. If anything is left out, the message contains how much
+        (``cut``).
         """
         whole = {key: value for key, value in self.result.items() if key not in _BOOK_KEEPING}
         evidence = _listed(whole)
         shown, cut = shorten(whole | ({"evidence": evidence[:_MOST_EVIDENCE]} if evidence else {}), limit)
-        # The fault of a tool too: what it says may be the words of the video, or of a model that looked at it.
+        # Also for a fault of a tool: its message may quote the video, or a model that looked at it.
         body: dict[str, Any] = {DATA: shown} if self.is_data else dict(shown)
         if cut is not None:
             notice = prompts.notice("cut", f"{cut.shown}/{cut.size}")
@@ -67,11 +68,11 @@ class Observation:
         return self._answering(body)
 
     def folded(self, prompts: Prompts) -> dict[str, Any]:
-        """The message that takes its place when room is needed: what was asked, and what there was to find."""
+        """Return the message that replaces the whole one if room is needed: arguments and a summary of the result."""
         return self._answering({DATA: {"folded": _gist(self.call, self.result)}, "notice": prompts.notice("folded")})
 
     def dropped(self, prompts: Prompts) -> dict[str, Any]:
-        """The message that takes the place of that one when even more room is needed."""
+        """Return the message that replaces the folded one when even more room is needed: only a notice."""
         return self._answering({"notice": prompts.notice("dropped")})
 
     def _answering(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -79,7 +80,7 @@ class Observation:
 
 
 def _listed(result: Mapping[str, Any]) -> list[Any]:
-    """The evidence of a result, where it is a list."""
+    """Return the evidence of a result; empty if it is not a list."""
     evidence = result.get("evidence")
     return evidence if isinstance(evidence, list) else []
 
@@ -105,7 +106,11 @@ def _gist(call: ToolCall, result: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class Cut:
-    """What was left out: characters that are shown and that there were, and of shortened lists the same in entries."""
+    """What was left out of a result.
+
+    ``shown`` and ``size`` are characters of JSON after and before; ``lists`` gives ``shown/size`` in entries for each
+    shortened list, by key.
+    """
 
     shown: int
     size: int
@@ -113,10 +118,11 @@ class Cut:
 
 
 def shorten(result: dict[str, Any], limit: int) -> tuple[dict[str, Any], Cut | None]:
-    """A result that fits ``limit`` characters of JSON, and what was left out.
+    """Return a result in at most ``limit`` characters of JSON, and what was left out; None if nothing was.
 
-    Evidence goes first, then the largest list or text is cut, again and again, so that the shape stays and the first entries
-    (the best, or the earliest) survive. Where that is not enough, wide objects are cut too, and at last only what fits is kept.
+    Evidence is shortened first; then the largest list or text is cut again and again, so that the structure and the
+    first entries (the best, or the earliest) are kept. If that is not enough, wide objects are cut too, and finally
+    only the fields that fit are kept.
     """
     size = len(data_line(result))
     if size <= limit:
@@ -136,14 +142,14 @@ def shorten(result: dict[str, Any], limit: int) -> tuple[dict[str, Any], Cut | N
 
 
 def _lengths(result: Mapping[str, Any]) -> dict[str, int]:
-    """How many entries the lists of a result have, and those of its outputs."""
+    """Return the number of entries of each list in a result and in its ``outputs``, by key."""
     outputs = result.get("outputs")
     found = {**result, **(outputs if isinstance(outputs, dict) else {})}
     return {key: len(value) for key, value in found.items() if isinstance(value, list)}
 
 
 def _what_fits(result: dict[str, Any], limit: int) -> dict[str, Any]:
-    """The entries that fit, in order; of one that does not, its name if that fits."""
+    """Return the fields that fit into ``limit`` characters, in order; a longer value becomes "..." if that fits."""
     shown: dict[str, Any] = {}
     left = limit - len("{}")
     for key, value in result.items():
@@ -157,7 +163,7 @@ def _what_fits(result: dict[str, Any], limit: int) -> dict[str, Any]:
 
 
 def _cut_largest(root: dict[str, Any], weigh: Callable[[Any], int], over: int) -> bool:
-    """Cut what weighs most by what is over, at most to its half; False when nothing weighs anything."""
+    """Shorten the value of the largest weight by ``over`` characters, at most by half; False if none has a weight."""
     best: tuple[int, Any, Any] | None = None
     nodes: list[Any] = [root]
     while nodes:

@@ -1,8 +1,8 @@
-"""Everything the loop itself says to the model: the prompt files of both languages, and the first message of an episode.
+"""The texts of the loop for the model: the prompt files of both languages, and the first message of an episode.
 
-The first message holds the question and the results of the calls that the system makes itself before the first round. Results are
-data: they are put into ``data_from_video``, as every tool result is. A result names pictures by hash
-(``{"frames": [{"time", "picture": "sha256:..."}]}``). Records keep these names; requests carry the pictures.
+The first message holds the question and the results of the calls that the system makes itself before the first round.
+Results are data: they are put into ``data_from_video``, like every tool result. A result names pictures by hash
+(``{"frames": [{"time", "picture": "sha256:..."}]}``). Records keep these names; requests contain the pictures.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LATIN_WORD = re.compile(r"[A-Za-z]{2,}")
 
 
 class Prompts(PromptFiles):
-    """The prompt files of one language."""
+    """The prompt files of one language. Raises EpisodeFault: ``unknown_language``."""
 
     def __init__(self, language: str = "en") -> None:
         if language not in LANGUAGES:
@@ -35,17 +35,17 @@ class Prompts(PromptFiles):
         self.language = language
 
     def notice(self, code: str, detail: str = "") -> ErrorBody:
-        """The message to the model about a malformed call or a changed result."""
+        """Return the message to the model about a malformed call or a changed result; ``detail`` is quoted in it."""
         message, _, hint = self.render("notice", code=code, detail=detail).rpartition("\n")
         return {"code": code, "message": message.strip(), "hint": hint}
 
     def of_answer(self, part: str) -> str:
-        """A description in the declaration of ``submit_answer``."""
+        """Return the description of a part in the declaration of ``submit_answer``."""
         return self.render("submit_answer", part=part)
 
 
 def language_of(text: str) -> Language:
-    """The language of the prompts for a question: Chinese where most of it is written in Chinese, else English."""
+    """Return the language of the prompts for a question: Chinese if it is mostly written in Chinese, else English."""
     han = len(_HAN.findall(text))
     is_other = _KANA_OR_HANGUL.search(text) is not None
     return "zh" if han and not is_other and han >= len(_LATIN_WORD.findall(text)) else "en"
@@ -53,10 +53,10 @@ def language_of(text: str) -> Language:
 
 @dataclass(frozen=True, kw_only=True)
 class FirstCall:
-    """A call that the system makes before the model is asked; it counts as no call of the model's.
+    """A call that the system makes before the first request; it does not count as a call of the model.
 
-    ``shown``: the model is given the result with the question. ``needed``: a fault of the call ends the episode. ``reads``: it
-    changes nothing, so that neighbours that read too are made side by side.
+    ``shown``: the model is given the result with the question. ``needed``: a fault of the call ends the episode.
+    ``reads``: it changes nothing, so that consecutive calls of this kind run in parallel.
     """
 
     tool: str
@@ -68,10 +68,11 @@ class FirstCall:
 
 @dataclass(frozen=True, kw_only=True)
 class Preamble:
-    """What the model gets before the first round; a system takes it from its inputs, so that a replay has it too.
+    """What a system gives the model before the first round, from recorded inputs only, so that a replay has it too.
 
-    ``instructions`` names the prompt; ``briefing`` is text that is added to it, such as a domain's; ``digest`` is the summary of
-    the world. ``answer_after`` names a tool that must run before an answer is accepted, unless it failed ``tries`` times.
+    ``instructions`` names the prompt; ``briefing`` is text that is added to it, such as a domain's; ``digest`` is the
+    summary of the world. ``answer_after`` names a tool that must run before an answer is accepted, unless it failed
+    ``tries`` times.
     """
 
     instructions: str = "system"
@@ -86,17 +87,17 @@ EMPTY_PREAMBLE = Preamble()
 
 
 PICTURE = "sha256:"
-#: The ``data:`` address of a picture that is named by its hash.
+#: Returns the ``data:`` address of a picture, given its name (its hash).
 Pictures = Callable[[str], str]
 
 
 def no_pictures(name: str) -> str:
-    """Refuse every picture, for systems whose results have none. Raises EpisodeFault: ``no_such_picture``."""
+    """Raise for every picture; used if no result contains any. Raises EpisodeFault: ``no_such_picture``."""
     raise EpisodeFault("no_such_picture", f"there is no picture {name[:80]}")
 
 
 def with_pictures(messages: Sequence[dict[str, Any]], pictures: Pictures) -> list[dict[str, Any]]:
-    """The messages with pictures in place of their names."""
+    """Return the messages with the name of each picture replaced by its ``data:`` address."""
 
     def loaded(part: dict[str, Any]) -> dict[str, Any]:
         if part.get("type") != "image_url":
@@ -112,7 +113,10 @@ def with_pictures(messages: Sequence[dict[str, Any]], pictures: Pictures) -> lis
 
 
 def first_message(question: str, gathered: Sequence[tuple[str, Mapping[str, Any]]]) -> str | list[dict[str, Any]]:
-    """The content of the first message: the question, what was found as data, and the pictures that it names."""
+    """Return the content of the first message: the question, the results as data, and the pictures that they name.
+
+    It is a text, or a list of parts if there are pictures.
+    """
     lines = [data_line({"found_by": tool, DATA: result}) for tool, result in gathered]
     text = "\n\n".join([question, *lines])
     pictures = [

@@ -1,8 +1,8 @@
 """Questions, and the five types of their answers.
 
-The type of a question decides the JSON Schema that asks for the answer, the check that accepts it and the text that shows it: free
-text (``open``), the letter of an option (``choice``), a time span (``interval``), a number (``count``) or an order of options
-(``order``).
+The type of a question decides the JSON Schema of the answer, the check that accepts it, and its text for readers: free
+text (``open``), the letter of an option (``choice``), a time span (``interval``), a number (``count``) or an order of
+options (``order``).
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _WITH_OPTIONS: frozenset[Kind] = frozenset({"choice", "order"})
 class Question:
     """A validated question: its text, the type of its answer, and the moment as of which it is asked.
 
-    ``options`` are the choices of a ``choice`` and the things to be ordered of an ``order``; the model sees them under the
-    letters A, B, C ... ``as_of`` (seconds) is the moment at which it is asked: nothing later may be seen. Values by kind:
-    ``open`` text; ``choice`` a letter; ``interval`` ``{"start_time", "end_time"}`` in seconds; ``count`` a whole number from
-    0; ``order`` all letters, first to last. Raises EpisodeFault: ``bad_question``.
+    ``options`` are the choices of a ``choice`` and the things to be ordered of an ``order``; the model sees them under
+    the letters A, B, C ... ``as_of`` (seconds) is the moment at which it is asked: nothing later may be seen. Values by
+    kind: ``open`` text; ``choice`` a letter; ``interval`` ``{"start_time", "end_time"}`` in seconds; ``count`` an
+    integer from 0; ``order`` all letters, first to last. Raises EpisodeFault: ``bad_question``.
     """
 
     text: str
@@ -50,11 +50,11 @@ class Question:
 
     @property
     def letters(self) -> tuple[str, ...]:
-        """The letters of the options."""
+        """The letters of the options: A, B, C ..."""
         return tuple(_LETTERS[: len(self.options)])
 
     def record(self) -> dict[str, Any]:
-        """The wire form."""
+        """Return the JSON form."""
         return {**asdict(self), "options": list(self.options)}
 
     def _fault(self) -> tuple[str, str] | None:
@@ -75,23 +75,23 @@ class Question:
 
 
 def _clean(text: str) -> str:
-    """The text, stripped, as Unicode text."""
+    """Return the text without surrounding spaces; characters that are not valid Unicode become question marks."""
     return text.encode("utf-8", errors="replace").decode().strip()
 
 
 MAX_ANSWER_CHARACTERS = 20_000
-#: No video is longer (some thirty years), and no number that is counted in one is larger.
+#: The largest time in seconds (about thirty years) and the largest count of an answer.
 _MOST = 1_000_000_000
 
 Describe = Callable[[str], str]  #: the description of a part of an answer, by its name
 
 
 class InvalidAnswer(ValueError):
-    """A value is not a valid answer to the question; the text says why."""
+    """A value is not a valid answer to the question; the message contains the reason."""
 
 
 def schema_of(question: Question, words: Describe) -> dict[str, Any]:
-    """The JSON Schema of the answer."""
+    """Return the JSON Schema of the answer; ``words`` returns the description of a part by its name."""
     description = {"description": words(question.kind)}
     letter = {"type": "string", "enum": list(question.letters)}
     match question.kind:
@@ -116,13 +116,13 @@ def schema_of(question: Question, words: Describe) -> dict[str, Any]:
 
 
 def span_schema(words: Describe) -> dict[str, Any]:
-    """The JSON Schema of an interval of the video."""
+    """Return the JSON Schema of an interval of the video."""
     time = {"type": "number", "minimum": 0, "maximum": _MOST}
     return closed_object({name: {**time, "description": words(name)} for name in ("start_time", "end_time")})
 
 
 def value_of(question: Question, given: Any) -> Any:
-    """The answer as the question's type has it. Raises InvalidAnswer: it is none, and why."""
+    """Return the answer in the form of the question's type. Raises InvalidAnswer, with the reason, if it is invalid."""
     letters = question.letters
     match question.kind:
         case "choice":
@@ -148,7 +148,7 @@ def value_of(question: Question, given: Any) -> Any:
 
 
 def span_of(given: Any) -> TimeSpan:
-    """Parse an interval of the video. Raises InvalidAnswer: it is none, and why."""
+    """Parse an interval of the video. Raises InvalidAnswer, with the reason, if it is invalid."""
     if not isinstance(given, dict) or given.keys() != {"start_time", "end_time"}:
         raise InvalidAnswer("give an object of start_time and end_time, and nothing else")
     start, end = given["start_time"], given["end_time"]
@@ -160,7 +160,7 @@ def span_of(given: Any) -> TimeSpan:
 
 
 def text_of(question: Question, value: Any) -> str:
-    """The answer for people; of a choice with what the option says."""
+    """Return the answer as text for readers; a choice includes the text of its option."""
     match question.kind:
         case "choice":
             return f"{value}. {question.options[question.letters.index(value)]}"

@@ -44,15 +44,15 @@ Problem = Literal[
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _THOUGHT_FIELDS = ("reasoning_content", "reasoning")
 _THOUGHT = re.compile(r"\s*<think(?:ing)?>(?P<thought>.*?)(?:</think(?:ing)?>|\Z)", re.DOTALL)
-_Written = tuple[str, str, str]  #: a call as it came: id, tool, arguments
+_Written = tuple[str, str, str]  #: id, tool and arguments of a call as received
 _UNREADABLE: frozenset[Problem] = frozenset({"bad_call", "arguments_not_json", "arguments_not_object"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class ToolCall:
-    """A call the model makes. ``fault`` names why it cannot run; ``note`` what was odd although it can.
+    """A tool call in a reply. ``fault``: why it cannot run; ``note``: a problem in spite of which it can run.
 
-    ``written`` are the arguments as the model wrote them. ``arguments`` is empty if they are no JSON object.
+    ``written`` are the arguments as the model wrote them. ``arguments`` is empty if they are not a JSON object.
     """
 
     id: str
@@ -63,10 +63,10 @@ class ToolCall:
     note: Problem | None = None
 
     def message(self) -> dict[str, Any]:
-        """The call as the conversation repeats it.
+        """Return the call as the conversation repeats it.
 
-        Servers parse what they are sent back, and some fail on it, so a call that cannot be parsed goes back with
-        a name and arguments that can; the observation that answers it quotes what was written.
+        Servers parse the conversation, and some fail on a call that cannot be parsed. Such a call is repeated with a
+        valid name and arguments; the observation that answers it quotes the original.
         """
         name = self.tool if _TOOL_NAME.fullmatch(self.tool) else "unknown_tool"
         readable = isinstance(self.written, str) and self.fault not in _UNREADABLE
@@ -76,9 +76,9 @@ class ToolCall:
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """A parsed reply: text, calls, and its problem as a whole, if any.
+    """A parsed reply: text, calls, and the problem with it as a whole, if any.
 
-    ``thought`` is reasoning that came with it. ``carried`` is opaque data that the API wants back in the conversation.
+    ``thought`` is its reasoning text. ``carried`` is opaque data that the API requires back in the conversation.
     """
 
     content: str
@@ -88,7 +88,7 @@ class Reply:
     carried: Any = None
 
     def message(self) -> dict[str, Any]:
-        """The assistant message that goes into the conversation: the model's words and calls, ids filled in."""
+        """Return the assistant message for the conversation: text and calls, with missing ids filled in."""
         message: dict[str, Any] = {"role": "assistant", "content": self.content}
         if self.calls:
             message["content"] = self.content or None
@@ -101,7 +101,7 @@ class Reply:
 def read_reply(
     reply: Mapping[str, Any], *, tools: frozenset[str], round_number: int, used_ids: Set[str] = frozenset()
 ) -> Reply:
-    """Read a Chat Completions reply. ``tools`` are the names that may be called, ``used_ids`` the calls' so far."""
+    """Parse a Chat Completions reply. ``tools``: names that may be called; ``used_ids``: ids of earlier calls."""
     choices, message = reply.get("choices"), first_message(reply)
     if message is None:
         has_choice = isinstance(choices, list) and choices
@@ -116,9 +116,9 @@ def read_reply(
 
 
 def _thought_apart(message: Mapping[str, Any]) -> tuple[str, str]:
-    """The reasoning text of a message, and the text that is meant for the reader.
+    """Return the reasoning text of a message, and the text that is meant for the reader.
 
-    Servers send it in a field of its own; if their parser for it is off, it precedes the text between tags.
+    Servers send the reasoning in a separate field or, without a parser for it, between tags before the text.
     """
     content = text_of(message).strip()
     texts = (text_of({"content": message.get(key)}).strip() for key in _THOUGHT_FIELDS)
@@ -131,7 +131,7 @@ def _thought_apart(message: Mapping[str, Any]) -> tuple[str, str]:
 
 @dataclass(kw_only=True)
 class _CallReader:
-    """Reads the calls of one reply; each gets an id that no other call of the conversation has."""
+    """Reads the calls of one reply; each gets an id that is unique in the conversation."""
 
     tools: frozenset[str]
     round_number: int
@@ -160,7 +160,7 @@ class _CallReader:
         else:
             call_id = given
             self.used_ids.add(given)
-        # What cannot be parsed stays unreadable in the conversation under any tool name.
+        # A call that cannot be parsed keeps that fault, also if its tool is unknown.
         fault = fault or ("unknown_tool" if tool not in self.tools else None)
         same = (str(given), tool, repr(written))
         if note == "duplicate_call_id" and same in self.seen:
@@ -177,7 +177,7 @@ class _CallReader:
 
 
 def _read_arguments(written: Any) -> tuple[dict[str, Any], Problem | None]:
-    """The arguments as an object, or what is wrong with them."""
+    """Return the arguments as an object and None, or an empty object and the problem with them."""
     if written is None:
         return {}, "arguments_not_object"
     if not isinstance(written, str) or len(written) > MAX_ARGUMENT_CHARACTERS:

@@ -35,7 +35,7 @@ from world_api.core.faults import BackendFault, as_stored, tool_result_or_error
 from world_api.core.ports import Clock
 
 MAX_PARALLEL = 8
-#: Seconds for which the calls of a reply are waited for at least, all together, however little time the episode has left.
+#: Least seconds of waiting for all calls of a reply together, however little time the episode has left.
 _SHORTEST_WAIT = 0.5
 
 
@@ -43,7 +43,8 @@ _SHORTEST_WAIT = 0.5
 class CallOutcome:
     """The outcome of one call: its whole result, what it spent, and the seconds since the previous result.
 
-    ``timed_out``: the call did not end in time, and the result only says so. ``ran`` is False if there was no time to start it.
+    ``timed_out``: the call did not end in time, and the result is a notice of this. ``ran`` is False if no time was
+    left to start it.
     """
 
     result: dict[str, Any]
@@ -53,16 +54,16 @@ class CallOutcome:
     ran: bool = True
 
 
-#: A call that was started: its result to come, and its ledger, so that what a hanging call has spent is known.
+#: A started call: the future of its result, and its ledger, which also counts the cost of a call that hangs.
 _PendingCall = tuple[Future[dict[str, Any]], Ledger]
 
 
 @dataclass(kw_only=True)
 class CallExecutor:
-    """Executes the calls of one episode; a call that hangs is abandoned and not waited for.
+    """Executes the calls of one episode; a call that hangs is abandoned.
 
-    ``overtime`` is the result of a call that timed out, ``too_late`` that of one that was not started. ``reading`` names the
-    system's own, undeclared calls that only read.
+    ``overtime`` is the result of a call that timed out, ``too_late`` that of one that was not started. ``reading`` are
+    the names of the system's own, undeclared calls that only read.
     """
 
     tools: Toolset
@@ -77,8 +78,8 @@ class CallExecutor:
     def execute(self, calls: Sequence[ToolCall], *, left: float) -> list[CallOutcome]:
         """Execute the calls and return their outcomes in the same order.
 
-        After ``left`` seconds, calls that read are abandoned, no further call is started, and running calls make no more model
-        requests. Raises EpisodeFault: raised by a tool; the episode cannot continue.
+        After ``left`` seconds, calls that read are abandoned, no further call is started, and running calls make no
+        more model requests. Raises EpisodeFault: a tool raised it, and the episode cannot continue.
         """
         # Whether a call is started is visible in the record, so it is decided by the recorded clock. Waiting for a thread uses the
         # machine's clock: in a replay calls are fast, and the recorded clock is not waited for.
@@ -105,7 +106,7 @@ class CallExecutor:
         return CallOutcome(result=result, spent=spending.items, seconds=0.0, timed_out=result is self.overtime)
 
     def _batches(self, calls: Sequence[ToolCall]) -> Iterator[list[ToolCall]]:
-        """Split the calls into runs of calls that only read, and single calls that write."""
+        """Yield the calls in order: consecutive calls that only read as one list, each call that writes as its own."""
         for is_exclusive, run in itertools.groupby(calls, key=self._is_exclusive):
             batch = list(run)
             yield from ([call] for call in batch) if is_exclusive else [batch]
@@ -116,7 +117,7 @@ class CallExecutor:
         return call.tool not in self.reading if declared is None else declared.writes
 
     def _start(self, calls: list[ToolCall], until: float) -> list[_PendingCall]:
-        """Start the calls. One that writes runs in this thread: it must not go on after it was abandoned."""
+        """Start the calls. A call that writes runs in this thread, so that it cannot continue after it is abandoned."""
         waited: list[_PendingCall] = [(Future(), Ledger()) for _ in calls]
         work: SimpleQueue[tuple[ToolCall, _PendingCall]] = SimpleQueue()
         in_turn: SimpleQueue[tuple[ToolCall, _PendingCall]] = SimpleQueue()
@@ -179,9 +180,10 @@ class Rejection:
 
 @dataclass(frozen=True, kw_only=True)
 class TurnResult:
-    """The outcome of the calls of one reply.
+    """The outcome of the calls of one reply; ``answer`` is None if none was accepted.
 
-    ``malformed``: no call was executed, or at least one was malformed. ``call_seconds``: the duration of each executed call.
+    ``malformed``: no call was executed, or at least one was malformed. ``call_seconds``: duration of each executed
+    call.
     """
 
     answer: FinalAnswer | None
@@ -200,7 +202,7 @@ class TurnExecutor:
     clock: Clock
     prompts: Prompts
     calls: list[CallRecord] = field(default_factory=list)
-    rejected_answer: FinalAnswer | None = None  #: what can be used of an answer that was not valid
+    rejected_answer: FinalAnswer | None = None  #: the valid part of an invalid answer
 
     def __post_init__(self) -> None:
         self._executor = CallExecutor(
@@ -267,7 +269,7 @@ class TurnExecutor:
 
     @property
     def is_early(self) -> bool:
-        """Whether an answer would come before the call that the system requires first."""
+        """Whether the tool that must run before an answer has neither succeeded nor failed ``tries`` times."""
         tried = [call for call in self.calls if call.ran and call.tool == self.preamble.answer_after]
         enough = len(tried) >= self.preamble.tries or any(not call.failed for call in tried)
         return self.preamble.answer_after is not None and not enough
@@ -309,7 +311,10 @@ class TurnExecutor:
     def _add_result(
         self, call: ToolCall, made: CallOutcome, round_number: int, transcript: Conversation, *, limit: int
     ) -> None:
-        """Record a result, append it cut to ``limit`` characters, and note a repeat of a call whose equal result is still shown."""
+        """Record a result and append it, cut to ``limit`` characters.
+
+        It gets a note if the call is a repetition whose equal result is still shown.
+        """
         self.meter.add_call(made.spent, judging=judging_tokens(made.result))
         found = split_result(made.result)[0]
         key = canonical_json([call.tool, call.arguments])
@@ -352,7 +357,7 @@ class TurnExecutor:
 
 
 def _parallel_groups(calls: Sequence[FirstCall]) -> Iterator[list[FirstCall]]:
-    """Group neighbouring calls that only read, up to the parallel limit; every other call is a group of its own."""
+    """Yield consecutive calls that only read as lists of at most 8, every other call as its own list."""
     for reads, run in itertools.groupby(calls, key=attrgetter("reads")):
         group = list(run)
         size = MAX_PARALLEL if reads else 1

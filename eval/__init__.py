@@ -1,1 +1,1 @@
-"""Experiments: films with exact truth, and what is measured on them."""
+"""Experiments: generated films with exact truth, datasets, runs, scores and reports."""

@@ -1,7 +1,7 @@
 """``make demo`` and ``make ablation``: a video from its file to an answer, an experiment from its films to the report.
 
-Each command is printed before it runs, so that it can be tried one by one. Everything is kept in ``demo/`` or ``ablation/``:
-after a break no film is made twice, no world is built twice, and no question is asked twice.
+Each command is printed before it runs, so that it can be tried by itself. Everything is kept in ``demo/`` or
+``ablation/``: after an interruption no film is made, no world built and no question asked a second time.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class DemoSubject:
-    """The video that is shown, and what is looked for in it."""
+    """The video of the demo, and what is searched for in it."""
 
     video: Path
     person: str = "a person"
@@ -42,7 +42,7 @@ class DemoSubject:
 
 
 def sample_subject(folder: Path) -> DemoSubject:
-    """The film that the project draws itself."""
+    """Return the film that the project generates, ``sample.mp4`` in ``folder``."""
     from eval.sandbox import DEFAULT_SEED, cast
 
     coat = cast(DEFAULT_SEED).owner.look.coat
@@ -51,7 +51,7 @@ def sample_subject(folder: Path) -> DemoSubject:
 
 
 def steps(subject: DemoSubject, folder: Path) -> list[Step]:
-    """The commands, in order."""
+    """Return the commands of ``make demo``, in order."""
     store = ("--store", str(folder / "worlds"))
     episodes = str(folder / "episodes")
     video_id = video_id_from_file_name(subject.video.stem)
@@ -91,7 +91,7 @@ def run_steps(steps: Sequence[Step], folder: Path, run: Runner, say: Callable[[s
 
 
 def videoworld(arguments: Sequence[str]) -> CompletedProcess[str]:
-    """Run the command line in a process of its own; progress and errors go straight to the terminal."""
+    """Run a ``videoworld`` command in a process of its own; progress and errors go directly to the terminal."""
     environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
     command = [sys.executable, "-m", "videoworld", *arguments]
     return subprocess.run(
@@ -101,7 +101,7 @@ def videoworld(arguments: Sequence[str]) -> CompletedProcess[str]:
 
 
 def main(environment: Mapping[str, str]) -> int:
-    """Show ``VIDEO``, or the sample film where none is named."""
+    """Run the demo on the file in the variable ``VIDEO``, or on the sample film; return the exit status."""
     named = environment.get("VIDEO", "").strip()
     subject = DemoSubject(video=Path(named).expanduser()) if named else sample_subject(FOLDER)
     shown = steps(subject, FOLDER)
@@ -120,7 +120,7 @@ CONFIGURATION = "ablation.yaml"
 
 
 def ablation_steps(folder: Path) -> list[Step]:
-    """The commands, in order."""
+    """Return the commands of ``make ablation``, in order."""
     films, configuration, run = (str(folder / name) for name in ("films", CONFIGURATION, "run"))
     compare = ("eval", "compare", run)
     return [
@@ -142,7 +142,7 @@ def ablation_steps(folder: Path) -> list[Step]:
 
 
 def run_ablation(folder: Path, run: Runner, say: Callable[[str], None]) -> int:
-    """Run the commands until one fails; its exit status, or 0. A configuration that is there is taken as it is."""
+    """Run the commands until one fails; return its exit status, or 0. An existing configuration is not replaced."""
     configuration = folder / CONFIGURATION
     if not configuration.exists():
         folder.mkdir(parents=True, exist_ok=True)

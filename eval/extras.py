@@ -1,4 +1,4 @@
-"""Optional libraries: importing them late, and saying which extra brings one that is missing."""
+"""Imports of optional libraries, with a fault that names the extra if one is missing."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Export of runs as logs of Inspect (inspect.aisi.org.uk): one log per condition, seeds as epochs.
 
-A condition is an arm, library, dataset, world and budget. A log is first plain JSON in the shape of ``inspect_ai.log.EvalLog``
-(version 2), which can be tested without Inspect; the extra ``inspect`` validates and writes it. One log is in memory at a time.
+A condition is an arm, library, dataset, world and budget. A log is first plain JSON in the form of
+``inspect_ai.log.EvalLog`` (version 2), which can be tested without Inspect; with the extra ``inspect`` it is validated
+and written. One log is in memory at a time.
 """
 
 from __future__ import annotations
@@ -41,7 +42,10 @@ _LIMITS = {
 
 
 def messages_of(episode: Episode, sample: str) -> list[Record]:
-    """Convert the messages of an episode, with ids derived from the sample; a thought comes before the text of its message."""
+    """Return the messages of an episode in Inspect's form, with ids that begin with that of the ``sample``.
+
+    The thought of a message comes before its text.
+    """
     functions = {call.id: call.tool for call in episode.calls}
     failed = {call.id for call in episode.calls if call.failed}
     thoughts = _thoughts(episode)
@@ -60,14 +64,14 @@ def messages_of(episode: Episode, sample: str) -> list[Record]:
             call_id = str(message.get("tool_call_id") or "")
             record |= {"tool_call_id": call_id, "function": functions.get(call_id, "")}
             record |= {"error": {"type": "unknown", "message": words[:500]}} if call_id in failed else {}
-        else:  # what the loop says is sent to the model as the user's
+        else:  # messages of the loop have the role of the user
             record |= {"role": role if role == "system" else "user", "source": "input"}
         converted.append(record)
     return converted
 
 
 def _thoughts(episode: Episode) -> dict[int, str]:
-    """Thoughts by message number: that of the message with the round's calls; the last round's may be without calls."""
+    """Return the thoughts by index of message: that with the calls of the round, or for the last round the last one."""
     by_round = {item.number: item.thought for item in episode.rounds if item.thought}
     round_of = {call.id: call.round for call in episode.calls}
     found: dict[int, str] = {}
@@ -83,7 +87,7 @@ def _thoughts(episode: Episode) -> dict[int, str]:
 
 
 def text_of(content: object) -> str:
-    """The text of a message's content; pictures are named and not included."""
+    """Return the text of a message's content; a picture is replaced by its name."""
     if isinstance(content, str):
         return content
     return "\n".join(_part(item) for item in _mappings(content))
@@ -117,14 +121,14 @@ def _call(call: Mapping[str, Any]) -> Record:
 
 
 def answer_text(value: object) -> str:
-    """An answer as text; intervals and orders as JSON."""
+    """Return an answer as text; intervals and orders as JSON, None as an empty text."""
     if isinstance(value, str):
         return value
     return "" if value is None else json_line(value)
 
 
 def usage_of(episode: Episode) -> dict[str, Record]:
-    """Tokens by model as they were really requested; cached ones are counted apart, as in Inspect."""
+    """Return the tokens that were really requested, by model; cached ones are counted separately, as in Inspect."""
     asked: list[tuple[str, Usage | Spent]] = [(episode.model, item.usage) for item in episode.rounds if item.physical]
     asked += [(spent.model, spent) for call in episode.calls for spent in call.spent if spent.physical]
     found: dict[str, Record] = {}
@@ -142,14 +146,14 @@ def usage_of(episode: Episode) -> dict[str, Record]:
 
 
 def _add(found: dict[str, Record], model: str, usage: Record) -> None:
-    """Add usage to that of a model; a cost of None is not known."""
+    """Add usage to that of a model in ``found``; a cost of None is unknown."""
     so_far = found.setdefault(model, dict.fromkeys(usage))
     for key, value in usage.items():
         so_far[key] = value if so_far[key] is None else so_far[key] + (value or 0)
 
 
 def _sample(run: Run, cell: Cell, line: SampleLine, score: Score | None) -> Record:
-    """A sample without its id; if its episode cannot be read, or there is none, with an error."""
+    """Return a sample without its id; it has an error if its episode is missing or cannot be read."""
     item = run.item(line)
     metadata: Record = {
         "sample": line.sample, "cell": cell.id, "episode": line.episode, "video": item.video_id,
@@ -229,19 +233,19 @@ def _episode_metadata(episode: Episode) -> Record:
 
 @dataclass(frozen=True, kw_only=True)
 class Condition:
-    """The cells of a run that differ in their seeds alone, by rising seed. ``name`` can name a file."""
+    """The cells of a run that differ only in their seeds, ordered by seed. ``name`` is valid in a file name."""
 
     name: str
     cells: tuple[Cell, ...]
 
     @property
     def first(self) -> Cell:
-        """The cell of the first seed."""
+        """The cell with the smallest seed."""
         return self.cells[0]
 
 
 def conditions_of(run: Run) -> list[Condition]:
-    """The conditions of a run, in its order of cells."""
+    """Return the conditions of a run, in the order of its cells."""
     groups: dict[str, list[Cell]] = {}
     for cell in run.cells.values():
         key = canonical_json([asdict(cell.arm), cell.dataset, cell.world, cell.budget, cell.model])
@@ -261,7 +265,7 @@ def _name(cell: Cell) -> str:
 
 
 def scores_of(run: Run) -> Scores:
-    """The scores of a run's samples as its tables have them; none if nothing is scored."""
+    """Return the scores of a run's samples by the sample's id, as in its tables; empty if the run is not scored."""
     try:
         rows = read_rows(run).rows
     except EvalFault as fault:
@@ -274,9 +278,9 @@ def scores_of(run: Run) -> Scores:
 
 
 def log_record(run: Run, conditions: Sequence[Condition], scores: Scores | None = None) -> Record:
-    """One log of some conditions of a run. With several, a sample's id begins with the condition's name.
+    """Return the log of some conditions of a run as JSON; with several, a sample's id begins with the condition's name.
 
-    A sample that is in no table has no score. A caller that makes several logs of a run passes its ``scores``.
+    A sample that is in no table has no score. To make several logs of a run, pass its ``scores``, which are read once.
     """
     scores = scores_of(run) if scores is None else scores
     samples = []
@@ -312,7 +316,7 @@ def _step(arm: Arm) -> Record:
 
 
 def _end_time(sample: Record) -> str:
-    """When a sample was answered; empty if that is not known."""
+    """Return when a sample was answered, in ISO 8601; empty if that is unknown."""
     try:
         start = datetime.fromisoformat(str(sample.get("started_at")))
         return (start + timedelta(seconds=float(sample.get("total_time") or 0.0))).isoformat(timespec="seconds")
@@ -359,7 +363,7 @@ def _spec(run: Run, conditions: Sequence[Condition], samples: list[Record], crea
 
 
 def _results(samples: list[Record], planned: int) -> Record:
-    """Means over all scored samples, as in the tables; no scores if nothing is scored."""
+    """Return the means over all scored samples, as in the tables; without scores if nothing is scored."""
     scores = [sample["scores"] for sample in samples if "scores" in sample]
     values = {
         "correct": ("accuracy", [float(score["correct"]["value"] == "C") for score in scores]),
@@ -374,7 +378,9 @@ def _results(samples: list[Record], planned: int) -> Record:
 
 
 def export_run(run: Run, out: Path) -> Iterator[tuple[Path, int]]:
-    """Write a run as one log (``out`` ends in .eval or .json) or as one per condition; yield each file with its samples' number.
+    """Write a run as logs of Inspect; yield each file with its number of samples.
+
+    If ``out`` ends in .eval or .json, it is one log; otherwise a folder with one log per condition.
 
     Raises BackendFault: ``extra_missing``; EvalFault: ``nothing_to_export``, ``bad_export_name``, ``not_exportable``;
     StoreFault: ``store_not_writable``.
@@ -406,7 +412,7 @@ def _files(run: Run, out: Path) -> list[tuple[Path, list[Condition]]]:
 
 
 def _write(record: Record, path: Path) -> None:
-    """Validate a log with Inspect's own type and write it whole or not at all."""
+    """Validate a log with Inspect's own type and write it atomically."""
     from inspect_ai.log import EvalLog, write_eval_log
     from pydantic import ValidationError
 

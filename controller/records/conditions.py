@@ -21,9 +21,9 @@ from world_api.chat.prompts import PromptFiles, PromptHashes
 from world_api.core.faults import EpisodeFault
 from world_api.installation import project_version
 
-#: What has no part in how an episode comes about.
+#: Parts of the controller that do not influence an episode.
 _APART = frozenset({"records", "display.py", "commands.py", "accounts.py"})
-#: What decides bytes beside the controller: how requests are spelled, marked, cut and counted, and how replies are read.
+#: Modules outside the controller that influence an episode's bytes: writing and counting requests, reading replies.
 _BESIDE = (
     "tool_induction.judge.port",
     "tool_induction.library_tools",
@@ -42,7 +42,7 @@ _BESIDE = (
 
 @functools.cache
 def loop_hash() -> str:
-    """SHA-256 over the code that decides what an episode's bytes are."""
+    """Return the SHA-256 of the code that determines an episode's bytes."""
     digest = hashlib.sha256()
     beside = ((name, _module(name)) for name in _BESIDE)
     for name, code in [*sorted(_code(resources.files("controller"), "")), *beside]:
@@ -52,11 +52,11 @@ def loop_hash() -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Conditions:
-    """What an episode was recorded under.
+    """The conditions an episode was recorded under.
 
-    ``system`` is the name it was built by, ``language`` to ``takes_images`` what it was built from, ``groups`` the optional
-    operations of the session, ``prompts`` the hashes of the prompt files, ``loop`` a hash of the code that ran; ``broken_off``
-    says that the episode did not come to its end.
+    ``system`` is the name of the system; ``language`` to ``takes_images`` are the inputs it was built from; ``groups``
+    are the optional operations of the session, ``prompts`` the hashes of the prompt files, ``loop`` a hash of the code
+    that ran. ``broken_off``: the episode was interrupted before its end.
     """
 
     system: str
@@ -74,7 +74,7 @@ class Conditions:
 
     @classmethod
     def of(cls, system: str, context: SystemContext, *, groups: frozenset[str] = frozenset()) -> Conditions:
-        """The conditions at the start of an episode."""
+        """Return the conditions at the start of an episode."""
         domain = context.domain
         return cls(
             system=system,
@@ -88,11 +88,11 @@ class Conditions:
         )
 
     def record(self) -> dict[str, Any]:
-        """The wire form."""
+        """Return the JSON form."""
         return asdict(self)
 
     def changed_prompts(self) -> list[str]:
-        """The prompt files that are no longer what they were, by ``package/folder/name``."""
+        """Return the prompt files that have changed since the recording, as ``package/folder/name``."""
         return [
             f"{place}/{name}"
             for place, recorded in sorted(self.prompts.items())
@@ -102,12 +102,12 @@ class Conditions:
         ]
 
     def is_other_loop(self) -> bool:
-        """Whether the code of the loop and the systems is another one now."""
+        """Whether the code of the loop and the systems has changed since the recording."""
         return self.loop != loop_hash()
 
 
 def conditions_from_record(record: Any) -> Conditions:
-    """Read the wire form. Raises EpisodeFault: ``recording_damaged``."""
+    """Read conditions from their JSON form. Raises EpisodeFault: ``recording_damaged``."""
     try:
         return _adapter().validate_python(record)
     except ValidationError as error:
@@ -129,7 +129,7 @@ def _module(name: str) -> bytes:
 
 
 def _code(folder: Traversable, under: str) -> Iterator[tuple[str, bytes]]:
-    """The modules of a folder and its folders, by their paths."""
+    """Yield path and source of each module in a folder and its subfolders, without those in ``_APART``."""
     for item in folder.iterdir():
         if item.is_dir() and item.name not in _APART:
             yield from _code(item, f"{under}{item.name}/")
@@ -138,7 +138,7 @@ def _code(folder: Traversable, under: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _prompts_now(place: str) -> dict[str, str]:
-    """The files of a folder of prompts as they are now; none where the package or the folder is gone."""
+    """Return the current hashes of a folder's prompt files by name; empty if the package or folder does not exist."""
     package, _, folder = place.partition("/")
     try:
         return dict(PromptFiles(package, folder).hashes)

@@ -11,8 +11,8 @@
 Files are only appended to, one line per write and under a lock, so that many threads and processes can record in parallel.
 An exchange is written before the episode continues and survives the process; the line of a finished episode is synced and
 survives a power failure. A last line without a line end, left by a killed writer, is ignored. Each line is checked by itself,
-so that a damaged one costs no other. Checksums show that a record is as it was written; they are no signature, since they can
-be computed again.
+so that a damaged line does not affect the others. Checksums detect damage; they are no signature, since they can be
+computed again.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ Fields = Mapping[str, type]
 
 @dataclass(frozen=True)
 class JournalLine:
-    """One line of a file."""
+    """One line of a journal file; ``number`` counts from 1."""
 
     path: Path
     number: int
@@ -60,7 +60,7 @@ class JournalLine:
 
     @cached_property
     def name(self) -> str | None:
-        """The episode it is of; None if that cannot be read."""
+        """The name of the line's episode; None if it cannot be read."""
         if head := _HEAD.match(self.data):
             return head[1].decode()
         name = self._value.get("name")
@@ -68,7 +68,7 @@ class JournalLine:
 
     @property
     def _value(self) -> dict[str, Any]:
-        """The object of the line; empty if it holds none."""
+        """The JSON object of the line; empty if the line is not one."""
         try:
             value = parse_json(self.data.decode())
         except ValueError:
@@ -76,7 +76,10 @@ class JournalLine:
         return value if isinstance(value, dict) else {}
 
     def read(self, fields: Fields) -> dict[str, Any]:
-        """Parse the line as an object with these fields. Raises EpisodeFault: ``recording_damaged``, ``recording_schema``."""
+        """Parse the line as an object with at least these fields.
+
+        Raises EpisodeFault: ``recording_damaged``, ``recording_schema``.
+        """
         value = self._value
         if not value:
             raise self.damaged("is not a JSON object")
@@ -87,12 +90,12 @@ class JournalLine:
         return value
 
     def damaged(self, what: str) -> EpisodeFault:
-        """The fault of this line."""
+        """Return the fault ``recording_damaged`` for this line."""
         return damaged(f"line {self.number} of {self.path.name} {what}")
 
 
 def lines_of(path: Path, *, missing_ok: bool = True) -> Iterator[JournalLine]:
-    """The lines of a file; a last one that a crash cut short was never a line.
+    """Yield the lines of a file; a last line without a line end, which a crash cut short, is ignored.
 
     Raises EpisodeFault: ``recording_missing``, unless ``missing_ok``; ``recording_not_readable``.
     """
@@ -107,7 +110,7 @@ def lines_of(path: Path, *, missing_ok: bool = True) -> Iterator[JournalLine]:
 
 
 def is_there(path: Path) -> bool:
-    """Whether there is something under a path. Raises EpisodeFault: ``recording_not_readable``: permission is missing."""
+    """Whether a path exists. Raises EpisodeFault: ``recording_not_readable``, if permission is missing."""
     try:
         return path.exists()
     except OSError as error:
@@ -116,14 +119,14 @@ def is_there(path: Path) -> bool:
 
 def _cannot_read(path: Path, error: OSError) -> EpisodeFault:
     message = f"cannot read {path}: {error.strerror}"
-    if isinstance(error, PermissionError):  # it says nothing of what is in the file
+    if isinstance(error, PermissionError):  # the file itself may be intact
         return EpisodeFault("recording_not_readable", message, hint="see that this user may read it")
     hint = "give the folder that --record made; if its files are gone, restore them from a copy"
     return EpisodeFault("recording_missing", message, hint=hint)
 
 
 def _own_file(folder: Path, kind: str, name: str) -> Path:
-    """The file of one episode."""
+    """Return the path of one episode's file; ``kind`` is the folder, ``recordings`` or ``materials``."""
     return folder / kind / f"{name}.jsonl"
 
 
@@ -133,14 +136,17 @@ _TIME: Fields = {"name": str, "clock": list}
 
 
 def exchange_sum(exchange: Exchange, request_hash: str | None = None) -> str:
-    """The checksum of one exchange; its request is in it by its hash."""
+    """Return the checksum of one exchange; it covers the request by its hash."""
     return content_hash(
         [request_hash or exchange.request_hash, exchange.reply, exchange.fault, float(exchange.seconds)]
     )
 
 
 def sealed(line: Mapping[str, Any], parts: Mapping[str, Any]) -> dict[str, Any]:
-    """The checksums of the parts, and that of everything on the line, conditions and episode by their checksums."""
+    """Return the checksums ``parts`` with that of the whole line added as ``line``.
+
+    The checksum of the line covers its conditions and episode by their checksums.
+    """
     rest = {key: value for key, value in line.items() if key not in ("conditions", "episode", "sums")}
     return {**parts, "line": content_hash([rest, dict(parts)])}
 
@@ -154,14 +160,14 @@ def _timings_sum(time: Mapping[str, Any]) -> str:
 
 
 def _check(name: str, sums: Mapping[str, Any], found: Mapping[str, str]) -> None:
-    """Refuse parts that are not what was written. Raises EpisodeFault: ``recording_damaged``."""
+    """Check computed checksums, by part, against the recorded ``sums``. Raises EpisodeFault: ``recording_damaged``."""
     for part, checksum in found.items():
         if sums.get(part) != checksum:
             raise damaged(f"the {part} of {name}: the checksum is not the recorded one")
 
 
 class EpisodeWriter:
-    """One episode that is being recorded."""
+    """Writes one episode to a journal while it runs."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self.name = name
@@ -180,7 +186,7 @@ class EpisodeWriter:
         self._append(self._folder / BEGUN, self._line(episode, conditions))
 
     def keep(self, exchange: Exchange) -> None:
-        """Append an exchange. Raises EpisodeFault: ``record_not_writable``."""
+        """Append an exchange with the model. Raises EpisodeFault: ``record_not_writable``."""
         record = exchange.record()
         with self._lock:
             self._refuse_more()
@@ -188,7 +194,7 @@ class EpisodeWriter:
             self._exchanges.append(exchange_sum(exchange, record["request_hash"]))
 
     def keep_material(self, name: str, value: Any) -> None:
-        """Append what requests are built from. Raises EpisodeFault: ``record_not_writable``."""
+        """Append a named value that requests are built from. Raises EpisodeFault: ``record_not_writable``."""
         line = {"schema_version": SCHEMA_VERSION, "name": name, "value": value}
         with self._lock:
             self._refuse_more()
@@ -196,7 +202,7 @@ class EpisodeWriter:
             self._materials.append(content_hash([name, value]))
 
     def finish(self, episode: Episode, conditions: Conditions, readings: Sequence[str | float]) -> None:
-        """Append the episode and its times. Raises EpisodeFault: ``record_not_writable``."""
+        """Append the episode, its times and its clock readings. Raises EpisodeFault: ``record_not_writable``."""
         timings = asdict(episode.timings) if episode.timings is not None else None
         time = {**self._head, "timings": timings, "clock": list(readings)}
         line = self._line(episode, conditions)
@@ -231,7 +237,7 @@ class EpisodeWriter:
 
 
 def label_for(task: Task, started_at: str) -> str:
-    """A readable name for an episode: when it began, the system, and a hash of what was asked."""
+    """Return a readable name for an episode: its start time, the system, and a hash of the task."""
     time = "".join(character for character in started_at[:19] if character.isdigit())
     system = "".join(letter if letter.isalnum() else "-" for letter in task.system)[:40]
     return f"{time}-{system}-{content_hash(asdict(task))[:8]}"
@@ -249,8 +255,8 @@ def _not_writable(folder: Path, error: OSError) -> EpisodeFault:
 class JournalEntry:
     """A recorded episode: its name in the journal, its record, its conditions, and the clock readings it was run with.
 
-    ``sums`` are those of what was recorded beside it. ``timed`` says whether its times are there; without them it can be
-    looked at, and not run again.
+    ``sums`` are the recorded checksums by part. ``timed``: whether its times are recorded; without them the episode can
+    be shown, but not replayed.
     """
 
     name: str
@@ -263,7 +269,7 @@ class JournalEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class DamagedEntry:
-    """A line that cannot be taken for an episode: its name where that can be read, else its place; and why."""
+    """A line that cannot be read as an episode: its name (or the number of the line), and the fault."""
 
     name: str
     fault: EpisodeFault
@@ -276,7 +282,7 @@ class Journal:
         self._folder = Path(folder)
 
     def begin(self, label: str) -> EpisodeWriter:
-        """Start recording an episode under a free name: the label, numbered if need be.
+        """Start recording an episode under a free name: the label, with a number added if it is in use.
 
         Raises EpisodeFault: ``record_not_writable``.
         """
@@ -293,9 +299,10 @@ class Journal:
             raise _not_writable(self._folder, error) from None
 
     def scan(self, *, only: Collection[str] | None = None) -> Iterator[JournalEntry | DamagedEntry]:
-        """The finished episodes, in the order in which they finished, each checked by itself; ``only`` those of some names.
+        """Yield the finished episodes (with ``only``: those with these names) in the order in which they finished.
 
-        Raises EpisodeFault: ``recording_missing``.
+        Each line is checked by itself and gives a ``DamagedEntry`` if it is damaged. Raises EpisodeFault:
+        ``recording_missing``.
         """
         times = {line.name: line for line in lines_of(self._folder / TIMINGS)}
         seen: set[str | None] = set()
@@ -317,9 +324,9 @@ class Journal:
             yield found
 
     def entries(self) -> Iterator[JournalEntry]:
-        """The same, where all of them are whole.
+        """Yield the finished episodes in the order in which they finished, none of them damaged.
 
-        Raises EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``, of the first that is not.
+        Raises EpisodeFault: ``recording_missing``; the fault of the first damaged line.
         """
         for found in self.scan():
             if isinstance(found, DamagedEntry):
@@ -327,9 +334,10 @@ class Journal:
             yield found
 
     def find(self, name: str) -> JournalEntry:
-        """A finished episode by name; no other is read.
+        """Return a finished episode by name; no other is parsed.
 
-        Raises EpisodeFault: ``unknown_episode``, ``recording_missing``; of this one ``recording_damaged``, ``recording_schema``.
+        Raises EpisodeFault: ``unknown_episode``, ``recording_missing``; if this episode is damaged
+        ``recording_damaged``, ``recording_schema``.
         """
         found = list(self.scan(only={name}))
         if not found:
@@ -343,13 +351,14 @@ class Journal:
         return entry
 
     def unfinished(self) -> list[str]:
-        """Episodes that were begun and have no end: they still run, or their process died. Their exchanges are there."""
+        """Return the names of episodes that were begun and have no end: they still run, or their process died."""
         return sorted(recorded(self._folder) - {line.name for line in lines_of(self._folder / EPISODES)})
 
     def beginning(self, name: str) -> JournalEntry:
-        """What there is of an episode without an end: what it began with, and the talk so far.
+        """Return the recorded part of an episode without an end: its initial state and the rounds so far.
 
-        Raises EpisodeFault: ``unknown_episode``, where nothing had been asked yet; ``recording_damaged``, ``recording_schema``.
+        Raises EpisodeFault: ``unknown_episode``, if no request had been made; ``recording_damaged``,
+        ``recording_schema``.
         """
         line = next((line for line in reversed(list(lines_of(self._folder / BEGUN))) if line.name == name), None)
         if line is None:
@@ -364,7 +373,7 @@ class Journal:
         return JournalEntry(name=name, episode=episode, conditions=conditions, readings=(), timed=False)
 
     def taken(self, entry: JournalEntry) -> tuple[list[Exchange], dict[str, Any]]:
-        """The exchanges and the materials of an episode, checked against its checksums.
+        """Return the exchanges and the materials (by name) of an episode, checked against its checksums.
 
         Raises EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``.
         """
@@ -379,24 +388,27 @@ class Journal:
         return exchanges, materials
 
     def exchanges(self, name: str) -> list[Exchange]:
-        """The exchanges of an episode with its model, as they stand in the file.
+        """Return the exchanges of an episode with its model in order, without comparing their checksum.
 
         Raises EpisodeFault: ``recording_missing``, ``recording_damaged``, ``recording_schema``.
         """
         return read_exchanges(_own_file(self._folder, RECORDINGS, name))
 
     def _episode_lines(self) -> Iterator[JournalLine]:
-        """The lines of the episodes; none where nothing has come to its end yet."""
+        """Yield the lines of the finished episodes; none if no episode has finished yet."""
         return lines_of(self._folder / EPISODES, missing_ok=is_there(self._folder / RECORDINGS))
 
 
 def recorded(folder: Path) -> set[str]:
-    """The names under which something was recorded in a journal's folder, episodes without an end among them."""
+    """Return the names of all episodes recorded in a journal's folder, including those without an end."""
     return {path.stem for path in (folder / RECORDINGS).glob("*.jsonl")}
 
 
 def _entry(line: JournalLine, time: JournalLine | None) -> JournalEntry:
-    """An episode with its times. Raises EpisodeFault: ``recording_damaged``, ``recording_schema``."""
+    """Return the episode of a line with its times, checked against its checksums.
+
+    Raises EpisodeFault: ``recording_damaged``, ``recording_schema``.
+    """
     record = line.read(_EPISODE)
     name, sums = line.name, record["sums"]
     if name is None:
@@ -426,7 +438,7 @@ def _time_adapter() -> TypeAdapter[tuple[Timings | None, tuple[StrictStr | Stric
 def locate_episode(episode: Path, name: str | None = None) -> tuple[Journal, str | None]:
     """Return a journal, and the name of one of its episodes; None means all of them.
 
-    ``DIR`` is the folder that ``--record`` made, ``DIR/NAME`` an episode in it, and so are ``DIR`` with a ``name`` and
+    ``DIR`` is the folder that ``--record`` made. An episode is given as ``DIR/NAME``, as ``DIR`` with a ``name``, or as
     ``DIR/recordings/NAME.jsonl``, which a shell completes. Raises EpisodeFault: ``recording_missing``.
     """
     if name is None and episode.parent.name == RECORDINGS and episode.suffix == ".jsonl":
@@ -436,7 +448,7 @@ def locate_episode(episode: Path, name: str | None = None) -> tuple[Journal, str
     else:
         places = [(episode, name), (episode / name, None)]
     for folder, found in places:
-        with suppress(OSError):  # a name no file system takes
+        with suppress(OSError):  # the name is not valid on this file system
             if (folder / EPISODES).is_file() or (folder / RECORDINGS).is_dir():
                 return Journal(folder), found
     raise EpisodeFault(
@@ -447,7 +459,7 @@ def locate_episode(episode: Path, name: str | None = None) -> tuple[Journal, str
 
 
 def with_rounds(episode: Episode, exchanges: Sequence[Exchange]) -> Episode:
-    """The episode with the rounds that its exchanges tell of."""
+    """Return the episode with the tools, messages and rounds of its recorded exchanges."""
     tools: list[dict[str, Any]] = next(
         (exchange.request["tools"] for exchange in exchanges if "tools" in exchange.request), []
     )

@@ -1,6 +1,6 @@
 """Answering questions with any system: one at a time or many in parallel, with or without recording.
 
-Systems may be third-party code. An error in one becomes a named fault of its episode and affects no other.
+Systems may be third-party code. Any error in one becomes a named fault and does not affect other episodes.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from world_api.session.session import Session
 def run_system(
     system: str, context: SystemContext, question: Question, session: Session, *, build: SystemBuilder | None = None
 ) -> Episode:
-    """Build a system and let it answer.
+    """Build a system, by ``build`` or by its name, and return its episode for a question.
 
-    Raises EpisodeFault: ``system_failed`` for an error without a name, or a result that is no episode; ``no_price``;
-    VideoWorldError: its own.
+    Raises EpisodeFault: ``system_failed``, if the system raises an unnamed error or returns no episode; ``no_price``;
+    VideoWorldError: the faults of the system.
     """
     refuse_unpriced(context.budget, context.model.name, context.prices)
     try:
@@ -46,7 +46,7 @@ def run_system(
         json_line(episode.record())  # one that cannot be stored could not be compared either
     except VideoWorldError:
         raise
-    # Third-party code may raise anything, sys.exit included; it must cost this episode alone.
+    # Third-party code may raise anything, also SystemExit; this must not affect other episodes.
     except (Exception, SystemExit) as error:
         raise _failed(system, f"broke: {_place(error)}") from error
     return episode
@@ -61,7 +61,7 @@ def _failed(system: str, what: str) -> EpisodeFault:
 
 
 def _place(error: BaseException) -> str:
-    """The type of an error and where it was raised; its text may hold anything."""
+    """Return the type of an error and where it was raised, without its message, which may contain anything."""
     return internal_fault(error).message if isinstance(error, Exception) else type(error).__name__
 
 
@@ -71,7 +71,7 @@ Opener = Callable[[Question], Session]
 
 @dataclass(frozen=True, kw_only=True)
 class Answered:
-    """An episode, and its name where it was recorded."""
+    """An episode, and its name in the journal if it was recorded."""
 
     episode: Episode
     name: str | None = None
@@ -79,7 +79,7 @@ class Answered:
 
 @dataclass(frozen=True, kw_only=True)
 class Unanswered:
-    """The fault for which there is no episode of a question."""
+    """A question without an episode, and the fault that is the reason."""
 
     question: Question
     fault: VideoWorldError
@@ -95,9 +95,11 @@ def answer(
     build: SystemBuilder | None = None,
     when_broken_off: Callable[[str], object] | None = None,
 ) -> Answered:
-    """Answer a question, and record it where a journal is given; ``when_broken_off`` gets the name of an unfinished record.
+    """Answer a question, and record the episode if a journal is given.
 
-    Raises VideoWorldError: no episode came about; what the system refuses, or the journal; ``system_failed``.
+    ``when_broken_off`` is called with the name of the record if the episode is interrupted.
+
+    Raises VideoWorldError: the faults of the system and of the journal; ``system_failed``.
     """
     if journal is None:
         return Answered(episode=run_system(system, context, question, session, build=build))
@@ -108,15 +110,15 @@ def answer(
 
 
 def opened(open_session: Opener, question: Question) -> Session:
-    """The session of a question.
+    """Open the session of a question.
 
-    Raises EpisodeFault: ``session_failed``, for an error without a name; VideoWorldError: what it refuses.
+    Raises EpisodeFault: ``session_failed``, for an unnamed error; VideoWorldError: the faults of ``open_session``.
     """
     try:
         return open_session(question)
     except VideoWorldError:
         raise
-    # The opener is the caller's: what it raises for one question must not cost the answers to the others.
+    # The opener is the caller's: an error in it for one question must not affect the others.
     except (Exception, SystemExit) as error:
         raise EpisodeFault(
             "session_failed",
@@ -135,11 +137,11 @@ def answer_many(
     build: SystemBuilder | None = None,
     at_once: int = 8,
 ) -> list[Answered | Unanswered]:
-    """Answer questions in parallel; the answers are in the order of the questions.
+    """Answer questions in parallel, ``at_once`` at a time; the answers are in the order of the questions.
 
-    ``open_session`` is called once a question, in a thread. Give each question a session of its own (``name=None`` keeps what
-    it writes in memory), so that no question sees what another one wrote. Model and clock of the context are used by all
-    threads. A question without an episode is ``Unanswered``; the others are answered all the same.
+    ``open_session`` is called once per question, in a thread. Give each question its own session (``name=None`` keeps
+    its writes in memory), so that no question sees the writes of another. All threads use the model and the clock of
+    the context. A question without an episode gives ``Unanswered`` and does not affect the others.
     """
 
     def one(question: Question) -> Answered | Unanswered:
@@ -162,14 +164,14 @@ def answer_recorded(
     build: SystemBuilder | None = None,
     when_broken_off: Callable[[str], object] | None = None,
 ) -> tuple[Episode, str]:
-    """Answer a question and record the episode; the episode and its name in the journal.
+    """Answer a question and record the episode; return it and its name in the journal.
 
-    ``system`` is a name of the registry; one that is not there is built by ``build``. An episode that is broken off, by a person
-    or by a fault, is recorded as failed too, and ``when_broken_off`` gets its name; one without a first request is not
-    recorded.
+    ``system`` is a name of the registry, or any name if ``build`` is given. An episode that is interrupted, by the user
+    or by a fault, is recorded as failed, and ``when_broken_off`` is called with its name; it is not recorded if no
+    request was made.
 
-    Raises EpisodeFault: ``record_not_writable``, ``as_of_mismatch``, ``no_price``, ``system_failed``, and what the system
-    refuses; VideoWorldError: the fault that broke it off.
+    Raises EpisodeFault: ``record_not_writable``, ``as_of_mismatch``, ``no_price``, ``system_failed``, and those of the
+    system; VideoWorldError: the fault that interrupted it.
     """
     task = Task.of(question, session, system=system, library=Library.of(context.library))
     conditions = Conditions.of(system, context, groups=session.groups)
@@ -201,7 +203,7 @@ def answer_recorded(
 
 
 class EpisodeRecorder(EpisodeInputs):
-    """The inputs of an episode that is recorded; the recording takes its name with the first request to a model."""
+    """The inputs of an episode that is recorded; the record is created at the first request to a model."""
 
     def __init__(self, inputs: EpisodeInputs, task: Task, *, begin: Callable[[], EpisodeWriter]) -> None:
         self.task = task  #: as far as it is known
@@ -215,12 +217,12 @@ class EpisodeRecorder(EpisodeInputs):
 
     @property
     def begun(self) -> bool:
-        """Whether anything could have been paid for."""
+        """Whether the record exists: a request was made, or is about to be."""
         return self._recording is not None
 
     @property
     def recording(self) -> EpisodeWriter:
-        """The recording, under a name from now on."""
+        """The writer of the record; the first use creates it and stores the materials so far."""
         with self._lock:
             if self._recording is None:
                 self._recording = self._begin()
@@ -229,14 +231,14 @@ class EpisodeRecorder(EpisodeInputs):
             return self._recording
 
     def keep(self, exchange: Exchange) -> None:
-        """Keep an exchange with the model."""
+        """Store an exchange with the model."""
         recording = self.recording
         with self._lock:
             self.exchanges.append(exchange)
             recording.keep(exchange)
 
     def note(self, name: str, arguments: dict[str, Any], result: Any, spent: Sequence[Spent]) -> None:
-        """Keep in mind a call that was made."""
+        """Remember a tool call; one that made requests (``spent``) creates the record."""
         if spent:
             _ = self.recording  # a model was asked
         with self._lock:
@@ -244,7 +246,7 @@ class EpisodeRecorder(EpisodeInputs):
 
     @property
     def calls(self) -> list[CallRecord]:
-        """The calls as they were made, known apart from a system that does not come to its end."""
+        """The tool calls so far, which are known even if the system is interrupted."""
         records = []
         with self._lock:
             made = list(self._calls)
@@ -259,15 +261,15 @@ class EpisodeRecorder(EpisodeInputs):
         return records
 
     def start(self, task: Task) -> None:
-        """Keep the task as the system records it."""
+        """Store the task as the system records it."""
         self.task = task
 
     def tools(self, make: Callable[[], Toolset]) -> Toolset:
-        """The toolset."""
+        """Return the toolset; its calls are remembered."""
         return _RecordingTools(self._inputs.tools(make), self)
 
     def material(self, name: str, make: Callable[[], Any]) -> Any:
-        """The value as it reads back from its record, so that a replay builds on the same."""
+        """Return the value as it reads back from its record, which a replay uses too."""
         value = parse_json(json_line(self._inputs.material(name, make)))
         with self._lock:
             if name in self._taken:
@@ -282,7 +284,7 @@ class EpisodeRecorder(EpisodeInputs):
 
 @dataclass(frozen=True)
 class _RecordingTools:
-    """Tools whose calls are kept in mind, with what they spent."""
+    """Tools whose calls the recorder remembers, with the requests that they made."""
 
     tools: Toolset
     recorder: EpisodeRecorder
@@ -310,7 +312,7 @@ _INTERRUPTED = FaultRecord(code="interrupted", message="the episode was interrup
 
 
 def _begun(task: Task, context: SystemContext, prompts: PromptHashes) -> Episode:
-    """An episode at its beginning."""
+    """Return the episode as it is before its first request: failed, with the reason ``not_finished``."""
     price = context.prices.of(context.model.name)
     return Episode(
         task=task,
@@ -333,7 +335,7 @@ def _broken_off(
     prompts: PromptHashes,
     failure: VideoWorldError | KeyboardInterrupt,
 ) -> Episode:
-    """What its exchanges and calls tell of an episode that was broken off: the talk, what was made, and its price."""
+    """Return the record of an interrupted episode, made from its exchanges and calls so far."""
     beginning, calls = _begun(recorder.task, context, prompts), recorder.calls
     fault = _INTERRUPTED if isinstance(failure, KeyboardInterrupt) else FaultRecord.of(failure)
     prices_of_calls = {item.model: context.prices.of(item.model) for call in calls for item in call.spent}

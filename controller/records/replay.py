@@ -1,7 +1,8 @@
 """Running a recorded episode again, offline.
 
-A replay builds the system again and gives it the recorded replies, tool results, materials and clock readings; it needs neither
-endpoint nor world nor video. It proves that the record follows from its parts: the bytes are equal, or the first difference is named.
+A replay builds the system again and gives it the recorded replies, tool results, materials and clock readings; it needs
+no endpoint, no world and no video. It proves that the record follows from its parts: the bytes are equal, or the first
+difference is named.
 """
 
 from __future__ import annotations
@@ -43,11 +44,11 @@ class RecordedInputs(EpisodeInputs):
         self.untaken = set(materials)
 
     def tools(self, make: Callable[[], Toolset]) -> Toolset:
-        """The recorded toolset."""
+        """Return the recorded toolset."""
         return self.recorded_tools
 
     def material(self, name: str, make: Callable[[], Any]) -> Any:
-        """The recorded value. Raises EpisodeFault: ``replay_mismatch``, when none was recorded under the name."""
+        """Return the recorded value. Raises EpisodeFault: ``replay_mismatch``, if none was recorded under the name."""
         if name not in self._materials:
             raise _mismatch(f"the replay takes the material {name[:64]!r}, which was not recorded")
         self.untaken.discard(name)
@@ -55,7 +56,7 @@ class RecordedInputs(EpisodeInputs):
 
 
 class RecordedTools:
-    """A toolset that gives the recorded results to the recorded calls; equal calls get theirs in recorded order."""
+    """A toolset that returns the recorded results of calls; equal calls get theirs in recorded order."""
 
     def __init__(self, calls: Sequence[CallRecord], *, offered: Sequence[ToolDeclaration]) -> None:
         self._waiting: dict[tuple[str, str], deque[CallRecord]] = defaultdict(deque)
@@ -66,17 +67,17 @@ class RecordedTools:
 
     @property
     def left(self) -> int:
-        """Calls that were recorded and not made again."""
+        """The number of recorded calls that were not made again."""
         return sum(map(len, self._waiting.values()))
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
-        """The recorded declarations."""
+        """Return the recorded declarations."""
         return self._offered
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The recorded result; what the call spent is charged again.
+        """Return the recorded result, and charge the recorded requests of the call again.
 
-        Raises EpisodeFault: ``replay_mismatch``, when no such call was recorded, or no further one.
+        Raises EpisodeFault: ``replay_mismatch``, if no such call, or no further one, was recorded.
         """
         with self._lock:
             waiting = self._waiting.get((name, canonical_json(arguments)))
@@ -91,7 +92,7 @@ class RecordedTools:
 
 
 class RecordedSession:
-    """A session without a world, which knows only what its task recorded."""
+    """A session without a world, with only those attributes that its task recorded."""
 
     def __init__(self, task: Task, *, groups: frozenset[str]) -> None:
         self.name, self.video_id, self.world_hash = task.session, task.video_id, task.world_hash
@@ -105,17 +106,17 @@ class RecordedSession:
 
 @dataclass
 class NamedJudge:
-    """A judge by name; its answers are in the recorded results."""
+    """A judge with a name only; its answers are in the recorded results."""
 
     name: str
 
     def answer(self, question: str, answers: Sequence[str], items: Sequence[str]) -> Sequence[str]:
-        """Refuse: a replay makes no request. Raises EpisodeFault: ``replay_mismatch``."""
+        """Raise, since a replay makes no request. Raises EpisodeFault: ``replay_mismatch``."""
         raise _mismatch("the system asks its judge outside a tool call, which is in no record")
 
 
 def offered_tools(recorded: Episode) -> list[ToolDeclaration]:
-    """The tools of a recorded episode; ``submit_answer`` is of the loop and not of them.
+    """Return the tools of a recorded episode without ``submit_answer``, which belongs to the loop.
 
     Raises EpisodeFault: ``recording_damaged``.
     """
@@ -143,7 +144,7 @@ def _mismatch(what: str) -> EpisodeFault:
 
 @dataclass(frozen=True, kw_only=True)
 class Replayed:
-    """An episode that was run again, and whether its record is byte for byte the recorded one; else where it first differs."""
+    """A replayed episode; ``difference`` is the first place where its record differs from the recorded one, or None."""
 
     name: str
     episode: Episode
@@ -158,11 +159,11 @@ def replay_recorded(
     question: Question | None = None,
     build: SystemBuilder | None = None,
 ) -> Replayed:
-    """Run a recorded episode again, given by its name or as an entry; with its own question unless another is given.
+    """Run a recorded episode again, given by its name or as an entry; ``question`` replaces its own question.
 
-    Raises EpisodeFault: ``prompt_changed``; ``loop_changed`` or ``replay_mismatch``, when the run wants a reply, a result, a
-    material or a time that was not recorded, or leaves one; ``broken_off_episode``; ``unknown_episode``, ``unknown_system``,
-    ``recording_missing``, ``recording_damaged``, ``recording_schema``.
+    Raises EpisodeFault: ``prompt_changed``; ``loop_changed`` or ``replay_mismatch``, if the run requests a reply, a
+    result, a material or a time that was not recorded, or leaves one unused; ``broken_off_episode``;
+    ``unknown_episode``, ``unknown_system``, ``recording_missing``, ``recording_damaged``, ``recording_schema``.
     """
     entry = journal.find(recorded) if isinstance(recorded, str) else recorded
     exchanges, materials = journal.taken(entry)
@@ -179,7 +180,7 @@ def replay_entry(
     question: Question | None = None,
     build: SystemBuilder | None = None,
 ) -> Replayed:
-    """Run an episode again from its entry, exchanges and materials. Raises as ``replay_recorded`` does."""
+    """Run an episode again from its entry, exchanges and materials. Raises the faults of ``replay_recorded``."""
     from tool_induction.library import ToolLibrary
 
     recorded, conditions = entry.episode, entry.conditions
@@ -230,7 +231,7 @@ def replay_entry(
 
 
 def _prices(recorded: Episode) -> Prices:
-    """The prices that were used; a budget of money had one of the model, also where nothing came to be paid."""
+    """Return the recorded prices; with a budget of money also one for the model (0 if it was never charged)."""
     known = dict(recorded.prices)
     if recorded.budget.money is not None:
         known.setdefault(recorded.model, Price(prompt=0.0, cached=0.0, completion=0.0))
@@ -238,7 +239,7 @@ def _prices(recorded: Episode) -> Prices:
 
 
 def _refuse_what_changed(conditions: Conditions) -> None:
-    """Refuse by name what cannot give the same bytes."""
+    """Check that a replay can give the same bytes. Raises EpisodeFault: ``broken_off_episode``, ``prompt_changed``."""
     if conditions.broken_off:
         raise EpisodeFault(
             "broken_off_episode",

@@ -1,7 +1,7 @@
-"""The systems that are compared, behind one protocol: a question and a session in, an episode out.
+"""The compared systems, behind one protocol: each takes a question and a session and returns an episode.
 
-``build_system`` makes one by name from a ``SystemContext``. Other packages add systems under ``ENTRY_POINT_GROUP``; one that runs
-the loop derives from ``LoopSystem`` and says in ``setup`` what the loop is given.
+``build_system`` builds one by name from a ``SystemContext``. Other packages add systems under ``ENTRY_POINT_GROUP``; a
+system that runs the loop derives from ``LoopSystem`` and implements ``setup``, which returns what the loop gets.
 """
 
 from controller.systems.base import (

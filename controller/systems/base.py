@@ -5,8 +5,8 @@ A system takes its toolset, and every value that its prompts are built from, thr
     tools = context.inputs.tools(lambda: CombinedTools([...]))
     digest = context.inputs.material("digest", lambda: digest_of(session, ...))
 
-In a live episode both are created. While recording, materials are stored as well. In a replay neither is created: the recorded
-results and materials are returned, and the session is a stub that knows only its names.
+In a live episode both are created. While recording, materials are stored as well. In a replay neither is created: the
+recorded results and materials are returned, and the session is a stub with recorded attributes only.
 """
 
 from __future__ import annotations
@@ -46,33 +46,33 @@ class System(Protocol):
     """Answers questions about a session's video."""
 
     def answer(self, question: Question, session: Session) -> Episode:
-        """One episode; it always ends with an answer or a named reason why there is none."""
+        """Return one episode, with an answer or the named reason why there is none."""
         ...
 
 
 class EpisodeInputs:
-    """The source of all that a system takes from a session, a library or a domain; in a live episode it is made on request."""
+    """The source of the tools and values that a system uses; in a live episode they are created on request."""
 
     def start(self, task: Task) -> None:
-        """Note what the episode is about; called once, before anything is taken."""
+        """Receive the task of the episode; called once, before the toolset is requested."""
 
     def tools(self, make: Callable[[], Toolset]) -> Toolset:
-        """The toolset of the episode; asked for once an episode, before the first call."""
+        """Return the toolset of the episode; called once per episode, before the first tool call."""
         return make()
 
     def material(self, name: str, make: Callable[[], Any]) -> Any:
-        """A JSON value that requests are built from, under a name that the episode uses once."""
+        """Return a JSON value that requests are built from; the episode uses each name once."""
         return make()
 
 
 @dataclass(frozen=True, kw_only=True)
 class SystemContext:
-    """What an experiment chooses, and the ports a system may use.
+    """The settings of an experiment, and the ports that a system may use.
 
-    A system asks ``model``, reads ``clock`` and takes the tools and the material of an episode from ``inputs``: no other
-    model, no other clock, nothing past the inputs. A recording wraps these three, and a replay has nothing but
-    them; its session, library, domain and judge are stand-ins that know their names. ``options`` are the system's own
-    settings as JSON, such as an exposure; a system refuses those it does not know.
+    A system uses no model but ``model``, no clock but ``clock``, and takes the tools and materials of an episode from
+    ``inputs`` only. A recording wraps these three; a replay has only them, and its session, library, domain and judge
+    are stand-ins. ``options`` are the system's own settings as JSON, such as an exposure; a system refuses unknown
+    ones.
     """
 
     model: ChatModel
@@ -81,22 +81,22 @@ class SystemContext:
     prices: Prices = field(default_factory=Prices)
     language: str = "en"  #: of the prompts: en or zh
     library: ToolLibrary | None = None
-    judge: Judge | None = None  #: where judging is switched on
+    judge: Judge | None = None  #: None if judging is off
     domain: Domain | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
-    takes_images: bool | None = None  #: whether the model does, as a probe found; None if there was no probe
+    takes_images: bool | None = None  #: whether the model accepts images; None if it was not probed
     inputs: EpisodeInputs = field(default_factory=EpisodeInputs)
 
 
-#: Makes a system; it refuses with an EpisodeFault a context in which something is missing or cannot be combined.
+#: Builds a system; raises an EpisodeFault if the context lacks something or its parts cannot be combined.
 SystemBuilder = Callable[[SystemContext], System]
 
 
 class Options(BaseModel):
     """Settings that every system has.
 
-    ``split``: what is asked is to be measured in this split of the context's domain; a question that the domain, or the
-    library's induction, keeps in another split is refused.
+    ``split``: the split of the context's domain that is measured; a question that the domain, or the induction of the
+    library, keeps in another split is refused.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -108,7 +108,7 @@ OptionsT = TypeVar("OptionsT", bound=Options)
 
 
 def read_options(kind: type[OptionsT], given: Mapping[str, Any], *, system: str) -> OptionsT:
-    """The settings of a system. Raises EpisodeFault: ``bad_option``, naming the first that is wrong."""
+    """Return the validated options of a system. Raises EpisodeFault: ``bad_option``, for the first that is wrong."""
     try:
         return kind.model_validate(dict(given))
     except ValidationError as error:
@@ -122,11 +122,11 @@ def read_options(kind: type[OptionsT], given: Mapping[str, Any], *, system: str)
 
 
 def refuse_shown(question: Question, session: Session, context: SystemContext, *, split: SplitName | None) -> None:
-    """Refuse a question whose answer, or whose like, was shown: to the model, or to the induction of the library.
+    """Check that the answer to a question was shown neither to the model nor to the induction of the library.
 
-    The rule is the same for every system, even if it uses neither domain nor library, so that arms with the same context
-    are asked the same questions. Without a split the worked examples are refused: those of the domain, and those that the
-    library's manifest says its induction was shown. Raises ToolFault: ``split_leak``.
+    The check is the same for every system, even if it uses neither domain nor library, so that arms with the same
+    context get the same questions. Without a split the worked examples are refused: those of the domain, and those that
+    the induction was shown according to the library's manifest. Raises ToolFault: ``split_leak``.
     """
     from tool_induction.domains.guard import PlannedQuestion, Seen, normal, refuse_leaks
 
@@ -153,7 +153,7 @@ OwnCall = Callable[..., dict[str, Any]]
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """What the loop is given for one question. ``make_tools`` is called where the episode runs, not where it is replayed."""
+    """What the loop gets for one question. ``make_tools`` is called in a live episode, but not in a replay."""
 
     make_tools: Callable[[], Toolset]
     preamble: Preamble = EMPTY_PREAMBLE
@@ -162,9 +162,9 @@ class Setup:
 
 @dataclass(frozen=True)
 class LoopSystem(ABC, Generic[OptionsT]):
-    """A system that runs the loop. It keeps nothing between questions, so that threads may share it.
+    """A system that runs the loop. It keeps no state between questions, so that threads may share it.
 
-    Raises EpisodeFault: ``bad_option``; what else a system refuses to be built from.
+    Raises EpisodeFault: ``bad_option``; the other faults of ``check``.
     """
 
     context: SystemContext
@@ -179,7 +179,7 @@ class LoopSystem(ABC, Generic[OptionsT]):
         self.check()
 
     def check(self) -> None:
-        """Refuse what cannot be combined, before anything is built or asked.
+        """Check that the system can be built from its context, before any request is made.
 
         Raises EpisodeFault: ``bad_option``, ``unknown_language``, ``no_domain``.
         """
@@ -190,16 +190,16 @@ class LoopSystem(ABC, Generic[OptionsT]):
             )
 
     def settings(self) -> dict[str, Any]:
-        """What else makes the system what it is, as JSON."""
+        """Return further settings that determine the system, as JSON; the task records them."""
         return {}
 
     @abstractmethod
     def setup(self, question: Question, session: Session) -> Setup:
-        """What the loop is given. What is taken from the session comes through the tools or ``material``."""
+        """Return what the loop gets. Values from the session are taken only through the tools or ``material``."""
 
     @cached_property
     def options(self) -> OptionsT:
-        """The system's own settings."""
+        """The validated options of the system."""
         return cast(OptionsT, read_options(self.options_kind, self.context.options, system=self.name))
 
     @cached_property
@@ -208,11 +208,11 @@ class LoopSystem(ABC, Generic[OptionsT]):
         return Prompts(language=self.context.language)
 
     def material(self, name: str, make: Callable[[], Any]) -> Any:
-        """A JSON value taken from the session, the library or the domain; in a replay the recorded one."""
+        """Return a JSON value taken from the session, the library or the domain; in a replay the recorded one."""
         return self.context.inputs.material(name, make)
 
     def task(self, question: Question, session: Session) -> Task:
-        """What an episode on this session records of its beginning. Raises EpisodeFault: ``as_of_mismatch``."""
+        """Return the task that an episode in this session records. Raises EpisodeFault: ``as_of_mismatch``."""
         settings = {**self.options.model_dump(mode="json"), **self.settings()}
         settings |= {"language": self.context.language, "prompt_hash": self.prompts.hash}
         settings |= {"judge": self.context.judge.name if self.context.judge is not None else None}
@@ -235,8 +235,8 @@ class LoopSystem(ABC, Generic[OptionsT]):
     def answer(self, question: Question, session: Session) -> Episode:
         """Run one episode.
 
-        Raises EpisodeFault: ``as_of_mismatch``; ToolFault: ``duplicate_tool``, ``bad_tool_name``, for a library that cannot be
-        offered; ``split_leak``.
+        Raises EpisodeFault: ``as_of_mismatch``; ToolFault: ``duplicate_tool``, ``bad_tool_name``, if the library cannot
+        be offered; ``split_leak``.
         """
         refuse_shown(question, session, self.context, split=self.options.split)
         task = self.task(question, session)
@@ -264,11 +264,11 @@ class OwnCalls:
     calls: Mapping[str, OwnCall]
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
-        """Nothing."""
+        """Return no declarations."""
         return ()
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Make a call; its faults are observations."""
+        """Make a call; its faults are returned as ``{"error": ...}``."""
         if name not in self.calls:
             return refused("unknown_tool", f"there is no tool {name[:64]!r}", "answer with submit_answer")
         return tool_result_or_error(lambda: self.calls[name](**arguments))

@@ -32,19 +32,22 @@ if TYPE_CHECKING:
     from world_api.session.session import Session
 
 
-#: A system's own call, not the operation ``read_transcript``: it begins at the start and takes a number of tokens.
+#: A system's own call, not the operation ``read_transcript``: it begins at the start and is limited in tokens.
 SPOKEN_LINES = "spoken_lines"
-#: Where the model's window is not known.
+#: Tokens of a transcript if the model's window is not known.
 USUAL_TOKENS = 20_000
 
 
 def transcript_tokens(budget: Budget) -> int:
-    """How much of a transcript is given: half of the model's window, where that is known."""
+    """Return the most tokens of a transcript: half of the model's window if that is known, else 20,000."""
     return budget.window // 2 if budget.window is not None else USUAL_TOKENS
 
 
 def transcript(session: Session, *, max_tokens: int) -> dict[str, Any]:
-    """The visible lines of speech from the first on, as many as fit about ``max_tokens``; what is left out is said."""
+    """Return the visible lines of speech from the first on, as many as fit into about ``max_tokens``.
+
+    If lines are left out, ``truncated`` is true and the hint contains how many are included.
+    """
     spoken = session.view.speech
     lines: list[dict[str, Any]] = []
     spent = 0
@@ -67,19 +70,19 @@ def transcript(session: Session, *, max_tokens: int) -> dict[str, Any]:
 
 
 class BlindOptions(Options):
-    """``variant``: the question alone, or with the transcript."""
+    """``variant``: whether the model gets the question alone, or also the transcript."""
 
     variant: Literal["question", "transcript"] = "question"
 
 
 class Blind(LoopSystem[BlindOptions]):
-    """The question alone, or with the lines that are spoken. No tools, nothing seen."""
+    """The question alone, or with the spoken lines. The model gets no tools and no frames."""
 
     name = "blind"
     options_kind = BlindOptions
 
     def setup(self, question: Question, session: Session) -> Setup:
-        """No tools; the ``transcript`` variant gives the spoken lines by a first call."""
+        """Return a setup without tools; in the variant ``transcript`` a first call gives the spoken lines."""
         if self.options.variant == "question":
             return Setup(make_tools=lambda: OwnCalls({}), preamble=Preamble(instructions="blind"))
         arguments = {"max_tokens": transcript_tokens(self.context.budget)}
@@ -96,7 +99,7 @@ _TOGETHER = 32
 
 
 class DirectOptions(Options):
-    """``frames``: how many; ``max_side``: of a frame, in pixels; ``transcript``: whether what is said is given too."""
+    """``frames``: their number; ``max_side``: of a frame, in pixels; ``transcript``: whether speech is given too."""
 
     frames: int = Field(default=32, ge=1, le=1024)
     max_side: int = Field(default=512, ge=16, le=4096)
@@ -104,13 +107,13 @@ class DirectOptions(Options):
 
 
 class Direct(LoopSystem[DirectOptions]):
-    """Frames at the middles of equal parts of the visible video, and the transcript, in one request. No tools."""
+    """Frames at the middles of equal parts of the visible video, and the transcript, in the first request; no tools."""
 
     name = "direct"
     options_kind = DirectOptions
 
     def check(self) -> None:
-        """The model has to see. Raises EpisodeFault: ``model_takes_no_images``."""
+        """Check that the model accepts images. Raises EpisodeFault: ``model_takes_no_images``."""
         super().check()
         seen = self.context.takes_images
         if seen is False or (seen is None and self.context.model.name == RULE_BASED):
@@ -121,7 +124,7 @@ class Direct(LoopSystem[DirectOptions]):
             )
 
     def setup(self, question: Question, session: Session) -> Setup:
-        """No tools; the frames, and the lines of speech, are there from the start."""
+        """Return a setup without tools; first calls give the frames and the spoken lines."""
         options = self.options
         frames = SampledFrames(session)
         calls = [FirstCall(tool=SAMPLE_FRAMES, arguments={"count": options.frames, "max_side": options.max_side})]
@@ -137,14 +140,14 @@ class Direct(LoopSystem[DirectOptions]):
 
 
 class SampledFrames:
-    """Frames of a session's video, taken in one decoding process and kept as JPEG under their hashes."""
+    """Frames of a session's video, decoded by one process and kept as JPEG under their hashes."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._addresses: dict[str, str] = {}
 
     def sample(self, count: int, max_side: int) -> dict[str, Any]:
-        """Frames at the middles of ``count`` equal parts of the visible video: times, sizes, hashes.
+        """Return frames at the middles of ``count`` equal parts of the visible video: times, sizes, hashes.
 
         Raises MediaFault: ``source_missing``, ``undecodable``, ``decoder_died``, ``decoder_stalled``; BackendFault:
         ``picture_unusable``.
@@ -173,34 +176,34 @@ class SampledFrames:
         return {"frames": taken}
 
     def address(self, name: str) -> str:
-        """A picture as a ``data:`` address."""
+        """Return a picture as a ``data:`` address."""
         return self._addresses[name]
 
 
 DESCRIBE = "describe_segment"
 SEARCH_CAPTIONS = "search_captions"
-#: How many of each ranking are fused.
+#: How many entries of each ranking are fused.
 _FUSED = 400
-#: Faults about one clip alone, such as a moderated picture: the captions of the others stand for the video all the same.
+#: Faults that concern one clip only, such as a moderated picture: the captions of the others are still used.
 _OF_ONE_CLIP = SINGLE_SEGMENT_FAULTS | {INTERNAL_FAULT}
 _BUILD_AGAIN = "build the world again, or ask another system"
 
 
 class SocraticOptions(Options):
-    """``clip_seconds``: how long a clip is; ``top_k``: how many captions the answer is drawn from."""
+    """``clip_seconds``: the length of a clip; ``top_k``: how many captions the model gets."""
 
     clip_seconds: float = Field(default=30.0, ge=1.0, le=600.0)
     top_k: int = Field(default=8, ge=1, le=200)
 
 
 class Socratic(LoopSystem[SocraticOptions]):
-    """ClipCaptions of all clips of the visible video, the ``top_k`` of them that fit the question, an answer from these."""
+    """Captions of all clips of the visible video; the model answers from the ``top_k`` that fit the question best."""
 
     name = "socratic"
     options_kind = SocraticOptions
 
     def setup(self, question: Question, session: Session) -> Setup:
-        """No tools; the captions are made, searched, and those that were found given."""
+        """Return a setup without tools; first calls describe all clips and search the captions."""
         options = self.options
         length = float(self.material("visible_seconds", lambda: self._visible(session)))
         tiles = clips(session.video_id, length, options.clip_seconds)
@@ -216,7 +219,10 @@ class Socratic(LoopSystem[SocraticOptions]):
         return Setup(make_tools=make_tools, preamble=preamble)
 
     def _visible(self, session: Session) -> float:
-        """How long the visible video is, in seconds."""
+        """Return the length of the visible video in seconds.
+
+        Raises EpisodeFault: ``looks_too_few``, if the vision model may not look at every clip.
+        """
         length, seeing = session.view.duration, session.backends.seeing
         wanted = len(clips(session.video_id, length, self.options.clip_seconds))
         if seeing is not None and seeing.most_looks is not None and seeing.most_looks < wanted:
@@ -229,7 +235,7 @@ class Socratic(LoopSystem[SocraticOptions]):
 
 
 def clips(video_id: str, length: float, clip_seconds: float) -> list[dict[str, Any]]:
-    """The arguments by which the clips of a video are described, in order."""
+    """Return the arguments of ``describe_segment`` for each clip of a video, in order."""
     count = math.ceil(length / clip_seconds)
     return [
         {
@@ -243,7 +249,7 @@ def clips(video_id: str, length: float, clip_seconds: float) -> list[dict[str, A
 
 
 class ClipCaptions:
-    """The captions of one episode: made by the operation, searched by words and meaning. ``clips``: how many there are to be."""
+    """The captions of an episode's ``clips`` clips: made by an operation, searched by words and meaning."""
 
     def __init__(self, session: Session, *, clips: int) -> None:
         self._operations = AtomicTools(session)
@@ -252,18 +258,18 @@ class ClipCaptions:
         self._results: dict[tuple[float, float], dict[str, Any]] = {}
 
     def describe(self, **arguments: Any) -> dict[str, Any]:
-        """Describe a clip, and keep its caption, or why there is none."""
+        """Describe a clip; keep and return its caption or the fault."""
         result = self._operations.call_tool(DESCRIBE, arguments)
         self._results[arguments["start_time"], arguments["end_time"]] = result
         return result
 
     def search(self, query: str, top_k: int) -> dict[str, Any]:
-        """The captions that fit a query best, in time order; where none shares anything with it, some of all parts.
+        """Return the captions that fit a query best, in time order; if none fits, captions from all parts of the video.
 
-        ``of`` counts all clips, ``undescribed`` by reason those for which there is no caption.
+        ``of`` is the number of clips; ``undescribed`` counts clips without a caption by fault code.
 
-        Raises OperationFault: ``no_captions``; a fault that is not about single clips: what is left would be an arbitrary part of
-        the video.
+        Raises OperationFault: ``no_captions``; a fault that concerns more than single clips, since the remaining
+        captions would be an arbitrary part of the video.
         """
         results = [self._results[key] for key in sorted(self._results)]
         described = [result for result in results if isinstance(result.get("caption"), str)]
@@ -290,7 +296,7 @@ class ClipCaptions:
         return {"captions": found, "of": self._clips} | {key: value for key, value in more.items() if value}
 
     def _ranked(self, texts: list[str], query: str) -> list[int]:
-        """Words and meaning, fused by reciprocal rank, as the search of segments does it."""
+        """Return the indexes of the texts that fit, best first: words and meaning, fused by reciprocal rank."""
         from world_api.search.indexes import LexicalIndex, best_first, fuse
 
         lexical = best_first(LexicalIndex.of_texts(texts).scores(query), _FUSED)

@@ -5,7 +5,7 @@ A third party adds one in its own package::
     [project.entry-points."video_world_api.systems"]
     mine = "their_package.their_module:build"
 
-``build`` takes a ``SystemContext`` and gives back a ``System``. The product's own names cannot be taken.
+``build`` takes a ``SystemContext`` and returns a ``System``. The product's own names cannot be used.
 """
 
 from __future__ import annotations
@@ -29,17 +29,20 @@ _OWN: Mapping[str, SystemBuilder] = {kind.name: kind for kind in _KINDS}
 
 
 def system_names() -> tuple[str, ...]:
-    """The systems there are: the product's own, then those of other packages, sorted."""
+    """Return the names of all systems: the product's own, then those of other packages, sorted."""
     return (*_OWN, *sorted(added(ENTRY_POINT_GROUP, own=_OWN)))
 
 
 def own_system(name: str) -> type[LoopSystem[Any]] | None:
-    """The class of one of the product's own systems, which says what it needs; None of any other name."""
+    """Return the class of one of the product's own systems; None for any other name."""
     return next((kind for kind in _KINDS if kind.name == name), None)
 
 
 def build_system(name: str, context: SystemContext) -> System:
-    """A system by name. Raises EpisodeFault: ``unknown_system``; ``system_not_loadable``; what the system itself refuses."""
+    """Build a system by name.
+
+    Raises EpisodeFault: ``unknown_system``; ``system_not_loadable``; the faults of the system itself.
+    """
     if name in _OWN:
         return _OWN[name](context)
     found = added(ENTRY_POINT_GROUP, own=_OWN).get(name)

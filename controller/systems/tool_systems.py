@@ -29,34 +29,34 @@ if TYPE_CHECKING:
 
 
 def operations_on(session: Session, judge: Judge | None) -> list[Toolset]:
-    """The operations, and judging as a function if it is switched on."""
+    """Return the operations on a session, and ``judge_items`` if there is a judge."""
     atomic: Toolset = AtomicTools(session)
     return [atomic] if judge is None else [atomic, JudgedItems(judge)]
 
 
 def remembered(context: SystemContext) -> Judge | None:
-    """The judge, if judging is switched on; within an episode it gets each question once."""
+    """Return the judge, with a memory so that it gets each question once; None if judging is off."""
     return None if context.judge is None else RememberedJudge(context.judge)
 
 
 def flat_tools(session: Session, context: SystemContext) -> Toolset:
-    """The operations on the video of a session, and judging if it is switched on."""
+    """Return the operations on the video of a session, and ``judge_items`` if judging is on."""
     return OneVideo(CombinedTools(operations_on(session, remembered(context))), session.video_id)
 
 
 class Flat(LoopSystem[Options]):
-    """The sixteen operations only; a library is left aside."""
+    """The operations only; a library is ignored."""
 
     name = "flat"
     gives_digest = True
 
     def setup(self, question: Question, session: Session) -> Setup:
-        """The operations."""
+        """Return a setup with the operations."""
         return Setup(make_tools=lambda: flat_tools(session, self.context))
 
 
 class DomainOptions(Options):
-    """``seed`` decides the order of question types and worked examples."""
+    """``seed`` determines the order of question types and worked examples."""
 
     seed: int = Field(default=1, ge=0)
 
@@ -69,13 +69,13 @@ class FlatWithDomain(Flat):
     shows_domain = True
 
     def check(self) -> None:
-        """Refuse a context without a domain. Raises EpisodeFault: ``no_domain``."""
+        """Check that the context has a domain. Raises EpisodeFault: ``no_domain``."""
         super().check()
         if self.context.domain is None:
             raise EpisodeFault("no_domain", "the system 'flat+domain' needs a domain", hint="give --domain DOMAIN")
 
     def setup(self, question: Question, session: Session) -> Setup:
-        """The operations, with the domain in the instructions."""
+        """Return a setup with the operations, and with the domain in the instructions."""
         text = self.material("domain", self._domain_text)
         preamble = Preamble(briefing=self.prompts.render("domain", domain=text))
         return Setup(make_tools=lambda: flat_tools(session, self.context), preamble=preamble)
@@ -89,13 +89,13 @@ class FlatWithDomain(Flat):
 
 
 class _WithLibrary(LoopSystem[Any]):
-    """A system that needs a library."""
+    """A system that requires a library."""
 
     uses_library = True
     gives_digest = True
 
     def check(self) -> None:
-        """Refuse a context without a library. Raises EpisodeFault: ``no_library``."""
+        """Check that the context has a library. Raises EpisodeFault: ``no_library``."""
         super().check()
         if self.context.library is None:
             raise EpisodeFault(
@@ -106,58 +106,58 @@ class _WithLibrary(LoopSystem[Any]):
 
     @property
     def library(self) -> ToolLibrary:
-        """The library."""
+        """The library of the context."""
         assert self.context.library is not None  # noqa: S101 - see check
         return self.context.library
 
     def settings(self) -> dict[str, Any]:
-        """Which arm of an experiment the library is, and where it came from."""
+        """Return the library's arm of an experiment and its origin."""
         return {"arm": self.material("arm", lambda: arm_of(self.library))}
 
 
 class Hints(_WithLibrary):
-    """``flat`` with the library's tools described in words: advice without anything to call."""
+    """``flat`` with a description of the library's tools in the instructions; none of the tools can be called."""
 
     name = "hints"
 
     def setup(self, question: Question, session: Session) -> Setup:
-        """The operations, with the tools in the instructions."""
+        """Return a setup with the operations, and with the tools described in the instructions."""
         tools = self.material("hints", lambda: _described(self.library))
         preamble = Preamble(briefing=self.prompts.render("hints", tools=tools))
         return Setup(make_tools=lambda: flat_tools(session, self.context), preamble=preamble)
 
 
-#: The instructions by exposure: the same text but for what it says of the operations.
+#: The prompt of the instructions by exposure; they differ only in what they say about the operations.
 _INSTRUCTIONS: dict[Exposure, str] = {"all": "system", "tools": "tools_only", "tools_first": "tools_first"}
 
 
 class HierOptions(Options):
-    """``exposure``: which of operations and tools can be called; ``patience``: after how many tools operations are open."""
+    """``exposure``: which of operations and tools can be called; ``patience``: after how many tools operations open."""
 
     exposure: Exposure = "all"
     patience: int = Field(default=3, ge=1)
 
 
 class Hier(_WithLibrary):
-    """The operations and a library, as its exposure says."""
+    """The operations and a library; ``exposure`` determines which of them can be called."""
 
     name = "hier"
     options_kind = HierOptions
 
     def setup(self, question: Question, session: Session) -> Setup:
-        """The library's tools first, since they do more at once; and the operations."""
+        """Return a setup with the instructions and the tools of the exposure."""
         preamble = Preamble(instructions=_INSTRUCTIONS[self.options.exposure])
         return Setup(make_tools=lambda: self.tools(session), preamble=preamble)
 
     def tools(self, session: Session) -> Toolset:
-        """What the exposure says of the operations. Judging is no operation: where it is on, it is open in each of them."""
+        """Return the tools of the exposure, the library's first. With a judge ``judge_items`` is always included."""
         options: HierOptions = self.options
         judge = remembered(self.context)
         library: Toolset = LibraryTools.on_session(self.library, session, traced=True, judge=judge)
         operations = AtomicTools(session)
         offered: list[Toolset] = [library] if options.exposure == "tools" else [library, operations]
         if options.exposure == "tools_first":
-            CombinedTools(offered)  # refuses tools of one name
+            CombinedTools(offered)  # raises if two tools have the same name
             offered = [FallbackTools(library, operations, after=options.patience)]
         if judge is not None:
             offered.append(JudgedItems(judge))
@@ -165,14 +165,14 @@ class Hier(_WithLibrary):
 
 
 def arm_of(library: ToolLibrary) -> dict[str, Any]:
-    """Which arm of an experiment a library is, as its manifest says: what was done to it, and where it came from."""
+    """Return a library's arm of an experiment from its manifest: what was done to it, and where it came from."""
     manifest = library.manifest
     arm = {key: manifest.get(key) for key in ("arm", "origin", "domain", "of")}
     return arm | {"domain": arm["domain"] or None}
 
 
 def _described(library: ToolLibrary) -> list[dict[str, Any]]:
-    """The tools as their schemas tell them: names, descriptions, and the inputs with theirs."""
+    """Return the tools as their schemas describe them: names, descriptions, and inputs without ``video_id``."""
     from tool_induction.compiler.declarations import description_of, inputs_schema
 
     described = []
@@ -190,28 +190,29 @@ def _described(library: ToolLibrary) -> list[dict[str, Any]]:
 def flat(
     *, model: ChatModel, clock: Clock, library: ToolLibrary | None = None, budget: Budget | None = None, judge: Judge | None = None
 ) -> Flat:  # fmt: skip
-    """The system ``flat``; a library is left aside."""
+    """Return the system ``flat``; a library is ignored."""
     return Flat(SystemContext(model=model, clock=clock, budget=budget or Budget(), library=library, judge=judge))
 
 
 def hier(
     *, model: ChatModel, clock: Clock, library: ToolLibrary | None = None, budget: Budget | None = None, judge: Judge | None = None
 ) -> Hier:  # fmt: skip
-    """The system ``hier`` with all tools on offer. Raises EpisodeFault: ``no_library``."""
+    """Return the system ``hier`` with exposure ``all``. Raises EpisodeFault: ``no_library``."""
     return Hier(SystemContext(model=model, clock=clock, budget=budget or Budget(), library=library, judge=judge))
 
 
 COMPOSE = "compose_tool"
 MAX_FAULTS = 12  #: listed of one document
-#: A pipeline's document may be mended once.
+#: A pipeline's document may be corrected once.
 PIPELINE_DOCUMENTS = 2
 
 
 @dataclass(kw_only=True)
 class ComposedTools:
-    """``compose_tool``: takes a tool document and arguments, compiles the one and runs it with the other.
+    """The tool ``compose_tool``: compiles a tool document and runs it with arguments.
 
-    At most ``documents`` are taken, faulty ones among them; with ``once`` none after the first that ran. Nothing is kept.
+    At most ``documents`` are accepted, faulty ones included; with ``once`` none after the first that ran. No tool is
+    kept.
     """
 
     session: Session
@@ -221,7 +222,7 @@ class ComposedTools:
     ran: bool = False
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
-        """The one declaration. What a tool does may write, so it runs alone."""
+        """Return the one declaration; it is marked as writing, because a composed tool may write."""
         properties = {
             "document": {
                 "type": "object",
@@ -238,7 +239,7 @@ class ComposedTools:
         ]
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """What the tool found; or its faults, with their places and what would mend them."""
+        """Return the result of the composed tool, or a fault with the errors of its document."""
         return tool_result_or_error(lambda: self._composed(arguments))
 
     def _composed(self, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -271,7 +272,7 @@ class ComposedTools:
 
 
 def _faults(compilation: Compilation) -> str:
-    """Each fault with its place and, where there is one, what would mend it."""
+    """Return each error of a document with its path and suggestion, one per line, at most 12."""
     errors = [item for item in compilation.diagnostics if item.severity == "error"]
     lines = [
         f"{item.code} {item.json_path}: {item.message}" + (f" -> {item.suggestion}" if item.suggestion else "")
@@ -283,31 +284,31 @@ def _faults(compilation: Compilation) -> str:
 
 
 class ComposeOptions(Options):
-    """``documents``: how many throw-away documents an episode takes, faulty ones among them."""
+    """``documents``: how many tool documents an episode accepts, faulty ones included."""
 
     documents: int = Field(default=4, ge=1, le=50)
 
 
 class _Composing(LoopSystem[Any]):
-    """A system whose model writes throw-away tools."""
+    """A system whose model writes temporary tools."""
 
     gives_digest = True
 
     def language(self, session: Session) -> str:
-        """The description of the tool language, as an induction gets it."""
+        """Return the description of the tool language, as an induction gets it."""
         from tool_induction.inducer.prompt_builder import InducerPrompts
 
         return InducerPrompts(groups=session.groups, allow_judge=self.context.judge is not None).language()
 
 
 class FlatCompose(_Composing):
-    """The operations, and in any round a throw-away tool made of them: programmability without a library."""
+    """The operations and, in any round, a temporary tool composed of them; no tool library."""
 
     name = "flat+compose"
     options_kind = ComposeOptions
 
     def setup(self, question: Question, session: Session) -> Setup:
-        """The operations and ``compose_tool``, with the tool language in the instructions."""
+        """Return a setup with the operations and ``compose_tool``, and with the tool language in the instructions."""
 
         def make_tools() -> OneVideo:
             judge = remembered(self.context)
@@ -319,12 +320,12 @@ class FlatCompose(_Composing):
 
 
 class Pipeline(_Composing):
-    """One throw-away tool first, mended once at most; then an answer from what it found."""
+    """One temporary tool first, corrected at most once; then an answer from its result."""
 
     name = "pipeline"
 
     def setup(self, question: Question, session: Session) -> Setup:
-        """Only ``compose_tool``, and no answer before it ran."""
+        """Return a setup with ``compose_tool`` only, which must run before an answer."""
 
         def make_tools() -> OneVideo:
             judge = remembered(self.context)
@@ -336,5 +337,5 @@ class Pipeline(_Composing):
         return Setup(make_tools=make_tools, preamble=preamble)
 
     def settings(self) -> dict[str, Any]:
-        """How often the document may be sent."""
+        """Return how many documents are accepted."""
         return {"documents": PIPELINE_DOCUMENTS}

@@ -1,4 +1,4 @@
-"""``videoworld eval``: what can be done with questions, runs and their results."""
+"""``videoworld eval``: commands for datasets, runs and their results."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ JudgePromptOption = Annotated[
 
 
 def end_command(fault: VideoWorldError | None, *, interrupted: bool, as_json: bool) -> None:
-    """End a command with the exit status of how its run ended.
+    """End a command according to how its run ended; return if there is no fault.
 
-    Raises KeyboardInterrupt: the run was interrupted; typer.Exit: there is a fault, and the JSON record that was printed holds
-    it; VideoWorldError: the fault.
+    Raises KeyboardInterrupt, if the run was interrupted; typer.Exit, if there is a fault and the printed JSON record
+    contains it; VideoWorldError: the fault.
     """
     if interrupted:
         raise KeyboardInterrupt

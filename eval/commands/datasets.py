@@ -1,4 +1,4 @@
-"""``videoworld eval check``: which videos and worlds of a dataset are here."""
+"""``videoworld eval check``, ``videoworld sandbox`` and ``videoworld sample``: datasets and generated films."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from world_api.core.identifiers import plural
 check_app = command_app()
 
 _MOST_SHOWN = 8
-#: What is said of worlds that are there and cannot be used, by their state.
+#: The text for worlds that exist and cannot be used, by their state.
 _STATES = {
     "other": "made from something else (another --store keeps them apart)",
     "unfinished": "still growing",

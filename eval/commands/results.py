@@ -1,4 +1,4 @@
-"""``videoworld eval report``, ``bundle`` and ``export``: what becomes of a run that is scored."""
+"""``videoworld eval report``, ``bundle``, ``export``, ``judge`` and ``label``: commands for the results of a run."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def report(
 
 
 def record_of(written: WrittenReport) -> dict[str, Any]:
-    """What was written, as JSON."""
+    """Return the files and counts of a report that was written, as JSON."""
     return {**asdict(written), "page": str(written.page)}
 
 
 def text_of(written: WrittenReport) -> str:
-    """What was written, for people."""
+    """Return the files and counts of a report that was written, as text for the terminal."""
     first = (
         f"{written.page}: {written.episodes:,} episodes, {written.pictures:,} pictures, {written.bytes / 1e6:.1f} MB"
     )

@@ -1,4 +1,4 @@
-"""``videoworld eval run`` and ``eval score``."""
+"""``videoworld eval run``, ``videoworld eval score`` and ``videoworld compare``."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def run(
 
 
 def _judge(what: Experiment, *, say: Callable[[str], object]) -> AnswerJudge | None:
-    """The judge of the configuration. Raises EvalFault, BackendFault: it is not available."""
+    """Return the judge of the configuration. Raises EvalFault, BackendFault: it is not available."""
     from eval.runs.scoring import configured_judge
     from world_api.core.ports import SystemClock
 

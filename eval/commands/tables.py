@@ -67,12 +67,12 @@ def compare(
 
 
 def filters_of(**given: str | int | None) -> list[str]:
-    """The options that were given, as filters."""
+    """Write each option that is not None as a filter ``key=value``, in the form that ``filtered`` reads."""
     return [f"{key}={value}" for key, value in given.items() if value is not None]
 
 
 def warned(study: Study, text: str) -> str:
-    """The text, after what must be said before all of it."""
+    """Return the text, with the study's warning before it if there is one."""
     if study.warning is None:
         return text
     return f"{study.warning}\n`videoworld eval run RUN` asks them again.\n\n{text}"
@@ -88,12 +88,12 @@ def _compared_text(found: ArmComparison) -> str:
     return "\n\n".join(parts)
 
 
-#: What is shown of a comparison where there is one line for it.
+#: Columns that are shown of tables with one line per comparison.
 _SHORT = "dataset world budget domain pairs videos accuracy accuracy_against difference p_holm".split()
 
 
 def differs_text(differs: list[str], concerns: list[str]) -> str:
-    """In what two groups differ, for people."""
+    """Return a text that names in what two groups differ, and why their comparison may not be clean."""
     if not differs:
         return "they do not differ in anything but their answers"
     warning = (
