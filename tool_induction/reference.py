@@ -24,7 +24,7 @@ _TEMPLATE = "reference.md.jinja"
 
 
 def language_page() -> str:
-    """Return the whole page."""
+    """Return the reference of the tool language as Markdown."""
     from jinja2 import StrictUndefined
     from jinja2.sandbox import SandboxedEnvironment
 

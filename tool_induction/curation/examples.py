@@ -91,7 +91,7 @@ class ExampleRuns:
         return cls(session=(call, session), material=material_of(call, video_id), given=given or {})
 
     def of(self, tools: Mapping[str, CompiledTool], name: str) -> dict[str, Any]:
-        """Return the record of a tool's example: ``world`` (name or video id), ``made_up``, ``arguments``, ``result``."""
+        """Return the record of a tool's example: ``world`` (name or video id), ``made_up``, ``arguments, result``."""
         tool, material = tools[name].tool, self.material
         world = schema_worlds((*material.looks, *material.events, *material.words))["many"]
         call, state = self.session or (world, world)

@@ -298,8 +298,8 @@ def trial_worlds(
     ``groups``: optional groups of operations to switch on.
 
     Raises:
-        ToolFault: ``no_example_world``: none is named and the sample film's does not exist; ``split_leak``: the video of a
-            world belongs to another split than admission.
+        ToolFault: ``no_example_world``: none is named and the sample film's does not exist;
+            ``split_leak``: a world's video belongs to another split than admission.
         StoreFault: a named world cannot be opened.
     """
     from world_api.api import open_session

@@ -72,7 +72,7 @@ class InducerPrompts:
         return self._files.render("request", count=count, domain=self.domain(domain, seed=seed), tool_kinds=kinds)
 
     def domain(self, domain: Domain, *, seed: int) -> str:
-        """Return the domain as text: its question types with induction templates, and its examples, shuffled by ``seed``."""
+        """Return the domain as text: question types with induction templates, and examples, shuffled by ``seed``."""
         order = random.Random(f"types {seed}")  # noqa: S311 - an order, not a secret
         kinds = [kind for kind in domain.question_types if kind.of("induction")]
         return self._files.render(

@@ -252,7 +252,7 @@ class Round:
 
 @dataclass(frozen=True, kw_only=True)
 class Induction:
-    """The rounds of an induction and its final draft. ``requested``: how many tools the model was asked for; 0 for a document."""
+    """The rounds of an induction and its final draft. ``requested``: number of tools requested, 0 for a document."""
 
     draft: LibraryDraft
     rounds: tuple[Round, ...]
@@ -408,7 +408,7 @@ class _Rounds:
         text: str = "",
         requested: Sequence[str] = (),
     ) -> None:
-        """Record a round with the current state of the draft, and report it; ``text``: the document if there is no ``answer``."""
+        """Record a round with the current draft, and report it; ``text``: the document if there is no ``answer``."""
         text = text if answer is None else answer.text
         if holds_secret(text):
             why = "it holds what looks like a credential; only the recording has that as it came"

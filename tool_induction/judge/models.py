@@ -103,7 +103,7 @@ class _Judgement:
 
 
 class FileJudge:
-    """Answers from a file of JSON lines. Answers not in it are requested from another judge, if there is one, and added.
+    """Answers from a file of JSON lines. Missing answers are requested from another judge, if any, and added.
 
     An answer from the file is charged with its original cost, as a request that was not sent again.
     """
@@ -127,8 +127,8 @@ class FileJudge:
         """Return one of ``answers`` for each item: the recorded one, or a new one.
 
         Raises:
-            ToolFault: ``no_judgement``: an answer is not on file and there is no other judge; ``several_judges``: the answers
-                on file differ and no judge is named; ``bad_judgement``.
+            ToolFault: ``no_judgement``: an answer is not on file and there is no other judge;
+                ``several_judges``: the answers on file differ and no judge is named; ``bad_judgement``.
             BackendFault: the faults of the other judge.
         """
         given: list[str] = []
@@ -144,7 +144,7 @@ class FileJudge:
         self._known[judgement.question, judgement.answers, judgement.item][judgement.judge] = judgement
 
     def _of(self, given: Mapping[str, _Judgement]) -> _Judgement | None:
-        """Return the recorded judgement to use: that of the named judge, or the common one of all; None if there is none."""
+        """Return the recorded judgement to use, or None: that of the named judge, else the one on which all agree."""
         if self._judge is not None:
             return given.get(self.name)
         if len({judged.answer for judged in given.values()}) > 1:

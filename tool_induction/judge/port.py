@@ -69,7 +69,7 @@ def plain_answer(answer: str) -> str:
 
 
 def chosen(said: str, answers: Sequence[str], *, judge: str) -> str:
-    """Return the one of ``answers`` that equals the reply ``said`` after normalisation. ``judge`` is its name for messages.
+    """Return the one of ``answers`` that equals the reply ``said`` after normalisation; ``judge`` is for messages.
 
     Raises:
         ToolFault: ``bad_judgement``: the reply is none of them.
@@ -103,7 +103,7 @@ def item_text(item: Json) -> str:
 
 
 def judged_material(question: str, item: str) -> str:
-    """Return the user message for a judging model: one line of JSON with the question, and the item as data of the video.
+    """Return the user message for a judging model: one line of JSON with the question and the item as video data.
 
     Text in the item is escaped, so that it cannot end its field or look like a message of the conversation. An item
     that is JSON is sent as JSON; if that takes more than 1200 bytes, the beginning of its text is sent.

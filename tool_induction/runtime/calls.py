@@ -48,7 +48,7 @@ class Asks(Protocol):
     logical: int
 
     def __call__(self, name: str, arguments: Mapping[str, Json], made_from: Sequence[int] = ()) -> dict[str, Any]:
-        """Return the result of an operation; ``made_from``: numbers of the calls that its arguments were computed from."""
+        """Return the result of an operation; ``made_from``: numbers of the calls behind its arguments."""
         ...
 
 
@@ -186,7 +186,7 @@ class OperationCalls:
             return result
 
     def _made(self, name: str, arguments: Mapping[str, Json], key: str | None) -> CallResult:
-        """Return the result of a call that is made now, or was made by a worker; ``key`` is None if the operation writes."""
+        """Return the result of a call, made now or before by a worker; ``key`` is None if the operation writes."""
         prepared = None if key is None else self.prepared
         if key is None:
             self.world.writes += 1
