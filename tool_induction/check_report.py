@@ -1,4 +1,4 @@
-"""The output of ``videoworld tools check``: each tool with its faults, or with its price and notes; or a table of codes."""
+"""The output of ``videoworld tools check``: each tool with its faults, or its price and notes; or a table of codes."""
 
 from __future__ import annotations
 

@@ -323,7 +323,7 @@ def written(value: object) -> str:
 
 
 def _parts(document: object) -> Any:
-    """Return short hashes of each tool's keys and steps, by tool name; the document itself if it does not hold tools."""
+    """Return short hashes of each tool's keys and steps, by tool name; a document without tools is unchanged."""
     tools = document.get("tools") if isinstance(document, dict) else None
     if not isinstance(document, dict) or not isinstance(tools, list) or not all(isinstance(one, dict) for one in tools):
         return document
@@ -389,7 +389,7 @@ def _read_manifest(folder: Traversable) -> dict[str, Any]:
 
 
 def _changed_places(stored: Any, found: Any) -> str:
-    """Return the places at which short hashes of parts differ from the stored ones, such as ``find_person.steps[2]``."""
+    """Return the places at which short hashes differ from the stored ones: ``find_person.steps[2], ...``."""
     paths = [format_path(path).removeprefix("$").removeprefix(".") for path, _ in _differences(stored, found, ())]
     return ", ".join(path or "the order of its parts" for path in paths[:_MOST_DIFFERENCES]) or "one of its hashes"
 
@@ -493,7 +493,7 @@ def _text(node: Any, *, required: bool) -> str:
 
 
 def differences(before: Any, after: Any) -> list[str]:
-    """Return the places at which two JSON values differ, one line each, in document order."""
+    """Return the differences of two JSON values as lines ``place: old -> new``, in document order."""
     return [f"{format_path(path)}: {what}" for path, what in _differences(before, after, ())]
 
 

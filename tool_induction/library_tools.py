@@ -31,8 +31,8 @@ def limits_for_models() -> RunLimits:
 class ToolDeclaration:
     """The declaration of a tool for a model: name, description, and JSON Schema of the arguments.
 
-    The rest is for callers that make several calls at a time. ``writes``: a call changes the session, so it runs alone and in
-    order. ``in_turn``: calls run one after the other, because results of one are cached for the next.
+    The rest is for callers that make several calls at a time. ``writes``: a call changes the session, so it runs alone
+    and in order. ``in_turn``: calls run one after the other, because results of one are cached for the next.
     """
 
     name: str
@@ -133,7 +133,7 @@ class LibraryTools:
         )
 
     def with_operations(self, session: Session) -> Callable[[str, Mapping[str, Any]], dict[str, Any]]:
-        """Return a function that runs a tool of the library or an operation of the session, as an MCP server needs it."""
+        """Return a function that runs a tool of the library or an operation of the session, for an MCP server."""
         from world_api.operations import run
 
         def call(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:

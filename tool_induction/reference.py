@@ -1,4 +1,4 @@
-"""The reference of the tool language as a page: every key, type, aggregate, operation, spelling and limit, from its definition.
+"""The reference of the tool language as a page: keys, types, aggregates, operations and limits, from their definitions.
 
 ``python -m tool_induction.reference docs`` writes the generated pages about the language to a folder.
 """
@@ -84,7 +84,7 @@ def _operations() -> Iterator[tuple[str, str, str, str]]:
 
 
 def code(text: str) -> str:
-    """Return a text as Markdown code."""
+    """Return a text as Markdown code; an empty text is unchanged."""
     return f"`{text}`" if text else ""
 
 

@@ -31,7 +31,7 @@ ARM_KINDS: tuple[ArmKind, ...] = get_args(ArmKind)
 
 #: Manifest keys that an arm writes itself; the others are copied from the library it is made from.
 _OWN_KEYS = FROZEN_KEYS | {"lineage", "arm", "of", "seed"}
-#: A condition that is always false: each run ends at once, with nothing found.
+#: A step that ends each run at once, with nothing found.
 _NEVER = {"type": "require", "condition": "{{ 1 > 2 }}", "status": "empty", "reason": "nothing was found"}
 
 
@@ -111,7 +111,7 @@ _ATTEMPTS = 24  #: composites drawn for each tool; the nearest in length and pri
 _MAX_OUTPUTS = 4
 _FEW_HITS = 5  #: hits of a search that is made for each interval
 _LITTLE_SECONDS = 0.01  #: added to both sides before seconds are compared
-_SECONDS_TOLERANCE = 0.1  #: A kind of call replaces another if the tool's seconds change by at most this share.
+_SECONDS_TOLERANCE = 0.1  #: Calls of one kind may replace another if the tool's seconds change by at most this share.
 
 #: Operations that begin a tool: they return intervals and need none.
 _SOURCES = ("list_scenes", "search_segments_by_text", "search_segments_by_semantics", "scan_segments")
@@ -144,7 +144,7 @@ _MEASURES = {"count": "int", "total_duration": "number"}
 
 
 class CallKind(NamedTuple):
-    """The price of one call. Operations of one kind cost the same."""
+    """The price of one call (``looks``: requests to a vision model). Operations of equal price are of one kind."""
 
     tokens: int
     looks: int
@@ -294,7 +294,7 @@ def _writer(
 
 
 def _add_cheap_calls(calls: Workload, aim: Expense, kinds: list[CallKind]) -> None:
-    """Add cheap looks and calls up to the numbers in ``aim``; the branch that was not counted may have more of them."""
+    """Add cheap calls until ``calls`` has as many looks and calls as ``aim``, which also counts cheaper branches."""
     for with_looks in (True, False):
         cheap = [kind for kind in kinds if not kind.tokens and bool(kind.looks) == with_looks]
         lacking = int(aim["looks"] - _looks(calls) if with_looks else aim["calls"] - calls.total())

@@ -36,7 +36,7 @@ class Edits:
 
 @dataclass(frozen=True, kw_only=True)
 class Fork:
-    """A fork and its differences from its parent: lists of tool names under ``changed``, ``dropped`` and ``added``."""
+    """A fork and its parent. ``changes``: the names of the tools that are ``changed``, ``dropped`` and ``added``."""
 
     library: ToolLibrary
     parent: ToolLibrary
@@ -64,8 +64,8 @@ def fork_library(
 ) -> Fork:
     """Freeze an edited copy of a library; the parent is not changed. The manifest keeps what its induction saw.
 
-    ``details`` are added to the manifest; ``may_be_same`` accepts edits that change nothing, for instance a selection
-    of all tools.
+    ``by`` (the editor), ``note`` and ``details`` are added to the manifest. ``may_be_same`` accepts edits that change
+    nothing, for instance a selection of all tools.
 
     Raises:
         ToolFault: ``unknown_tool``, ``duplicate_tool``; ``bad_arguments``: a tool is both edited and left out;
@@ -170,7 +170,7 @@ def _documents(content: bytes | None) -> dict[str, Any]:
 
 
 def compared(before: ToolLibrary, after: ToolLibrary) -> dict[str, Any]:
-    """Return the wire form of a comparison: the two libraries, and lists of tool names by what happened to them.
+    """Return the wire form of a comparison: both libraries, and the names of tools ``kept, changed, dropped, added``.
 
     ``changes`` has for each changed tool the differences outside its steps (``places``), and the lines of its ``plan``
     that were removed (``- ``) and added (``+ ``).

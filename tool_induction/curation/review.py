@@ -1,4 +1,4 @@
-"""Reviews of a library: each tool with its plan, price, notes and an example run, as a record, a text or an HTML page."""
+"""Reviews of a library: each tool with plan, price, notes and an example run, as a record, a text or an HTML page."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A domain of questions: its question types, worked examples, entities, kinds of tools, and splits.
 
-The constraints hold for domain files; an episode stores its domain as a record of these classes.
+The constraints of the fields are checked in domain files; an episode stores its domain as a record of these classes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Wording(Part):
-    """One wording of a question in English and Chinese, with ``{placeholders}``; ``zh`` is empty if there is none."""
+    """One wording of a question, with ``{placeholders}``, in English (``en``) and Chinese (``zh``, may be empty)."""
 
     en: Line
     zh: Annotated[str, Field(max_length=500)] = ""

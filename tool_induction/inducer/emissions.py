@@ -32,7 +32,7 @@ _FENCE = re.compile(r"```(?:json)?|\"tools\"\s{0,40}:")
 _BRACKET = re.compile(r"[\[{]")
 _TOOL_KEYS = ("tool_name", "steps")
 _THOUGHT = "(?:think|thinking|thought|reasoning)"
-#: only at the beginning of a line, where no JSON string can be going on
+#: only at the beginning of a line, which is never inside a JSON string
 _REASONING = re.compile(rf"^[ \t]*<{_THOUGHT}>.*?(?:</{_THOUGHT}>|\Z)", re.MULTILINE | re.IGNORECASE | re.DOTALL)
 _CLOSED = re.compile(rf"</{_THOUGHT}>", re.IGNORECASE)
 
@@ -125,7 +125,7 @@ def _reasoning(reply: str) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     closed, opened = _CLOSED.search(reply), _REASONING.search(reply)
     if closed is not None and (opened is None or closed.start() < opened.start()):
-        # Some servers leave the opening mark out. Inside a tool that can be read, a closing mark is text.
+        # Some servers omit the opening tag. Inside a tool that can be parsed, a closing tag is text.
         tools = _Scanner().tools(reply, 0, len(reply))
         if any(item.value is not None and item.start < closed.start() < item.end for item in tools):
             return []

@@ -141,10 +141,7 @@ def run_induction(
 def _model(
     options: InductionOptions, replayed: list[Exchange] | None, *, clock: Clock, environment: Mapping[str, str]
 ) -> ChatModel | None:
-    """Return a model that replays the recording, or the model on the endpoint.
-
-    None if a document is given and no model is named that could repair it.
-    """
+    """Return a model that replays the recording, or the model on the endpoint; None if only a document is given."""
     from world_api.chat.models import endpoint_model
     from world_api.chat.rule_based import RULE_BASED
 
@@ -332,10 +329,7 @@ def trial_worlds(
 
 
 def _example(name: str, opened: Callable[[], Session]) -> ExampleWorld:
-    """Return a world that opens a new session for every run, with texts to search for.
-
-    The texts are hints of entities and captions of scenes.
-    """
+    """Return a world that opens a new session for every run, with hints and captions as texts to search for."""
     from world_api.operations import run
 
     def fresh() -> tuple[Caller, WorldState]:

@@ -39,7 +39,7 @@ _MAX_DIFF = 120  #: lines
 
 @dataclass(frozen=True, kw_only=True)
 class InductionCost:
-    """The cost of an induction. ``faults`` are calls without a reply; ``money`` is None if no price is known."""
+    """The cost of an induction. ``faults``: number of calls without a reply; ``money``: None if no price is known."""
 
     calls: int = 0
     faults: int = 0

@@ -43,7 +43,7 @@ class FailingTool:
 
 
 class InducerPrompts:
-    """Renders the prompts. ``groups``: optional groups of operations that tools may call beside the sixteen."""
+    """Renders the prompts. ``groups``: optional groups of operations that tools may call, too."""
 
     def __init__(self, *, groups: frozenset[str] = frozenset(), allow_judge: bool = False) -> None:
         self._groups = groups
@@ -62,7 +62,7 @@ class InducerPrompts:
         return self._files.render("system", reply_form=form, worked_tool=self._worked, **self._tables())
 
     def language(self) -> str:
-        """Return the operations and the tool language with an example, for a model that writes a tool for one question."""
+        """Return operations and tool language with an example, for a model that writes a tool for one question."""
         language = self._files.render("language", **self._tables())
         return f"{language}\n\n{self._files.render('worked', worked_tool=self._worked)}"
 

@@ -1,4 +1,4 @@
-"""Requests to the model: recorded replies are used first, refused settings are left out, odd replies get notes."""
+"""Requests to the model: recorded replies are used first, refused settings are left out, problems are noted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from world_api.core.canonical import content_hash
 from world_api.core.faults import BackendFault
 from world_api.core.ports import ChatModel, Clock
 
-#: What can be odd about a reply or its tools; each is noted in the log and in the report.
+#: Problems of a reply or its tools; each is noted in the log and in the report.
 Problem = Literal[
     "no_choices",
     "bad_message",
@@ -72,7 +72,7 @@ class Note:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The settings of an induction's requests. ``seed`` is sent, so that a draw can be repeated if the server honours it."""
+    """The settings of an induction's requests. A server that uses ``seed`` makes a draw repeatable."""
 
     mode: Mode = "plain"
     seed: int = 1

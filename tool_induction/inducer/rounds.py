@@ -76,8 +76,7 @@ class Version:
     def is_better_than(self, other: Version) -> bool:
         """Whether this version passed more checks: by status, then by faults or failed trial runs.
 
-        Of two versions that do not compile, the one with fewer faults in the first check in which they differ is
-        better.
+        Faults are compared in the first check of the compiler in which the two versions differ.
         """
         return self._progress() > other._progress()
 
@@ -172,10 +171,7 @@ class LibraryDraft:
         return frozenset((slot.number, fault) for slot in self.failing() for fault in slot.current.faults())
 
     def replace(self, rewritten: Mapping[int, WrittenTool], *, round_number: int) -> list[Slot]:
-        """Add new versions by slot number; a version that is not better than the best one is not used.
-
-        Return the slots whose new version is not used.
-        """
+        """Add new versions by slot number and use those that are better; return the slots where the new one is not."""
         new = {number: Version(round=round_number, written=item) for number, item in rewritten.items()}
         versions = self._examine([new.get(slot.number, slot.current) for slot in self.slots])
         unchanged = []
@@ -227,7 +223,7 @@ def _examined(version: Version, index: int, compilation: Compilation, admission:
 
 MAX_REPAIRS = 3
 _MAX_SPACED = 6_000  #: characters of a failing tool that go back with their white space; a longer one goes without it
-_MAX_UNREADABLE = 30_000  #: characters that go back of a text that is no JSON
+_MAX_UNREADABLE = 30_000  #: characters of a text that is not JSON that go back
 
 #: all_usable: no tool fails; repeats: a round changed nothing; rounds_used: the last repair round is over;
 #: no_reply: a repair round brought no tool; no_model: a document was given and no model was named
@@ -245,7 +241,7 @@ class Round:
     answer: ModelReply | None  #: None for a given document
     text: str
     written: WrittenTools
-    slots: tuple[int | None, ...]  #: the slot of each tool of ``written``; None for a tool that is left aside
+    slots: tuple[int | None, ...]  #: the slot of each tool of ``written``; None for a tool that is ignored
     notes: tuple[Note, ...]
     counts: dict[Status, int]  #: tools by status after the round
 
@@ -265,7 +261,7 @@ class Induction:
         return next((item.answer.mode for item in self.rounds if item.answer is not None), "")
 
     def yields(self) -> dict[str, int]:
-        """Return numbers of tools: requested (``asked``), written, and usable after the first round and in the end."""
+        """Return numbers of tools: requested (``asked``), written, compiled and admitted, at first and in the end."""
         first, last = self.rounds[0].counts, self.rounds[-1].counts
         return {
             "asked": self.requested,
@@ -326,11 +322,7 @@ def induce(
 
 
 def _first_tools(answer: ModelReply | None, document: str, count: int) -> tuple[WrittenTools, list[Note]]:
-    """Return the tools of the first emission, from the model or a document, with notes on it.
-
-    Raises:
-        ToolFault: ``no_tools``.
-    """
+    """Return the tools of the first emission with notes on it; raise ``no_tools`` if there is none."""
     text = document if answer is None else answer.text
     written = read_tools(text, strict_form=answer is not None and answer.mode == "strict")
     notes = [*(() if answer is None else answer.notes), *_reading_notes(written, answer)]

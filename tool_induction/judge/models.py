@@ -166,7 +166,7 @@ class FileJudge:
             with ledger() as book:
                 [answer] = self._judge.answer(question, answers, [item])
         finally:
-            for charged in book.items:  # also what was spent on no answer
+            for charged in book.items:  # also the cost of a request that gave no answer
                 charge(charged)
         kept = _Judgement(
             judge=self.name, question=question, answers=tuple(answers), item=item, answer=answer, spent=book.items

@@ -68,7 +68,7 @@ class Interpreter:
             if fault is None and self.meter.exhausted:
                 status, reason = "budget_exhausted", f"the run used {self.meter.exhausted}"
             elif fault is None and self.lost and status in ("ok", "empty"):
-                # Nothing found is no answer where some calls failed.
+                # "Nothing found" is not certain if some calls failed.
                 status, reason = "partial", reason or "some calls failed"
             outcome = self._doubted(
                 lambda ended, why: outcome_of(tool, scope.values, status=ended, reason=why, fault=fault), status, reason
@@ -273,7 +273,7 @@ class Interpreter:
                     break
         if faults and len(faults) == done:
             raise faults[0]
-        # Bound only now: after a fault the list so far must not pass for the whole one.
+        # Bound only now: after a fault the incomplete list must not look complete.
         self._save(step.save_as, collected, scope)
         if faults:
             self._lose(step, faults[0], len(faults), done)
@@ -304,7 +304,7 @@ class Scope:
     origins: Origins | None = None
 
     def inside(self, name: str, value: Json, calls: Calls) -> Scope:
-        """Return an inner scope with one more name, whose value came from ``calls``; names bound in it remain there."""
+        """Return a copy of this scope with one more name, whose value came from ``calls``."""
         return Scope({**self.values, name: value}, None if self.origins is None else self.origins.inside(name, calls))
 
 

@@ -143,7 +143,7 @@ class Parallel:
         return [((step,), dict(scope)) for step in group[: self.meter.left("steps")]]
 
     def of_items(self, step: Call | Block, rows: Sequence[Json], scope: Mapping[str, Json]) -> Iterable[Task]:
-        """Return a task for each item of a loop; none if the items may depend on each other or gain nothing.
+        """Return a task for each item of a loop; none if items may depend on each other or parallel calls gain nothing.
 
         They may depend on each other if one of them can write, judge, or make later ones unnecessary.
         """

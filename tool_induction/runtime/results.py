@@ -30,7 +30,7 @@ _SUMMARY = 200
 _LARGEST = 500_000  #: values of one output
 _LARGEST_TEXT = 200_000  #: values; beyond, a record is not written out as text
 _MOST_EVIDENCE = 1_000  #: pieces gathered before the best are chosen
-#: words that a reason names at most, and spans that a record has
+#: maximum number of words in a reason, and of spans in a record
 _MOST_WORDS, _MOST_SPANS = 8, 8
 _WORDS, _SPANS = ("matched", "unmatched", "not_judged"), ("not_found", "not_examined")
 
@@ -325,7 +325,7 @@ class Judged:
         return f"cannot tell ({'; '.join(reasons)})" if reasons else ""
 
     def record(self, notes: list[str]) -> dict[str, Json]:
-        """Return the value of ``judged`` in a result; ``notes`` gets a line if spans are cut.
+        """Return the value of ``judged`` in a result record; ``notes`` gets a line if spans are cut.
 
         ``not_found`` is included only if nothing was found.
         """

@@ -46,8 +46,8 @@ def run_tool(
         tools: The library's tools by name.
         name: The tool to run.
         arguments: Its inputs by name; checked against the declared inputs.
-        call: Calls an atomic operation; usually ``partial(world_api.operations.run, session)``. If ``limits.concurrency``
-            is above 1 several threads call it at a time, though never while an operation writes.
+        call: Calls an atomic operation; usually ``partial(world_api.operations.run, session)``. If
+            ``limits.concurrency`` is above 1 several threads use it at a time, but never while an operation writes.
         world: The session; cached results are used only for the same world and the same written rows.
         memo: Cache of results; runs on the same world may share one.
         limits: Limits of the run.

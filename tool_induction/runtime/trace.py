@@ -158,7 +158,7 @@ class _ToolTree:
             yield from self.below(last, indent + rest)
 
     def _title(self, node: TraceNode, width: int) -> tuple[str, TraceNode]:
-        """Return one line for a node and its chain of only children, and the node whose children come below.
+        """Return one line for a node and its chain of only children, and the last node of that chain.
 
         If the line is longer than ``width``, its beginning and the outcome are kept.
         """
