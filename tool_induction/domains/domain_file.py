@@ -53,7 +53,7 @@ def packaged_domains() -> list[str]:
 
 
 def load_domain(named: str | Path) -> stored.Domain:
-    """Load a domain by path, or by the name of a packaged one, and check its splits.
+    """Load a domain by path, or by the name of a packaged one; check its structure and its splits.
 
     Raises:
         ToolFault: ``no_such_domain``, ``unreadable_domain``, ``bad_yaml``, ``bad_domain``, ``other_schema_version``,

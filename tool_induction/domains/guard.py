@@ -55,7 +55,7 @@ class Seen:
 
 @dataclass(frozen=True, kw_only=True)
 class Leak:
-    """A question that must not be asked in a split, what it shares (``by``) with which split, and the message."""
+    """A question that must not be asked in a split: what it shares (``by``), with which split, and the message."""
 
     question: PlannedQuestion
     by: Literal["video", "template", "example"]
@@ -173,6 +173,9 @@ def _template_of(item: PlannedQuestion, domain: Domain, split: SplitName) -> Tem
     """Return the template of a question, or None: the named one, unless the words fit only templates of other splits.
 
     If none is named, it is the first template that the words fit; templates of ``split`` come first.
+
+    Raises:
+        ToolFault: ``no_such_template``.
     """
     templates = {template.id: template for template in _all(domain)}
     claimed = templates.get(item.template)

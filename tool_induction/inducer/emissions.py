@@ -77,7 +77,7 @@ class LeftOut:
 
 @dataclass(kw_only=True)
 class WrittenTools:
-    """The tools and the other parts of a reply, in its order."""
+    """The tools in a reply and its other parts, each in the order of the reply."""
 
     tools: list[WrittenTool] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)

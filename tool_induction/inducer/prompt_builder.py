@@ -43,7 +43,7 @@ class FailingTool:
 
 
 class InducerPrompts:
-    """Renders the prompts. ``groups``: optional groups of operations that tools may call, too."""
+    """Renders the prompts. ``groups``: optional groups of operations that tools may also call."""
 
     def __init__(self, *, groups: frozenset[str] = frozenset(), allow_judge: bool = False) -> None:
         self._groups = groups

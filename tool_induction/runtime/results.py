@@ -58,7 +58,7 @@ def outcome_of(
 ) -> ToolOutcome:
     """Return the outcome of a run whose names have the values in ``scope``; outputs without a value are null.
 
-    A run that ended with a fault is ``partial`` if an output that does not depend on inputs alone has a value.
+    A run that ended with a fault is ``partial`` if an output that is computed from results of steps has a value.
     """
     inputs = {item.name for item in tool.inputs}
     outputs: dict[str, Json] = {}
@@ -109,7 +109,7 @@ def _value(output: Output, scope: Mapping[str, Json]) -> Json:
 
 
 def _cited(tool: Tool, scope: Mapping[str, Json]) -> dict[str, list[Json]]:
-    """Return the evidence of each output: of every value that its expression reads, enclosing records included."""
+    """Return, by output, the evidence of all values that its expression reads, enclosing records included."""
     at: dict[ex.Expr, list[Json]] = {}
     cited: dict[str, list[Json]] = {}
     for output in tool.outputs:

@@ -119,7 +119,7 @@ def _label(step: Step) -> str:
 
 
 def tree_lines(root: TraceNode, *, width: int = 120) -> list[str]:
-    """Return the trace as lines of at most ``width`` characters.
+    """Return the trace as lines of at most ``width`` characters: a tree, then the sources of the outputs.
 
     In a long loop, items that succeeded and gave no evidence are counted but not shown.
     """
