@@ -164,7 +164,7 @@ _JUDGED_ITEM = CallKind(tokens=1, looks=0, seconds=0.0, model_calls=0)
 
 
 def _weight(work: Workload) -> tuple[float, ...]:
-    """Return tokens, seconds and number of calls of a workload, the key by which two branches of an ``if`` are compared."""
+    """Return tokens, seconds and number of calls, by which two branches of an ``if`` are compared."""
     tokens, seconds = (sum(kind[part] * count for kind, count in work.items()) for part in (0, 2))
     return tokens, seconds, work.total()
 
