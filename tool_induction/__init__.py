@@ -1,8 +1,8 @@
 """High-level tools: documents that a model writes, compiled, priced, frozen and run on the world's operations.
 
-``compile_document`` checks a document; ``load_library`` loads a frozen library; ``run_tool`` runs a tool; ``LibraryTools`` offers a
-library to a function-calling model. Areas with a surface of their own: ``library``, ``curation``, ``domains``, ``admission``,
-``inducer``. The names of ``__all__`` load when they are first used.
+``compile_document`` checks a document; ``load_library`` loads a frozen library; ``run_tool`` runs a tool;
+``LibraryTools`` offers a library to a function-calling model. Import other names from ``library``, ``curation``,
+``domains``, ``admission`` and ``inducer``. The names of ``__all__`` are loaded at their first use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The output of ``videoworld tools check``: each tool with its faults, or with its price and notes; or a table of codes."""
+"""The output of ``videoworld tools check``: each tool with its faults, or its price and notes; or a table of codes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PARSER_PLACE = re.compile(r"at line (\d+), column (\d+)")
 
 
 def report(compilation: Compilation, text: str, *, notes: bool) -> str:
-    """Return the findings of one document, tool by tool, for people.
+    """Return the findings on one document as text, tool by tool.
 
     Notes about a tool with faults are shown only with ``notes``, because mending the faults may change them.
     """
@@ -37,7 +37,7 @@ def report(compilation: Compilation, text: str, *, notes: bool) -> str:
 
 
 def _positions(compilation: Compilation, text: str) -> dict[Diagnostic, Position]:
-    """Return the position of each finding in the text; of a fault of JSON itself, where the parser stopped."""
+    """Return the position of each finding in the text; for invalid JSON, the position at which the parser stopped."""
     places = locate_all(text, {item.path for item in compilation.diagnostics})
     found: dict[Diagnostic, Position] = {}
     for item in compilation.diagnostics:
@@ -76,7 +76,7 @@ def _tool(
 
 
 def priced(price: Mapping[str, Mapping[str, float]]) -> str:
-    """Return the wire form of a price in words: least, usual, most."""
+    """Return the wire form of a price in words: fewest, usual and most calls, and tokens and seconds."""
     least, usual, most = price["min"], price["expected"], price["max"]
     calls = f"{least['calls']} to {most['calls']} calls (usually {usual['calls']})"
     models = f", {most['model_calls']} of them of a model" if most["model_calls"] else ""

@@ -1,6 +1,6 @@
 """The commands of this package: ``videoworld tools`` and its sub-commands, ``domains``, ``induce`` and ``serve``.
 
-``serve`` is here, not in ``world_api.commands``, because that does not know libraries.
+``serve`` is here, not in ``world_api.commands``, because that package does not depend on libraries.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Tool documents: the models with which a tool can be written in Python, and the JSON Schemas made from them.
 
-``language_schema`` is the language as JSON Schema (2020-12). Steps are dispatched on ``type`` with ``if`` / ``then``: a fault is
-then reported for the step that was meant, not for every other kind of step as ``oneOf`` would.
+``language_schema`` is the language as JSON Schema (2020-12). The schema of a step is chosen by its ``type`` with
+``if`` / ``then``, so that a fault is reported for that kind of step only; ``oneOf`` would report it for every kind.
 
-``emission_schema`` is for constrained decoding. ``loose`` is the language in the keywords that decoders know (``anyOf`` and
-``$ref``). ``strict`` keeps to OpenAI's strict mode, which has no maps with free keys: a map of a document is there a list of
-``{name, value}``, and ``document_from_emission`` makes the document of it.
+``emission_schema`` is for constrained decoding. Its loose form uses only keywords that decoders support (``anyOf`` and
+``$ref``). Its strict form obeys OpenAI's strict mode, which has no maps with free keys: each such map becomes a list of
+``{name, value}``, and ``document_from_emission`` converts these lists back.
 """
 
 from __future__ import annotations
@@ -70,13 +70,13 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 @lru_cache(maxsize=1)
 def tool_schema() -> Schema:
-    """JSON Schema of one tool."""
+    """Return the JSON Schema of one tool."""
     return {"$schema": DIALECT, "title": "tool", **_part_schema(Tool), "$defs": _definitions()}
 
 
 @lru_cache(maxsize=1)
 def language_schema() -> Schema:
-    """JSON Schema of a whole document: one tool, a list of tools, or ``{"tools": [...]}``."""
+    """Return the JSON Schema of a whole document: one tool, a list of tools, or ``{"tools": [...]}``."""
     tools = {
         "description": "Several tools.",
         "type": "array",
@@ -107,14 +107,14 @@ def language_schema() -> Schema:
 
 
 def step_keys(kind: str) -> dict[str, bool]:
-    """The keys of a step of one type, those of a loop left out, and whether each is needed."""
+    """Return the keys of a type of step and whether each is required; of loop keys only ``loop_over`` of a ``loop``."""
     return {one.name: one.needed for one in keys_of(STEP_MODELS[kind])} | (
         {"loop_over": True} if kind == "loop" else {}
     )
 
 
 def described(model: type[DocumentPart]) -> str:
-    """The description of a part, in a sentence."""
+    """Return the description of a part of documents: the first paragraph of its docstring, on one line."""
     return " ".join((model.__doc__ or "").split("\n\n")[0].split())
 
 
@@ -139,7 +139,7 @@ def _definitions() -> Schema:
 
 
 def _dispatch() -> Schema:
-    """A step with ``do`` is a loop; any other goes by its type."""
+    """Return the schema of any step: a step with ``do`` is a loop; otherwise its ``type`` selects the schema."""
     kinds = [
         {"if": {"properties": {"type": {"const": kind}}, "required": ["type"]}, "then": _of(kind)}
         for kind in STEP_MODELS
@@ -170,7 +170,7 @@ def _step_schema(kind: str) -> Schema:
 
 
 def _declaration_schema(model: type[DocumentPart]) -> Schema:
-    """A type's name, or a record that holds it: one schema that says what each of the two may be."""
+    """Return the schema of an input or output: the name of a type, or a record with the key ``type``."""
     schema = _part_schema(model)
     schema["properties"]["type"] |= {"examples": known_types()}
     return schema | {
@@ -191,7 +191,7 @@ def _part_schema(model: type[DocumentPart]) -> Schema:
 
 
 def _key_schema(key: Key) -> Schema:
-    # words that an editor may offer; that there are no others is for the compiler to say, with a suggestion
+    # names that an editor may offer; the compiler refuses others, with a suggestion
     words = {"api": list(OPERATIONS), "operation": list(AGGREGATES)}.get(key.name)
     return {"description": key.says, **key.kind.schema} | ({"examples": words} if words else {})
 
@@ -207,12 +207,10 @@ _ENTRY_KEYS = ("params", "fields")
 
 @lru_cache(maxsize=8)
 def emission_schema(*, strict: bool, groups: frozenset[str] = frozenset(), allow_judge: bool = False) -> Schema:
-    """JSON Schema of what a model writes when it is asked for tools: ``{"tools": [...]}``.
+    """Return the JSON Schema of a model's reply with tools, ``{"tools": [...]}``, for ``response_format``.
 
-    ``groups`` are the optional groups of operations that tools may call.
-
-    Pass it as ``response_format``; read what comes with ``document_from_emission``. The step ``judge`` is left out where it is not
-    allowed.
+    ``groups`` are the optional groups of operations that tools may call. The step ``judge`` is left out unless
+    ``allow_judge``. ``document_from_emission`` converts a strict reply to a document.
     """
     kinds = tuple(kind for kind in STEP_MODELS if allow_judge or kind != "judge")
     steps = {kind: _callable_step(kind, groups) for kind in kinds}
@@ -221,14 +219,14 @@ def emission_schema(*, strict: bool, groups: frozenset[str] = frozenset(), allow
 
 
 def document_from_emission(emission: Any) -> Any:
-    """The document of an emission in the strict form; any other value comes back as it is."""
+    """Return the document of an emission in the strict form; a value of any other form is unchanged."""
     if not isinstance(emission, Mapping) or not isinstance(emission.get("tools"), Sequence):
         return emission
     return {**emission, "tools": [_tool(tool) for tool in emission["tools"]]}
 
 
 def _callable_step(kind: str, groups: frozenset[str]) -> Schema:
-    """A step that says its type, and calls only what there is."""
+    """Return the schema of a step with a required ``type``, and with only existing operations and aggregates."""
     step = _step_schema(kind)
     words = {"type": [kind], "api": list(operations_for(groups)), "operation": list(AGGREGATES)}
     said = {key: {"description": part["description"]} for key, part in step["properties"].items()}
@@ -248,7 +246,7 @@ def _loose_form(steps: Mapping[str, Schema]) -> Schema:
 
 
 def _decodable(node: Any) -> Any:
-    """The schema without keywords that constrained decoders do not know; the compiler checks those."""
+    """Return the schema without keywords that constrained decoders do not support; the compiler checks those."""
     if isinstance(node, list):
         return [_decodable(item) for item in node]
     if not isinstance(node, dict):
@@ -265,7 +263,7 @@ def _decodable(node: Any) -> Any:
 
 
 def _typed(node: Any) -> Any:
-    """The schema with a type on every list of words, which some servers need."""
+    """Return the schema with the type ``string`` added to every enumeration of strings; some servers need it."""
     if isinstance(node, list):
         return [_typed(item) for item in node]
     if not isinstance(node, dict):
@@ -302,7 +300,7 @@ def _declared(declaration: Schema, description: str) -> Schema:
 
 
 def _closed(kind: str, step: Schema, *, inner: Schema) -> Schema:
-    """A step of the strict form; ``inner`` is the schema of blocks in it."""
+    """Return the schema of a step in the strict form; ``inner`` is the schema of the blocks in it."""
     properties: Schema = {}
     for key, part in step["properties"].items():
         described = {"description": part["description"]}
@@ -330,7 +328,7 @@ def _tool(tool: Any) -> Any:
 
 
 def _lists_read(value: Mapping[str, Any], readers: Mapping[str, Callable[[list[Any]], Any]]) -> dict[str, Any]:
-    """The value with the lists under some keys read."""
+    """Return the value with each list under a key of ``readers`` replaced by what the reader returns for it."""
     read = {key: reader(value[key]) for key, reader in readers.items() if isinstance(value.get(key), list)}
     return {**value, **read}
 
@@ -344,7 +342,10 @@ def _named(entries: list[Any]) -> dict[str, Any]:
 
 
 def _by_name(entries: list[Any]) -> Any:
-    """Declarations by name; entries that are none, or share a name, stay a list for the compiler to refuse."""
+    """Return declarations as a map by name.
+
+    If an entry has no name, or two have the same, the list is returned unchanged, and the compiler refuses it.
+    """
     named = {
         name: {key: value for key, value in entry.items() if key != "name" and value is not None}
         for name, entry in _named(entries).items()
@@ -358,7 +359,7 @@ def _step(step: Any) -> Any:
     whole = {key: value for key, value in step.items() if value is not None or key == "value"}
     whole = _lists_read(whole, dict.fromkeys(_BLOCKS, _steps) | {"params": _nested, "fields": _flat})
     if whole.get("type") in LOOPING and "loop_over" not in whole:
-        whole.pop("as", None)  # strict mode makes a model say it; without a loop it says nothing
+        whole.pop("as", None)  # required in strict mode; without a loop it has no meaning
     return whole
 
 
@@ -368,7 +369,7 @@ def _flat(entries: list[Any]) -> Any:
 
 
 def _nested(entries: list[Any]) -> Any:
-    """Parameters with dotted names as records and lists."""
+    """Return parameters as a map in which dotted names (``span.start``, ``items.0``) are nested records and lists."""
     flat = _flat(entries)
     if not isinstance(flat, dict):
         return entries
@@ -378,7 +379,7 @@ def _nested(entries: list[Any]) -> Any:
         for part in parts[:-1]:
             inner = holder.setdefault(part, {})
             if not isinstance(inner, dict):
-                return flat  # one name is a value and holds values: the compiler will not know it
+                return flat  # a name has both a value and inner names: the compiler refuses it
             holder = inner
         holder[parts[-1]] = value
     return {name: _lists(value) for name, value in made.items()}

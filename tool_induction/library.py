@@ -1,11 +1,11 @@
-"""Frozen tool libraries: loaded from a file, a folder or by name, verified against their manifest, frozen once.
+"""Frozen tool libraries: loaded from a file, a folder or by name, and verified against their manifest.
 
-A library folder holds ``library.json`` (the frozen tools) and ``manifest.json`` (hashes and origin). ``load_library`` refuses a
-library whose files or whose operations differ from what was frozen; ``freeze_library`` writes one.
+A library folder holds ``library.json`` (the frozen tools) and ``manifest.json`` (hashes and origin). ``load_library``
+refuses a library if its files or operations differ from what was frozen; ``freeze_library`` writes one.
 
-Beside the hashes that decide (``content_hash`` of the tools, ``manifest_hash`` of the manifest) the manifest keeps short hashes of
-every part, so that a refusal can name what was changed. Of each operation that a tool calls it keeps the signature: property
-paths of parameters and result (``candidates[].start_time``) with what the schema says there, without titles and descriptions.
+The hashes that decide are ``content_hash`` (of the tools) and ``manifest_hash``. The manifest also has short hashes of
+every part, so that a fault can name what was changed, and the signature of each operation that a tool calls: property
+paths of parameters and result (``candidates[].start_time``) with their schemas, without titles and descriptions.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FROZEN_KEYS = frozenset(
     "schema_version name content_hash manifest_hash key_hashes tools operations groups origin date domain".split()
 )
 _SHOWN = 60  #: characters of a value in a difference
-_SHORT = 16  #: characters of a hash that only says which part it was
+_SHORT = 16  #: characters of a hash that only identifies a part
 _REFREEZE = "a packaged one: python -m tool_induction.refreeze NAME; any other: freeze it again with this version"
 #: ``state``, and under ``parameters`` and ``result`` a text for each property path
 Signature = dict[str, Any]
@@ -78,7 +78,7 @@ def load_library(
 
     Args:
         named: A folder, a file, or the name of a packaged library.
-        wanted: Load a file although other tools than this one have faults.
+        wanted: If this tool of a file has no faults, those of other tools are accepted.
         allow_judge: Accept tools with judge steps.
         groups: Optional groups of operations that the tools may call.
 
@@ -255,9 +255,10 @@ _BESIDE = frozenset({"log_sha256", "files", "unpruned_hash"})
 
 
 def carried_induction(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a library made from another one keeps of its induction: what it saw, without the files beside it.
+    """Return the manifest entry about an induction for a library that is made from this one.
 
-    The result is ``{"induction": {...}}``, or empty if neither the library nor one of its lineage was induced.
+    It is ``{"induction": {...}}`` without the hashes of files beside the library; empty if neither the library nor an
+    ancestor in its lineage was induced.
     """
     lineage = manifest.get("lineage")
     for known in (manifest, *reversed(lineage if isinstance(lineage, list) else [])):
@@ -268,10 +269,10 @@ def carried_induction(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def file_hashes(folder: Path, names: Iterable[str]) -> dict[str, str]:
-    """Return the SHA-256 of each of the files that exists.
+    """Return the SHA-256 of each of the named files that exists, by name.
 
     Raises:
-        OSError: one cannot be read.
+        OSError: a file cannot be read.
     """
     return {name: hash_bytes((folder / name).read_bytes()) for name in names if (folder / name).is_file()}
 
@@ -282,7 +283,7 @@ def check_companions(
     """Compare the files beside a library with its manifest; return the names of those that are missing.
 
     Raises:
-        ToolFault: ``library_changed``, naming the file; ``unreadable_library``; what loading the unpruned library raises.
+        ToolFault: ``library_changed``, naming the file; ``unreadable_library``; faults of loading the unpruned library.
     """
     missing = []
     for name, stored in _vouched(manifest).items():
@@ -317,12 +318,12 @@ def _induction(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def written(value: object) -> str:
-    """Return the text of a library's file."""
+    """Return a value as the indented JSON text of a library's file."""
     return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
 
 
 def _parts(document: object) -> Any:
-    """Return short hashes of each tool's keys and steps, by tool name; the document itself if it does not hold tools."""
+    """Return short hashes of each tool's keys and steps, by tool name; a document without tools is unchanged."""
     tools = document.get("tools") if isinstance(document, dict) else None
     if not isinstance(document, dict) or not isinstance(tools, list) or not all(isinstance(one, dict) for one in tools):
         return document
@@ -340,7 +341,7 @@ def _sealed(manifest: Mapping[str, Any], details: Mapping[str, Any]) -> dict[str
     """Return the manifest with details of the origin and with its own hashes.
 
     Raises:
-        ToolFault: ``bad_origin``: details that would change what the manifest vouches for, or are no JSON;
+        ToolFault: ``bad_origin``: the details have a key of the manifest's own, or are no JSON;
             ``secret_in_library``.
     """
     own = {*manifest, "key_hashes", "manifest_hash"}
@@ -388,13 +389,13 @@ def _read_manifest(folder: Traversable) -> dict[str, Any]:
 
 
 def _changed_places(stored: Any, found: Any) -> str:
-    """Return the places at which short hashes of parts differ from the stored ones, such as ``find_person.steps[2]``."""
+    """Return the places at which short hashes differ from the stored ones: ``find_person.steps[2], ...``."""
     paths = [format_path(path).removeprefix("$").removeprefix(".") for path, _ in _differences(stored, found, ())]
     return ", ".join(path or "the order of its parts" for path in paths[:_MOST_DIFFERENCES]) or "one of its hashes"
 
 
 def _check_spelling(folder: Traversable, name: str, value: object) -> None:
-    """Refuse a file that says the same in another spelling than it was frozen; line ends of another system are accepted."""
+    """Refuse a file whose bytes differ from those that freezing writes; line ends of another system are accepted."""
     if read_bytes(folder / name).replace(b"\r\n", b"\n") != written(value).encode("utf-8"):
         raise _changed(folder, name, "its spelling")
 
@@ -422,7 +423,7 @@ def read_json(folder: Traversable, name: str) -> Any:
 
 
 def read_bytes(source: Traversable) -> bytes:
-    """Return a document's bytes, at most one more than a document may have.
+    """Return a document's bytes, at most one more than the limit: the caller can detect a larger document.
 
     Raises:
         ToolFault: ``unreadable_library``.
@@ -439,7 +440,7 @@ def _short(value: Any) -> str:
 
 
 def signature_of(name: str) -> Signature:
-    """Return an operation's signature."""
+    """Return an operation's signature: its ``state``, and the property paths of its parameters and its result."""
     operation = EVERY_OPERATION[name]
     return {
         "state": operation.state,
@@ -449,7 +450,7 @@ def signature_of(name: str) -> Signature:
 
 
 def _paths(schema: Mapping[str, Any]) -> dict[str, str]:
-    """Flatten a schema: property path -> description of the value."""
+    """Return the type and limits of the value at each property path of a schema, as text by path."""
     found: dict[str, str] = {}
     for path, text in _walk_schema(schema, schema, "", required=True, depth=0):
         found[path] = f"{found[path]} or {text}" if path in found else text
@@ -492,7 +493,7 @@ def _text(node: Any, *, required: bool) -> str:
 
 
 def differences(before: Any, after: Any) -> list[str]:
-    """Return the places at which two JSON values differ, one line each, in document order."""
+    """Return the differences of two JSON values as lines ``place: old -> new``, in document order."""
     return [f"{format_path(path)}: {what}" for path, what in _differences(before, after, ())]
 
 

@@ -1,4 +1,4 @@
-"""A library as a toolset: the declarations that a model gets, and its calls."""
+"""A library as a toolset: the declarations for a model, and the calls of its tools."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def limits_for_models() -> RunLimits:
 class ToolDeclaration:
     """The declaration of a tool for a model: name, description, and JSON Schema of the arguments.
 
-    The rest is for callers that make several calls at a time. ``writes``: a call changes the session, so it runs alone and in
-    order. ``in_turn``: calls run one after the other, because results of one are cached for the next.
+    The rest is for callers that make several calls at a time. ``writes``: a call changes the session, so it runs alone
+    and in order. ``in_turn``: calls run one after the other, because results of one are cached for the next.
     """
 
     name: str
@@ -43,9 +43,9 @@ class ToolDeclaration:
 
 
 class LibraryTools:
-    """The tools of a library on one session; results are cached as long as the object lives.
+    """The tools of a library on one session; results are cached as long as the object exists.
 
-    Several threads use ``call`` at a time, as many as ``limits`` allow.
+    Several threads call ``call`` at the same time, as many as ``limits`` allow.
     """
 
     def __init__(
@@ -101,8 +101,8 @@ class LibraryTools:
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Run a tool; return its result record, or ``{"error": ...}`` for a wrong call.
 
-        Never raises: a bug of the runtime is the observation ``internal_fault``. A traced toolset adds the trace under ``trace``, for
-        the recorder of the episode.
+        It never raises: a bug of the runtime becomes the error ``internal_fault``. A traced toolset adds the trace
+        under ``trace``, for the recorder of the episode.
         """
         from tool_induction.runtime.trace import Trace
 
@@ -133,7 +133,7 @@ class LibraryTools:
         )
 
     def with_operations(self, session: Session) -> Callable[[str, Mapping[str, Any]], dict[str, Any]]:
-        """Return a call that also runs the operations of the session, as an MCP server needs it."""
+        """Return a function that runs a tool of the library or an operation of the session, for an MCP server."""
         from world_api.operations import run
 
         def call(name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:

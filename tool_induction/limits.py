@@ -1,4 +1,4 @@
-"""Every bound of the tool language in one place.
+"""All limits of the tool language.
 
 A document is written by a language model; nothing in it may make the compiler or the runtime slow or large.
 """

@@ -1,4 +1,4 @@
-"""The reference of the tool language as a page: every key, type, aggregate, operation, spelling and limit, from its definition.
+"""The reference of the tool language as a page: keys, types, aggregates, operations and limits, from their definitions.
 
 ``python -m tool_induction.reference docs`` writes the generated pages about the language to a folder.
 """
@@ -24,7 +24,7 @@ _TEMPLATE = "reference.md.jinja"
 
 
 def language_page() -> str:
-    """Return the whole page."""
+    """Return the reference of the tool language as Markdown."""
     from jinja2 import StrictUndefined
     from jinja2.sandbox import SandboxedEnvironment
 
@@ -84,7 +84,7 @@ def _operations() -> Iterator[tuple[str, str, str, str]]:
 
 
 def code(text: str) -> str:
-    """Return a text as Markdown code."""
+    """Return a text as Markdown code; an empty text is unchanged."""
     return f"`{text}`" if text else ""
 
 

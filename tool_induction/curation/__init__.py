@@ -1,7 +1,7 @@
-"""Work on frozen libraries: reviews for people, forks and comparisons, exports for other programs, and arms of an experiment.
+"""Work on frozen libraries: reviews, forks, comparisons, exports for other programs, and arms of an experiment.
 
-``review_library`` shows a library with an example run of each tool; ``fork_library`` freezes an edited copy that records its
-lineage; ``make_arm`` freezes the library of an experiment's arm, such as random composites or placebos.
+``review_library`` shows a library with an example run of each tool; ``fork_library`` freezes an edited copy that
+records its lineage; ``make_arm`` freezes the library of an arm, such as random composites or placebos.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Arms of an experiment: libraries made from an induced one, frozen like any other, with the arm in their manifest.
+"""Arms of an experiment: libraries made from an induced one, frozen as any other; the manifest records the arm.
 
-The tools of the ``random`` arm are composites: drawn from the operations, as long and as expensive as given tools, without a
-purpose. What a library gains over them it does not gain by packing operations into calls, nor by spending more.
+The tools of the ``random`` arm are composites: random sequences of operations without a purpose, each about as long and
+as expensive as one tool of the library. If the library does better, the reason is neither that operations are packed
+into one call nor that more is spent.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from world_api.operations import EVERY_OPERATION, Operation, operations_for
 ArmKind = Literal["random", "placebo", "selected", "unselected", "hand_written", "own", "other"]
 ARM_KINDS: tuple[ArmKind, ...] = get_args(ArmKind)
 
-#: Manifest keys of one library that an arm made from it writes itself.
+#: Manifest keys that an arm writes itself; the others are copied from the library it is made from.
 _OWN_KEYS = FROZEN_KEYS | {"lineage", "arm", "of", "seed"}
-#: A condition that is always false: each run ends at once, with nothing found.
+#: A step that ends each run at once, with nothing found.
 _NEVER = {"type": "require", "condition": "{{ 1 > 2 }}", "status": "empty", "reason": "nothing was found"}
 
 
@@ -45,9 +46,9 @@ def make_arm(
     allow_judge: bool = False,
     groups: Collection[str] = (),
 ) -> ToolLibrary:
-    """Freeze the library of an arm; the tools of ``random`` follow from the library and the seed, others from the library.
+    """Freeze the library of an arm. The tools of ``random`` are drawn with ``seed``; those of other kinds need no seed.
 
-    Every arm with the names and descriptions of the library keeps in its manifest what the induction saw, for the leak guard.
+    Every arm except ``random`` keeps in its manifest what the induction of the library saw, for the leak guard.
 
     Raises:
         ToolFault: ``unknown_arm``, ``already_an_arm``, ``no_composite``, ``no_placebo``; the faults of freezing.
@@ -84,12 +85,13 @@ def make_arm(
 
 
 def placebo_of(tools: Mapping[str, CompiledTool]) -> dict[str, Any]:
-    """Return a document of tools that find nothing and are declared to the model word for word like the real ones.
+    """Return a document of tools that find nothing and whose declarations to the model equal those of the real tools.
 
-    Each keeps its name, description, inputs, outputs and steps, which never run; so its declared price is that of the real tool.
+    Each keeps its name, description, inputs, outputs and steps, so its declared price is the same. A step added before
+    them ends every run with the status ``empty``.
 
     Raises:
-        ToolFault: ``no_placebo``.
+        ToolFault: ``no_placebo``: a tool already has as many steps as are allowed.
     """
     return {"tools": [{**item.frozen, "steps": _ended_at_once(item)} for item in tools.values()]}
 
@@ -105,11 +107,11 @@ def _ended_at_once(tool: CompiledTool) -> list[dict[str, Any]]:
     return [_NEVER, *steps]
 
 
-_ATTEMPTS = 24  #: The one nearest in length and price is kept.
+_ATTEMPTS = 24  #: composites drawn for each tool; the nearest in length and price is kept
 _MAX_OUTPUTS = 4
 _FEW_HITS = 5  #: hits of a search that is made for each interval
 _LITTLE_SECONDS = 0.01  #: added to both sides before seconds are compared
-_SECONDS_TOLERANCE = 0.1  #: A kind of call replaces another if the tool's seconds change by at most this share.
+_SECONDS_TOLERANCE = 0.1  #: Calls of one kind may replace another if the tool's seconds change by at most this share.
 
 #: Operations that begin a tool: they return intervals and need none.
 _SOURCES = ("list_scenes", "search_segments_by_text", "search_segments_by_semantics", "scan_segments")
@@ -142,7 +144,7 @@ _MEASURES = {"count": "int", "total_duration": "number"}
 
 
 class CallKind(NamedTuple):
-    """The price of one call. Operations of one kind cost the same."""
+    """The price of one call (``looks``: requests to a vision model). Operations of equal price are of one kind."""
 
     tokens: int
     looks: int
@@ -162,20 +164,20 @@ _JUDGED_ITEM = CallKind(tokens=1, looks=0, seconds=0.0, model_calls=0)
 
 
 def _weight(work: Workload) -> tuple[float, ...]:
-    """Return the key that orders the branches of an ``if`` by price."""
+    """Return tokens, seconds and number of calls, by which two branches of an ``if`` are compared."""
     tokens, seconds = (sum(kind[part] * count for kind, count in work.items()) for part in (0, 2))
     return tokens, seconds, work.total()
 
 
 def _looks(work: Workload) -> int:
-    """Return the requests to a vision model."""
+    """Return the number of requests to a vision model."""
     return sum(kind.looks * count for kind, count in work.items())
 
 
 def _workload(
     steps: tuple[Step, ...], tools: Mapping[str, CompiledTool], weight: Callable[[Workload], Any] = _weight
 ) -> Workload:
-    """Return what some steps do at most; of two branches, the one of greater ``weight``."""
+    """Return the calls that steps make at most; of two branches of an ``if``, the one of greater ``weight`` counts."""
     work: Workload = Counter()
     for step in steps:
         turns = step.loop.bound if isinstance(step, Call | Block) and step.loop is not None else 1
@@ -201,24 +203,24 @@ Expense = dict[str, float]
 
 
 def _expense(tool: CompiledTool, tools: Mapping[str, CompiledTool]) -> Expense:
-    """Return the price of a tool, which may call others of ``tools``."""
+    """Return the highest price of a tool, which may call others of ``tools``."""
     most = tool.price.most.record()
     parts = {part: most[part] for part in ("calls", "model_calls", "tokens")}
     return {**parts, "seconds": round(most["seconds"], 6), "looks": _looks(_workload(tool.tool.steps, tools, _looks))}
 
 
 def _ratios(one: Expense, other: Expense) -> dict[str, float]:
-    """Return the ratio of each part; 1 is added to both sides, to seconds 0.01."""
+    """Return ``one / other`` for each part; before the division 1 is added to both (to seconds 0.01)."""
     little = {"seconds": _LITTLE_SECONDS}
     return {part: (one[part] + little.get(part, 1)) / (other[part] + little.get(part, 1)) for part in one}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Composite:
-    """A composite, and what the manifest keeps of it.
+    """A composite, and the record of it in the manifest.
 
-    ``record``: its counterpart ``like``, the steps of both (inner ones included), both prices at most with the ``ratios`` of their
-    parts, and whether they judge items.
+    ``record``: the names of the composite (``tool``) and of its counterpart (``like``), the number of steps of both
+    (inner ones included), the highest prices of both with the ``ratios`` of their parts, and whether they judge items.
     """
 
     document: Mapping[str, Any]
@@ -230,11 +232,11 @@ def composites_like(
 ) -> list[Composite]:
     """Return one composite for each tool, about as long and as expensive; the same for the same seed.
 
-    Operations of optional ``groups`` are drawn if they cost what the counterpart's calls cost. If a counterpart judges items,
-    its composite does too.
+    Operations of optional ``groups`` may be drawn if their price is nearest to that of the counterpart's calls. If a
+    counterpart judges items, its composite does too.
 
     Raises:
-        ToolFault: ``no_composite``.
+        ToolFault: ``no_composite``: no composite that compiles was drawn.
     """
     operations = operations_for(groups)
 
@@ -276,7 +278,7 @@ def _length(tool: CompiledTool) -> int:
 def _writer(
     work: Workload, judged: int, aim: Expense, steps: int, operations: Mapping[str, Operation], chance: Random
 ) -> _Writer:
-    """Distribute calls and judged items over ``steps`` steps, or more if fewer cannot cost as much."""
+    """Return a writer with calls and judged items spread over ``steps`` steps, or more if fewer cannot cost as much."""
     kinds = sorted({_kind(operations[name]) for name in _FOR_EACH if name in operations})
     calls: Workload = Counter()
     for kind, count in work.items():
@@ -292,7 +294,7 @@ def _writer(
 
 
 def _add_cheap_calls(calls: Workload, aim: Expense, kinds: list[CallKind]) -> None:
-    """Add looks and calls that the cheaper branches of the counterpart have more of."""
+    """Add cheap calls until ``calls`` has as many looks and calls as ``aim``, which also counts cheaper branches."""
     for with_looks in (True, False):
         cheap = [kind for kind in kinds if not kind.tokens and bool(kind.looks) == with_looks]
         lacking = int(aim["looks"] - _looks(calls) if with_looks else aim["calls"] - calls.total())
@@ -301,7 +303,7 @@ def _add_cheap_calls(calls: Workload, aim: Expense, kinds: list[CallKind]) -> No
 
 
 def _take_source(calls: Workload, operations: Mapping[str, Operation], chance: Random) -> str:
-    """Choose the first step and take its call out of the others."""
+    """Return the operation of the first step, and remove one call of its price (or the nearest) from ``calls``."""
     names = [name for name in _SOURCES if name in operations]
     same = [name for name in names if calls[_kind(operations[name])] > 0]
     name = chance.choice(same or names)
@@ -314,7 +316,7 @@ def _take_source(calls: Workload, operations: Mapping[str, Operation], chance: R
 
 
 def _join(loops: list[tuple[CallKind, int]], aim: Expense) -> bool:
-    """Join the two loops that are most alike, if the price stays within the tolerance."""
+    """Join the two loops with the most similar calls and return True, unless the price then exceeds the tolerance."""
     pairs = [
         (abs(kind.seconds - other.seconds) * count, place, into)
         for place, (kind, count) in enumerate(loops)
@@ -346,7 +348,11 @@ def _nearest(kind: CallKind, kinds: list[CallKind]) -> CallKind:
 
 @dataclass(kw_only=True)
 class _Writer:
-    """Writes one tool: a source, loops with their number of calls, judge steps with items, others without calls."""
+    """Writes one tool: a first step, loops of calls, judge steps, and steps without calls.
+
+    ``source``: operation of the first step; ``loops``: kind and number of calls of each loop; ``judges``: number of
+    items of each judge step; ``others``: number of steps without calls.
+    """
 
     chance: Random
     operations: Mapping[str, Operation]
@@ -365,7 +371,7 @@ class _Writer:
         self._most = max([limits.TYPICAL_LIST_ITEMS, *(count for _, count in self.loops), *self.judges])
 
     def document(self, place: int) -> dict[str, Any]:
-        """Return the whole tool."""
+        """Return the tool document; ``place`` (from 1) is the number in its name."""
         chance = self.chance
         self._begin()
         moves: list[Callable[[], None]] = [partial(self._look, kind, count) for kind, count in self.loops]
@@ -403,7 +409,7 @@ class _Writer:
         return {"type": "call_world_api", "api": api, "params": {"video_id": "{{ video_id }}", **params}, **loop}
 
     def _begin(self) -> None:
-        """Write the step that returns the first intervals, enough of them for every loop."""
+        """Write the first step, which returns intervals, enough of them for every loop."""
         api = self.source
         params: dict[str, Any] = {} if api == "list_scenes" else {"query": "{{ query }}"}
         if api.startswith("search"):
@@ -413,7 +419,7 @@ class _Writer:
         self._intervals[found] = self._most
 
     def _look(self, kind: CallKind, count: int) -> None:
-        """Write a loop that calls an operation for each of some intervals."""
+        """Write a loop that calls an operation of this kind for at most ``count`` intervals."""
         known = [name for name in _FOR_EACH if name in self.operations]
         api = self.chance.choice([name for name in known if _kind(self.operations[name]) == kind])
         loop = {"loop_over": self._wide(count), "max_items": count, "on_error": "skip"}
@@ -431,7 +437,7 @@ class _Writer:
         self._lists.append(self._bind("judged", step, "a model's yes or no about each of them"))
 
     def _wide(self, count: int) -> str:
-        """Choose one of the last lists of intervals that can have that many items."""
+        """Return at random the name of one of the two newest lists of intervals with room for ``count`` items."""
         wide = [name for name, most in self._intervals.items() if most >= count]
         return self.chance.choice(wide[-2:])
 

@@ -20,7 +20,7 @@ from tool_induction.runtime.runner import run_tool
 from world_api.core.faults import ToolFault, VideoWorldError
 
 Format = Literal["openai", "openai-strict", "mcp", "cards"]
-#: Parts of input names and the kind of text such an input takes; any other input takes an event.
+#: Kinds of text, each with the parts of input names that it is used for; other inputs get an event.
 _MARKS = {
     "categories": ("category", "kind"),
     "looks": ("look", "person", "thing", "object", "query", "who", "entity", "subject"),
@@ -43,7 +43,7 @@ class Material:
     words: tuple[str, ...]
 
     def texts_for(self, name: str) -> tuple[str, ...]:
-        """Return texts that fit an input of that name."""
+        """Return texts for an input of this name; events if no other kind fits or there are no texts of it."""
         kind = next((kind for kind, marks in _MARKS.items() if any(mark in name.lower() for mark in marks)), "events")
         texts: tuple[str, ...] = getattr(self, kind)
         return texts or self.events or ("person",)
@@ -64,8 +64,9 @@ IMAGINED = Material(
 class ExampleRuns:
     """Runs one example of each tool, on a made-up world or on the world of a video.
 
-    ``session`` is the call and the state of a world; without it the examples run on a made-up world, whose answers show form, not
-    truth. ``material`` has texts for arguments; ``given`` are arguments by tool that replace generated ones.
+    ``session``: the function that calls operations of a world, and the world's state; without it a made-up world is
+    used, whose answers have the right form but no meaning. ``material`` has texts for arguments; ``given`` has
+    arguments by tool name, which replace generated ones.
     """
 
     session: tuple[Caller, WorldState] | None = None
@@ -81,7 +82,7 @@ class ExampleRuns:
         given: Mapping[str, Mapping[str, Any]] | None = None,
         groups: Collection[str] = (),
     ) -> ExampleRuns:
-        """Return examples on a stored world, in a session that is not kept, with optional ``groups`` of operations."""
+        """Return example runs on a stored world, in an unsaved session with optional ``groups`` of operations."""
         from world_api.api import open_session
         from world_api.operations import run
 
@@ -90,7 +91,7 @@ class ExampleRuns:
         return cls(session=(call, session), material=material_of(call, video_id), given=given or {})
 
     def of(self, tools: Mapping[str, CompiledTool], name: str) -> dict[str, Any]:
-        """Return the record of one tool's example: ``world, made_up, arguments, result``."""
+        """Return the record of a tool's example: ``world`` (name or video id), ``made_up``, ``arguments, result``."""
         tool, material = tools[name].tool, self.material
         world = schema_worlds((*material.looks, *material.events, *material.words))["many"]
         call, state = self.session or (world, world)
@@ -107,7 +108,11 @@ class ExampleRuns:
 def example_arguments(
     tool: Tool, material: Material, *, ids: Mapping[str, Sequence[str]] | None = None
 ) -> dict[str, Any]:
-    """Return the required arguments of a tool, made from the names and types of its inputs."""
+    """Return the required arguments of a tool, chosen by the names and types of its inputs.
+
+    ``ids``: ids by input name, made up by default. If an input needs an id that is not there, only ``video_id`` is
+    returned.
+    """
     named = dict(made_up_ids(tool) if ids is None else ids)
     strings = (one.name for one in tool.inputs if "string" in one.type_name and not one.name.endswith(("_id", "_ids")))
     named |= {name: material.texts_for(name) for name in strings}
@@ -116,7 +121,10 @@ def example_arguments(
 
 
 def material_of(call: Caller, video_id: str) -> Material:
-    """Return what a real video offers: the looks of its entities, its actions, and words said or written in it."""
+    """Return texts found in a video: the looks of its entities, its actions, and words said or written in it.
+
+    Kinds that the video does not have are filled from ``IMAGINED``.
+    """
 
     def rows(operation: str, key: str, **arguments: Any) -> list[dict[str, Any]]:
         try:
@@ -142,9 +150,9 @@ def material_of(call: Caller, video_id: str) -> Material:
 
 
 def formatted_tools(tools: Mapping[str, CompiledTool], wanted: Format) -> list[dict[str, Any]] | list[str]:
-    """Return all tools in one format, in library order.
+    """Return all tools in one format, in library order: declarations, or for ``cards`` readable texts with an example.
 
-    A tool whose inputs strict mode cannot express is offered without it, with ``strict`` false.
+    In ``openai-strict`` a tool whose inputs strict mode cannot express is declared with ``strict`` false.
     """
     if wanted == "mcp":
         return mcp_declarations(tools)
@@ -164,6 +172,6 @@ def _openai_tool(item: CompiledTool, *, strict: bool) -> dict[str, Any]:
 
 
 def call_text(name: str, arguments: Mapping[str, Any]) -> str:
-    """Return a call as a person writes it."""
+    """Return a call as readable text: ``name(key=value, ...)`` with values as JSON."""
     given = ", ".join(f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in arguments.items())
     return f"{name}({given})"

@@ -1,4 +1,4 @@
-"""Forks and comparisons: edits of a frozen library become a new one, which records its lineage; two libraries side by side."""
+"""Forks and comparisons: an edited copy of a frozen library that records its lineage; two libraries compared."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tool_induction.language.diagnostics import Findings, did_you_mean, format_p
 from tool_induction.library import Origin, ToolLibrary, carried_induction, differences, freeze_library
 from world_api.core.faults import ToolFault
 
-#: Manifest keys that describe what was frozen; a fork keeps the others of its parent.
+#: Manifest keys about the frozen tools; a fork's record of its parent has all the others.
 _NOT_KEPT = ("schema_version", "tools", "operations", "key_hashes", "lineage")
 _MAX_FAULTS, _MAX_PLACES = 5, 200
 
@@ -24,8 +24,8 @@ _MAX_FAULTS, _MAX_PLACES = 5, 200
 class Edits:
     """The changes of a fork.
 
-    ``edit`` and ``add`` are documents: tools of an edited document replace those of the same name, which must exist; added ones
-    must be new. ``keep`` names the tools that stay (all if it is empty), ``drop`` those that go.
+    ``edit`` and ``add`` are tool documents: tools of ``edit`` replace those of the same name, which must exist; tools
+    of ``add`` must have new names. ``keep`` lists the tools that remain (empty: all), ``drop`` those that are removed.
     """
 
     edit: bytes | None = None
@@ -36,7 +36,7 @@ class Edits:
 
 @dataclass(frozen=True, kw_only=True)
 class Fork:
-    """A fork and how it differs from its parent: tool names under ``changed``, ``dropped`` and ``added``."""
+    """A fork and its parent. ``changes``: the names of the tools that are ``changed``, ``dropped`` and ``added``."""
 
     library: ToolLibrary
     parent: ToolLibrary
@@ -62,14 +62,14 @@ def fork_library(
     allow_judge: bool = False,
     groups: Collection[str] = (),
 ) -> Fork:
-    """Freeze an edited copy of a library; the parent stays as it is. The manifest keeps what an induction of it saw.
+    """Freeze an edited copy of a library; the parent is not changed. The manifest keeps what its induction saw.
 
-    ``details`` are added to the manifest; ``may_be_same`` accepts edits that change nothing, for instance a selection that keeps
-    every tool.
+    ``by`` (the editor), ``note`` and ``details`` are added to the manifest. ``may_be_same`` accepts edits that change
+    nothing, for instance a selection of all tools.
 
     Raises:
-        ToolFault: ``unknown_tool``, ``duplicate_tool``, ``bad_arguments``: a tool is edited and left out;
-            ``bad_tools``: a fault stops it and nothing is written;
+        ToolFault: ``unknown_tool``, ``duplicate_tool``; ``bad_arguments``: a tool is both edited and left out;
+            ``bad_tools``: a document or the result has faults, and nothing is written;
             ``same_tools``: the edits change nothing; and the faults of freezing.
     """
     before = _frozen(parent.tools)
@@ -104,7 +104,10 @@ def fork_library(
 
 
 def ancestor_of(parent: ToolLibrary) -> dict[str, Any]:
-    """Return what a fork records of its parent; a plain file has no manifest and is known by its hash."""
+    """Return the lineage entry for a library: name, hash, origin, and the manifest without the keys about its tools.
+
+    A plain file has no manifest; its origin is ``not frozen``.
+    """
     known = {"name": parent.name, "content_hash": parent.hash, "origin": "not frozen"}
     return known | {key: value for key, value in parent.manifest.items() if key not in _NOT_KEPT}
 
@@ -114,7 +117,7 @@ def _frozen(tools: Mapping[str, CompiledTool]) -> dict[str, Any]:
 
 
 def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the names of the tools that changed, went and came, in library order."""
+    """Return the names of the tools that were changed, dropped and added, in library order."""
     return {
         "changed": [name for name in before if name in after and before[name] != after[name]],
         "dropped": [name for name in before if name not in after],
@@ -167,10 +170,10 @@ def _documents(content: bytes | None) -> dict[str, Any]:
 
 
 def compared(before: ToolLibrary, after: ToolLibrary) -> dict[str, Any]:
-    """Return the wire form of a comparison.
+    """Return the wire form of a comparison: both libraries, and the names of tools ``kept, changed, dropped, added``.
 
-    ``changes`` holds, for each changed tool, the differing ``places`` outside its steps, and its ``plan``: the lines that were
-    removed (``- ``) and added (``+ ``).
+    ``changes`` has for each changed tool the differences outside its steps (``places``), and the lines of its ``plan``
+    that were removed (``- ``) and added (``+ ``).
     """
     was, now = _frozen(before.tools), _frozen(after.tools)
     changes = _changes(was, now)
@@ -199,7 +202,7 @@ def _plan_changes(before: list[str], after: list[str]) -> list[str]:
 
 
 def comparison_text(record: Mapping[str, Any]) -> str:
-    """Return a comparison for people."""
+    """Return the record of a comparison as readable text."""
     before, after = record["before"], record["after"]
     lines = [f"{before['name']} ({before['hash'][:12]}) -> {after['name']} ({after['hash'][:12]})"]
     lines += [f"- {name}" for name in record["dropped"]]

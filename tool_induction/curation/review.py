@@ -1,4 +1,4 @@
-"""Reviews of a library: each tool with its plan, price, notes and an example run, as a record, a text or an HTML page."""
+"""Reviews of a library: each tool with plan, price, notes and an example run, as a record, a text or an HTML page."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ Record = dict[str, Any]
 
 
 def review_library(library: ToolLibrary, diagnostics: Sequence[Diagnostic], examples: ExampleRuns) -> Record:
-    """Return the record of a review; runs one example of each tool.
+    """Run one example of each tool and return the record of a review.
 
-    Keys: ``name, hash, origin, operations`` and ``tools``, a list of ``name, description, card, inputs, outputs, plan, price,
-    notes, example``. ``origin`` is empty for a plain file.
+    Keys: ``name, hash, origin, operations`` and ``tools``, a list of ``name, description, card, inputs, outputs, plan,
+    price, notes, example``. ``origin`` is empty for a plain file.
     """
     return {
         "name": library.name,
@@ -79,7 +79,7 @@ def review_html(review: Record) -> str:
 
 
 def review_text(review: Record) -> str:
-    """Return the review for a terminal."""
+    """Return the review as plain text for a terminal."""
     return _rendered("review.txt.jinja", review, autoescape=False).rstrip("\n")
 
 
@@ -104,7 +104,7 @@ def _rendered(template: str, review: Record, *, autoescape: bool) -> str:
 
 
 def is_review(page: Path) -> bool:
-    """Whether a file is a page made by ``review_html``."""
+    """Whether a file is a page made by ``review_html``; False if it cannot be read."""
     try:
         with open_regular(page) as file:
             return _MARK in file.read(_HEAD_BYTES)
@@ -113,7 +113,7 @@ def is_review(page: Path) -> bool:
 
 
 def _wrapped(text: str, first: int | str, rest: int, *, width: int = _WIDTH) -> str:
-    """Wrap a text; ``first`` is the head of the first line, or its indent, ``rest`` the indent of the others."""
+    """Wrap a text. ``first``: the beginning of the first line, or its indent; ``rest``: the indent of other lines."""
     head = first if isinstance(first, str) else " " * first
     lines = textwrap.wrap(text, width, initial_indent=head, subsequent_indent=" " * rest, break_on_hyphens=False)
     return "\n".join(lines)
@@ -139,7 +139,7 @@ def _example_line(example: Record) -> str:
 
 
 def plan_lines(tool: model.Tool) -> list[str]:
-    """Return the steps of a tool as lines that a person reads, blocks indented."""
+    """Return the steps of a tool as readable lines, with the steps of blocks indented."""
     return [line for step in tool.steps for line in _step_lines(step)]
 
 
@@ -193,7 +193,7 @@ def _arguments(entries: tuple[tuple[str, Expr], ...]) -> str:
 
 
 def expression_text(value: Expr) -> str:
-    """Return an expression as it is written inside braces; a text with braces in it, in quotes."""
+    """Return an expression as it is written between ``{{`` and ``}}``; a text that contains expressions is quoted."""
     match value:
         case Text():
             return f'"{to_json(value)}"'

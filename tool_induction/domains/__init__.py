@@ -1,7 +1,7 @@
 """Domains: the kinds of questions that tools are induced for, and the splits that keep questions and videos apart.
 
-``load_domain`` reads a domain by packaged name or from a YAML file; ``leaks`` checks questions against its splits and against what
-the induction of a library saw.
+``load_domain`` reads a domain by packaged name or from a YAML file; ``leaks`` checks questions against its splits and
+against what the induction of a library saw.
 """
 
 from tool_induction.domains.domain import SPLITS, AnswerType, Domain, Split, SplitName, WorkedExample

@@ -1,6 +1,6 @@
 """A domain of questions: its question types, worked examples, entities, kinds of tools, and splits.
 
-The constraints hold for domain files; an episode stores its domain as a record of these classes.
+The constraints of the fields are checked in domain files; an episode stores its domain as a record of these classes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Wording(Part):
-    """One wording of a question, with ``{placeholders}``; ``zh`` is empty if there is no Chinese wording."""
+    """One wording of a question, with ``{placeholders}``, in English (``en``) and Chinese (``zh``, may be empty)."""
 
     en: Line
     zh: Annotated[str, Field(max_length=500)] = ""
@@ -40,7 +40,7 @@ class Wording(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class Template(Wording):
-    """A wording as a template of one split."""
+    """A question template: a wording that belongs to one split."""
 
     id: str  #: unique in the domain: ``first_appearance/induction/0``
     split: SplitName
@@ -48,7 +48,7 @@ class Template(Wording):
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionType:
-    """A type of question, the type of its answer, and its templates, each of one split."""
+    """A type of question, the type of its answer, and its templates; each template belongs to one split."""
 
     id: str
     about: str
@@ -56,13 +56,13 @@ class QuestionType:
     templates: tuple[Template, ...]
 
     def of(self, split: SplitName) -> tuple[Template, ...]:
-        """The templates of one split."""
+        """Return the templates of one split."""
         return tuple(item for item in self.templates if item.split == split)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Example(Part):
-    """A question with its answer and how it would be found with the operations."""
+    """A question with its answer and a description of how to find it with the operations."""
 
     type: Identifier
     question: Line
@@ -80,7 +80,7 @@ class WorkedExample(Example):
 
 @dataclass(frozen=True, kw_only=True)
 class Entities(Part):
-    """Entities of the worked examples, and others of the same kinds to try tools on; disjoint."""
+    """Entities of the worked examples, and others of the same kinds to try tools on; no entity is in both lists."""
 
     examples: Annotated[tuple[Line, ...], Field(max_length=100)]
     others: Annotated[tuple[Line, ...], Field(min_length=2, max_length=100)]
@@ -88,7 +88,7 @@ class Entities(Part):
 
 @dataclass(frozen=True, kw_only=True)
 class ToolKind(Part):
-    """A kind of tool that an induction asks for."""
+    """A kind of tool that an induction requests from the model."""
 
     id: Identifier
     about: Line
@@ -102,7 +102,7 @@ class Split:
     videos: tuple[str, ...]
 
     def holds(self, video_id: str) -> bool:
-        """Whether a video belongs to it."""
+        """Whether a video belongs to the split."""
         return any(matches(pattern, video_id) for pattern in self.videos)
 
 
@@ -121,7 +121,7 @@ class Domain:
     hash: str
 
     def templates(self, split: SplitName) -> tuple[Template, ...]:
-        """All templates of one split."""
+        """Return all templates of one split."""
         return tuple(item for kind in self.question_types for item in kind.of(split))
 
     def split_of_video(self, video_id: str) -> SplitName | None:

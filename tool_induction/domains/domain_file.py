@@ -53,7 +53,7 @@ def packaged_domains() -> list[str]:
 
 
 def load_domain(named: str | Path) -> stored.Domain:
-    """Load a domain by path, or by the name of a packaged one, and check its splits.
+    """Load a domain by path, or by the name of a packaged one; check its structure and its splits.
 
     Raises:
         ToolFault: ``no_such_domain``, ``unreadable_domain``, ``bad_yaml``, ``bad_domain``, ``other_schema_version``,
@@ -136,7 +136,11 @@ def _folded(text: str) -> str:
 
 
 def _checked(text: YamlText, name: str) -> _DomainInFile:
-    """Check the shape of a domain document, its ids and its references."""
+    """Return the document after checks of its structure, its ids and its references.
+
+    Raises:
+        ToolFault: ``bad_domain``, ``other_schema_version``.
+    """
     if not isinstance(text.value, dict):
         raise ToolFault("bad_domain", f"{name}: it is not a mapping of keys", hint="begin with a packaged domain")
     version = text.value.get("schema_version")
@@ -161,7 +165,7 @@ def _checked(text: YamlText, name: str) -> _DomainInFile:
 
 
 def _faults(document: _DomainInFile) -> Iterator[tuple[Place, str, str]]:
-    """Yield repeated ids, wordings with different placeholders, and examples of unknown types: place, message, hint."""
+    """Yield (place, message, hint) for repeated ids, unequal placeholders of wordings, and unknown question types."""
     known = [kind.id for kind in document.question_types]
     for key, ids in (("question_types", known), ("tool_kinds", [kind.id for kind in document.tool_kinds])):
         for number, name in enumerate(ids):
@@ -205,7 +209,7 @@ def _explained(error: Mapping[str, Any]) -> str:
 
 
 def _known(place: Place) -> tuple[str, ...]:
-    """Return the keys that are allowed at the place."""
+    """Return the keys that are allowed at a place of the file."""
     if place[0] == "videos" or ("templates" in place and len(place) == 4):
         return stored.SPLITS
     parts: dict[str | int, type[Any]] = {

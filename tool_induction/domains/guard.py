@@ -24,7 +24,7 @@ _MAX_SHOWN = 5
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedQuestion:
-    """A question that is to be asked: its video, its words, and its template if that is known."""
+    """A question to be checked: its video, its words, and the id of its template (empty if it is unknown)."""
 
     video_id: str
     question: str
@@ -42,7 +42,7 @@ class Seen:
 
     @classmethod
     def by(cls, manifest: Mapping[str, Any]) -> Seen:
-        """Read it from the manifest of a library; empty for a library that was not induced."""
+        """Return what the manifest of a library records; empty for a library that was not induced."""
         found = manifest.get("induction")
         found = found if isinstance(found, Mapping) else {}
         return cls(
@@ -55,7 +55,7 @@ class Seen:
 
 @dataclass(frozen=True, kw_only=True)
 class Leak:
-    """A question that may not be asked in a split, and the reason."""
+    """A question that must not be asked in a split: what it shares (``by``), with which split, and the message."""
 
     question: PlannedQuestion
     by: Literal["video", "template", "example"]
@@ -64,7 +64,7 @@ class Leak:
 
 
 def normal(text: str) -> str:
-    """Return a wording with equal placeholders and without case, punctuation and spacing."""
+    """Return a wording normalised for comparison: no case, punctuation or spaces, and all placeholders equal."""
     slotted = PLACEHOLDER.sub(_SLOT, unicodedata.normalize("NFKC", text).casefold())
     return "".join(item for item in slotted if item.isalnum() or item == _SLOT)
 
@@ -76,14 +76,16 @@ def leaks(
     *,
     library: Mapping[str, Any] | None = None,
 ) -> list[Leak]:
-    """Return the questions that may not be asked in a split, because their video or their template belongs to another.
+    """Return the reasons why questions must not be asked in a split; a question may have several, or none.
 
-    A question that fits a template of the split itself is of that template; the words are compared even if a template is claimed. A
-    video that no split names and a question that fits no template are no leaks. With the manifest of the ``library`` to be measured,
-    the worlds, examples and templates of its induction are leaks too, even if the domain has changed since.
+    Reasons are a video or a template of another split and, except for induction, a worked example of the domain. A
+    question that fits a template of ``split`` counts as following it; the words are compared even if a template is
+    named. A video in no split and a question that fits no template are no leaks. With the manifest of the ``library``
+    to be measured, the worlds, examples and templates of its induction are leaks too, even if the domain has changed
+    since.
 
     Raises:
-        ToolFault: ``no_such_template``: a question claims a template that the domain does not have.
+        ToolFault: ``no_such_template``: a question names a template that the domain does not have.
     """
     seen = Seen() if library is None else Seen.by(library)
     shown = seen.domain == domain.name
@@ -113,10 +115,10 @@ def refuse_leaks(
     *,
     library: Mapping[str, Any] | None = None,
 ) -> None:
-    """Refuse questions of which some may not be asked in a split.
+    """Raise a fault if any of the questions must not be asked in a split (see ``leaks``).
 
     Raises:
-        ToolFault: ``split_leak``, naming the first of them; ``no_such_template``.
+        ToolFault: ``split_leak``, with the first five reasons; ``no_such_template``.
     """
     _refuse(
         [leak.message for leak in leaks(domain, split, questions, library=library)],
@@ -128,10 +130,12 @@ def refuse_leaks(
 def refuse_seen(
     questions: Iterable[PlannedQuestion], *, split: SplitName, library: Mapping[str, Any], domain: str | None
 ) -> None:
-    """Refuse questions that a library's induction saw, of any domain, also one without a domain file.
+    """Raise a fault if the induction of a library saw any of the questions; no domain file is needed.
+
+    ``library`` is the manifest. Templates are compared only if ``domain`` is the domain of the induction.
 
     Raises:
-        ToolFault: ``split_leak``, naming the first of them.
+        ToolFault: ``split_leak``, with the first five reasons.
     """
     seen = Seen.by(library)
     found = [next(_seen_leaks(item, seen, split, shown=domain == seen.domain), None) for item in questions]
@@ -155,7 +159,7 @@ def _leak(item: PlannedQuestion, by: Literal["video", "template", "example"], sp
 
 
 def _seen_leaks(item: PlannedQuestion, seen: Seen, split: SplitName, *, shown: bool) -> Iterator[Leak]:
-    """Yield leaks through an induction; ``shown``: its templates are those of the question's domain."""
+    """Yield leaks through an induction. ``shown``: the template ids of the induction are of the question's domain."""
     if item.video_id in seen.videos and split != "admission":
         yield _leak(item, "video", "admission", "the tools of the library were tried on this video")
     if split != "induction" and normal(item.question) in seen.questions:
@@ -166,7 +170,13 @@ def _seen_leaks(item: PlannedQuestion, seen: Seen, split: SplitName, *, shown: b
 
 
 def _template_of(item: PlannedQuestion, domain: Domain, split: SplitName) -> Template | None:
-    """Return the template of a question: the claimed one, unless that or the words are of another split."""
+    """Return the template of a question, or None: the named one, unless the words fit only templates of other splits.
+
+    If none is named, it is the first template that the words fit; templates of ``split`` come first.
+
+    Raises:
+        ToolFault: ``no_such_template``.
+    """
     templates = {template.id: template for template in _all(domain)}
     claimed = templates.get(item.template)
     if item.template and claimed is None:
@@ -197,9 +207,9 @@ def _all(domain: Domain) -> tuple[Template, ...]:
 
 
 def check_domain(domain: Domain, lines: dict[str, int]) -> None:
-    """Refuse a domain whose splits overlap, or whose examples come from outside induction.
+    """Check that the splits of a domain do not overlap and that its examples come from the induction split.
 
-    ``lines`` gives the line of each template, by id, and of each split's videos, by its name.
+    ``lines`` maps the id of each template, and the name of each split with videos, to the line in the file.
 
     Raises:
         ToolFault: ``split_overlap``, ``example_outside_induction``, ``entity_overlap``.
@@ -237,7 +247,7 @@ def check_domain(domain: Domain, lines: dict[str, int]) -> None:
 
 
 def example_template(kind_templates: Iterable[Template], question: str) -> str:
-    """Return the id of the induction template that an example's question follows, or an empty text."""
+    """Return the id of the induction template that an example's question follows, or an empty string."""
     fitting = (item.id for item in kind_templates if item.split == "induction" and _fits(item, question))
     return next(fitting, "")
 

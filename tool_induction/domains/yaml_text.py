@@ -30,17 +30,17 @@ class YamlText:
     lines: dict[Place, int] = field(default_factory=dict)
 
     def line(self, place: Place) -> int:
-        """Return the line of a part, or of the nearest part around it."""
+        """Return the line of a part, or of the innermost enclosing part that has one."""
         while place and place not in self.lines:
             place = place[:-1]
         return self.lines.get(place, 1)
 
 
 def read_yaml(content: bytes, name: str) -> YamlText:
-    """Parse a document; ``name`` is the file's, for messages.
+    """Parse a document; ``name`` is the file's name for messages.
 
     Raises:
-        ToolFault: ``bad_yaml``, with the line.
+        ToolFault: ``bad_yaml``; the message contains the line.
     """
     import yaml
 
@@ -65,7 +65,7 @@ def read_yaml(content: bytes, name: str) -> YamlText:
 
 
 def _check_events(events: Iterable[Any], name: str) -> None:
-    """Refuse what is not read, before anything is built from it."""
+    """Refuse anchors, aliases, tags, and documents that are too large or nested too deep, before any value is built."""
     import yaml
 
     depth = 0
@@ -84,7 +84,7 @@ def _check_events(events: Iterable[Any], name: str) -> None:
 
 
 def _value(node: Any, place: Place, text: YamlText, name: str) -> Any:
-    """Return the value of a node, and note the lines of its parts."""
+    """Return the value of a node, and record the lines of its parts in ``text``."""
     import yaml
 
     text.lines.setdefault(place, _line(node))

@@ -1,8 +1,8 @@
 """The inducer: a model writes a tool library for a domain.
 
-``run_induction`` asks for tools, sends failing ones back with their faults for a few rounds, tries them on made and real worlds, and
-freezes the admitted ones with a log and a report. ``induce`` is the rounds alone, ``read_tools`` finds tools in a reply,
-``InducerPrompts`` renders the prompts.
+``run_induction`` requests tools, compiles them and tries them on made-up and real worlds, sends failing ones back with
+their faults for a few rounds, and freezes the admitted ones with a log and a report. ``induce`` does the rounds only,
+``read_tools`` finds tools in a reply, ``InducerPrompts`` renders the prompts.
 """
 
 from __future__ import annotations

@@ -2,11 +2,11 @@
 
 ::
 
-    OUT.induction/asked.json       the request of the induction; another request does not continue with these exchanges
+    OUT.induction/asked.json       the request of the induction; a different request cannot use these exchanges
     OUT.induction/recording.jsonl  every exchange with the model, one per line, written when it is finished
-    OUT.induction/lock             held while a process works here
+    OUT.induction/lock             locked while a process uses the folder
 
-A process may be killed at any moment: the next one with the same request takes the finished exchanges from the recording.
+If a process is killed, the next one with the same request takes the finished exchanges from the recording.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class Checkpoint:
 
     @contextmanager
     def held(self, request: Mapping[str, Any]) -> Iterator[list[Exchange]]:
-        """Hold the folder's lock inside the block; yield the recorded exchanges.
+        """Hold the folder's lock inside the block; yield the recorded exchanges, none if the model never replied.
 
         Raises:
-            ToolFault: ``bad_library_name``, ``library_exists``, ``out_not_writable``, ``induction_running``,
-                ``other_induction``.
+            ToolFault: ``bad_library_name``, ``library_exists``, ``out_not_writable``, ``induction_running``;
+                ``other_induction``: the recorded replies are to a different request.
             EpisodeFault: ``recording_damaged``, ``recording_schema``.
         """
         from filelock import FileLock, Timeout
@@ -61,11 +61,11 @@ class Checkpoint:
         try:
             path = (
                 self.folder / RECORDING
-            )  # what a crash left after its last whole line is not read, and is written over
+            )  # an incomplete last line, which a crash may leave, is not read and will be overwritten
             recorded = read_exchanges(path) if path.exists() else []
             if any(exchange.reply is not None for exchange in recorded):
                 self._check_same(request)
-            else:  # without an answer nothing can be mixed up
+            else:  # without a reply there is nothing of another induction to be mixed up
                 self._begin(request)
                 recorded = []
             yield recorded
@@ -92,7 +92,7 @@ class Checkpoint:
         )
 
     def _begin(self, request: Mapping[str, Any]) -> None:
-        """Write the request, in a folder without answers."""
+        """Write the request, and delete a recording that has no reply."""
         try:
             (self.folder / RECORDING).unlink(missing_ok=True)
             text = json.dumps(dict(request), indent=1, ensure_ascii=False) + "\n"
@@ -103,7 +103,7 @@ class Checkpoint:
             raise self._not_writable(error) from None
 
     def _check_same(self, request: Mapping[str, Any]) -> None:
-        """Refuse to continue with the answers to another request."""
+        """Refuse to continue if the recorded replies are to a different request."""
         path = self.folder / _REQUEST
         hint = f"choose another --out; or remove {self.folder} to ask everything again"
         wanted = json.loads(json.dumps(dict(request)))
@@ -121,7 +121,7 @@ class Checkpoint:
 
 
 def check_out(out: Path) -> None:
-    """Refuse a path that no library can be written to.
+    """Check that nothing exists at the path of a new library, and that its name is valid.
 
     Raises:
         ToolFault: ``bad_library_name``, ``library_exists``, ``out_not_writable``.

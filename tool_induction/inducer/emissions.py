@@ -1,11 +1,11 @@
 """Tool documents in a model's reply.
 
-A reply may be JSON, JSON in a fence, several blocks, or prose with JSON in it. Every JSON value in it is found by its brackets and
-read as strictly as any document; nothing in it is changed. Text outside tools is kept as ``left_out``; a tool that cannot be read, or
-that breaks off, is kept with the reason.
+A reply may be JSON, JSON in a fence, several blocks, or prose with JSON in it. Every JSON value in it is found by its
+brackets and parsed as strictly as any document, without repairs. Text outside tools is kept as ``left_out``; a tool
+that cannot be parsed, or that the reply ends in, is kept with the reason.
 
-Reasoning that a server leaves in the reply (``<think> ... </think>``) holds drafts, not tools. If a tool is quoted and later written
-again, the last version that can be read counts.
+Reasoning that a server leaves in the reply (``<think> ... </think>``) contains drafts, not tools. If a tool is quoted
+and later written again, the last version that can be parsed counts.
 """
 
 from __future__ import annotations
@@ -32,16 +32,17 @@ _FENCE = re.compile(r"```(?:json)?|\"tools\"\s{0,40}:")
 _BRACKET = re.compile(r"[\[{]")
 _TOOL_KEYS = ("tool_name", "steps")
 _THOUGHT = "(?:think|thinking|thought|reasoning)"
-#: only at the beginning of a line, where no JSON string can be going on
+#: only at the beginning of a line, which is never inside a JSON string
 _REASONING = re.compile(rf"^[ \t]*<{_THOUGHT}>.*?(?:</{_THOUGHT}>|\Z)", re.MULTILINE | re.IGNORECASE | re.DOTALL)
 _CLOSED = re.compile(rf"</{_THOUGHT}>", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True)
 class WrittenTool:
-    """A tool as written: its position in the reply (characters) and its value.
+    """A tool as the model wrote it: its text, its position in the reply (in characters) and its JSON value.
 
-    ``fault`` says why it could not be read as JSON; then ``value`` is None. ``name`` may be empty.
+    If it is not valid JSON, ``fault`` is the reason and ``value`` is None. ``cut_off``: the reply ends inside it.
+    ``name`` may be empty.
     """
 
     name: str
@@ -56,10 +57,10 @@ class WrittenTool:
 
 @dataclass(frozen=True, kw_only=True)
 class LeftOut:
-    """A part of the reply that belongs to no tool of the draw.
+    """A part of the reply that is not used as a tool.
 
-    ``why`` is empty for text between tools, ``reasoning`` for the model's thinking, ``repeat`` for a tool that is in the reply again
-    later. ``tools`` names the tools in the part that are set aside.
+    ``why`` is empty for text between tools, ``reasoning`` for the model's thinking, ``repeat`` for a tool of which
+    another version is used. ``tools`` has the names of the tools inside this part.
     """
 
     start: int
@@ -70,24 +71,24 @@ class LeftOut:
 
     @property
     def is_wrapping(self) -> bool:
-        """Whether it is only a fence around JSON, with its brackets."""
+        """Whether the part is only a code fence, brackets or the key ``tools`` around JSON."""
         return not _FENCE.sub("", self.text).strip(" \t\r\n,[]{}")
 
 
 @dataclass(kw_only=True)
 class WrittenTools:
-    """The tools and the other parts of a reply, in its order."""
+    """The tools in a reply and its other parts, each in the order of the reply."""
 
     tools: list[WrittenTool] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
-    #: whether the whole reply, but for reasoning before it, is one JSON value
+    #: whether the whole reply, except for reasoning before it, is one JSON value
     is_pure: bool = False
 
 
 def read_tools(reply: str, *, strict_form: bool = False) -> WrittenTools:
-    """Read the tools in a reply; ``strict_form``: it was requested in the strict emission form.
+    """Return the tools in a reply: objects with ``tool_name`` or ``steps``, alone, in a list, or under ``tools``.
 
-    Tools are objects with ``tool_name`` or ``steps``, alone, in a list, or under ``tools``.
+    ``strict_form``: the reply was requested in the strict emission form; its tools are converted to documents.
     """
     found = WrittenTools()
     if len(reply) > limits.MAX_DOCUMENT_BYTES:
@@ -117,11 +118,14 @@ def read_tools(reply: str, *, strict_form: bool = False) -> WrittenTools:
 
 
 def _reasoning(reply: str) -> list[tuple[int, int]]:
-    """Return the positions of reasoning: from an opening mark to its closing one, or to the end if there is none."""
+    """Return (start, end) of each part that is reasoning, from an opening tag to the closing one.
+
+    Without a closing tag the part ends with the reply. If the first opening tag is missing, it begins with the reply.
+    """
     found: list[tuple[int, int]] = []
     closed, opened = _CLOSED.search(reply), _REASONING.search(reply)
     if closed is not None and (opened is None or closed.start() < opened.start()):
-        # Some servers leave the opening mark out. Inside a tool that can be read, a closing mark is text.
+        # Some servers omit the opening tag. Inside a tool that can be parsed, a closing tag is text.
         tools = _Scanner().tools(reply, 0, len(reply))
         if any(item.value is not None and item.start < closed.start() < item.end for item in tools):
             return []
@@ -132,8 +136,8 @@ def _reasoning(reply: str) -> list[tuple[int, int]]:
 def _without_repeats(reply: str, tools: list[WrittenTool]) -> tuple[list[WrittenTool], list[LeftOut]]:
     """Return each tool once, and the repeats.
 
-    The same tool twice is one tool. Of tools of one name in different places (quoted, then rewritten) the last that can be read
-    counts. Different tools of one name in one list are a fault of the draw, which goes back to the model.
+    Equal tools count as one. Of tools of one name in different places (quoted, then rewritten) the last that can be
+    parsed counts. Different tools of one name in one list are all kept; the compiler then reports the name as a fault.
     """
     blocks = [0] if tools else []
     for one, other in pairwise(tools):
@@ -156,7 +160,7 @@ def _without_repeats(reply: str, tools: list[WrittenTool]) -> tuple[list[Written
 
 
 def _between(reply: str, tools: list[WrittenTool], aside: list[LeftOut]) -> Iterator[LeftOut]:
-    """Yield the text between the tools, except for the brackets that hold them together."""
+    """Yield the text outside ``tools`` and ``aside``, except for the brackets that enclose the tools."""
     at = 0
     known = sorted([*((item.start, item.end) for item in tools), *((part.start, part.end) for part in aside)])
     for start, end in [*known, (len(reply), len(reply))]:
@@ -167,7 +171,7 @@ def _between(reply: str, tools: list[WrittenTool], aside: list[LeftOut]) -> Iter
 
 
 class _Scanner:
-    """Scans the parts of a reply from bracket to bracket; the limits hold for all parts together."""
+    """Finds tools in parts of a reply, from bracket to bracket; the limits apply to all parts together."""
 
     def __init__(self) -> None:
         self._reply = ""
@@ -175,7 +179,7 @@ class _Scanner:
         self._scanned = 0
 
     def tools(self, reply: str, start: int, end: int) -> list[WrittenTool]:
-        """Return the tools of a part of a reply."""
+        """Return the tools in ``reply[start:end]``, with their positions in the whole reply."""
         self._reply = reply[start:end]
         return [replace(item, start=item.start + start, end=item.end + start) for item in self._walk()]
 
@@ -198,14 +202,14 @@ class _Scanner:
             at = found[-1].end if found else end if end is not None and self._holds_no_tool(start, end) else start + 1
 
     def _holds_no_tool(self, start: int, end: int) -> bool:
-        """Whether a value can be skipped as a whole."""
+        """Whether a text is valid JSON without any key of a tool, so that it can be skipped as a whole."""
         text = self._reply[start:end]
         findings = Findings()
         decode(text, findings)
         return not findings.errors and not any(f'"{key}"' in text for key in _TOOL_KEYS)
 
     def _at(self, start: int, end: int | None) -> list[WrittenTool]:
-        """Return the tools of the value that begins at a bracket."""
+        """Return the tools of the value that begins at a bracket; ``end`` is None if the bracket is not closed."""
         reply = self._reply
         if end is None:
             own = reply[start] == "{" and _own_name(reply, start, len(reply))

@@ -1,6 +1,7 @@
-"""An induction from its options to the frozen library: model, example worlds, checkpoint, rounds, and the files it leaves.
+"""An induction from its options to the frozen library: model, example worlds, checkpoint, rounds, and output files.
 
-Everything is written in the checkpoint's folder and moved to its place by one rename, so a library is either complete or absent.
+Everything is written in the checkpoint's folder and moved to its place by one rename, so a library is either complete
+or absent.
 """
 
 from __future__ import annotations
@@ -37,9 +38,10 @@ _FROZEN = "frozen"
 
 @dataclass(frozen=True, kw_only=True)
 class InductionOptions:
-    """Options of an induction. ``document`` replaces the first emission, ``replay`` the model.
+    """Options of an induction.
 
-    ``worlds`` are the example worlds of ``store``: by default that of the sample film, and none at all if it is None.
+    ``document``: a file that replaces the model's first emission; ``replay``: a recording that replaces the model.
+    ``worlds``: ids of example worlds in ``store``; empty for that of the sample film, None for no example worlds.
     """
 
     domain: Domain
@@ -79,7 +81,7 @@ def run_induction(
             ``no_example_world``, ``split_leak``, ``out_not_writable``, ``induction_running``, ``other_induction``,
             ``no_tools``, ``nothing_admitted``.
         StoreFault: an example world cannot be opened.
-        BackendFault: ``bad_prices``; the endpoint's.
+        BackendFault: ``bad_prices``; the faults of the endpoint.
         EpisodeFault: ``replay_mismatch``; a recording cannot be read.
     """
     check_out(options.out)
@@ -139,7 +141,7 @@ def run_induction(
 def _model(
     options: InductionOptions, replayed: list[Exchange] | None, *, clock: Clock, environment: Mapping[str, str]
 ) -> ChatModel | None:
-    """Return the recording, or the model on the endpoint; None if a document is given and no model is to repair it."""
+    """Return a model that replays the recording, or the model on the endpoint; None if only a document is given."""
     from world_api.chat.models import endpoint_model
     from world_api.chat.rule_based import RULE_BASED
 
@@ -159,7 +161,7 @@ def _model(
 
 
 def _host(environment: Mapping[str, str]) -> str:
-    """Return host and port of the endpoint."""
+    """Return host and port of the endpoint; empty if none is configured."""
     from world_api.chat.transport import Endpoint
 
     configured = environment.get("OPENAI_BASE_URL") or environment.get("OPENAI_API_KEY")
@@ -190,9 +192,9 @@ def _freeze(
     checkpoint: Checkpoint,
     date: str,
 ) -> ToolLibrary:
-    """Write library, unpruned library, log, report and recording, and move them to their place.
+    """Write library, unpruned library, log, report and recording, and move them to the path of the library.
 
-    If nothing is admitted, log and report are in the checkpoint's folder, and no library is frozen.
+    If nothing is admitted, log and report remain in the checkpoint's folder, and no library is frozen.
     """
     out, work, made = checkpoint.out, checkpoint.folder, checkpoint.folder / _FROZEN
     settings, domain, admission = options.settings, options.domain, induction.draft.admission
@@ -249,7 +251,7 @@ def _freeze(
 
 
 def _sent(request: Mapping[str, Any], induction: Induction, settings: Settings) -> dict[str, Any]:
-    """Return the part of the request that the tools come from: without settings of requests that were not made."""
+    """Return the request without settings that had no effect, because the requests they belong to were not sent."""
     if not induction.mode_used:
         unused = ("endpoint", "prompt_hash", "count", "repairs", *settings.record())
         return {key: value for key, value in request.items() if key not in unused} | {"model": ""}
@@ -279,7 +281,7 @@ _HINTS, _CAPTIONS, _LONGEST = 4, 2, 200
 
 @dataclass(frozen=True, kw_only=True)
 class TrialWorlds:
-    """Example worlds: content hashes by id; ``open`` returns them with new sessions that are not kept."""
+    """Example worlds: content hashes by id; ``open`` returns the worlds with new sessions that are not saved."""
 
     hashes: dict[str, str]
     open: Callable[[], tuple[ExampleWorld, ...]]
@@ -288,11 +290,13 @@ class TrialWorlds:
 def trial_worlds(
     domain: Domain, names: Sequence[str] | None, *, store: Path, groups: frozenset[str] = frozenset()
 ) -> TrialWorlds:
-    """Return the named worlds of a store, with optional ``groups`` of operations: by default the sample film's; None for none.
+    """Return the named worlds of a store; that of the sample film if ``names`` is empty, none if it is None.
+
+    ``groups``: optional groups of operations to switch on.
 
     Raises:
-        ToolFault: ``no_example_world``: none is named and the sample film's does not exist; ``split_leak``: a world's video
-            belongs to another split than admission.
+        ToolFault: ``no_example_world``: none is named and the sample film's does not exist;
+            ``split_leak``: a world's video belongs to another split than admission.
         StoreFault: a named world cannot be opened.
     """
     from world_api.api import open_session
@@ -325,7 +329,7 @@ def trial_worlds(
 
 
 def _example(name: str, opened: Callable[[], Session]) -> ExampleWorld:
-    """Return a world that opens a new session for every run, and texts to search for: hints of entities, captions of scenes."""
+    """Return a world that opens a new session for every run, with hints and captions as texts to search for."""
     from world_api.operations import run
 
     def fresh() -> tuple[Caller, WorldState]:

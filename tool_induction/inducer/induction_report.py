@@ -1,6 +1,7 @@
-"""The records of an induction: its report for people, its log with a line for every emission, and its cost.
+"""The records of an induction: a report for readers, a log with a line for each emission, and the cost.
 
-Emissions are in the log as they came, except for credentials; positions count the characters of the original.
+The log holds the emissions unchanged, except that credentials are removed; positions are character offsets in the
+text before the removal.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _MAX_DIFF = 120  #: lines
 
 @dataclass(frozen=True, kw_only=True)
 class InductionCost:
-    """The cost of an induction. ``faults`` are calls without a reply; ``money`` is None if no price is known."""
+    """The cost of an induction. ``faults``: number of calls without a reply; ``money``: None if no price is known."""
 
     calls: int = 0
     faults: int = 0
@@ -62,7 +63,7 @@ class InductionCost:
 
 
 def spent(exchanges: Sequence[Exchange], price: Price | None) -> InductionCost:
-    """Return the cost of some exchanges."""
+    """Return the cost of some exchanges; without a price the cost in money is None."""
     replies = [usage_of(item.request, item.reply) for item in exchanges if item.reply is not None]
     usage = sum(replies, start=Usage())
     return InductionCost(
@@ -76,7 +77,7 @@ def spent(exchanges: Sequence[Exchange], price: Price | None) -> InductionCost:
 
 
 def price_of(model: str, file: Path | None) -> Price | None:
-    """Return the price of a model in a file of prices (see ``world_api.chat.usage``).
+    """Return the price of a model in a file of prices (see ``world_api.chat.usage``); None without a file.
 
     Raises:
         BackendFault: ``bad_prices``, also if the file has no price of the model.
@@ -167,7 +168,7 @@ def _tool_record(slot: Slot) -> dict[str, Any]:
 
 
 def report_page(induction: Induction, request: Mapping[str, Any], cost: InductionCost, domain: Domain) -> str:
-    """Return the report as Markdown, with credentials redacted; ``request`` is what the induction was started with."""
+    """Return the report as Markdown, with credentials redacted; ``request`` holds the settings of the induction."""
     from jinja2 import StrictUndefined
     from jinja2.sandbox import SandboxedEnvironment
 
@@ -215,14 +216,14 @@ def _diff(before: Version, after: Version) -> str:
 
 
 def _lines(version: Version) -> list[str]:
-    """Return a document with one key or step a line, so that a difference is readable; unreadable text as it is."""
+    """Return a document as lines of indented JSON, for readable differences; text that is not JSON is unchanged."""
     value = version.written.value
     text = version.written.text if value is None else json.dumps(value, indent=1, ensure_ascii=False)
     return text.splitlines()
 
 
 def _fenced(text: str, kind: str) -> str:
-    """Return a code block that nothing in the text can end."""
+    """Return a Markdown code block whose fence is longer than any in the text."""
     longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{kind}\n{text}\n{fence}"

@@ -1,7 +1,7 @@
 """The inducer's prompts: the language, the domain, and the faults of the tools that go back to the model.
 
-The texts are in ``prompts/*.jinja``; their tables are made from those of the compiler and the runtime. ``InducerPrompts.hash`` covers
-both, so another operation, aggregate, limit or wording gives another hash.
+The texts are in ``prompts/*.jinja``; their tables are generated from those of the compiler and the runtime.
+``InducerPrompts.hash`` covers both, so another operation, aggregate, limit or wording changes the hash.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class FailingTool:
 
 
 class InducerPrompts:
-    """The filled-in prompts. ``groups``: optional groups of operations that tools may call beside the sixteen."""
+    """Renders the prompts. ``groups``: optional groups of operations that tools may also call."""
 
     def __init__(self, *, groups: frozenset[str] = frozenset(), allow_judge: bool = False) -> None:
         self._groups = groups
@@ -62,17 +62,17 @@ class InducerPrompts:
         return self._files.render("system", reply_form=form, worked_tool=self._worked, **self._tables())
 
     def language(self) -> str:
-        """Return the operations and the tool language with an example, for a model that writes a tool for one question."""
+        """Return operations and tool language with an example, for a model that writes a tool for one question."""
         language = self._files.render("language", **self._tables())
         return f"{language}\n\n{self._files.render('worked', worked_tool=self._worked)}"
 
     def request(self, domain: Domain, *, count: int, seed: int) -> str:
-        """Return the request of one draw: the domain and the kinds of tools, in the order of the seed."""
+        """Return the request for ``count`` tools: the domain and the kinds of tools, in an order set by ``seed``."""
         kinds = _shuffled(domain.tool_kinds, random.Random(f"kinds {seed}"))  # noqa: S311 - an order, not a secret
         return self._files.render("request", count=count, domain=self.domain(domain, seed=seed), tool_kinds=kinds)
 
     def domain(self, domain: Domain, *, seed: int) -> str:
-        """Return the domain: its question types with the induction templates, and the worked examples."""
+        """Return the domain as text: question types with induction templates, and examples, shuffled by ``seed``."""
         order = random.Random(f"types {seed}")  # noqa: S311 - an order, not a secret
         kinds = [kind for kind in domain.question_types if kind.of("induction")]
         return self._files.render(
@@ -91,7 +91,7 @@ class InducerPrompts:
         )
 
     def repair(self, domain: Domain, tools: Sequence[FailingTool], *, usable: Sequence[str], mode: Mode) -> str:
-        """Return the request of a repair round: the failing tools with their faults."""
+        """Return the request of a repair round: the failing tools with faults, and signatures of ``usable`` ones."""
         form = self._files.render("reply_form", mode=mode)
         return self._files.render("repair", title=domain.title, tools=tools, usable=usable, reply_form=form)
 
@@ -110,7 +110,7 @@ class InducerPrompts:
 
 
 def examples_of(domain: Domain, seed: int) -> list[WorkedExample]:
-    """Return the worked examples in the order of a seed."""
+    """Return the worked examples of a domain in an order that ``seed`` determines."""
     return _shuffled(domain.examples, random.Random(f"examples {seed}"))  # noqa: S311 - an order, not a secret
 
 
@@ -134,7 +134,7 @@ _TAKES = {
 
 
 def operation_lines(groups: Collection[str] = ()) -> Iterator[tuple[str, str]]:
-    """Yield each operation's signature and its description."""
+    """Yield the signature and the description of each operation."""
     for name, operation in operations_for(groups).items():
         typed = types.operation_types(name)
         properties = typed.parameters_schema.get("properties", {})
@@ -149,7 +149,13 @@ def operation_lines(groups: Collection[str] = ()) -> Iterator[tuple[str, str]]:
 
 
 def record_lines(groups: Collection[str] = ()) -> Iterator[str]:
-    """Yield the records that operations return, field by field, and the values of their longer enumerations."""
+    """Yield a line for each record type that operations return, with its fields, then one for each long enumeration.
+
+    ``groups`` are optional groups of operations to include beside the sixteen that are always included.
+
+    Raises:
+        OperationFault: ``unknown_group``.
+    """
     used = {name for operation in operations_for(groups) for name in _named(types.operation_types(operation).result)}
     words: dict[str, tuple[str, ...]] = {}
     for name, type_ in types.world_types().items():
@@ -163,7 +169,7 @@ def record_lines(groups: Collection[str] = ()) -> Iterator[str]:
 
 
 def _list_lines(groups: Collection[str]) -> Iterator[str]:
-    """Yield the compiler's rules for the list of a result and for the results of a loop."""
+    """Yield two rules for the prompt: when a record stands for the list in it, and which results loops join."""
     results = {name: operation_result(name, {}) for name in operations_for(groups)}
     beside = {
         key
@@ -223,7 +229,7 @@ def _short(type_: types.Type) -> str:
 
 
 def _long(type_: types.Type) -> bool:
-    """Whether it is an enumeration whose values are listed apart."""
+    """Whether the type is an enumeration with too many values to be written in a signature."""
     return isinstance(type_, types.EnumType) and len(type_.values) > _MAX_INLINE_VALUES
 
 

@@ -1,4 +1,4 @@
-"""Requests to the model: recorded replies first, fallbacks if a server refuses a setting, and notes on odd replies."""
+"""Requests to the model: recorded replies are used first, refused settings are left out, problems are noted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from world_api.core.canonical import content_hash
 from world_api.core.faults import BackendFault
 from world_api.core.ports import ChatModel, Clock
 
-#: What can be odd about a reply or its tools; each is noted in the log and in the report.
+#: Problems of a reply or its tools; each is noted in the log and in the report.
 Problem = Literal[
     "no_choices",
     "bad_message",
@@ -55,7 +55,7 @@ _NAMED_BY: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Note:
-    """A remark on a reply: the problem, a message, and the tool if it is about one."""
+    """A remark on a reply: the problem, a message, and the name of the tool if it is about one."""
 
     problem: Problem
     message: str
@@ -72,7 +72,7 @@ class Note:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The settings of an induction's requests. ``seed`` is sent, so that a draw can be repeated if the server honours it."""
+    """The settings of an induction's requests. A server that uses ``seed`` makes a draw repeatable."""
 
     mode: Mode = "plain"
     seed: int = 1
@@ -92,7 +92,7 @@ class Settings:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelReply:
-    """A reply: its text as it came, why it ended, its cost, and notes."""
+    """A reply: its unchanged text, the reason why it ended, its cost, and notes."""
 
     text: str
     finish_reason: str | None
@@ -104,11 +104,12 @@ class ModelReply:
 
 
 class Requester:
-    """Sends requests: recorded replies first; a setting that a server refuses is left out from then on, which is noted once.
+    """Sends requests. Recorded replies are used first; a setting that a server refuses is omitted from then on.
 
-    A recorded fault is no answer, so its request is sent again. Two faults are taken as recorded: a refusal of the request if the
-    model answered later (then with other settings), and, if there is only the recording (``ReplayChatModel``), the fault of a request
-    without a reply. ``exchanges`` are all that were paid for: the recorded ones, then those of this run, which ``keep`` gets too.
+    The request of a recorded fault is sent again, except in two cases, in which the fault is raised again: the server
+    refused the request and the model answered later (with other settings); or the model is a ``ReplayChatModel``.
+    ``exchanges`` are all that were paid for: the recorded ones, then those of this run, which are also passed to
+    ``keep``.
     """
 
     def __init__(
@@ -139,7 +140,7 @@ class Requester:
                 self._faults[exchange.request_hash] = refusal
 
     def send(self, system: Callable[[Mode], str], user: Callable[[Mode], str]) -> ModelReply:
-        """Send both messages; if a setting is refused, retry without it.
+        """Send a system and a user message, written for the current mode; if a setting is refused, retry without it.
 
         Raises:
             BackendFault: the fault of the model; ``bad_model_reply`` if its reply cannot be stored.
@@ -153,7 +154,7 @@ class Requester:
                 notes.append(self._fall_back(request, fault))
 
     def unused(self) -> int:
-        """Return the number of recorded replies to requests that this run did not make; they were paid for all the same."""
+        """Return the number of recorded replies to requests that this run did not make; their cost counts, too."""
         return sum(map(len, self._replies.values()))
 
     def _exchange(self, request: dict[str, Any]) -> Exchange:
@@ -188,10 +189,10 @@ class Requester:
         return request
 
     def _fall_back(self, request: Mapping[str, Any], fault: BackendFault) -> Note:
-        """Leave out the setting that a server refuses; other faults of a server change nothing about the requests.
+        """Leave out the setting that a server refuses, in later requests too; return a note on it.
 
         Raises:
-            BackendFault: the fault, if it is about no setting.
+            BackendFault: the given fault, if it is not the refusal of a setting.
         """
         message = fault.message.lower()
         refused = [key for key, words in _NAMED_BY.items() if key in request and any(word in message for word in words)]

@@ -1,6 +1,6 @@
 """The rounds of an induction: one generation, then a few repair rounds in which the failing tools go back to the model.
 
-The tools of the draw have versions, and the best of them counts.
+A tool has a version for each round in which it was written; the best version counts.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Fault:
     suggestion: str = ""
 
     def line(self) -> str:
-        """Return the fault as the model reads it."""
+        """Return the fault as one line of the repair prompt."""
         text = f"{self.code} at {self.path}: {self.message.rstrip('.')}."
         return f"{text} Suggestion: {self.suggestion}" if self.suggestion else text
 
@@ -74,7 +74,10 @@ class Version:
         return self.status in ("unreadable", "faulty", "refused")
 
     def is_better_than(self, other: Version) -> bool:
-        """Whether it passed more: by status, then by fewer faults in the first check in which the two differ."""
+        """Whether this version passed more checks: by status, then by faults or failed trial runs.
+
+        Faults are compared in the first check of the compiler in which the two versions differ.
+        """
         return self._progress() > other._progress()
 
     def _progress(self) -> tuple[int, ...]:
@@ -88,7 +91,7 @@ class Version:
         return (_RANK[self.status],)
 
     def faults(self) -> tuple[Fault, ...]:
-        """Return the faults that go back to the model."""
+        """Return the faults that are sent to the model."""
         if self.status == "unreadable":
             return (Fault(code="E_JSON", path="$", message=self.written.fault),)
         if self.status == "faulty":
@@ -104,13 +107,13 @@ class Version:
         return (Fault(code=self.verdict.reason, path="$", message=message, suggestion=self.verdict.suggestion),)
 
     def reason(self) -> str:
-        """Return the codes of the faults; empty for a tool of the library."""
+        """Return the codes of the faults, joined by commas; empty for a tool that does not fail."""
         return ", ".join(dict.fromkeys(item.code for item in self.faults()))
 
 
 @dataclass(kw_only=True)
 class Slot:
-    """One tool of the draw; its name may change from round to round."""
+    """The versions of one tool of the draw, whose name may change between rounds; ``best``: index of the best one."""
 
     number: int
     versions: list[Version] = field(default_factory=list)
@@ -118,20 +121,21 @@ class Slot:
 
     @property
     def current(self) -> Version:
-        """The version that counts."""
+        """The best version."""
         return self.versions[self.best]
 
     @property
     def name(self) -> str:
-        """The name of the current version for people; secrets are redacted."""
+        """The name of the current version for messages, with secrets redacted; ``(tool N)`` if it has none."""
         return without_secrets(self.current.written.name) or f"(tool {self.number + 1})"
 
 
 class LibraryDraft:
-    """The slots of a draw. Every change is compiled and tried as a whole, because tools may call tools.
+    """The slots of a draw. After every change all tools are compiled and tried together, because tools may call tools.
 
-    ``worlds`` opens the example worlds, once for every trial of all tools. ``tools`` and ``admission`` belong to the current versions;
-    ``retired`` are second copies of a tool, given up when the model returned only one.
+    ``worlds`` opens the example worlds, once for each trial of all tools. ``tools`` and ``admission`` belong to the
+    current versions; ``retired`` are slots of tools that were written twice, removed when the model returned only one
+    of the two.
     """
 
     def __init__(
@@ -154,20 +158,20 @@ class LibraryDraft:
         self._examine_current()
 
     def retire(self, slots: Sequence[Slot]) -> None:
-        """Give up slots; the next examination is without them."""
+        """Remove slots from the draft; they are not part of the next examination."""
         self.retired.extend(slots)
         self.slots = [slot for slot in self.slots if slot not in self.retired]
 
     def failing(self) -> list[Slot]:
-        """Return the slots that go back to the model."""
+        """Return the slots whose tools go back to the model."""
         return [slot for slot in self.slots if slot.current.fails]
 
     def state(self) -> frozenset[tuple[int, Fault]]:
-        """Return all faults by slot; a round that leaves them as they were changed nothing."""
+        """Return all faults with their slot numbers; if a round does not change this set, it achieved nothing."""
         return frozenset((slot.number, fault) for slot in self.failing() for fault in slot.current.faults())
 
     def replace(self, rewritten: Mapping[int, WrittenTool], *, round_number: int) -> list[Slot]:
-        """Add new versions by slot number and keep each only if it is better; return the slots where it is not."""
+        """Add new versions by slot number and use those that are better; return the slots where the new one is not."""
         new = {number: Version(round=round_number, written=item) for number, item in rewritten.items()}
         versions = self._examine([new.get(slot.number, slot.current) for slot in self.slots])
         unchanged = []
@@ -189,7 +193,7 @@ class LibraryDraft:
             slot.versions[slot.best] = version
 
     def _examine(self, versions: Sequence[Version]) -> list[Version]:
-        """Compile and try all tools together; sets ``tools`` and ``admission``."""
+        """Compile and try all tools together; set ``tools`` and ``admission``; return the versions with findings."""
         readable = [item.written.value for item in versions if item.written.value is not None]
         entities, settings = self._domain.entities, self._settings
         compilation = compile_document(
@@ -207,7 +211,7 @@ class LibraryDraft:
 
 
 def _examined(version: Version, index: int, compilation: Compilation, admission: Admission) -> Version:
-    """Return a version with its findings; ``index`` is its place in the compiled document."""
+    """Return a version with its findings; ``index`` is its position in the compiled document."""
     own = tuple(item for item in compilation.diagnostics if item.path[:2] == ("tools", index))
     whole = tuple(item for item in compilation.diagnostics if item.severity == "error" and len(item.path) < 2)
     verdict = next((item for item in admission.verdicts if item.tool == compilation.names[index]), None)
@@ -219,7 +223,7 @@ def _examined(version: Version, index: int, compilation: Compilation, admission:
 
 MAX_REPAIRS = 3
 _MAX_SPACED = 6_000  #: characters of a failing tool that go back with their white space; a longer one goes without it
-_MAX_UNREADABLE = 30_000  #: characters that go back of a text that is no JSON
+_MAX_UNREADABLE = 30_000  #: characters of a text that is not JSON that go back
 
 #: all_usable: no tool fails; repeats: a round changed nothing; rounds_used: the last repair round is over;
 #: no_reply: a repair round brought no tool; no_model: a document was given and no model was named
@@ -237,14 +241,14 @@ class Round:
     answer: ModelReply | None  #: None for a given document
     text: str
     written: WrittenTools
-    slots: tuple[int | None, ...]  #: the slot of each tool of ``written``; None for a tool that is left aside
+    slots: tuple[int | None, ...]  #: the slot of each tool of ``written``; None for a tool that is ignored
     notes: tuple[Note, ...]
     counts: dict[Status, int]  #: tools by status after the round
 
 
 @dataclass(frozen=True, kw_only=True)
 class Induction:
-    """The rounds of an induction and its final draft. ``requested``: tools the model was asked for; 0 for a given document."""
+    """The rounds of an induction and its final draft. ``requested``: number of tools requested, 0 for a document."""
 
     draft: LibraryDraft
     rounds: tuple[Round, ...]
@@ -253,11 +257,11 @@ class Induction:
 
     @property
     def mode_used(self) -> str:
-        """The mode of the first answered request, after fallbacks; empty if no model was asked."""
+        """The mode of the first answered request, after fallbacks; empty if no request was answered."""
         return next((item.answer.mode for item in self.rounds if item.answer is not None), "")
 
     def yields(self) -> dict[str, int]:
-        """Count tools: requested, written first, compiled and admitted at first and in the end."""
+        """Return numbers of tools: requested (``asked``), written, compiled and admitted, at first and in the end."""
         first, last = self.rounds[0].counts, self.rounds[-1].counts
         return {
             "asked": self.requested,
@@ -282,22 +286,22 @@ def induce(
     prompts: InducerPrompts | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Induction:
-    """Draw a library's tools and have their faults repaired.
+    """Request the tools of a library from a model, and let it repair those with faults.
 
     Args:
-        domain: What the tools are for.
-        settings: Settings of the requests; ``seed`` orders the prompt.
-        requester: The model; None if a ``document`` is taken as it is.
-        count: Tools to ask for.
-        repairs: Repair rounds at most.
-        worlds: Opens the example worlds that tools are tried on beside the made ones.
-        document: A first emission that is there already; the model is then asked for repairs alone.
-        prompts: By default those for the settings.
-        progress: Gets a line of text for every event.
+        domain: The domain that the tools are for.
+        settings: Settings of the requests; ``seed`` determines the order of the parts of the prompt.
+        requester: Sends the requests; None if a ``document`` is used without repairs.
+        count: Number of tools to request.
+        repairs: Maximum number of repair rounds.
+        worlds: Opens the example worlds that tools are tried on besides the made-up ones.
+        document: The text of a first emission; the model is then used for repairs only.
+        prompts: By default the prompts for the settings.
+        progress: Called with a line of text for every event.
 
     Raises:
-        ToolFault: ``no_tools``: the first emission holds none; ``no_model``.
-        BackendFault: the model's.
+        ToolFault: ``no_tools``: the first emission holds none; ``no_model``: neither requester nor document is given.
+        BackendFault: the faults of the model.
     """
     prompts = prompts or InducerPrompts(groups=settings.groups, allow_judge=settings.allow_judge)
     answer = None
@@ -318,7 +322,7 @@ def induce(
 
 
 def _first_tools(answer: ModelReply | None, document: str, count: int) -> tuple[WrittenTools, list[Note]]:
-    """Read the first emission, from the model or a document, with notes on it."""
+    """Return the tools of the first emission with notes on it; raise ``no_tools`` if there is none."""
     text = document if answer is None else answer.text
     written = read_tools(text, strict_form=answer is not None and answer.mode == "strict")
     notes = [*(() if answer is None else answer.notes), *_reading_notes(written, answer)]
@@ -339,7 +343,7 @@ def _first_tools(answer: ModelReply | None, document: str, count: int) -> tuple[
 
 
 class _Rounds:
-    """The rounds of one draft so far."""
+    """Runs and records the rounds of one draft; ``done`` are the finished ones."""
 
     def __init__(self, draft: LibraryDraft, progress: Callable[[str], None]) -> None:
         self._draft = draft
@@ -347,7 +351,7 @@ class _Rounds:
         self.done: list[Round] = []
 
     def repair_all(self, domain: Domain, prompts: InducerPrompts, requester: Requester | None, repairs: int) -> Ending:
-        """Make repair rounds as long as they change something; return why they ended."""
+        """Make at most ``repairs`` repair rounds, as long as they change something; return why they ended."""
         seen = set()
         for number in range(1, repairs + 1):
             if self._draft.failing() and requester is None:
@@ -362,7 +366,7 @@ class _Rounds:
         return "repeats" if self._draft.state() in seen else "rounds_used"
 
     def _repair(self, domain: Domain, prompts: InducerPrompts, requester: Requester, number: int) -> bool:
-        """Make one repair round; return whether it brought any tool."""
+        """Make one repair round; return whether the model rewrote any of the failing tools."""
         draft, failing = self._draft, self._draft.failing()
         accepted = (slot for slot in draft.slots if not slot.current.fails)
         usable = [signature_card(draft.tools[slot.current.written.name]).splitlines()[0] for slot in accepted]
@@ -396,7 +400,7 @@ class _Rounds:
         text: str = "",
         requested: Sequence[str] = (),
     ) -> None:
-        """Add a round as the draft is now, and tell its outcome; ``text`` is the document if there is no ``answer``."""
+        """Record a round with the current draft, and report it; ``text``: the document if there is no ``answer``."""
         text = text if answer is None else answer.text
         if holds_secret(text):
             why = "it holds what looks like a credential; only the recording has that as it came"
@@ -438,7 +442,7 @@ def _failing_tool(slot: Slot) -> FailingTool:
 
 
 def _reading_notes(written: WrittenTools, answer: ModelReply | None) -> Iterator[Note]:
-    """Yield notes on the JSON of a reply."""
+    """Yield notes on unreadable tools, repeats, reasoning and prose in a reply."""
     for item in written.tools:
         if item.fault:
             yield Note("unreadable_tool", item.fault, item.name)
@@ -460,9 +464,9 @@ def _reading_notes(written: WrittenTools, answer: ModelReply | None) -> Iterator
 
 
 def _retired(rewritten: Mapping[int, WrittenTool], failing: Sequence[Slot]) -> list[Slot]:
-    """Return the slots that did not come back and whose one fault is a name that they share with one that did.
+    """Return the slots that were not rewritten and whose only fault is a name that they share with one that was.
 
-    The model wrote a tool twice and repaired it once: it is one tool.
+    The model wrote a tool twice and repaired it once, so both count as one tool.
     """
     back = {slot.current.written.name for slot in failing if slot.number in rewritten}
     back &= {item.name for item in rewritten.values()}
@@ -478,7 +482,7 @@ def _retired(rewritten: Mapping[int, WrittenTool], failing: Sequence[Slot]) -> l
 def _assign(
     tools: Sequence[WrittenTool], failing: Sequence[Slot], slots: Sequence[Slot]
 ) -> tuple[list[int | None], list[Note]]:
-    """Return the slot number of each rewritten tool, and notes.
+    """Return the slot number of each rewritten tool, None for tools that were not requested; and notes.
 
     A tool goes to the failing slot of its name. If as many new names as slots remain, they are matched in their order.
     """

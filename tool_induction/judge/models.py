@@ -1,6 +1,6 @@
-"""Judges: a chat model (one short request an item, temperature 0 if it takes one), and judgements on file.
+"""Judges: a chat model (one short request per item, at temperature 0 if it accepts one), and a file of judgements.
 
-What a file answers is not requested again, so a run can be repeated without a model.
+Judgements in the file are not requested again, so a run can be repeated without a model.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _REPLY_TOKENS = 40
 
 
 class ChatJudge:
-    """Judges with a chat model. ``name`` says which, and with which prompt.
+    """Judges with a chat model. ``name`` is the model's name and the beginning of the prompt's hash.
 
-    Each request is charged (see ``world_api.core.cost``), with the tokens the server counted where it counts.
+    Each request is charged (see ``world_api.core.cost``) with the tokens that the server counted, or else an estimate.
     """
 
     def __init__(self, model: ChatModel) -> None:
@@ -40,17 +40,17 @@ class ChatJudge:
         self.name = f"{model.name}/{self._prompts.hash[:12]}"
 
     def answer(self, question: str, answers: Sequence[str], items: Sequence[str]) -> Sequence[str]:
-        """One of the answers for each item.
+        """Return one of ``answers`` for each item.
 
         Raises:
             ToolFault: ``bad_judgement``; ``judge_over_price``: an item took more tokens than its price.
-            BackendFault: what the model names.
+            BackendFault: the faults of the model.
         """
         messages = (first_message(self._reply(question, answers, item)) or {} for item in items)
         return [chosen(text_of(message), answers, judge=self.name) for message in messages]
 
     def request(self, question: str, answers: Sequence[str], item: str) -> dict[str, Any]:
-        """The request about one item, in Chat Completions form."""
+        """Return the request about one item, in Chat Completions form."""
         return {**self._plain_request(question, answers, item), **self._settings.settings}
 
     def _plain_request(self, question: str, answers: Sequence[str], item: str) -> dict[str, Any]:
@@ -92,7 +92,7 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True, kw_only=True)
 class _Judgement:
-    """A line of the file: an answer, and what it cost; nothing if no model was called."""
+    """A line of the file: an answer, and what it cost (``spent`` is empty if no model was called)."""
 
     judge: str
     question: str
@@ -103,9 +103,9 @@ class _Judgement:
 
 
 class FileJudge:
-    """Answers from a file of JSON lines; what is not there is asked of another judge, if there is one, and added.
+    """Answers from a file of JSON lines. Missing answers are requested from another judge, if any, and added.
 
-    An answer from the file is charged with what it once took, as a request that was not made again.
+    An answer from the file is charged with its original cost, as a request that was not sent again.
     """
 
     def __init__(self, file: Path, judge: Judge | None = None) -> None:
@@ -124,12 +124,12 @@ class FileJudge:
         self.name = judge.name if judge is not None else "+".join(names) or "recorded"
 
     def answer(self, question: str, answers: Sequence[str], items: Sequence[str]) -> Sequence[str]:
-        """The recorded answers, and new ones where there are none.
+        """Return one of ``answers`` for each item: the recorded one, or a new one.
 
         Raises:
-            ToolFault: ``no_judgement``: an answer is not on file and there is no judge; ``several_judges``: the answers on
-                file differ and no judge is named; ``bad_judgement``.
-            BackendFault: what the judge names.
+            ToolFault: ``no_judgement``: an answer is not on file and there is no other judge;
+                ``several_judges``: the answers on file differ and no judge is named; ``bad_judgement``.
+            BackendFault: the faults of the other judge.
         """
         given: list[str] = []
         for item in items:
@@ -144,7 +144,7 @@ class FileJudge:
         self._known[judgement.question, judgement.answers, judgement.item][judgement.judge] = judgement
 
     def _of(self, given: Mapping[str, _Judgement]) -> _Judgement | None:
-        """The valid answer of those that the judges on file gave."""
+        """Return the recorded judgement to use, or None: that of the named judge, else the one on which all agree."""
         if self._judge is not None:
             return given.get(self.name)
         if len({judged.answer for judged in given.values()}) > 1:
@@ -166,7 +166,7 @@ class FileJudge:
             with ledger() as book:
                 [answer] = self._judge.answer(question, answers, [item])
         finally:
-            for charged in book.items:  # also what was spent on no answer
+            for charged in book.items:  # also the cost of a request that gave no answer
                 charge(charged)
         kept = _Judgement(
             judge=self.name, question=question, answers=tuple(answers), item=item, answer=answer, spent=book.items

@@ -1,4 +1,4 @@
-"""The options with which commands switch judging on, and the judge they mean."""
+"""The command-line options that switch judging on, and the judge that they describe."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ JudgeRecordOption = Annotated[
 def judge_from_options(
     allowed: bool, model: str | None, record: Path | None, *, clock: Clock, environment: Mapping[str, str]
 ) -> Judge | None:
-    """The judge that the options describe; None if there is none.
+    """Return the judge that the options describe; None if there is none.
 
     Raises:
-        ToolFault: ``judge_not_allowed``: a judge is named and not switched on.
-        BackendFault: ``endpoint_not_configured`` and what else is wrong with an endpoint.
+        ToolFault: ``judge_not_allowed``: a judge is named but judging is not switched on.
+        BackendFault: ``endpoint_not_configured`` and other faults of the endpoint's configuration.
         EpisodeFault: ``recording_damaged``, ``recording_schema``.
     """
     from tool_induction.judge.models import ChatJudge, FileJudge

@@ -1,4 +1,4 @@
-"""The port of the judge step: the protocol, fakes and caches of it, and what is sent of a question and an item."""
+"""The port of the judge step: the protocol, a judge that remembers answers, and the text that is sent for an item."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from world_api.core.cost import Cost
 from world_api.core.faults import ToolFault
 from world_api.core.identifiers import printable
 
-#: the most that one judgement of one item costs; what is sent is cut so that it holds
+#: maximum cost of judging one item; question and item are cut so that it is not exceeded
 JUDGEMENT = Cost(model_calls=1, tokens=1_200, seconds=1.0)
 
 
 class Judge(Protocol):
-    """Answers a closed question about each of some items. The same question gets the same answer."""
+    """Answers a closed question about each of several items. The same question and item always get the same answer."""
 
-    name: str  #: who judges; a remembered answer is that of this name only
+    name: str  #: identifies the judge; remembered answers count for this name only
 
     def answer(self, question: str, answers: Sequence[str], items: Sequence[str]) -> Sequence[str]:
-        """One of the answers for each item, in order.
+        """Return one of ``answers`` for each item, in order.
 
         Raises:
-            ToolFault: ``bad_judgement``: it gave none of the answers.
-            BackendFault: what the model behind it names.
+            ToolFault: ``bad_judgement``: a reply is none of the answers.
+            BackendFault: the faults of the model behind the judge.
         """
         ...
 
 
 class RememberedJudge:
-    """A judge that is asked once about the same; threads may share it."""
+    """A judge that asks another one only once about the same question and item. Thread-safe."""
 
     def __init__(self, judge: Judge) -> None:
         self.name = judge.name
@@ -43,10 +43,10 @@ class RememberedJudge:
         self._lock = Lock()
 
     def answer(self, question: str, answers: Sequence[str], items: Sequence[str]) -> Sequence[str]:
-        """The remembered answers, and new ones where there are none.
+        """Return one of ``answers`` for each item: the remembered one, or a new one.
 
         Raises:
-            ToolFault, BackendFault: what the judge names.
+            ToolFault, BackendFault: the faults of the other judge.
         """
         with self._lock:
             return [self._one(question, answers, item) for item in items]
@@ -64,15 +64,15 @@ _AROUND = " \t\r\n.,;:!?'\"`*()[]"
 
 
 def plain_answer(answer: str) -> str:
-    """Normalise an answer for comparison: no surrounding marks, lower case."""
+    """Return an answer normalised for comparison: lower case, single spaces, no punctuation around it."""
     return " ".join(answer.strip(_AROUND).casefold().split())
 
 
 def chosen(said: str, answers: Sequence[str], *, judge: str) -> str:
-    """Return the closed answer that a reply gives.
+    """Return the one of ``answers`` that equals the reply ``said`` after normalisation; ``judge`` is for messages.
 
     Raises:
-        ToolFault: ``bad_judgement``: it is none of them.
+        ToolFault: ``bad_judgement``: the reply is none of them.
     """
     word = plain_answer(said)
     for answer in answers:
@@ -87,22 +87,26 @@ def chosen(said: str, answers: Sequence[str], *, judge: str) -> str:
 
 
 def question_text(question: str) -> str:
-    """The question as it is sent: cut to what its price allows."""
+    """Return the question as it is sent, cut to 400 bytes, the length that the price is computed for."""
     return _cut(question, _QUESTION_BYTES)
 
 
 def item_text(item: Json) -> str:
-    """An item as it is sent: a text as it is, anything else as JSON without bookkeeping; cut to what its price allows."""
+    """Return an item as it is sent to the judge: a string unchanged, other values as one line of JSON.
+
+    Fields without content (None) and ``evidence``, ``parent`` and ``center_time`` are removed from a record. The text
+    is cut to 1200 bytes, the length that the price is computed for.
+    """
     if isinstance(item, dict):
         item = {key: value for key, value in item.items() if key not in _HIDDEN and value is not None}
     return _cut(item if isinstance(item, str) else json_line(item), _ITEM_BYTES)
 
 
 def judged_material(question: str, item: str) -> str:
-    """The user message for a judging model: the question, and the item as data of the video, as one line of JSON.
+    """Return the user message for a judging model: one line of JSON with the question and the item as video data.
 
-    No text in it can leave its field or pass for a mark of the conversation. An item that is JSON is sent as such; one that
-    takes more bytes than its price allows is sent as the beginning of its text.
+    Text in the item is escaped, so that it cannot end its field or look like a message of the conversation. An item
+    that is JSON is sent as JSON; if that takes more than 1200 bytes, the beginning of its text is sent.
     """
     text = printable(item_text(item))
     try:
@@ -121,7 +125,7 @@ def _size(value: Json) -> int:
 
 
 def _cut_spelt(text: str, most: int) -> str:
-    """A text of at most ``most`` bytes as JSON with escaped marks, or its beginning."""
+    """Return a text if it takes at most ``most`` bytes as escaped JSON, or else as much of its beginning."""
     if _size(text) <= most + len('""'):
         return text
     kept = bisect_right(range(len(text)), most, key=lambda place: _size(text[: place + 1]) - len('""'))

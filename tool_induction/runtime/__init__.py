@@ -1,7 +1,8 @@
 """The runtime: runs a compiled tool on a world and returns one result record.
 
-``runner`` checks the arguments and presents the result; ``interpreter`` does the steps in the order of the plan, ``calls`` the calls
-of operations, ``parallel`` several at a time; ``budget`` bounds a run; ``trace`` records what was done and where outputs came from.
+``runner`` checks the arguments and builds the record; ``interpreter`` executes the steps in the order of the plan;
+``calls`` calls operations, ``parallel`` several at a time; ``budget`` limits a run; ``trace`` records its steps and
+where outputs came from.
 """
 
 from tool_induction.runtime.budget import RunLimits

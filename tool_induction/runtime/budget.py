@@ -1,4 +1,7 @@
-"""What one run of a tool may use, and the ways it ends early. Running out stops calls, not what needs none."""
+"""The limits of one run of a tool, and the exceptions that end it early.
+
+After a limit is exceeded no calls are made, but steps without calls still run.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from world_api.core.faults import ToolFault
 
 @dataclass(frozen=True, kw_only=True)
 class RunLimits:
-    """Bounds of one run, with all tools it calls: steps done, loop items, bytes of results, values bound, seconds."""
+    """Limits of one run, including all tools it calls: steps, loop items, bytes of results, saved values, seconds."""
 
     steps: int = 5_000
     items: int = 2_000
@@ -25,16 +28,16 @@ class RunLimits:
     output_characters: int = 4_000  #: characters shown of one text
     output_values: int = 3_000  #: numbers, texts, records and lists shown of one output
     evidence: int = 8
-    #: Calls under way at a time; the results do not depend on it. Above 1, the caller must be thread-safe.
+    #: Maximum number of calls at a time; the results do not depend on it. Above 1, the caller must be thread-safe.
     concurrency: int = 1
 
 
 class BudgetExhausted(ToolFault):
-    """A bound of the run was hit; the code is ``budget_exhausted``."""
+    """A limit of the run is exceeded; the code is ``budget_exhausted``."""
 
 
 class Stopped(Exception):
-    """A ``require`` did not hold, here or in a tool that was called."""
+    """The condition of a ``require`` step was false, in this tool or in one that it called."""
 
     def __init__(self, status: StopStatus | str, reason: str) -> None:
         super().__init__(reason)
@@ -43,7 +46,7 @@ class Stopped(Exception):
 
 
 class RunMeter:
-    """Counts what a run uses; ``exhausted`` names the first bound that was hit."""
+    """Counts what a run uses; ``exhausted`` describes the first limit that was exceeded (empty if none)."""
 
     def __init__(self, limits: RunLimits, monotonic: Callable[[], float], *, started: float | None = None) -> None:
         self.limits = limits
@@ -53,7 +56,7 @@ class RunMeter:
         self._used = {"steps": 0, "items": 0, "bytes": 0, "values": 0}
 
     def for_worker(self) -> RunMeter:
-        """Bounds for one worker thread of the run: the same, and its share of the values."""
+        """Return a meter for one worker thread: the same limits and start time, but only a share of the values."""
         share = replace(self.limits, values=self.limits.values // self.limits.concurrency)
         return RunMeter(share, self._monotonic, started=self._started)
 
@@ -61,27 +64,27 @@ class RunMeter:
         """Count a step, or an item of a loop.
 
         Raises:
-            BudgetExhausted: when there are too many, or the time is over.
+            BudgetExhausted: there are too many, or the time is over.
         """
         self._use(what, 1, getattr(self.limits, what))
         if self.is_late():
             self._stop(self._seconds)
 
     def result(self, size: int) -> None:
-        """Count a result of ``size`` bytes. One that came too late still counts; no call is made after it.
+        """Count a result of ``size`` bytes. A result after the time limit still counts; no call is made after it.
 
         Raises:
-            BudgetExhausted: when it is too large, with what came back before.
+            BudgetExhausted: all results together are too large.
         """
         self._use("bytes", size, self.limits.result_bytes)
         if self.is_late():
             self.exhausted = self.exhausted or self._seconds
 
     def bound(self, value: object) -> None:
-        """Count a value that is saved under a name.
+        """Count the parts of a value that is saved under a name.
 
         Raises:
-            BudgetExhausted: when it, with what was saved before, holds too much; or is nested too deep.
+            BudgetExhausted: all saved values together have too many parts, or this one is nested too deep.
         """
         amount, depth = weight_and_depth(value, most=self.limits.values)
         self._use("values", amount, self.limits.values)
@@ -89,28 +92,35 @@ class RunMeter:
             self._stop(f"values nested more than {MAX_VALUE_DEPTH} deep")
 
     def left(self, what: Literal["steps", "items"]) -> int:
-        """How many more steps or items the bounds allow; none once a bound was hit."""
+        """Return how many more steps or items are allowed; 0 after a limit was exceeded."""
         return 0 if self.exhausted else int(getattr(self.limits, what)) - self._used[what]
 
     def look(self) -> None:
-        """Look at the clock between two items of a long step.
+        """Check the time between two items of a long step.
 
-        Steps without calls continue after a bound was hit, but at most as long as the run itself may take.
+        After a limit was exceeded, steps without calls may continue until twice the time limit.
+
+        Raises:
+            BudgetExhausted: the time is over.
         """
         if self.is_late(times=2 if self.exhausted else 1):
             self._stop(self._seconds)
 
     def is_late(self, times: int = 1) -> bool:
-        """Whether the run takes longer than ``times`` its seconds. Thread-safe."""
+        """Whether the run has taken longer than ``times`` its time limit. Thread-safe."""
         return self._monotonic() - self._started > self.limits.seconds * times
 
     @property
     def bytes_left(self) -> int:
-        """How many more bytes may come back. Any thread may ask: what does not fit now will not fit later."""
+        """How many more bytes of results are allowed. The number never grows, so any thread may read it."""
         return self.limits.result_bytes - self._used["bytes"]
 
     def call(self) -> None:
-        """Refuse a call once a bound was hit."""
+        """Check before a call that no limit was exceeded.
+
+        Raises:
+            BudgetExhausted: one was.
+        """
         if self.exhausted:
             self._stop(self.exhausted)
 

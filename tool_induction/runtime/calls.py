@@ -1,4 +1,4 @@
-"""Calls of operations: made, checked, counted in the order of the plan, remembered, and traced."""
+"""Calls of operations: made, checked, counted in the order of the plan, cached, and traced."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ from world_api.operations import EVERY_OPERATION
 if TYPE_CHECKING:
     from tool_induction.runtime.parallel import PreparedCalls
 
-#: Calls one operation: name and arguments in, result record out; raises VideoWorldError. Several threads call it at the
-#: same time where a run may make several calls at a time.
+#: Calls one operation: name and arguments in, result record out; raises VideoWorldError. Several threads
+#: use it at the same time if a run may make several calls at a time.
 Caller: TypeAlias = Callable[[str, dict[str, Any]], dict[str, Any]]
 _EVIDENCE_PER_ITEM = 2
-_RUNS = count(1)  #: tells runs of this process apart
-_SAME_SPAN = 0.5  #: intersection over union from which two spans are taken for one
+_RUNS = count(1)  #: numbers of the runs of this process, for cache keys
+_SAME_SPAN = 0.5  #: intersection over union from which two spans count as the same
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CallResult:
-    """A result, and about how many bytes it takes written out. Of one that is larger than allowed only the size is kept."""
+    """A result and its approximate size in bytes as JSON. If it is larger than allowed, ``result`` is empty."""
 
     result: dict[str, Any]
     size: int
 
 
 class Asks(Protocol):
-    """Protocol of an object that makes the calls of a run; ``logical`` counts them."""
+    """Protocol of a callable that makes the calls of a run; ``logical`` counts them."""
 
     logical: int
 
     def __call__(self, name: str, arguments: Mapping[str, Json], made_from: Sequence[int] = ()) -> dict[str, Any]:
-        """The result of an operation; ``made_from`` are the numbers of the calls behind its arguments."""
+        """Return the result of an operation; ``made_from``: numbers of the calls behind its arguments."""
         ...
 
 
@@ -57,17 +57,17 @@ class WorldState(Protocol):
 
     @property
     def memo_key(self) -> str:
-        """The world and its causal cut."""
+        """Cache key of the world and its causal cut."""
         ...
 
     @property
     def session_key(self) -> str:
-        """What was written in the session: the same for two sessions only where it is the same."""
+        """Cache key of what was written in the session; two sessions have the same key only if they wrote the same."""
         ...
 
 
 class Memo:
-    """A least-recently-used cache of results, bounded in their number and their bytes (written out). Threads may share one."""
+    """A least-recently-used cache of results, limited in their number and in their bytes. Threads may share one."""
 
     def __init__(self, capacity: int = 2_000, *, most_bytes: int = 200_000_000) -> None:
         self._capacity = capacity
@@ -77,18 +77,18 @@ class Memo:
         self._lock = Lock()
 
     def get(self, key: str) -> CallResult | None:
-        """The result under a key, if it is there; it counts as used."""
+        """Return the result under a key and mark it as used; None if there is none."""
         with self._lock:
             if key in self._answers:
                 self._answers.move_to_end(key)
             return self._answers.get(key)
 
     def peek(self, key: str) -> CallResult | None:
-        """The result under a key, if it is there; it does not count as used."""
+        """Return the result under a key without marking it as used; None if there is none."""
         return self._answers.get(key)
 
     def put(self, key: str, answer: CallResult) -> None:
-        """Remember a result."""
+        """Store a result; remove the least recently used ones that exceed the limits."""
         with self._lock:
             before = self._answers.pop(key, None)
             self._answers[key] = answer
@@ -108,10 +108,10 @@ class WorldCalls:
     _run: int = field(default_factory=lambda: next(_RUNS))
 
     def ask(self, name: str, arguments: Mapping[str, Json]) -> CallResult:
-        """Make a call. Of a result that is too large only the size is kept.
+        """Make a call. Of a result that is too large only the size is returned.
 
         Raises:
-            VideoWorldError: what the operation names; ``bad_result`` where it gave no JSON.
+            VideoWorldError: the faults of the operation; ``bad_result`` if the result is not a JSON record.
         """
         result = self.call(name, dict(arguments))
         if not isinstance(result, dict):
@@ -123,19 +123,22 @@ class WorldCalls:
         return CallResult(result={} if size > self.most else _with_item_evidence(name, result), size=size)
 
     def key(self, name: str, arguments: Mapping[str, Json]) -> str | None:
-        """The key an answer is remembered under; None for operations that write."""
+        """Return the cache key of a call; None for operations that write."""
         operation = EVERY_OPERATION[name]
         if operation.state == "writes":
             return None
         world = "" if self.state is None else self.state.memo_key
-        # Without the state of a session, only this run knows what it has written.
+        # Without a session, results that depend on what was written can be shared within this run only.
         known = f"run {self._run}, {self.writes} written" if self.state is None else self.state.session_key
         return canonical_json([world, name, arguments, known if operation.depends_on_session else None])
 
 
 @dataclass
 class OperationCalls:
-    """Makes the calls of one run, one after the other. Answers that worker threads have ``prepared`` are taken as they are."""
+    """Makes the calls of one run, one after the other, or uses results that worker threads have ``prepared``.
+
+    ``logical`` counts all calls, ``physical`` those that were not answered from the cache.
+    """
 
     world: WorldCalls
     meter: RunMeter
@@ -156,11 +159,11 @@ class OperationCalls:
         return total
 
     def __call__(self, name: str, arguments: Mapping[str, Json], made_from: Sequence[int] = ()) -> dict[str, Any]:
-        """The result of an operation, its items with their evidence.
+        """Return the result of an operation, with evidence added to the items of its list.
 
         Raises:
-            VideoWorldError: what the operation names.
-            BudgetExhausted: when a bound of the run was hit.
+            VideoWorldError: the faults of the operation.
+            BudgetExhausted: a limit of the run was exceeded.
         """
         self.meter.call()
         arguments = whole_numbers(name, arguments)
@@ -183,7 +186,7 @@ class OperationCalls:
             return result
 
     def _made(self, name: str, arguments: Mapping[str, Json], key: str | None) -> CallResult:
-        """The result of a call that is made now, or was made by a worker; without a key it writes."""
+        """Return the result of a call, made now or before by a worker; ``key`` is None if the operation writes."""
         prepared = None if key is None else self.prepared
         if key is None:
             self.world.writes += 1
@@ -202,7 +205,7 @@ class OperationCalls:
 
 @lru_cache(maxsize=64)
 def listed_under(name: str) -> str | None:
-    """The one list field of an operation's result, if it has one."""
+    """Return the name of the only list field of an operation's result; None if it has none or several."""
     found = operation_types(name).result
     one = list_field(RecordType(fields=found.fields)) if isinstance(found, RecordType) else None
     return None if one is None else one[0]
@@ -214,7 +217,7 @@ def _whole_number_parameters(name: str) -> frozenset[str]:
 
 
 def whole_numbers(name: str, arguments: Mapping[str, Json]) -> Mapping[str, Json]:
-    """Convert ``5.0`` to 5 for whole-number parameters; the operation refuses other values."""
+    """Return the arguments with ``5.0`` converted to 5 for whole-number parameters; other values are unchanged."""
     odd = {
         key: int(value)
         for key in _whole_number_parameters(name)
@@ -224,7 +227,7 @@ def whole_numbers(name: str, arguments: Mapping[str, Json]) -> Mapping[str, Json
 
 
 def _with_item_evidence(name: str, result: dict[str, Any]) -> dict[str, Any]:
-    """The items of the result's list carry the evidence of their span."""
+    """Return the result with evidence added to each item of its list: the pieces that overlap the item's span best."""
     one = listed_under(name)
     rows = result.get(one) if one else None
     if one is None or not isinstance(rows, list):

@@ -1,7 +1,7 @@
 """Executes the steps of compiled tools, one after the other in the order of the plan.
 
-Counting, bounds, warnings and the trace happen here, on one thread. If several calls may be made at a time, worker
-threads get the answers of independent items and steps first (``tool_induction.runtime.parallel``).
+Counting, limits, warnings and the trace are done here, on one thread. If several calls may be made at a time, worker
+threads first make the calls of independent items and steps (``tool_induction.runtime.parallel``).
 """
 
 from __future__ import annotations
@@ -38,13 +38,16 @@ class Interpreter:
     trace: Trace
     judging: JudgeCalls | None = None
     parallel: Parallel | None = None
-    follow_origins: bool = False  #: whether to find out which calls outputs came from
+    follow_origins: bool = False  #: whether to record which calls outputs came from
     warnings: list[str] = field(default_factory=list)
-    judged: Judged = field(default_factory=Judged)  #: of the tool that runs
-    lost: bool = False  #: whether calls failed without which the run continued
+    judged: Judged = field(default_factory=Judged)  #: words and spans that the running tool's operations reported
+    lost: bool = False  #: whether the run continued although calls failed
 
     def run(self, name: str, arguments: Mapping[str, Json], origins: Mapping[str, Calls] | None = None) -> ToolOutcome:
-        """Run a tool on checked arguments. Faults inside do not raise."""
+        """Run a tool on checked arguments. Faults of the run are part of the outcome and are not raised.
+
+        ``origins``: for each argument, the numbers of the calls that it was computed from.
+        """
         tool = self.tools[name].tool
         scope = Scope({item.name: item.default.value for item in tool.inputs if item.default is not None})
         types = {item.name: item.type for item in tool.inputs}
@@ -65,7 +68,7 @@ class Interpreter:
             if fault is None and self.meter.exhausted:
                 status, reason = "budget_exhausted", f"the run used {self.meter.exhausted}"
             elif fault is None and self.lost and status in ("ok", "empty"):
-                # Nothing found is no answer where some calls failed.
+                # "Nothing found" is not certain if some calls failed.
                 status, reason = "partial", reason or "some calls failed"
             outcome = self._doubted(
                 lambda ended, why: outcome_of(tool, scope.values, status=ended, reason=why, fault=fault), status, reason
@@ -82,7 +85,10 @@ class Interpreter:
             return replace(outcome, stopped=stopped)
 
     def _doubted(self, outcome: Callable[[str, str], ToolOutcome], status: str, reason: str) -> ToolOutcome:
-        """The outcome; partial where it rests on what was not judged, for neither a number nor "none" follows from that."""
+        """Return the outcome; ``partial`` if it depends on words that were not judged or spans not examined.
+
+        In that case neither a number nor "none" is certain. ``outcome`` makes the outcome of a status and a reason.
+        """
         made = outcome(status, reason)
         self.judged.rest_on(made.evidence)
         if made.status not in ("ok", "empty", "partial") or not (doubt := self.judged.reason):
@@ -94,7 +100,7 @@ class Interpreter:
             self.warnings.append(text)
 
     def _block(self, steps: Steps, scope: Scope) -> None:
-        """Run steps in order; what ends one of them ends the block."""
+        """Execute steps in order; an exception in one of them ends the block."""
         for group in (steps,) if self.parallel is None else self.parallel.groups(steps):
             tasks = () if self.parallel is None else self.parallel.of_group(group, scope.values)
             with self._prepared(tasks) as wait_for_next:
@@ -103,13 +109,13 @@ class Interpreter:
                     self._do(step, scope)
 
     def _prepared(self, tasks: Iterable[Task]) -> AbstractContextManager[Callable[[], None]]:
-        """Have workers make the calls of tasks, if there are any; the function that is given waits for the next task's."""
+        """Let workers make the calls of tasks, if there are any; the yielded function waits for the next task."""
         if self.parallel is None or not tasks:
             return nullcontext(lambda: None)
         return self.parallel.prepared(tasks, self._prepare)
 
     def _prepare(self, calls: Asks, task: Task) -> None:
-        """Run steps on a worker thread only for their calls. A fault occurs again when the run itself does them."""
+        """Execute steps on a worker thread only for their calls. A fault is ignored; the run itself meets it again."""
         worker = Interpreter(tools=self.tools, calls=calls, meter=self.meter.for_worker(), trace=Trace(keep=False))
         steps, values = task
         try:
@@ -177,7 +183,7 @@ class Interpreter:
         return made
 
     def _projected(self, step: model.Project, inner: dict[str, Json], item: Json) -> Json:
-        """A projected item: its times and evidence stay unless overwritten."""
+        """Return a projected item; its times and evidence are kept unless they are overwritten."""
         self.meter.look()
         inner["item"] = item
         kept = {key: item[key] for key in (*_TIMES, "evidence") if key in item} if isinstance(item, dict) else {}
@@ -200,7 +206,7 @@ class Interpreter:
             return None
 
     def _once(self, step: model.Call, scope: Scope) -> Json:
-        """The result of one call of an operation or a tool; what ends that is raised."""
+        """Return the result of one call of an operation or a tool; a fault or a stop is raised."""
         arguments = {key: evaluate(value, scope.values) for key, value in step.params}
         origins = scope.origins
         if step.kind == "api":
@@ -221,7 +227,7 @@ class Interpreter:
         return as_callee_record(outcome.outputs, outcome.status, outcome.summary, outcome.evidence)
 
     def _lose(self, step: model.Call | model.Block, fault: VideoWorldError | Stopped, failed: int, tried: int) -> None:
-        """Continue without what failed, and warn of it."""
+        """Continue after a failure, and add a warning: ``failed`` of ``tried`` calls failed."""
         if isinstance(fault, Stopped):
             self._warn(f"{step.save_as}: {fault.reason or fault.status}")
             return
@@ -229,7 +235,11 @@ class Interpreter:
         self._warn(f"{step.save_as}: {failed} of {tried} calls failed ({fault.code}: {fault.message})")
 
     def _loop(self, step: model.Call | model.Block, scope: Scope) -> None:
-        """Go through the items of a loop and bind the list; what ends an item is raised, unless it is to be passed over."""
+        """Execute a loop and bind the list of results. A failing item is skipped or null, as ``on_error`` requires.
+
+        Its fault is raised if ``on_error`` is ``fail`` or no item succeeded. The loop ends when the budget is
+        exhausted.
+        """
         loop = step.loop
         assert loop is not None  # noqa: S101 - a block has one
         rows = listed(loop.over, scope.values)
@@ -243,7 +253,7 @@ class Interpreter:
         with self._prepared(tasks) as wait_for_next:
             for place, item in enumerate(rows[: loop.bound]):
                 inside = scope.inside(loop.variable, item, over)
-                inside.values[step.save_as] = collected  # what ``until`` looks at
+                inside.values[step.save_as] = collected  # ``until`` may read it
                 wait_for_next()
                 try:
                     with self.trace.item(place):
@@ -257,13 +267,13 @@ class Interpreter:
                     faults += [fault] if isinstance(fault, VideoWorldError) else []
                     collected += [None] if step.on_error == "null" and step.flattens is None else []
                     done += 1
-                    continue  # what ``until`` asks about may not have been bound
+                    continue  # names in ``until`` may not have been bound
                 done += 1
                 if loop.until is not None and truth(loop.until, evaluate(loop.until, inside.values)):
                     break
         if faults and len(faults) == done:
             raise faults[0]
-        # Bound only now: after a fault the list so far must not pass for the whole one.
+        # Bound only now: after a fault the incomplete list must not look complete.
         self._save(step.save_as, collected, scope)
         if faults:
             self._lose(step, faults[0], len(faults), done)
@@ -288,21 +298,21 @@ _MAX_EVIDENCE = 6
 
 @dataclass(slots=True, eq=False)
 class Scope:
-    """Names and their values. ``origins`` is None unless the run is traced."""
+    """Names and their values. ``origins``: the calls that each value came from, None unless the run is traced."""
 
     values: dict[str, Json]
     origins: Origins | None = None
 
     def inside(self, name: str, value: Json, calls: Calls) -> Scope:
-        """A scope inside this one with one more name, whose value came from ``calls``; what is bound in it is not seen outside."""
+        """Return a copy of this scope with one more name, whose value came from ``calls``."""
         return Scope({**self.values, name: value}, None if self.origins is None else self.origins.inside(name, calls))
 
 
 def listed(expr: Expr, values: Mapping[str, Json]) -> list[Json]:
-    """The list that an expression gives; null is an empty one.
+    """Return the list that an expression evaluates to; an empty list for null.
 
     Raises:
-        ToolFault: ``bad_list``.
+        ToolFault: ``bad_list``: the value is no list.
     """
     value = evaluate(expr, values)
     if value is None:
@@ -313,10 +323,12 @@ def listed(expr: Expr, values: Mapping[str, Json]) -> list[Json]:
 
 
 def aggregated(step: model.Aggregate, scope: Mapping[str, Json], holds: Holds, weigh: Callable[[Json], None]) -> Json:
-    """The value of an aggregate step. Lists that it joins are weighed first: joining makes a list long at once.
+    """Return the value of an aggregate step.
+
+    ``holds`` evaluates a condition on an item. ``weigh`` checks the size of lists before they are joined.
 
     Raises:
-        ToolFault: ``bad_parameter``, and what the aggregate names.
+        ToolFault: ``bad_parameter``; the faults of the aggregate.
     """
     spec = AGGREGATES[step.operation]
     params = _parameters(step, spec, scope)
@@ -361,10 +373,10 @@ def _without_null(rows: Json) -> list[Json]:
 
 
 def fitting(tool: model.Tool, arguments: Mapping[str, Json]) -> dict[str, Json]:
-    """The arguments of a call as the called tool's inputs have them.
+    """Return the arguments of a call, converted to the types of the called tool's inputs.
 
     Raises:
-        ToolFault: ``bad_arguments``.
+        ToolFault: ``bad_arguments``: one does not fit its type.
     """
     types = {item.name: item.type for item in tool.inputs}
     try:
@@ -374,7 +386,10 @@ def fitting(tool: model.Tool, arguments: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def as_callee_record(outputs: dict[str, Json], status: str, summary: str, evidence: list[Json]) -> dict[str, Json]:
-    """The record that a calling tool gets: the outputs and what the runtime adds."""
+    """Return the record that a calling tool gets: the outputs, status, summary, evidence, and ``center_time``.
+
+    ``center_time`` is computed from the outputs ``start_time`` and ``end_time``, if both are numbers.
+    """
     record: dict[str, Json] = dict(outputs)
     start, end = outputs.get("start_time"), outputs.get("end_time")
     if "center_time" not in outputs and isinstance(start, int | float) and isinstance(end, int | float):
@@ -383,7 +398,7 @@ def as_callee_record(outputs: dict[str, Json], status: str, summary: str, eviden
 
 
 def flattened(value: Json, flattens: str | None) -> list[Json]:
-    """What one iteration gave, before it inherits: the value, or the rows of its one list (of itself where that is ``""``)."""
+    """Return the results of one iteration: the value, or its rows under ``flattens`` (itself if that is ``""``)."""
     if flattens is None:
         return [value]
     rows = value if flattens == "" else value.get(flattens) if isinstance(value, dict) else None
@@ -391,7 +406,7 @@ def flattened(value: Json, flattens: str | None) -> list[Json]:
 
 
 def inherit(made: Json, item: Json, result: Json) -> Json:
-    """A loop's product with times and evidence from its item. A detection keeps its own times."""
+    """Return a loop's result with times and evidence of its item, and the item as ``parent``. Own times are kept."""
     if not isinstance(made, dict):
         return made
     product: dict[str, Json] = dict(made)
@@ -413,7 +428,7 @@ def _times_of(item: Json) -> dict[str, Json]:
 
 @dataclass
 class JudgeCalls:
-    """The judgements of one run; ``made`` counts them."""
+    """Makes the judgements of one run; ``made`` counts them, cached ones included."""
 
     judge: Judge | None
     memo: Memo
@@ -422,16 +437,16 @@ class JudgeCalls:
 
     @property
     def cost(self) -> Cost:
-        """The price of all that was judged."""
+        """The price of all judgements."""
         return JUDGEMENT.times(self.made)
 
     def judged(self, step: model.JudgeStep, question: str, rows: Sequence[Json]) -> list[Json]:
-        """The items with their answers.
+        """Return the items with their answers; an item that is no record becomes the ``parent`` of one.
 
         Raises:
             ToolFault: ``no_judge``, ``bad_judgement``.
-            BackendFault: what the judge names.
-            BudgetExhausted: when a bound of the run was hit.
+            BackendFault: the faults of the judge.
+            BudgetExhausted: a limit of the run was exceeded.
         """
         if self.judge is None:
             raise no_judge()
@@ -459,7 +474,7 @@ class JudgeCalls:
 
 
 def no_judge() -> ToolFault:
-    """The fault of a tool with a judge step that is run without a judge."""
+    """Return the fault of a tool with a judge step that is run without a judge."""
     return ToolFault(
         "no_judge", "the tool has a judge step and there is no judge", hint="give a judging model: --judge-model MODEL"
     )

@@ -1,7 +1,7 @@
-"""Several calls at a time: worker threads get the answers to loop items and neighbouring steps that are independent.
+"""Parallel calls: worker threads make the calls of loop items and neighbouring steps that are independent.
 
-The interpreter goes through the items one after the other and takes the answers as it comes to them, so counts,
-bounds, warnings and the trace are those of a run with one call at a time. It begins an item when the item's worker is done.
+The interpreter still executes the items one after the other and uses the prepared results, so counts, limits, warnings
+and the trace are those of a run with one call at a time. It begins an item when the item's worker is done.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ from world_api.core.execution import ordered_map
 from world_api.operations import EVERY_OPERATION
 
 Steps: TypeAlias = tuple[Step, ...]
-#: Steps to be done by a worker, and the values of the names they see.
+#: Steps for a worker, and the values of the names in their scope.
 Task: TypeAlias = tuple[Steps, dict[str, Json]]
-#: Does a task's steps; the calls in them go to the given object.
+#: Executes a task's steps; the given object makes their calls.
 DoTask: TypeAlias = Callable[[Asks, Task], None]
-#: Declared seconds from which on a call waits for something beside Python's lock: a picture to be decoded, a model.
+#: Operations with at least this price in seconds wait for something besides Python's lock: a decoder, a model.
 _WAITS_FROM = 0.05
 
 
 class Abandoned(Exception):
-    """A worker's calls are no longer needed, or are left to the interpreter."""
+    """A worker ends: its calls are no longer needed, or must be made by the interpreter."""
 
 
 class Effect(Flag):
-    """What a step does, with all steps inside it and in tools it calls."""
+    """The effects of a step, including all steps inside it and in tools that it calls."""
 
     NONE = 0
-    WAITS = auto()  #: It calls an operation that is waited for.
+    WAITS = auto()  #: It calls an operation that is slow enough to gain from parallel calls.
     WRITES = auto()  #: It calls an operation that writes.
     STOPS = auto()  #: A ``require`` in it may end the tool.
-    LOOPS = auto()  #: It is or holds a loop whose items may be independent.
+    LOOPS = auto()  #: It is or contains a loop whose items may be independent.
 
 
 @dataclass
 class PreparedCalls:
-    """The calls that workers make for one loop or group of steps; their answers are kept until the interpreter takes them.
+    """The calls that workers make for one loop or group of steps; results are kept until the interpreter uses them.
 
-    Each call is made once, by the thread that asks first. What is kept takes no more bytes than the run may still get: beyond that
-    workers begin no call.
+    Each call is made once, by the first thread that requests it. Workers begin no call if the results that are kept
+    take more bytes than the run may still receive.
     """
 
     world: WorldCalls
@@ -67,11 +67,11 @@ class PreparedCalls:
     _bytes: int = 0
 
     def __call__(self, name: str, arguments: Mapping[str, Json], made_from: Sequence[int] = ()) -> dict[str, Any]:
-        """The result of an operation, for a worker.
+        """Return the result of an operation, for a worker.
 
         Raises:
-            Abandoned: the run has ended the loop, or has no time or room left.
-            VideoWorldError: what the operation names.
+            Abandoned: the operation writes, the loop has ended, or the run has no time or bytes left.
+            VideoWorldError: the faults of the operation.
         """
         arguments = whole_numbers(name, arguments)
         key = self.world.key(name, arguments)
@@ -81,10 +81,12 @@ class PreparedCalls:
         return self.take(key, name, arguments).result
 
     def take(self, key: str, name: str, arguments: Mapping[str, Json]) -> CallResult:
-        """The result of a call: the one that was or is being got, or got now. ``drop`` it once it counts.
+        """Return the result of a call: cached, from the thread that is making it, or made now.
+
+        The result is kept until ``drop``, which the interpreter calls once it has counted it.
 
         Raises:
-            VideoWorldError: what the operation names.
+            VideoWorldError: the faults of the operation.
         """
         with self._lock:
             known = self.memo.peek(key)
@@ -105,17 +107,17 @@ class PreparedCalls:
         return future.result()
 
     def drop(self, key: str) -> None:
-        """Drop an answer that the run has taken."""
+        """Remove a result that the run has used."""
         with self._lock:
             future = self._futures.pop(key, None)
-            # It is not done where the wait for it was interrupted.
+            # It is not done if the wait for it was interrupted.
             if future is not None and future.done() and future.exception() is None:
                 self._bytes -= future.result().size
 
 
 @dataclass(kw_only=True)
 class Parallel:
-    """Decides which steps and items of a run are independent, and has workers make their calls."""
+    """Decides which steps and items of a run are independent, and lets workers make their calls."""
 
     tools: Mapping[str, CompiledTool]
     calls: OperationCalls
@@ -129,21 +131,21 @@ class Parallel:
         self._turns = Semaphore(self.meter.limits.concurrency)
 
     def groups(self, steps: Steps) -> tuple[Steps, ...]:
-        """The steps of a block in order; neighbouring calls that are independent are together, all others alone."""
+        """Return the steps of a block in order, in groups: neighbouring independent calls together, others alone."""
         if id(steps) not in self._groups:
             self._groups[id(steps)] = self._grouped(steps)
         return self._groups[id(steps)]
 
     def of_group(self, group: Steps, scope: Mapping[str, Json]) -> list[Task]:
-        """The tasks of a group of steps; none if parallel calls gain nothing."""
+        """Return a task for each step of a group; none if parallel calls gain nothing."""
         if len(group) < 2 or self._is_off:
             return []
         return [((step,), dict(scope)) for step in group[: self.meter.left("steps")]]
 
     def of_items(self, step: Call | Block, rows: Sequence[Json], scope: Mapping[str, Json]) -> Iterable[Task]:
-        """The tasks of a loop's items; none if they depend on each other or parallel calls gain nothing.
+        """Return a task for each item of a loop; none if items may depend on each other or parallel calls gain nothing.
 
-        They are not where one of them writes or can make later ones needless.
+        They may depend on each other if one of them can write, judge, or make later ones unnecessary.
         """
         loop, effect = step.loop, self._effect(step)
         rows = rows[: self.meter.left("items")]
@@ -152,15 +154,15 @@ class Parallel:
         if Effect.WAITS not in effect or effect & (Effect.WRITES | Effect.STOPS):
             return ()
         if len(rows) < self.meter.limits.concurrency and Effect.LOOPS in self._inner(step):
-            return ()  # then the items of the inner loop are done side by side
+            return ()  # the items of the inner loop are done in parallel instead
         steps: Steps = step.body if isinstance(step, Block) else (replace(step, loop=None, on_error="fail"),)
         return ((steps, {**scope, loop.variable: item, step.save_as: []}) for item in rows)
 
     @contextmanager
     def prepared(self, tasks: Iterable[Task], do: DoTask) -> Iterator[Callable[[], None]]:
-        """Have workers make the calls of tasks; the function that is given waits for those of the next task.
+        """Let workers make the calls of tasks; the yielded function waits until the next task is done.
 
-        When the block is left no call is under way.
+        When the block ends, no call is running.
         """
         calls = PreparedCalls(self.world, self.memo, self.meter, self._turns)
         self.calls.prepared = calls
@@ -178,7 +180,7 @@ class Parallel:
     def _grouped(self, steps: Steps) -> tuple[Steps, ...]:
         groups: list[list[Step]] = [[]]
         for step in steps:
-            # a call, or one of a tool without loops, that may be made beside others
+            # a call of an operation, or of a tool without loops, that may be made in parallel
             is_single = isinstance(step, Call) and step.loop is None and self._effect(step) == Effect.WAITS
             bound = {name for before in groups[-1] for name in binds(before)}
             if not is_single or bound & {name for _, value in values(step) for name in names(value)}:
@@ -198,11 +200,11 @@ class Parallel:
             case Require():
                 return Effect.STOPS
             case JudgeStep():
-                return Effect.STOPS | Effect.WRITES  # its answers cost tokens: none is got that may not be needed
+                return Effect.STOPS | Effect.WRITES  # its answers cost tokens: none is requested before it is needed
             case Call(kind="api"):
                 operation = EVERY_OPERATION[step.target]
                 waits = operation.price.model_calls > 0 or operation.price.seconds >= _WAITS_FROM
-                found = Effect.WAITS if waits else Effect.NONE  # others only take turns in computing
+                found = Effect.WAITS if waits else Effect.NONE  # others would only wait for Python's lock
                 if operation.state == "writes":
                     found |= Effect.WRITES
             case _:
@@ -214,7 +216,7 @@ class Parallel:
         return found
 
     def _inner(self, step: Step) -> Effect:
-        """What is done inside a step, and in the tool it calls."""
+        """Return the effects of the steps inside a step, and of the tool it calls."""
         inside = [one for block in blocks(step) for one in block]
         if isinstance(step, Call) and step.kind == "tool":
             inside = [*inside, *self.tools[step.target].tool.steps]

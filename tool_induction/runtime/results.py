@@ -1,6 +1,6 @@
-"""The result of a run: values of its outputs, a summary line, evidence, what was judged; and its form for a language model.
+"""The result of a run: values of its outputs, a summary line, evidence, and judged words; and its form for a model.
 
-For a model values are rounded, without bookkeeping, and no larger than allowed.
+For a model, values are rounded and cut to the limits, and evidence and parents are removed from records.
 """
 
 from __future__ import annotations
@@ -30,16 +30,17 @@ _SUMMARY = 200
 _LARGEST = 500_000  #: values of one output
 _LARGEST_TEXT = 200_000  #: values; beyond, a record is not written out as text
 _MOST_EVIDENCE = 1_000  #: pieces gathered before the best are chosen
-#: words that a reason names at most, and spans that a record has
+#: maximum number of words in a reason, and of spans in a record
 _MOST_WORDS, _MOST_SPANS = 8, 8
 _WORDS, _SPANS = ("matched", "unmatched", "not_judged"), ("not_found", "not_examined")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ToolOutcome:
-    """How a run of one tool ended: at a ``require`` (``stopped``), by a ``fault``, or at its end.
+    """How a run of one tool ended.
 
-    ``cited`` is the evidence of each output by itself, with repetitions.
+    ``stopped``: at a ``require`` with another status than ``ok``; ``fault``: the fault that ended it, if any. ``cited``
+    has the evidence of each output separately, so a piece may occur several times.
     """
 
     status: str
@@ -55,7 +56,10 @@ class ToolOutcome:
 def outcome_of(
     tool: Tool, scope: Mapping[str, Json], *, status: str, reason: str, fault: VideoWorldError | None
 ) -> ToolOutcome:
-    """The outcome of a run with the names in ``scope``; outputs without a value are null."""
+    """Return the outcome of a run whose names have the values in ``scope``; outputs without a value are null.
+
+    A run that ended with a fault is ``partial`` if an output that is computed from results of steps has a value.
+    """
     inputs = {item.name for item in tool.inputs}
     outputs: dict[str, Json] = {}
     found_out = False
@@ -105,7 +109,7 @@ def _value(output: Output, scope: Mapping[str, Json]) -> Json:
 
 
 def _cited(tool: Tool, scope: Mapping[str, Json]) -> dict[str, list[Json]]:
-    """The evidence of what each output is made of: of every path it reads, and of every record on the way."""
+    """Return, by output, the evidence of all values that its expression reads, enclosing records included."""
     at: dict[ex.Expr, list[Json]] = {}
     cited: dict[str, list[Json]] = {}
     for output in tool.outputs:
@@ -121,9 +125,11 @@ def _cited(tool: Tool, scope: Mapping[str, Json]) -> dict[str, list[Json]]:
 
 
 def _evidence(tool: Tool, scope: Mapping[str, Json], cited: Mapping[str, list[Json]]) -> list[Json]:
-    """The evidence of what the outputs are made of; where that carries none, of what it was made from in turn.
+    """Return the evidence for the outputs of a tool.
 
-    An empty list, or nothing, is where that ends: what it was made from is what did not match.
+    ``cited`` is the evidence of the values that the outputs are computed from. If it is empty, the values that these
+    were computed from are examined instead, and so on, step by step. A value that is null or an empty list is not
+    followed further: its own sources are what did not match, so they support nothing.
     """
     found = [piece for pieces in cited.values() for piece in pieces]
     sources = [output.source for output in tool.outputs if output.source is not None]
@@ -142,7 +148,7 @@ def _evidence(tool: Tool, scope: Mapping[str, Json], cited: Mapping[str, list[Js
 
 
 def _summary(tool: Tool, outputs: Mapping[str, Json], status: str, reason: str) -> str:
-    """One short line that states the answer."""
+    """Return one short line: the values of the outputs, or the status and its reason."""
     parts: list[str] = []
     for output in tool.outputs:
         value = outputs.get(output.name)
@@ -172,7 +178,7 @@ def _short(value: Json, output: Output) -> str:
 
 
 def presented(value: Json, output: Output, *, run: RunLimits, most_items: int, notes: list[str]) -> Json:
-    """An output as a model sees it; what was left out is noted."""
+    """Return an output as it is shown to a model; ``notes`` gets a line if something is cut."""
     if isinstance(value, list) and len(value) > most_items:
         notes.append(f"{output.name}: {most_items} of {len(value)} entries are shown")
         value = value[:most_items]
@@ -187,7 +193,7 @@ def presented(value: Json, output: Output, *, run: RunLimits, most_items: int, n
 
 
 class _BoundedCopy:
-    """Copies values until the limit of shown values is hit."""
+    """Copies values until the limit of shown values is reached; ``left`` is negative if something was cut."""
 
     def __init__(self, run: RunLimits, *, keep_evidence: bool) -> None:
         self.left = run.output_values
@@ -216,9 +222,9 @@ class _BoundedCopy:
 
 
 def bookkeeping(record: dict[str, Json]) -> Collection[str]:
-    """The keys that only say where a record comes from: its evidence, and with it the item it was made from.
+    """Return the keys that only state the origin of a record: ``evidence``, and ``parent``, the item it was made from.
 
-    A field that merely has one of these names (the ``parent`` of a child) is data like any other.
+    Empty if ``evidence`` is not a list of evidence: then both are ordinary data (such as the ``parent`` of a child).
     """
     evidence = record.get("evidence")
     is_carried = isinstance(evidence, list) and all(is_evidence(piece) for piece in evidence)
@@ -226,7 +232,7 @@ def bookkeeping(record: dict[str, Json]) -> Collection[str]:
 
 
 def text_of(value: Json) -> str:
-    """A list or record as readable text."""
+    """Return a list or record as readable text; a very large one as a remark in brackets."""
     if weight(value, most=_LARGEST_TEXT) > _LARGEST_TEXT:
         return "(too large to be written out)"
     return shorten(_written(value), limits.MAX_STRING_RESULT)
@@ -249,7 +255,7 @@ def _written(value: Json) -> str:
 
 
 def cited(evidence: list[Json], most: int) -> list[Json]:
-    """Copies of the evidence that is shown: each span and source once, the first ``most``."""
+    """Return copies of the first ``most`` pieces of evidence, without repetitions of a span and source."""
     kept: dict[str, Json] = {}
     for piece in evidence:
         if isinstance(piece, dict):
@@ -258,27 +264,27 @@ def cited(evidence: list[Json], most: int) -> list[Json]:
 
 
 def cited_as(piece: dict[str, Json]) -> str:
-    """The key by which a reader takes two pieces of evidence for one: span and source."""
+    """Return the key by which two pieces of evidence count as the same: video, span and source."""
     return canonical_json([piece.get(key) for key in ("video_id", "start_time", "end_time", "source")])
 
 
 @dataclass
 class Judged:
-    """Gathers what operations say of the words they were asked with; each word and each span once, in order."""
+    """Collects what operations report about the words of their queries and about spans, each once and in order."""
 
     parts: dict[str, list[Json]] = field(default_factory=dict)
     found: bool = False
-    #: The evidence of items that fit all words, and of items that do not, with the words they lack.
+    #: Keys (``cited_as``) of the evidence of items that fit all words; and of others, with the words these lack.
     fitting: set[str] = field(default_factory=set)
     lacking: dict[str, list[str]] = field(default_factory=dict)
 
     def note(self, result: Mapping[str, Json]) -> None:
-        """Add what one result of an operation says."""
+        """Add the report in one result of an operation."""
         for key in (*_WORDS, *_SPANS):
             self._add(key, _listed(result, key, str if key in _WORDS else dict))
         unused = [*_listed(result, "unmatched", str), *_listed(result, "unused_words", str)]
         self._add("unmatched", unused)
-        # Where the words that were judged leave nothing, the others make no difference.
+        # If nothing fits the words that were judged, the others make no difference.
         self._add("doubted", () if _listed(result, "not_found") else unused)
         for item in (result, *(item for rows in result.values() if isinstance(rows, list) for item in rows)):
             if isinstance(item, dict) and "lacks" in item:
@@ -286,7 +292,7 @@ class Judged:
         self.found = self.found or (bool(_listed(result, "matched")) and not _listed(result, "not_found"))
 
     def merge(self, other: Judged) -> None:
-        """Add what a called tool rests on."""
+        """Add the reports of a called tool."""
         for key, parts in other.parts.items():
             self._add(key, parts)
         self.found = self.found or other.found
@@ -294,7 +300,7 @@ class Judged:
         self.lacking.update(other.lacking)
 
     def rest_on(self, evidence: Iterable[Json]) -> None:
-        """Doubt the words that are lacking where only an item that lacks them gave some of this evidence."""
+        """Add as doubtful the words that items lack, if only such items gave some of this evidence."""
         for piece in evidence:
             if isinstance(piece, dict) and (key := cited_as(piece)) not in self.fitting:
                 self._add("lacks", self.lacking.get(key, []))
@@ -319,7 +325,10 @@ class Judged:
         return f"cannot tell ({'; '.join(reasons)})" if reasons else ""
 
     def record(self, notes: list[str]) -> dict[str, Json]:
-        """The part of a result's envelope; what is left out is noted. What was not found is included only where nothing was found."""
+        """Return the value of ``judged`` in a result record; ``notes`` gets a line if spans are cut.
+
+        ``not_found`` is included only if nothing was found.
+        """
         unmatched = self._words("unmatched", "lacks")
         words = {
             "matched": [word for word in self._words("matched") if word not in unmatched],
@@ -344,25 +353,28 @@ class Judged:
 
 
 def named(words: list[str]) -> str:
-    """Some words in a sentence, not too many of them."""
+    """Return words as text for a sentence: the first eight, and the number of the others."""
     more = f" and {len(words) - _MOST_WORDS} more" if len(words) > _MOST_WORDS else ""
     return ", ".join(words[:_MOST_WORDS]) + more
 
 
 def _listed(result: Mapping[str, Json], key: str, type_: type = object) -> list[Json]:
-    """The values of a type in the list under a key."""
+    """Return the values of a type in the list under a key; empty if there is no list."""
     value = result.get(key)
     return [item for item in value if isinstance(item, type_)] if isinstance(value, list) else []
 
 
 def _merged(spans: list[Json]) -> list[Json]:
-    """Spans in time order, those that touch joined."""
+    """Return spans in time order, with touching ones joined."""
     found = [span for one in spans if isinstance(one, dict) and (span := span_of(one)) is not None]
     return [{"start_time": span.start, "end_time": span.end} for span in merge_spans(found)]
 
 
 def note_evidence(tool: TraceNode, shown: Sequence[Json], cited: Mapping[str, Sequence[Json]]) -> None:
-    """Record on a tool's node which calls gave each piece shown, and which pieces each output rests on."""
+    """Record in a tool's trace node which calls gave each shown piece of evidence, and which pieces each output uses.
+
+    The results of the calls are removed from the trace, because they are not needed any more.
+    """
     places = {cited_as(piece): place for place, piece in enumerate(shown) if isinstance(piece, dict)}
     givers: list[list[int]] = [[] for _ in shown]
     for call in tool.calls():

@@ -46,19 +46,19 @@ def run_tool(
         tools: The library's tools by name.
         name: The tool to run.
         arguments: Its inputs by name; checked against the declared inputs.
-        call: Calls an atomic operation; usually ``partial(world_api.operations.run, session)``. With ``limits.concurrency``
-            above 1 several threads call it at a time, though never while an operation writes.
-        world: The session, so that remembered results know their world and what was written.
-        memo: Results to reuse; share one between runs on the same world.
-        limits: Bounds of the run.
+        call: Calls an atomic operation; usually ``partial(world_api.operations.run, session)``. If
+            ``limits.concurrency`` is above 1 several threads use it at a time, but never while an operation writes.
+        world: The session; cached results are used only for the same world and the same written rows.
+        memo: Cache of results; runs on the same world may share one.
+        limits: Limits of the run.
         monotonic: A clock in seconds; several threads read it.
         trace: Records what was done, and where each output came from.
         judge: Answers the steps of type ``judge``.
 
     Returns:
-        ``{status, summary, outputs, evidence, calls, cost, warnings}``, ``error`` where a fault stopped it, and ``judged`` where
-        operations were asked with words: those ``matched`` and ``unmatched``, what was ``not_judged``, and the intervals where
-        things were ``not_found`` or ``not_examined``. Where a word could not be judged the status is ``partial``.
+        ``{status, summary, outputs, evidence, calls, cost, warnings}``; ``error`` if a fault stopped it; ``judged`` if
+        queries contained words: those ``matched``, ``unmatched`` and ``not_judged``, and the intervals in which things
+        were ``not_found`` or ``not_examined``. If a word could not be judged the status is ``partial``.
 
     Raises:
         ToolFault: ``unknown_tool``, ``bad_arguments``, ``no_judge``: the call itself was wrong, nothing was run.
@@ -97,10 +97,10 @@ def run_tool(
 
 
 def check_arguments(compiled: CompiledTool, arguments: Mapping[str, Any]) -> dict[str, Json]:
-    """The arguments as the declared inputs have them: ``3.0`` for a whole number is 3.
+    """Return the arguments converted to the types of the declared inputs: ``3.0`` becomes 3 for a whole number.
 
     Raises:
-        ToolFault: ``bad_arguments``, naming every fault.
+        ToolFault: ``bad_arguments``, with up to eight faults in the message.
     """
     given = dict(arguments)
     types = {item.name: item.type for item in compiled.tool.inputs}
@@ -166,6 +166,6 @@ def _record(
 
 
 def _deduplicated(value: Json, output: Output) -> Json:
-    """A list of evidence with each span once."""
+    """Return a list of evidence with each span and source once; any other output unchanged."""
     is_evidence = show(plain(output.type)) == "list<Evidence>"
     return cited(value, len(value)) if is_evidence and isinstance(value, list) else value

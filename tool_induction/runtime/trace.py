@@ -1,4 +1,4 @@
-"""What a run did: a tree of tools, steps, items and calls, kept in memory; drawn for the terminal by ``tree_lines``."""
+"""The trace of a run: a tree of tools, steps, items and calls in memory; ``tree_lines`` draws it for the terminal."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ _FINE = ("ok", "cached")
 
 @dataclass(kw_only=True)
 class TraceNode:
-    """One thing that was done: a ``tool``, a ``step``, an ``item`` of a loop, a ``call``.
+    """A node of the trace: a ``tool``, a ``step``, an ``item`` of a loop, or a ``call``.
 
-    ``outcome``: ``ok``, ``cached``, a status, or the code of a fault. Of a call: its ``number``, from 1 on in the order of
-    the plan, and the numbers of the calls whose results its arguments were ``made_from``. Of a tool: where its
-    ``outputs`` came from. Of the tool that was asked for: for each piece of ``evidence`` that is shown, the calls that gave it.
+    ``outcome``: ``ok``, ``cached``, a status, or the code of a fault. A call has a ``number``, from 1 in the order of
+    the plan, the numbers of the calls whose results its arguments were ``made_from``, and the number of its rows
+    (``size``). A tool has the sources of its ``outputs``; the requested tool has for each shown piece of ``evidence``
+    the calls that gave it.
     """
 
     kind: str
@@ -44,14 +45,14 @@ class TraceNode:
     result: Mapping[str, Any] = field(default_factory=dict, repr=False)  #: of a call; not part of the wire form
 
     def calls(self) -> Iterator[TraceNode]:
-        """The calls in this tree, in order."""
+        """Yield the calls in this tree, in order."""
         if self.kind == "call":
             yield self
         for child in self.children:
             yield from child.calls()
 
     def record(self) -> dict[str, Any]:
-        """The wire form."""
+        """Return the wire form."""
         record: dict[str, Any] = {"kind": self.kind, "name": self.name, "outcome": self.outcome}
         parts = {
             "call": self.number,
@@ -67,7 +68,7 @@ class TraceNode:
 
 
 class Trace:
-    """Records a run; give one to ``run_tool`` and read ``root`` afterwards. It keeps nothing where ``keep`` is false."""
+    """Records a run; pass one to ``run_tool`` and read ``root`` afterwards. Without ``keep`` nothing is recorded."""
 
     def __init__(self, *, keep: bool = True) -> None:
         self.root = TraceNode(kind="run", name="run")
@@ -75,19 +76,19 @@ class Trace:
         self._nowhere = None if keep else nullcontext(self.root)
 
     def tool(self, name: str, arguments: Mapping[str, Any]) -> AbstractContextManager[TraceNode]:
-        """A tool, under what is open."""
+        """Open a node for a tool inside the block, under the innermost open node."""
         return self._nowhere or self._inside(TraceNode(kind="tool", name=name, arguments=dict(arguments)))
 
     def step(self, step: Step) -> AbstractContextManager[TraceNode]:
-        """A step."""
+        """Open a node for a step."""
         return self._nowhere or self._inside(TraceNode(kind="step", name=_label(step), path=format_path(step.path)))
 
     def item(self, place: int) -> AbstractContextManager[TraceNode]:
-        """An item of a loop."""
+        """Open a node for an item of a loop; ``place`` counts from 0."""
         return self._nowhere or self._inside(TraceNode(kind="item", name=str(place)))
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> AbstractContextManager[TraceNode]:
-        """A call of an operation."""
+        """Open a node for a call of an operation."""
         return self._nowhere or self._inside(TraceNode(kind="call", name=name, arguments=arguments))
 
     @contextmanager
@@ -118,9 +119,9 @@ def _label(step: Step) -> str:
 
 
 def tree_lines(root: TraceNode, *, width: int = 120) -> list[str]:
-    """The lines of a run, each at most ``width`` characters long.
+    """Return the trace as lines of at most ``width`` characters: a tree, then the sources of the outputs.
 
-    Of a long loop, items that went well and gave no evidence are counted and not shown.
+    In a long loop, items that succeeded and gave no evidence are counted but not shown.
     """
     lines: list[str] = []
     for tool in root.children:
@@ -135,7 +136,7 @@ def _cut(line: str, width: int) -> str:
 
 
 class _ToolTree:
-    """Draws one tool's tree; knows its arguments and which outputs each call gave evidence of."""
+    """Draws the tree of one tool, with the outputs for which each call gave evidence."""
 
     def __init__(self, tool: TraceNode, width: int) -> None:
         self._width = width
@@ -157,9 +158,9 @@ class _ToolTree:
             yield from self.below(last, indent + rest)
 
     def _title(self, node: TraceNode, width: int) -> tuple[str, TraceNode]:
-        """One line for a node and its chain of only children, and the node whose children come below.
+        """Return one line for a node and its chain of only children, and the last node of that chain.
 
-        Where there is little room, the outcome stays.
+        If the line is longer than ``width``, its beginning and the outcome are kept.
         """
         line = self._own(node)
         while node.kind in ("step", "item") and len(node.children) == 1 and node.children[0].kind in ("tool", "call"):
@@ -179,7 +180,7 @@ class _ToolTree:
         return f"{number}{node.name}({_arguments(node.arguments, self._known)})"
 
     def _shown(self, nodes: Sequence[TraceNode]) -> list[TraceNode | str]:
-        """The nodes to draw; uneventful items of a long loop are replaced by their number."""
+        """Return the nodes to draw; uneventful items of a long loop are replaced by a line with their number."""
         plain = [id(node) for node in nodes if node.kind == "item" and not self._says_something(node)]
         hidden = set(plain[_MOST_ITEMS:]) if len(plain) > _MOST_ITEMS + 1 else set()
         shown: list[TraceNode | str] = []
@@ -197,7 +198,7 @@ class _ToolTree:
 
 
 def _step(node: TraceNode) -> str:
-    """The title of a step: its place and what it binds."""
+    """Return the title of a step: its place and what it binds."""
     place = node.path.rpartition("steps")[2] or node.path
     what, _, name = node.name.rpartition(" as ")
     items = sum(child.kind == "item" for child in node.children)
@@ -208,7 +209,7 @@ def _step(node: TraceNode) -> str:
 
 
 def _counted(nodes: Sequence[TraceNode]) -> str:
-    """What became of the calls below some nodes."""
+    """Return the number of calls below some nodes, for each outcome, as text."""
     outcomes = Counter(call.outcome for node in nodes for call in node.calls())
     return ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items()) or "no calls"
 
@@ -221,7 +222,7 @@ def _end(node: TraceNode) -> str:
 
 
 def _arguments(arguments: Mapping[str, Any], known: Mapping[str, Any]) -> str:
-    """Arguments in short; a tool's own arguments are left out, or named if passed under another name."""
+    """Return arguments as short text; a tool's own (``known``) are omitted, or named if passed under another name."""
     texts = {value: key for key, value in known.items() if isinstance(value, str)}
     return ", ".join(
         f"{key}={texts[value] if isinstance(value, str) and value in texts else _short(value)}"
@@ -244,7 +245,7 @@ def _short(value: Any) -> str:
 
 
 def _sources(tool: TraceNode) -> Iterator[str]:
-    """Lines that say which calls the outputs came from."""
+    """Yield lines with the calls that the outputs and the evidence came from."""
     if not tool.outputs:
         return
     yield "outputs"
@@ -259,7 +260,7 @@ def _sources(tool: TraceNode) -> Iterator[str]:
 
 
 def _numbers(calls: Sequence[int]) -> str:
-    """``#1, #3-#5``."""
+    """Return call numbers as text with ranges: ``#1, #3-#5``."""
     runs = [[call for _, call in run] for _, run in groupby(enumerate(calls), lambda pair: pair[1] - pair[0])]
     return ", ".join(f"#{run[0]}" if len(run) == 1 else f"#{run[0]}-#{run[-1]}" for run in runs)
 
@@ -275,7 +276,7 @@ class Source:
     evidence: tuple[int, ...] = ()
 
     def record(self) -> dict[str, Any]:
-        """The wire form; what is empty is left out."""
+        """Return the wire form; empty parts are omitted."""
         parts = {"calls": self.calls, "evidence": self.evidence}
         return {name: list(numbers) for name, numbers in parts.items() if numbers}
 
@@ -283,31 +284,31 @@ class Source:
 class Origins:
     """The calls that the value of each name of a scope was computed from; a missing name came from no call.
 
-    A step's result came from every call made during the step and from the calls behind every name it reads, conditions included;
-    the result of one operation came from that call alone. With another answer of a call that is neither in the set of an output
-    nor behind the arguments of one that is, the output is the same. Not followed: whether a requirement held, a call failed, or a
-    budget ran out.
+    A step's result depends on every call made during the step and on the calls behind every name it reads, conditions
+    included; the result of one operation depends on that call alone. A call that is neither among the calls of an
+    output nor behind the arguments of one of them does not affect the output. Not tracked: whether a requirement was
+    met, a call failed, or a budget was exhausted.
     """
 
     def __init__(self, calls: Mapping[str, Calls]) -> None:
         self._calls = dict(calls)
 
     def inside(self, name: str, calls: Calls) -> Origins:
-        """The origins of an inner scope with one more name."""
+        """Return the origins of an inner scope with one more name."""
         return Origins({**self._calls, name: calls})
 
     def of(self, *exprs: Expr) -> Calls:
-        """The calls behind the names that expressions read."""
+        """Return the calls behind the names that expressions read."""
         return self._behind(name for expr in exprs for name in names(expr))
 
     def read_by(self, step: Step) -> Calls:
-        """The calls behind the names that a step reads; of all steps inside it too, except for a branch."""
+        """Return the calls behind the names that a step reads, including inner steps, except those of an ``if``."""
         steps = (step,) if isinstance(step, If) else walk_steps((step,))
         return self._behind(name for one in steps for _, value in values(one) for name in names(value))
 
     def bind(self, step: Step, made: Calls) -> None:
-        """Note what a step has bound; ``made`` are the calls made during it."""
-        if isinstance(step, If):  # what its steps bind is known by now; which of them ran hangs on the condition
+        """Record the origins of the names that a step has bound; ``made`` are the calls made during it."""
+        if isinstance(step, If):  # its steps have recorded their names; which of them ran depends on the condition
             decided = self.read_by(step)
             for name in binds(step):
                 self._calls[name] = self._calls.get(name, frozenset()) | decided

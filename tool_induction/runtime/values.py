@@ -1,7 +1,6 @@
-"""What a value must be where it enters a run: finite JSON of a sane size, of the type that is wanted there.
+"""Checks of values that enter a run: finite JSON of limited size and of the required type.
 
-The compiler knows types, and ``any`` fits everywhere for it; so values that Python code
-computes with are checked again when they are known.
+For the compiler ``any`` fits every type, so values are checked again at run time before Python code computes with them.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ def validator_of(schema: str) -> Any:
 
 
 class Unfit(ValueError):
-    """A value does not fit its type; the message names the place inside it and says why."""
+    """A value does not fit its type; the message has the place inside the value and the reason."""
 
 
 def check_json(value: object, *, most: int | None = None) -> int:
-    """Check that a value is JSON that can be computed with and serialised.
+    """Check that a value is JSON that can be computed with and serialised; return its approximate size in bytes.
 
-    Returns about how many bytes it takes, written out. Looking stops beyond ``most`` of them.
+    The check ends early if the size exceeds ``most``.
 
     Raises:
         Unfit: a number that is not finite or too large, text that is not valid Unicode, a key that is no string,
@@ -89,7 +88,7 @@ def _text_size(text: str) -> int:
 
 
 def fitted(value: Json, wanted: ty.Type, *, place: str = "") -> Json:
-    """The value as the type has it; ``3.0`` where a whole number is wanted is 3.
+    """Return the value converted to a type: ``3.0`` becomes 3 for a whole number. ``place`` begins messages.
 
     Raises:
         Unfit: the value is of another type.
@@ -111,7 +110,7 @@ def fitted(value: Json, wanted: ty.Type, *, place: str = "") -> Json:
 
 
 def _record(value: dict[str, Json], wanted: ty.RecordType, place: str) -> Json:
-    """Fit the fields of a record; an interval needs both ends, of other records present fields must fit."""
+    """Return a record with its fields fitted. An interval must have both ends; other records may lack fields."""
     is_interval = wanted.name == ty.INTERVAL.name
     fields = ty.INTERVAL.fields if is_interval else wanted.fields
     checked = {
@@ -142,7 +141,7 @@ def _unfit(value: Json, wanted: str, place: str) -> Unfit:
 
 
 def completed(value: Json, type_: ty.Type) -> Json:
-    """Intervals with their centre and duration, if the type says that there is one."""
+    """Return intervals with their centre and duration added, also in lists, if ``type_`` is of intervals."""
     inner = ty.plain(type_)
     if isinstance(inner, ty.ListType) and isinstance(value, list):
         return [completed(item, inner.item) for item in value]
