@@ -1,4 +1,4 @@
-"""The command ``videoworld`` and the facade ``import videoworld as vw``. Each name is imported when it is first used."""
+"""The command ``videoworld`` and the facade ``import videoworld as vw``. Each name is imported at its first use."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def _run(given: list[str]) -> None:
 
 
 def _explain_usage(given: Sequence[str], *, as_json: bool) -> None:
-    """After wrong usage, write a hint if an option is the name of a file; with ``as_json`` always write a JSON fault."""
+    """After wrong usage, write a hint if an option is a file's name; with ``as_json`` always write a JSON fault."""
     from world_api.commands.cli import fail, note
     from world_api.core.faults import VideoWorldError
 

@@ -1,7 +1,7 @@
 """Building a world and opening a session on it: the functions behind every interface.
 
-Adapters are those that ``world_api.perception`` lists for a profile; the other packages use only the ports. Heavy modules
-are imported inside functions, because a build starts its processes first.
+Adapters are those that ``world_api.perception`` lists for a profile; the other packages use only the ports. Heavy
+modules are imported inside functions, because a build starts its processes first.
 """
 
 from __future__ import annotations

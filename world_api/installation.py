@@ -26,7 +26,7 @@ def project_version() -> str:
 
 
 def version_of_source(folder: Path) -> str:
-    """Return the version in the project's ``pyproject.toml``, with ``+source``; ``unknown`` if it is not in ``folder``."""
+    """Return the version in the ``pyproject.toml`` of the project, with ``+source``; ``unknown`` if it is not there."""
     import tomllib
 
     try:
@@ -37,7 +37,7 @@ def version_of_source(folder: Path) -> str:
 
 
 def added(group: str, *, own: Container[str]) -> dict[str, metadata.EntryPoint]:
-    """Return the entry points of a group by name, except those in ``own``: names of the project cannot be overridden."""
+    """Return the entry points of a group by name, except names in ``own``: the project's own cannot be overridden."""
     return {item.name: item for item in metadata.entry_points(group=group) if item.name not in own}
 
 

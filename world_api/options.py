@@ -30,8 +30,8 @@ class Listening:
 
     Args:
         subtitles: ``auto``, ``none``, a language's code or a file's path.
-        speech: ``auto`` (without subtitles, recognise speech if faster-whisper and a model are on this machine), ``off``,
-            or the name of a recogniser, which is then used instead of subtitles.
+        speech: ``auto`` (without subtitles, recognise speech if faster-whisper and a model are on this machine),
+            ``off``, or the name of a recogniser, which is then used instead of subtitles.
         model: The recogniser's model; empty for the default one.
         language: The spoken language; empty to detect it.
         compute: Number format of a Whisper model: ``int8``, ``float16`` or ``float32``; ``auto`` is ``int8`` on a CPU and

@@ -71,7 +71,7 @@ class Check:
 
     @property
     def meaning(self) -> str:
-        """What the outcome means for a controller, as a phrase; empty if there is nothing to say or it was not tried."""
+        """What the outcome means for a controller, as a phrase; empty for outcomes that need no comment."""
         return _MEANINGS.get((self.name, self.outcome), "")
 
 
@@ -254,7 +254,7 @@ class _Probe:
         )
 
     def _window(self) -> int | None:
-        """Return the smallest context window, in tokens, that the server reports for the model; None without a report."""
+        """Return the smallest context window, in tokens, that the server reports for the model; None if it has none."""
         try:
             answer = self._transport.exchange(
                 lambda client, seconds: client.models.with_streaming_response.list(timeout=seconds),

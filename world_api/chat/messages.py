@@ -27,7 +27,7 @@ _MARK = re.compile(
 _FENCE = re.compile(r"```\w*\s*\Z")
 _OBJECT = re.compile(r"\{\s*\"")
 _DECODER = json.JSONDecoder()
-MOST_FAILURES = 200  #: failed attempts to read an object in a text; each may take time proportional to the text's length
+MOST_FAILURES = 200  #: failed attempts to read an object in a text; each may take time in proportion to its length
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -92,7 +92,7 @@ class RuleBasedChatModel:
         self.name = RULE_BASED
 
     def complete(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return the next calls of the plan or, at its end, the answer: a call of ``submit_answer`` if offered, else text."""
+        """Return the next calls of the plan; at its end the answer, by ``submit_answer`` or, without this tool, as text."""
         messages = [item for item in request.get("messages") or () if isinstance(item, Mapping)]
         tools = {item["function"]["name"]: item["function"] for item in request.get("tools") or ()}
         first = next((said for item in messages if item.get("role") == "user" and (said := text_of(item))), "")

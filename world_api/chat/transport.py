@@ -1,7 +1,7 @@
 """One chat endpoint: its address and key, the faults of its answers, and requests with retries within a deadline.
 
-The client's own retries are off: attempts and waits are decided here, with an injected clock and sleep function. The key
-is redacted from everything that is received.
+The client's own retries are off: attempts and waits are decided here, with an injected clock and sleep function. The
+key is redacted from everything that is received.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tenacity import RetryCallState
 
 MAX_REPLY_BYTES = 32 * 1024 * 1024
-#: Limit of an error body, in compressed bytes: the ``openai`` client reads it whole, and one byte may expand to a thousand.
+#: Limit of an error body, before decompression, which may multiply it by 1000: the ``openai`` client reads it whole.
 MAX_REFUSAL_BYTES = 64 * 1024
 _PUBLIC_URL = "https://api.openai.com/v1"
 _NO_KEY = "not-needed"  #: sent to a server that needs no key; the client insists on one
@@ -80,7 +80,7 @@ class Endpoint:
     def from_environment(cls, environment: Mapping[str, str]) -> Endpoint:
         """Return the endpoint that ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY`` configure; OpenAI's own without a URL.
 
-        Raises BackendFault: ``endpoint_not_configured`` without both, ``endpoint_refused_key`` if the key cannot be sent.
+        Raises BackendFault: ``endpoint_not_configured`` without both; ``endpoint_refused_key`` if it cannot be sent.
         """
         base_url = environment.get("OPENAI_BASE_URL", "").strip()
         api_key = environment.get("OPENAI_API_KEY", "").strip()
@@ -139,8 +139,8 @@ class Endpoint:
     def without_key(self, text: str) -> str:
         """Return the text with ``[key]`` in place of the key and of the secret parts of the address.
 
-        They are also found in the escapes of JSON, Python and URLs. Secrets of four to seven characters are redacted only
-        as whole words; shorter ones, and words such as ``none`` that mean that there is no key, are not redacted.
+        They are also found in the escapes of JSON, Python and URLs. Secrets of four to seven characters are redacted
+        only as whole words; shorter ones, and words such as ``none`` that mean that there is no key, are not redacted.
         """
         for secret in _secrets(self.base_url, self.api_key):
             text = _spellings(secret).sub("[key]", text)
@@ -399,7 +399,7 @@ class Transport:
         return ServerAnswer(status=200, body=body)
 
     def _describe(self, text: str, content_type: str) -> str:
-        """Describe a body that is not JSON. The key is redacted before the text is cut: half of it would not be found."""
+        """Describe a body that is not JSON. The key is redacted before the text is cut: half a key is not found."""
         if _is_html(text):
             return _HTML
         if text.startswith(("data:", "event:")):

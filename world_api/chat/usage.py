@@ -33,8 +33,8 @@ _IMAGE_DEPTH = 6  #: images are parts of the content of messages, so deeper leve
 class Usage:
     """Tokens of one request. ``estimated`` is True if the server did not count them.
 
-    ``cached`` are the tokens of the prompt that the server had cached, ``reasoning`` the hidden tokens of the completion;
-    ``prompt`` and ``completion`` include them.
+    ``cached`` are the tokens of the prompt that the server had cached, ``reasoning`` the hidden tokens of the
+    completion; ``prompt`` and ``completion`` include them.
     """
 
     prompt: int = 0
@@ -187,7 +187,7 @@ _TABLE = TypeAdapter(dict[str, _Entry])
 
 
 def _load(path: Path) -> Any:
-    """Read a YAML or JSON file; scalars are returned as text. Raises BackendFault: ``bad_prices``, also for repeated keys."""
+    """Read a YAML or JSON file, all scalars as text. Raises BackendFault: ``bad_prices``, also for repeated keys."""
     import yaml
 
     class DistinctKeys(yaml.BaseLoader):

@@ -1,14 +1,14 @@
 """The two APIs of chat endpoints, both behind requests and replies in Chat Completions form.
 
-Chat Completions: requests and replies are passed on unchanged. Servers of reasoning models add fields to a message and to
-its calls (``reasoning_content``, ``extra_content`` with a signature of the reasoning, ...), and some refuse a history
-without them. Callers keep only text and calls, so the wire moves the other fields to ``carried`` and, in later requests,
-back to their places.
+Chat Completions: requests and replies are passed on unchanged. Servers of reasoning models add fields to a message and
+to its calls (``reasoning_content``, ``extra_content`` with a signature of the reasoning, ...), and some refuse a
+history without them. Callers keep only text and calls, so the wire moves the other fields to ``carried`` and, in later
+requests, back to their places.
 
-Responses: translated, without state on the server; each request contains the whole conversation. A reasoning item must be
-sent back whole, directly before the item that followed it, with the ids that both had. The message keeps text and calls,
-which the loop may have changed; ``carried`` keeps all items of such a reply in order, of calls only the fields that the
-message does not contain.
+Responses: translated, without state on the server; each request contains the whole conversation. A reasoning item must
+be sent back whole, directly before the item that followed it, with the ids that both had. The message keeps text and
+calls, which the loop may have changed; ``carried`` keeps all items of such a reply in order, of calls only the fields
+that the message does not contain.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class ChatWire(Protocol):
         ...
 
     def adapt(self, refusal: str) -> bool:
-        """Omit from later requests what the server's message ``refusal`` rejects; return whether to repeat the request."""
+        """Omit from later requests what the server's message ``refusal`` rejects; return whether to try again."""
         ...
 
 
@@ -193,7 +193,7 @@ def _added(holder: Any, known: frozenset[str]) -> dict[str, Any]:
 
 
 class ResponsesWire:
-    """``POST /responses``. Servers of models without reasoning may refuse to include it; then it is no longer requested."""
+    """``POST /responses``. If a server refuses to include reasoning items, they are no longer requested."""
 
     name = "responses"
 
@@ -260,8 +260,8 @@ _USAGE = {
 def _request_body(request: Mapping[str, Any]) -> dict[str, Any]:
     """Translate a request into the body of ``POST /responses``.
 
-    System messages at the start become ``instructions``. ``seed``, ``n`` and ``store`` are omitted. Settings of the same
-    name in both APIs, and unknown ones, are copied unchanged.
+    System messages at the start become ``instructions``. ``seed``, ``n`` and ``store`` are omitted. Settings of the
+    same name in both APIs, and unknown ones, are copied unchanged.
 
     Raises BackendFault: ``endpoint_refused_request``: the API cannot express a part of it.
     """

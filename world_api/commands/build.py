@@ -179,7 +179,7 @@ def caption_world(store: Path, video_id: str, config: VisionConfig, vision: Visi
 
     Returns the numbers of captions ``made``, ``kept`` and ``embedded``, the ``failed`` intervals and the ``tokens``.
 
-    Raises BackendFault: ``consent_needed``, ``consent_refused``, and the endpoint's; StoreFault: those of opening a world.
+    Raises BackendFault: ``consent_needed``, ``consent_refused``, the endpoint's; StoreFault: those of opening a world.
     """
     from world_api.api import open_session
     from world_api.chat.usage import Prices

@@ -20,7 +20,7 @@ from world_api.installation import project_version
 
 app = command_app()
 
-#: distribution -> (its purpose, the extra that installs it; empty for the core). A missing package of an extra is no problem.
+#: distribution -> (its purpose, the extra that installs it; empty for the core, of which none may be missing).
 PACKAGES: dict[str, tuple[str, str]] = {
     "numpy": ("arrays", ""),
     "av": ("decoding", ""),

@@ -94,11 +94,11 @@ class VisionOptions:
     ) -> None:
         """Show an upper bound of what is sent to a vision model, and return only if the user agrees.
 
-        ``video`` is the id of a world, or a file; no world is built of it. ``during`` names the occasion in the text, such
-        as "for this call". Without ``config`` nothing is shown.
+        ``video`` is the id of a world, or a file; no world is built of it. ``during`` names the occasion in the text,
+        such as "for this call". Without ``config`` nothing is shown.
 
-        Raises BackendFault: ``consent_needed``, ``consent_refused``; StoreFault, MediaFault: those of opening a world and
-        probing a file.
+        Raises BackendFault: ``consent_needed``, ``consent_refused``; StoreFault, MediaFault: those of opening a world
+        and probing a file.
         """
         if config is None:
             return

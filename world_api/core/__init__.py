@@ -1,8 +1,8 @@
 """The basic types of the project: time spans, boxes, identifiers, faults, costs, words and ports; and files and JSON.
 
 Every other package uses these names. Nothing here imports another package of the project or a heavy library. Ports are
-the protocols that adapters implement (a text reader, a vision model, a chat model, ...). All faults have one base class.
-All JSON is written and read with ``canonical``; files are written atomically with ``files``.
+the protocols that adapters implement (a text reader, a vision model, a chat model, ...). All faults have one base
+class. All JSON is written and read with ``canonical``; files are written atomically with ``files``.
 """
 
 from __future__ import annotations

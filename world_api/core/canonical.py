@@ -44,7 +44,7 @@ def content_hash(value: Any) -> str:
 
 
 class JsonObject(dict[str, Any]):
-    """A parsed JSON object; ``repeated`` are the keys that its text contains more than once. Their last values count."""
+    """A parsed JSON object; ``repeated`` are the keys that occur more than once in its text. Their last values count."""
 
     repeated: tuple[str, ...] = ()
 

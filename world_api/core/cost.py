@@ -6,8 +6,8 @@ Code that calls a model charges the request; code that needs the cost opens a le
         result = run(session, "describe_segment", arguments)
     book.items  # the charges of that call
 
-Ledgers nest, and a charge is added to the innermost one. A request to a model may be repeated for minutes; an episode with
-twenty seconds left limits it::
+Ledgers nest, and a charge is added to the innermost one. A request to a model may be repeated for minutes; an episode
+with twenty seconds left limits it::
 
     with deadline(20.0):
         reply = model.complete(request)
@@ -130,7 +130,7 @@ def charge(item: Spent) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class _Deadline:
-    """Seconds for each request, and ``until``, the time on ``clock`` by which all must end (infinite without a clock)."""
+    """Seconds for each request, and ``until``, the time on ``clock`` by which all must end; infinite if there is none."""
 
     seconds: float
     until: float

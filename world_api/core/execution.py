@@ -48,8 +48,8 @@ Key = TypeVar("Key", bound=Hashable)
 class OnceEach(Generic[Key, Kept]):
     """A cache that makes the value of each key only once; threads that request the same key wait for each other.
 
-    From Python 3.12 on, ``functools.cached_property`` makes a value twice if two threads request it at the same time; on
-    Python 3.11 it blocks all objects of a class meanwhile. It is good enough for values that are quick to make.
+    From Python 3.12 on, ``functools.cached_property`` makes a value twice if two threads request it at the same time;
+    on Python 3.11 it blocks all objects of a class meanwhile. It is good enough for values that are quick to make.
     """
 
     def __init__(self) -> None:
@@ -84,7 +84,7 @@ _ALLOWED = frozenset(
     }
 )
 _ALLOWED_BEGINNING = "LC_"
-#: Variables that FFmpeg reads when it opens a stream. A proxy's address may contain a password: no other process gets it.
+#: Variables that FFmpeg reads when it opens a stream. They may contain a password, so no other process gets them.
 _NETWORK = frozenset({"http_proxy", "no_proxy"})
 
 

@@ -71,8 +71,8 @@ _STOP_CHINESE = frozenset(
     "没有 什么 哪里 时候 怎么 衣服 的衣 服的 穿着 一次 第一 出现 首次 视频 在做 他们 她们 我们 你们 这个 那个 一个".split()
 )
 
-#: Chinese characters that join words. At the edge of a run of three or more, or inside a run of four or more characters,
-#: they are not part of a word.
+#: Chinese characters that join words. At the edge of a run of three or more, or inside a run of four or more
+#: characters, they are not part of a word.
 _JOINING_CHINESE = "的了着在是和与或及跟"
 
 #: Words of these tables that are narrower than their category: no measurement distinguishes a man from a woman.
@@ -146,7 +146,7 @@ def concepts(text: str) -> frozenset[str]:
 
 
 def unseen_words(text: str) -> list[str]:
-    """Return the content words that name neither a colour nor a category: stems, and whole runs of Chinese characters."""
+    """Return the content words that name no colour and no category: stems, and whole runs of Chinese characters."""
     folded = _CHINESE_WORD.sub(lambda word: " " if _CHINESE_CONCEPTS[word[0]] else word[0], fold(text))
     latin = [word for word in LATIN.findall(folded) if word not in STOP_WORDS and word not in _ENGLISH_CONCEPTS]
     runs = [run for run in CHINESE.findall(folded) if any(character not in _STOP_CHINESE for character in run)]

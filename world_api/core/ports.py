@@ -157,8 +157,8 @@ class PersonScorer(Protocol):
 class AppearanceEmbedder(Protocol):
     """Re-identification: vectors of the look of tracked things. A high inner product of two means the same thing.
 
-    The stage ``moving_things`` makes them, compares them when things that hid each other separate again, and stores them
-    in the table ``track_looks``, which fixes their length (``TRACK_LOOK_DIMENSION``). The stages ``stitches`` and
+    The stage ``moving_things`` makes them, compares them when things that hid each other separate again, and stores
+    them in the table ``track_looks``, which fixes their length (``TRACK_LOOK_DIMENSION``). The stages ``stitches`` and
     ``look_links`` compare stored ones; their thresholds are tuned to the present embedder.
     """
 
@@ -233,7 +233,7 @@ class SeenAction:
 
 @dataclass(frozen=True, kw_only=True)
 class LookReply:
-    """A vision model's answer. ``confidence`` is 0 to 1 or None; ``uncertain`` describes what the model is not sure of."""
+    """A vision model's answer. ``confidence`` is 0 to 1 or None; ``uncertain`` describes what it is not sure of."""
 
     text: str
     spent: Spent

@@ -57,7 +57,7 @@ MORE_CATEGORIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "letter": (("letter",), ("信", "信件")),
 }
 
-#: Words that are narrower than their category, in addition to those of ``lexicon``: age, sex and number are not measured.
+#: More words that are narrower than their category, beside those of ``lexicon``: age, sex and number are not measured.
 NARROWER = frozenset("baby toddler teenager crowd 大人 成年人 小孩 儿童 老人 年轻人 男性 女性".split())
 
 
@@ -150,7 +150,7 @@ def _belong_together(first: Clause, second: Clause) -> bool:
 
 
 def _chinese_tokens(run: str) -> list[str]:
-    """Split a run of Chinese characters before and after negations, after each ``的``, and before words for but and or."""
+    """Split a run of Chinese characters before and after negations, after each ``的``, and before "but" and "or"."""
     others = [match.span() for match in _CHINESE_OTHER.finditer(run)]
     parts: list[str] = []
     start = 0
@@ -214,9 +214,9 @@ _CHINESE_AFFIX = re.compile(r"[穿着戴衣服色的了一个位名只条些位]
 class ParsedDescription:
     """The requirements of a description. ``kinds`` are the categories (canonical words); None means any category.
 
-    All ``colours`` are required, and one colour of each set in ``either``. ``negated_kinds`` and ``negated_colours`` are
-    excluded. ``matched`` are the words that can be judged, ``unmatched`` those that cannot; for a word that is narrower
-    than its category (``man``), the category is in ``matched`` and the word in ``unmatched``.
+    All ``colours`` are required, and one colour of each set in ``either``. ``negated_kinds`` and ``negated_colours``
+    are excluded. ``matched`` are the words that can be judged, ``unmatched`` those that cannot; for a word that is
+    narrower than its category (``man``), the category is in ``matched`` and the word in ``unmatched``.
     """
 
     kinds: frozenset[str] | None = None
@@ -253,14 +253,14 @@ class ParsedDescription:
 def judged_at_build(profile: str, recorded: Iterable[str], *, follows: bool = True) -> frozenset[str]:
     """Return the categories that the rows of a world can judge: those of its profile and the ``recorded`` ones.
 
-    ``follows`` is False for a world that was built without tracking of moving things; then only the recorded ones count.
+    ``follows`` is False for a world that was built without tracking moving things; then only the recorded ones count.
     """
     return frozenset(recorded) | (JUDGED_BY_PROFILE.get(profile, frozenset()) if follows else frozenset())
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The closed vocabulary of a world: the categories that it can judge (canonical words), and the colours ``COLOURS``.
+    """The closed vocabulary of a world: the categories that it can judge (canonical words) and the colours ``COLOURS``.
 
     Plurals, synonyms and Chinese words are mapped to the canonical words. Any other word cannot be judged.
     """
@@ -274,8 +274,8 @@ class Vocabulary:
     def read_category(self, text: str) -> ParsedDescription:
         """Parse the name of one or more categories: ``people``, ``cars and dogs``, ``人``.
 
-        The head noun decides: a ``toy car`` is a car, with ``toy`` unmatched; a ``car park`` is not a car. If no category
-        is recognised, ``kinds`` is empty.
+        The head noun decides: a ``toy car`` is a car, with ``toy`` unmatched; a ``car park`` is not a car. If no
+        category is recognised, ``kinds`` is empty.
         """
         folded = " ".join(fold(text).replace("_", " ").split())
         if folded in ANYTHING or text.strip().casefold() in ANYTHING:
@@ -294,8 +294,8 @@ class Vocabulary:
     def read(self, text: str, of: frozenset[str] | None = None) -> ParsedDescription:
         """Parse a description of one thing: ``a woman in a red coat, not in black``.
 
-        Its kind is the category that an English description names first and a Chinese one last; if ``of`` is given, only
-        these categories count. Other things in it (the cup of ``a person with a cup``) are unmatched.
+        Its kind is the category that an English description names first and a Chinese one last; if ``of`` is given,
+        only these categories count. Other things in it (the cup of ``a person with a cup``) are unmatched.
         """
         found = ParsedDescription()
         parts = clauses(_SIZE.sub("", fold(text)).replace("_", " "))
@@ -318,7 +318,7 @@ class Vocabulary:
     def _alternatives(self, text: str, terms: Sequence[_Term], head: str | None) -> ParsedDescription:
         """Return the requirements of a part that may contain ``or``: one of the colours on its sides.
 
-        If a side has no colour, no colour can be required, and the words of the part are unmatched.
+        If a side has no colour, no colour can be required.
         """
         parts = [(side, list(self._terms(side))) for side in _OR.split(text)]
         sides = [
@@ -347,7 +347,7 @@ class Vocabulary:
         return replace(beside, kinds=frozenset({kind}), matched=matched, unmatched=unmatched)
 
     def _kind_of(self, phrase: str) -> tuple[str, str, str] | None:
-        """Return the head noun of a phrase, its category and the rest; None if it is not a category of this vocabulary."""
+        """Return the head noun of a phrase, its category and the rest; None if it names no category of the vocabulary."""
         phrase = phrase.strip()
         if re.search(r"[㐀-鿿]", phrase):
             before, _, head = _CHINESE_ALL.sub("", phrase).rpartition("的")
@@ -443,7 +443,7 @@ def _asking(terms: Sequence[_Term], head: str | None, *, is_clear: bool = True) 
 def _excluding(sign: str, terms: Sequence[_Term]) -> ParsedDescription:
     """Return what the words after the negating word ``sign`` exclude.
 
-    "not the person in black" excludes the colour, not people; "without a hat" excludes nothing, since hats are not judged.
+    "not the person in black" excludes the colour, not people; "without a hat" excludes nothing: hats are not judged.
     """
     colours = frozenset(term.colour for term in terms if term.colour is not None)
     unjudged = [term.word for term in terms if term.colour is None and (term.kind is None or is_narrower(term.word))]

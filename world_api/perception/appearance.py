@@ -1,8 +1,8 @@
-"""Vectors of the look of tracked things, without a model: the colours of their upper, middle and lower third, and their shape.
+"""Vectors of the look of tracked things, without a model: the colours of their three thirds by height, and their shape.
 
-Colours are corrected for the light of the scene (grey world: the mean of the empty scene becomes grey), so that the same
-thing has a similar vector in another scene. All components are square roots of shares, so that the inner product of two
-vectors is a weighted Bhattacharyya coefficient: 1 for equal distributions, 0 for nothing in common.
+Colours are corrected for the light of the scene (grey world: the mean of the empty scene becomes grey), so that the
+same thing has a similar vector in another scene. All components are square roots of shares, so that the inner product
+of two vectors is a weighted Bhattacharyya coefficient: 1 for equal distributions, 0 for nothing in common.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class ColourAppearance:
     producer = "colour-thirds/1"
 
     def embed(self, picture: Image, mask: Image, scene: Image) -> Vector | None:
-        """Return the vector of the masked part of a picture; None if too little of it, or of one of its thirds, is visible."""
+        """Return the vector of the masked part of a picture; None if it, or one of its thirds, has too few pixels."""
         rows, columns = np.nonzero(cv2.erode(mask, np.ones((3, 3), np.uint8)))
         if len(rows) < _FEWEST:
             return None

@@ -211,7 +211,7 @@ class RapidOcrReader:
         ]
 
     def _split_if_better(self, line: TextLine, image: Image) -> list[TextLine]:
-        """Return the lines of the upper and lower half of a large, uncertain block if they are read with more confidence.
+        """Return the lines of both halves of a large, doubtful block if they are read with more confidence.
 
         Such a block may be two lines close together. In all other cases the line itself is returned.
         """
@@ -285,7 +285,7 @@ class HashedTextEmbedder:
 
 
 def _features(text: str) -> dict[str, float]:
-    """Return the features of a text (words, concepts, n-grams) and their weights, which grow with the log of the counts."""
+    """Return the features of a text (words, concepts, n-grams) with weights that grow with the log of their counts."""
     counts = Counter(_occurrences(text))
     weights = {"w": _WORD_WEIGHT, "#": _CONCEPT_WEIGHT, "g": _GRAM_WEIGHT}
     return {feature: weights[feature[0]] * (1.0 + float(np.log(count))) for feature, count in counts.items()}

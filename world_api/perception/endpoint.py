@@ -4,8 +4,8 @@ Frames are sent as JPEG data URLs after an instruction. The question and its sub
 instruction declares as data. If the server refuses a setting, this request and later ones are made without it. Replies
 are not trusted: instead of JSON, servers send prose, code fences and incomplete JSON.
 
-The controller's model gets a fault of an operation outside the fields that are marked as data, so a fault must not quote
-text that was read in a picture: its message is our own, and the text of a model or a server is only a note for users.
+The controller's model gets a fault of an operation outside the fields that are marked as data, so a fault must not
+quote text that was read in a picture: its message is our own, the text of a model or a server is only a note for users.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class EndpointVision:
 
     Args:
         model: The chat model.
-        at: The address of its server, which becomes part of ``producer``: two servers may have different models of one name.
+        at: The address of its server: two servers may have different models of one name.
         longest_side: Longer side of a picture that is sent, in pixels.
         language: Language of the replies, ``en`` or ``zh``.
     """
@@ -261,7 +261,7 @@ def _resized(picture: Picture, longest_side: int) -> Image:
 
 
 def assumed_tokens(width: int, height: int) -> int:
-    """Return the assumed tokens of a picture of ``width`` x ``height`` pixels, for when the server's count is not known."""
+    """Return the tokens that are assumed for a picture of ``width`` x ``height`` pixels without a server's count."""
     return _BASE_TOKENS + _TILE_TOKENS * math.ceil(width / _TILE) * math.ceil(height / _TILE)
 
 
@@ -381,7 +381,7 @@ def _producer(model: ChatModel, at: str) -> str:
 
 
 def one_line(text: str, limit: int) -> str:
-    """Return a text on one line of at most ``limit`` characters, with U+FFFD for characters that UTF-8 cannot encode."""
+    """Return a text on one line, cut to ``limit`` characters, with U+FFFD for characters that UTF-8 cannot encode."""
     line = " ".join(printable(text).split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 

@@ -27,8 +27,8 @@ _USUAL_MODEL = "small"
 _MODEL_FILES = ("model.bin", "config.json", "tokenizer.json")
 #: Pauses (milliseconds) that separate intervals of voice, and padding around each.
 _SILERO_PAUSE, _SILERO_AROUND = 400, 150
-#: Number formats by device, the preferred first. The format of a model's file is usually that of its training, with which
-#: a CPU is several times slower than with ``int8``.
+#: Number formats by device, the preferred first. The format of a model's file is usually that of its training, with
+#: which a CPU is several times slower than with ``int8``.
 _COMPUTE_TYPES = {"cuda": ("float16", "int8", "float32"), "cpu": ("int8", "float32")}
 
 SPHINX = "pocketsphinx"
@@ -45,8 +45,8 @@ _STEPS = SAMPLE_RATE / _STEP
 _ABOVE, _LEAST, _LOOK_BACK, _SMOOTH = 9.0, -55.0, 8.0, 0.5
 #: Pitch of a voice (Hz), and least similarity of a window to itself one period later.
 _PITCH, _VOICED = (70.0, 400.0), 0.5
-#: Seconds before and after a moment in which it is judged; the least voiced share of them and the least standard deviation
-#: of the level (dB): speech has syllables, hum and hiss do not.
+#: Seconds before and after a moment in which it is judged; the least voiced share of them and the least standard
+#: deviation of the level (dB): speech has syllables, hum and hiss do not.
 _BEFORE, _AFTER, _SHARE, _SYLLABLES = 0.7, 0.3, 0.2, 2.5
 #: Longest pause inside speech, shortest speech, and padding around it (seconds).
 _PAUSE, _SHORTEST, _AROUND = 0.4, 0.2, 0.15
@@ -135,7 +135,7 @@ def _version_of(package: str, extra: str, more: str = "") -> str:
 
 
 def _model_folder(model: str) -> Path:
-    """Return the folder of a model: ``model`` itself, or the folder to which the model of that name was downloaded before.
+    """Return the folder of a model: ``model`` itself, or the folder of an earlier download of the model of that name.
 
     Raises:
         BackendFault: ``speech_model_missing``, if there is none or files are missing in it.

@@ -94,8 +94,8 @@ def mcp_tool(
 ) -> Schema:
     """Return a tool in the form of the Model Context Protocol, with output schema and all four annotations.
 
-    The output schema has one field, ``data_from_video``, that contains the result, as in the controller's conversations.
-    No tool is destructive (writing only adds to a session's overlay) or uses anything outside the video.
+    The output schema has one field, ``data_from_video``, that contains the result, as in the controller's
+    conversations. No tool is destructive (writing only adds to a session's overlay) or uses anything outside the video.
     """
     return {
         "name": name,
@@ -122,7 +122,7 @@ def markdown_table(operations: Mapping[str, Operation] = OPERATIONS) -> str:
 
 
 def operation_rows(operations: Mapping[str, Operation] = OPERATIONS) -> list[dict[str, str]]:
-    """Return the rows of the table: heading -> cell. Operations of a group have the group's name instead of a number."""
+    """Return the rows of the table: heading -> cell. Operations of a group have its name instead of a number."""
     numbers = {name: str(number) for number, name in enumerate(OPERATIONS, start=1)}
     return [
         {

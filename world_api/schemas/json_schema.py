@@ -129,7 +129,7 @@ def _accepts_null(node: Mapping[str, Any]) -> bool:
 
 
 def _with_notes(strict: Schema, node: Mapping[str, Any]) -> Schema:
-    """Return ``strict`` with the limits and the default of ``node`` that strict mode cannot express in its description."""
+    """Return ``strict`` with the limits and the default of ``node``, which strict mode lacks, in its description."""
     notes = [words.format(node[key]) for key, words in _LIMIT_WORDS.items() if node.get(key, 1) > 1]
     if node.get("default") is not None:
         notes.append(f"default {json.dumps(node['default'], ensure_ascii=False)}")

@@ -91,7 +91,7 @@ def _state(item: Operation) -> str:
 
 
 def _looks(item: Operation) -> str:
-    """Describe the additional requests of a call with a vision model; empty if the price already includes all requests."""
+    """Describe the additional requests of a call with a vision model; empty if the price already includes them."""
     if item.looks == 0:
         return ""
     return f"; where a model looks, at most {item.looks} request{'s' * (item.looks != 1)} to it beside"
