@@ -80,7 +80,7 @@ class Endpoint:
     def from_environment(cls, environment: Mapping[str, str]) -> Endpoint:
         """Return the endpoint that ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY`` configure; OpenAI's own without a URL.
 
-        Raises BackendFault: ``endpoint_not_configured`` without both; ``endpoint_refused_key`` if it cannot be sent.
+        Raises BackendFault: ``endpoint_not_configured`` if both are unset; ``endpoint_refused_key`` for an invalid key.
         """
         base_url = environment.get("OPENAI_BASE_URL", "").strip()
         api_key = environment.get("OPENAI_API_KEY", "").strip()
@@ -347,7 +347,7 @@ class Transport:
     def _wait(self, state: RetryCallState, *, left: float) -> float:
         """Return the seconds to wait before the next attempt, with jitter if ``left`` (seconds) allows it.
 
-        The server's request counts; without one, the wait doubles with each attempt.
+        It is the wait that the server requests; if it requests none, the wait doubles with each attempt.
         """
         error = state.outcome.exception() if state.outcome else None
         wait = error.retry_after if isinstance(error, Failure) else None
@@ -428,7 +428,7 @@ def _is_html(text: str) -> bool:
 
 
 def _map_texts(value: Any, clean: Callable[[str], str]) -> Any:
-    """Apply a function to each text of a JSON value, keys included."""
+    """Return a JSON value with ``clean`` applied to each text in it, keys included."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, list):

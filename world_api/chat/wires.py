@@ -182,7 +182,7 @@ def _fields_to_carry(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _added(holder: Any, known: frozenset[str]) -> dict[str, Any]:
-    """Return the non-empty fields that are not known ones, and neither too long nor too deep."""
+    """Return the non-empty fields of an object that are not ``known`` and neither too long nor nested too deeply."""
     fields = holder.items() if isinstance(holder, dict) else ()
     added = {key: value for key, value in fields if key not in known and value}
     return {
@@ -216,7 +216,7 @@ class ResponsesWire:
         )
 
     def read(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the answer as a Chat Completions reply: one choice, usage, the reasoning items under ``carried``.
+        """Return a response as a Chat Completions reply: one choice, usage, the items to send back under ``carried``.
 
         Items of unknown types are ignored. Raises NotAReply: it failed, is not finished, or has no list of output items.
         """

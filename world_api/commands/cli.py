@@ -98,7 +98,7 @@ def under_headings(headings: Mapping[str, Sequence[str]]) -> type[TyperCommand]:
 
 
 def _known_groups(names: list[str] | None) -> list[str] | None:
-    """Return the names if each is an optional group of operations. Raises OperationFault: ``unknown_group``."""
+    """Return the names unchanged. Raises OperationFault: ``unknown_group`` if one is not a group of operations."""
     if names:
         from world_api.operations import check_groups
 
@@ -129,7 +129,7 @@ WithOption = Annotated[
 
 
 def show(record: Any, *, as_json: bool, text: Callable[[], str]) -> None:
-    """Print a result on stdout: ``record`` as JSON, or ``text()``. Control characters are escaped (``\\u001b``)."""
+    """Print a result on stdout: ``record`` as JSON, or ``text()``. Control characters are written as escapes."""
     sys.stdout.write((to_json(record) if as_json else visible(text())) + "\n")
 
 

@@ -2,7 +2,7 @@
 
 Every other package uses these names. Nothing here imports another package of the project or a heavy library. Ports are
 the protocols that adapters implement (a text reader, a vision model, a chat model, ...). All faults have one base
-class. All JSON is written and read with ``canonical``; files are written atomically with ``files``.
+class. ``canonical`` writes and reads JSON strictly; ``files`` writes files atomically.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def content_hash(value: Any) -> str:
 
 
 class JsonObject(dict[str, Any]):
-    """A parsed JSON object; ``repeated`` are the keys that occur more than once in its text. Their last values count."""
+    """A parsed JSON object; ``repeated`` are the keys that its text repeats. The last value of such a key is kept."""
 
     repeated: tuple[str, ...] = ()
 

@@ -130,7 +130,7 @@ def charge(item: Spent) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class _Deadline:
-    """Seconds for each request, and ``until``, the time on ``clock`` by which all must end; infinite if there is none."""
+    """Seconds for each request; ``until`` is the time on ``clock`` by which all must end, infinite without a clock."""
 
     seconds: float
     until: float

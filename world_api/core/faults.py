@@ -42,7 +42,7 @@ class OperationFault(VideoWorldError):
 
 
 class MediaFault(VideoWorldError):
-    """A file that is not a video this project can decode."""
+    """A file that is missing, is not a video, or cannot be decoded."""
 
 
 class StoreFault(VideoWorldError):

@@ -105,17 +105,17 @@ class Box:
 
     @property
     def width(self) -> float:
-        """Pixels; never negative."""
+        """Width in pixels; never negative."""
         return max(0.0, self.x2 - self.x1)
 
     @property
     def height(self) -> float:
-        """Pixels; never negative."""
+        """Height in pixels; never negative."""
         return max(0.0, self.y2 - self.y1)
 
     @property
     def area(self) -> float:
-        """Square pixels."""
+        """Area in square pixels."""
         return self.width * self.height
 
     @property

@@ -347,7 +347,7 @@ class Vocabulary:
         return replace(beside, kinds=frozenset({kind}), matched=matched, unmatched=unmatched)
 
     def _kind_of(self, phrase: str) -> tuple[str, str, str] | None:
-        """Return the head noun of a phrase, its category and the rest; None if it names no category of the vocabulary."""
+        """Return the head noun of a phrase, its category and the rest; None if it is no category of the vocabulary."""
         phrase = phrase.strip()
         if re.search(r"[㐀-鿿]", phrase):
             before, _, head = _CHINESE_ALL.sub("", phrase).rpartition("的")

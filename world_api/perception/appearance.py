@@ -1,4 +1,4 @@
-"""Vectors of the look of tracked things, without a model: the colours of their three thirds by height, and their shape.
+"""Vectors of the look of tracked things, without a model: colours of the upper, middle and lower third, and shape.
 
 Colours are corrected for the light of the scene (grey world: the mean of the empty scene becomes grey), so that the
 same thing has a similar vector in another scene. All components are square roots of shares, so that the inner product

@@ -50,7 +50,7 @@ _TIME_TOKENS = 12  #: of the line with a frame's time
 _RECORD_ALLOWANCE = " " * 400  #: length assumed for the record of times and question
 #: Settings of a request, each of which a server may refuse; the schema depends on the task.
 _SETTINGS: dict[str, Any] = {"temperature": 0, "max_tokens": REPLY_TOKENS, "response_format": None}
-#: How often a request may be repeated because the server refuses a setting: twice for the limit, which has two names.
+#: How often a request may be repeated because the server refuses a setting: twice for the limit (two names), else once.
 MAY_BE_REFUSED = 4
 #: Codes of faults that may be about pictures; those of a server that is down or busy are not.
 _REFUSALS = frozenset({"endpoint_refused_request", "endpoint_error", "endpoint_unknown_model"})
@@ -246,7 +246,7 @@ def data_url(picture: Picture, longest_side: int) -> str:
 
 
 def _resized(picture: Picture, longest_side: int) -> Image:
-    """Return the picture with its longer side at most ``longest_side`` pixels; small parts of a frame are enlarged."""
+    """Return the image with its longer side at most ``longest_side`` pixels; small parts of a frame are enlarged."""
     import cv2
 
     image = picture.image
@@ -416,7 +416,7 @@ class EmbeddingsWire:
         )
 
     def read(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the body.
+        """Return the body unchanged.
 
         Raises:
             NotAReply: it reports an error, or has no list of vectors.

@@ -24,7 +24,7 @@ _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def render(chosen: Format, operations: Mapping[str, Operation] = OPERATIONS) -> str:
-    """Return one format as text: a Markdown table, or indented JSON."""
+    """Return the declarations of operations in one format, as text: a Markdown table, or indented JSON."""
     if chosen == "table":
         return markdown_table(operations)
     if chosen == "json-schema":
