@@ -118,7 +118,7 @@ def videoworld(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line. Exit status: 0 success, 1 a fault, 2 wrong usage, 130 interrupted by Ctrl-C."""
-    # To look through all that was ever imported for garbage when the process ends takes as long as an import.
+    # A garbage collection of all imported objects at the end of the process would take as long as an import.
     atexit.register(gc.freeze)
     try:
         _run(list(sys.argv[1:] if arguments is None else arguments))

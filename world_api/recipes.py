@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from world_api.media.decoder import MediaWorker
 
 
-#: Stages that run in a process of their own, since they are slow -> the functions that make them.
+#: Slow stages, which run in a process of their own -> the functions that make them, as ``module:function``.
 _APART = {"moving_things": "world_api.recipes:moving_things"}
 
 

@@ -78,7 +78,7 @@ _Steps = Generator[Sequence[Call], Sequence[_Json], T]
 
 @dataclass(frozen=True, kw_only=True)
 class _Conclusion:
-    """The end of a plan: an answer in words, the spans it is based on, and ``value``: a number, an interval or options."""
+    """The end of a plan: an answer in words, the spans it is based on, and ``value``, the typed answer."""
 
     text: str
     spans: Sequence[TimeSpan] = ()
@@ -92,7 +92,7 @@ class RuleBasedChatModel:
         self.name = RULE_BASED
 
     def complete(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return the next calls of the plan; at its end the answer, by ``submit_answer`` if it is offered, else as text."""
+        """Return the next calls of the plan; at its end the answer, by ``submit_answer`` if offered, else as text."""
         messages = [item for item in request.get("messages") or () if isinstance(item, Mapping)]
         tools = {item["function"]["name"]: item["function"] for item in request.get("tools") or ()}
         first = next((said for item in messages if item.get("role") == "user" and (said := text_of(item))), "")

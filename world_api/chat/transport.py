@@ -42,12 +42,12 @@ _NO_SECRETS = frozenset(
     {"not-needed", "empty", "none", "null", "dummy", "test", "fake", "local", "ollama", "lm-studio", "user"}
 )
 _IS_SECRET = re.compile(r"key|token|secret|sig|auth|pass|pwd|cred|code|jwt", re.IGNORECASE)  #: names of a query's parts
-#: How servers say that they have no model of a name; "this model does not support tools" is something else.
+#: How servers report that they have no model of a name; "this model does not support tools" is a different failure.
 _IS_MISSING = re.compile(
     r"not (?:found|exist|served|available)|n't exist|no such|unknown|invalid model name|model \S+ is not supported",
     re.IGNORECASE,
 )
-_MOST_ADAPTATIONS = 2  #: of one request to what the server refuses
+_MOST_ADAPTATIONS = 2  #: changes of one request after refusals of the server
 _SHORTEST_ATTEMPT = 0.001  #: seconds
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0  #: seconds; doubled with each attempt
 _JITTER = 0.25  #: share of a wait

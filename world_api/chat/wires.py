@@ -413,7 +413,7 @@ def _items_to_carry(output: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]
 
 
 def _is_readable(item: Mapping[str, Any]) -> bool:
-    """Whether an opaque item (such as reasoning) holds its content: the server has stored nothing under its id."""
+    """Whether an item is opaque (such as reasoning) and contains its content, which the server has not stored."""
     content = item.get("content")
     readable = _string(item.get("encrypted_content")) or (isinstance(content, list) and content)
     return item["type"] in _OPAQUE and bool(readable)

@@ -141,7 +141,7 @@ class ObjectDetector(Protocol):
 
 
 class PersonScorer(Protocol):
-    """Judges whether a box holds an upright person, and finds people in a picture."""
+    """Judges whether a box contains an upright person, and finds people in a picture."""
 
     producer: str
 
@@ -304,8 +304,8 @@ class EmbeddingModel(Protocol):
 class ChatModel(Protocol):
     """A function-calling chat model. The request and the reply are plain JSON values.
 
-    ``request`` holds ``model``, ``messages``, optional ``tools``, ``tool_choice``, ``temperature``, ``seed`` and
-    ``max_tokens`` as the Chat Completions API spells them; the reply is a Chat Completions response object.
+    ``request`` contains ``model``, ``messages``, optional ``tools``, ``tool_choice``, ``temperature``, ``seed`` and
+    ``max_tokens`` as in the Chat Completions API; the reply is a Chat Completions response object.
     Plain JSON on both sides makes an episode recordable and replayable byte for byte.
     A reply's message may contain a field ``carried``, which later requests send back unchanged in the assistant's
     message. A ``deadline`` of the caller limits how long a request may take.
