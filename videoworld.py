@@ -1,4 +1,4 @@
-"""The front door: the command ``videoworld`` and the facade ``import videoworld as vw``; all of it loads when it is first used."""
+"""The command ``videoworld`` and the facade ``import videoworld as vw``. Each name is imported at its first use."""
 
 from __future__ import annotations
 
@@ -117,8 +117,8 @@ def videoworld(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line. Exit status: 0 success, 1 a named failure, 2 wrong usage, 130 broken off by Ctrl-C."""
-    # To look through all that was ever imported for garbage when the process ends takes as long as an import.
+    """Run the command line. Exit status: 0 success, 1 a fault, 2 wrong usage, 130 interrupted by Ctrl-C."""
+    # A garbage collection of all imported objects at the end of the process would take as long as an import.
     atexit.register(gc.freeze)
     try:
         _run(list(sys.argv[1:] if arguments is None else arguments))
@@ -147,7 +147,7 @@ def _run(given: list[str]) -> None:
 
 
 def _explain_usage(given: Sequence[str], *, as_json: bool) -> None:
-    """What stderr does not say yet of a wrong usage."""
+    """After wrong usage, write a hint if an option is a file's name; with ``as_json`` always write a JSON fault."""
     from world_api.commands.cli import fail, note
     from world_api.core.faults import VideoWorldError
 

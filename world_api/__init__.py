@@ -1,6 +1,6 @@
 """The world of a video and its sixteen atomic operations.
 
-The public surface is what ``__all__`` names; it loads when it is first used, so that importing the package is cheap.
+The public names are those of ``__all__``. Each is imported at its first use, so that importing the package is fast.
 """
 
 from __future__ import annotations

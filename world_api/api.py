@@ -1,7 +1,7 @@
-"""Building a world and opening a session on it: the two functions behind every interface.
+"""Building a world and opening a session on it: the functions behind every interface.
 
-Adapters are those that ``world_api.perception`` names for a profile; the areas below know only the ports. Heavy modules are imported
-where they are used, because a build starts its processes first.
+Adapters are those that ``world_api.perception`` lists for a profile; the other packages use only the ports. Heavy
+modules are imported inside functions, because a build starts its processes first.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 class NoProgress:
-    """Shows nothing of a build's progress."""
+    """A ``Progress`` that shows nothing."""
 
     def update(self, stage: str, done: float, total: float) -> None:
-        """Ignore the seconds of video that a stage has done."""
+        """Do nothing with the progress of a stage (seconds of video)."""
 
     def say(self, text: str) -> None:
-        """Ignore a line of text."""
+        """Do nothing with a line of text."""
 
 
 def build_world(
@@ -46,9 +46,10 @@ def build_world(
 ) -> BuildReport:
     """Build a world and its search data.
 
-    ``video`` is a file, or the address of a stream to follow. Without ``progress`` nothing is shown.
+    ``video`` is a file, or the address of a stream to follow; ``video_id`` is by default made from its name. Without
+    ``progress`` nothing is shown.
 
-    Raises MediaFault, StoreFault, BackendFault: as ``world_api.build`` names them.
+    Raises MediaFault, StoreFault, BackendFault: those of ``world_api.build`` and of ``recipe_for``.
     """
     from world_api import recipes
     from world_api.build.stage_process import BuildProcesses
@@ -91,7 +92,7 @@ def build_world(
 
 
 def reindex(store: Path | str) -> int:
-    """Make the catalogue and the search data of each world again from the rows; return the number of segments.
+    """Rebuild the catalogue and the search data of each world from the rows; return the number of segments.
 
     Raises StoreFault: ``store_not_writable``, ``disk_full``, ``catalogue_damaged``.
     """
@@ -116,11 +117,11 @@ def open_session(
 
     Args:
         store: The folder of worlds.
-        video_id: The world.
+        video_id: The id of the world.
         as_of: The causal cut in seconds; None for the whole video.
-        name: The session; None keeps what it writes in memory only.
+        name: The name of the session; with None, writes are kept in memory only.
         groups: Optional groups of operations to switch on beside the sixteen.
-        seeing: The vision model for operations that ask for what rows do not say; None for none.
+        seeing: The vision model for operations that need more than the stored rows contain; None for none.
 
     Raises StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``, ``bad_session_name``;
     OperationFault: ``bad_as_of``, ``unknown_group``.
@@ -159,10 +160,11 @@ def open_session(
 
 
 def vision_config(chosen: VisionChoices, *, clock: Clock, environment: Mapping[str, str]) -> VisionConfig | None:
-    """Return the vision model if the endpoint profile was chosen by name; None otherwise, whichever keys are set.
+    """Return the vision model if the profile ``endpoint`` was chosen; None otherwise, even if keys are configured.
 
-    Raises BackendFault: ``no_vision_model``; ``perception_not_chosen``: a vision model is named and the profile is not;
-    ``endpoint_takes_no_images``, if a probe found that earlier; ``endpoint_not_configured`` and other faults of an endpoint.
+    Raises BackendFault: ``no_vision_model``; ``perception_not_chosen``: a vision model is named without the profile;
+    ``endpoint_takes_no_images``, if a probe found that earlier; ``endpoint_not_configured`` and other faults of an
+    endpoint.
     """
     if chosen.profile != ENDPOINT:
         if chosen.vision_model is not None or chosen.embedding_model is not None:
@@ -209,12 +211,12 @@ def vision_config(chosen: VisionChoices, *, clock: Clock, environment: Mapping[s
 
 
 def ensure_world(video: Path | str, store: Path | str, *, progress: Progress, clock: Clock) -> str:
-    """Return the id of the world that an id or a video file names; build a file's world if it is not there.
+    """Return the id of the world of ``video``, the id of a world or a file; build the file's world if there is none.
 
-    A world of that very file is used as it is, whichever options it was built with.
+    An existing complete world of the same file is used, whichever options it was built with.
 
-    Raises MediaFault: ``no_such_file``, for a name with a suffix that is neither; as building names them; StoreFault,
-    BackendFault: as building and opening name them.
+    Raises MediaFault: ``no_such_file``, for a name with a suffix that is neither a world nor a file; those of building;
+    StoreFault, BackendFault: those of building and opening.
     """
     from world_api.world.store import open_world
 
@@ -233,7 +235,7 @@ def ensure_world(video: Path | str, store: Path | str, *, progress: Progress, cl
 
 
 def world_of_file(video: Path, store: Path) -> World | None:
-    """Return the complete world of a file if it has the file's name; None if the store has none."""
+    """Return the complete world of a file, stored under the id of the file's name; None if the store has none."""
     from world_api.core.files import hash_file
     from world_api.world.store import open_world
 
@@ -250,13 +252,13 @@ def world_of_file(video: Path, store: Path) -> World | None:
 
 
 def text_embedder() -> TextEmbedder:
-    """Return the text embedder of the profiles that download nothing."""
+    """Return the text embedder of the classical profile, which needs no download."""
     embedder: TextEmbedder = adapter("text_embedder")
     return embedder
 
 
 def source_path(world: World) -> Path | None:
-    """Return where this machine has the world's video, None if it does not have it (any more)."""
+    """Return the path of the world's video on this machine; None if it is not there."""
     from world_api.build.source import find_source
 
     return find_source(world.folder, world.manifest)

@@ -1,4 +1,4 @@
-"""What is installed: the project's version, and what other packages add to it by entry point."""
+"""The installation: the project's version, and the extensions that other packages add by entry points."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from world_api.core.faults import VideoWorldError
 
 DISTRIBUTION = "video-world-api"
 
-#: Makes the fault for an entry point that cannot be used; the text says why.
+#: Makes the fault of an entry point that cannot be used; the text is the reason.
 Refusal = Callable[[metadata.EntryPoint, str], VideoWorldError]
 
 
@@ -26,7 +26,7 @@ def project_version() -> str:
 
 
 def version_of_source(folder: Path) -> str:
-    """Return the version in the project's own ``pyproject.toml``; ``unknown`` if there is none."""
+    """Return the version in the ``pyproject.toml`` of the project, with ``+source``; ``unknown`` if it is not there."""
     import tomllib
 
     try:
@@ -37,14 +37,14 @@ def version_of_source(folder: Path) -> str:
 
 
 def added(group: str, *, own: Container[str]) -> dict[str, metadata.EntryPoint]:
-    """Return the entry points of a group by name; names in ``own`` belong to the product and cannot be taken."""
+    """Return the entry points of a group by name, except names in ``own``: the project's own cannot be overridden."""
     return {item.name: item for item in metadata.entry_points(group=group) if item.name not in own}
 
 
 def load_added(point: metadata.EntryPoint, refusal: Refusal) -> Callable[..., Any]:
-    """Import the object that an entry point names.
+    """Import and return the callable object that an entry point names.
 
-    Raises VideoWorldError: that of ``refusal``, if it cannot be imported or called.
+    Raises VideoWorldError: the fault that ``refusal`` makes, if the object cannot be imported or is not callable.
     """
     try:
         loaded: object = point.load()

@@ -1,4 +1,4 @@
-"""Options that every interface offers: of a build, and of the vision model that operations may call."""
+"""Options of all interfaces: for a build, and for the vision model that operations may call."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ DEFAULT_LANGUAGE: LookLanguage = "en"
 
 @dataclass(frozen=True, kw_only=True)
 class Listening:
-    """Where the words of a video come from.
+    """The source of the spoken words of a video.
 
     Args:
         subtitles: ``auto``, ``none``, a language's code or a file's path.
-        speech: ``auto`` (recognise what has no subtitles, if faster-whisper and a model are on this machine), ``off``, or the
-            name of a recogniser, which is then used instead of subtitles.
+        speech: ``auto`` (without subtitles, recognise speech if faster-whisper and a model are on this machine),
+            ``off``, or the name of a recogniser, which is then used instead of subtitles.
         model: The recogniser's model; empty for the default one.
         language: The spoken language; empty to detect it.
         compute: Number format of a Whisper model: ``int8``, ``float16`` or ``float32``; ``auto`` is ``int8`` on a CPU and
@@ -51,12 +51,13 @@ class BuildOptions:
 
     Args:
         profile: ``classical`` or ``oracle``.
-        without: Stages to leave out.
+        listening: The source of the spoken words.
+        without: Names of stages to leave out.
         force: Replace a world of the same id that was made from another file or with other options.
-        limits: Bounds on what the file may use of the machine.
+        limits: Limits of the video that is decoded.
         waits: Wait for another process that writes the same world instead of failing.
-        following: Build from a file while it is being written.
-        record: Where a followed stream is recorded; inside the store by default.
+        following: How to build from a file while it is being written; None for a complete file.
+        record: The file in which a followed stream is recorded; by default inside the store.
     """
 
     profile: str = CLASSICAL
@@ -71,15 +72,16 @@ class BuildOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class VisionChoices:
-    """Which vision model operations may call, as options name it.
+    """The chosen options of the vision model that operations may call.
 
     Args:
         profile: ``endpoint`` to use a vision model; with any other profile none is used.
-        model: The controller's model, used if ``vision_model`` is not given.
+        model: The controller's model, used if ``vision_model`` is None.
+        vision_model: The vision model.
         embedding_model: Model for text vectors of captions; None for no vectors.
-        frames: Frames of an interval that are sent, at most.
+        frames: Greatest number of frames of an interval that are sent.
         side: Longer side of a frame that is sent, in pixels.
-        looks: Requests of one session, at most; None for no limit.
+        looks: Greatest number of requests of one session; None for no limit.
         language: Language of the replies.
     """
 

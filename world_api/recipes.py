@@ -1,6 +1,6 @@
-"""Recipes: the build stages of each profile, with the adapters that ``world_api.perception`` names.
+"""Recipes: the build stages of each profile, with the adapters that ``world_api.perception`` lists.
 
-The stage of spoken words uses subtitles, or a speech recogniser if there is one.
+The stage of spoken words uses subtitles, else a speech recogniser if one is available.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from world_api.media.decoder import MediaWorker
 
 
-#: Stages that take as long as all others together, and the functions that make them in a process of their own.
+#: Slow stages, which run in a process of their own -> the functions that make them, as ``module:function``.
 _APART = {"moving_things": "world_api.recipes:moving_things"}
 
 
@@ -31,9 +31,12 @@ def recipe_for(
     *,
     without: Collection[str] = (),
 ) -> Recipe:
-    """Return the recipe of a profile, without the stages of those names; ``listening`` says where spoken words come from.
+    """Return the recipe of a profile, without the stages named in ``without``.
 
-    Raises BackendFault: ``no_such_profile``, ``profile_not_ready``; ``no_such_stage``, ``stage_needed`` once the stages are made.
+    ``listening`` chooses the source of the spoken words.
+
+    Raises BackendFault: ``no_such_profile``, ``profile_not_ready``. Making the stages may raise ``no_such_stage`` and
+    ``stage_needed``.
     """
     if profile == "classical":
         words = listening or Listening()
@@ -89,10 +92,10 @@ def _oracle(video: Path) -> list[Stage]:
 
 
 def speech_stage(video: Path, listening: Listening, worker: MediaWorker) -> Stage:
-    """Return the stage of spoken words; ``worker`` opens the video.
+    """Return the stage of spoken words: subtitles, else recognised speech. ``worker`` opens the video.
 
-    Raises BackendFault: ``no_such_recogniser``, ``speech_model_missing``, ``speech_compute_type``, ``subtitles_or_speech``;
-    MediaFault: ``no_such_subtitles``; as opening the video.
+    Raises BackendFault: ``no_such_recogniser``, ``speech_model_missing``, ``speech_compute_type``,
+    ``subtitles_or_speech``; MediaFault: ``no_such_subtitles``, and those of opening the video.
     """
     from world_api.build.speech import SubtitleLines
     from world_api.media.subtitles import choose_subtitles
@@ -131,7 +134,7 @@ def _recognised(listening: Listening) -> Stage:
 
 
 def _voice_detector() -> VoiceDetector:
-    """The Silero detector if faster-whisper brings it, else our own."""
+    """Return the Silero detector if faster-whisper is installed, else our own without a model."""
     from world_api.perception.speech import whisper_is_installed
 
     detector: VoiceDetector = adapter("voices_with_whisper" if whisper_is_installed() else "voices")
@@ -139,7 +142,7 @@ def _voice_detector() -> VoiceDetector:
 
 
 def _unheard(video: Path, fault: BackendFault, worker: MediaWorker) -> list[LossNote]:
-    """Note a video with sound and without words."""
+    """Return a note of the loss ``speech_unheard`` if the video has sound; empty if not. ``fault`` is the reason."""
     from world_api.media.decode_pass import LossNote
     from world_api.media.subtitles import look_into
 

@@ -1,9 +1,9 @@
-"""The one chat model behind ``world_api.core.ports.ChatModel``.
+"""Chat models behind the protocol ``world_api.core.ports.ChatModel``.
 
-``models`` gives a model by name: any OpenAI-compatible endpoint over one of two ``wires``, or the rule-based one that needs no server.
-``transport`` sends requests with retries within a deadline. ``recording`` records, replays and caches exchanges.
-``capabilities`` finds out what an endpoint supports. ``messages`` and ``prompts`` build and read messages, ``usage`` counts tokens and
-money. Each name is imported when it is first used.
+``models`` returns a model by its name: on any OpenAI-compatible endpoint, over one of two APIs (``wires``), or the
+rule-based one, which needs no server. ``transport`` sends requests with retries within a deadline. ``recording``
+records, replays and caches exchanges. ``capabilities`` tests what an endpoint supports. ``messages`` and ``prompts``
+build and read messages, ``usage`` counts tokens and money. Each name is imported when it is first used.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a chat endpoint really supports, found by trying it.
+"""Probes of a chat endpoint: small requests that show what it really supports.
 
-``capabilities_of`` sends a model a few small requests whose right answer is known and stores the finding in a cache folder, by the
-endpoint's address, the model and the project's version. Neither file names nor contents hold a key.
+``capabilities_of`` sends a model a few requests whose right answer is known and stores the finding in a cache folder,
+by the endpoint's address, the model and the project's version. Neither file names nor contents hold an API key.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _MEANINGS: dict[tuple[CheckName, Outcome], str] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """The outcome of one check. ``seen`` is what the server did, in one line."""
+    """The outcome of one check. ``seen`` describes in one line what the server did."""
 
     name: CheckName
     outcome: Outcome
@@ -71,7 +71,7 @@ class Check:
 
     @property
     def meaning(self) -> str:
-        """What the outcome means for a controller; empty if it was not tried."""
+        """What the outcome means for a controller, as a phrase; empty for outcomes that need no comment."""
         return _MEANINGS.get((self.name, self.outcome), "")
 
 
@@ -81,11 +81,11 @@ class Capabilities:
 
     Args:
         wire: The API to use.
-        checks: The outcomes of what was tried.
-        thorough: Whether everything was tried.
+        checks: The outcomes of the checks that were made.
+        thorough: Whether all checks were completed.
         requests: How many requests were sent.
-        spent: The tokens they took.
-        found_at: When, as ISO 8601.
+        spent: The tokens of these requests.
+        found_at: The time of the probe, as ISO 8601.
         window: The context window in tokens, if the server reports it.
     """
 
@@ -99,11 +99,11 @@ class Capabilities:
 
     @property
     def usable(self) -> bool:
-        """Whether the model can be a controller: it calls tools in a readable form, and reads their results."""
+        """Whether the model can be a controller: it calls tools in a readable form and uses their results."""
         return self.wire is not None and self.can("tools") is True
 
     def check(self, name: CheckName) -> Check:
-        """Return the outcome of a check."""
+        """Return the check of that name; one with outcome ``not_tried`` if it was not made."""
         return next((check for check in self.checks if check.name == name), Check(name=name, outcome="not_tried"))
 
     def can(self, name: CheckName) -> bool | None:
@@ -116,7 +116,7 @@ _CAPABILITIES = TypeAdapter(Capabilities)
 
 
 def cache_folder(environment: Mapping[str, str], *, home: Path | str) -> Path:
-    """Return where findings are stored: ``VIDEOWORLD_CACHE``, else the platform's folder for caches."""
+    """Return the folder of findings: ``VIDEOWORLD_CACHE``, else ``video-world-api`` in the platform's cache folder."""
     named = environment.get(CACHE_VARIABLE, "").strip()
     if named:
         return Path(named)
@@ -127,7 +127,7 @@ def cache_folder(environment: Mapping[str, str], *, home: Path | str) -> Path:
 
 
 def read_finding(folder: Path | str, endpoint: Endpoint, model: str) -> Capabilities | None:
-    """Read what this version found earlier; None if there is nothing, or it cannot be read."""
+    """Read what this version of the project found earlier; None if nothing is stored or it cannot be read."""
     subject = _subject(endpoint, model)
     try:
         record = parse_json(_path(folder, subject).read_bytes().decode())
@@ -139,7 +139,7 @@ def read_finding(folder: Path | str, endpoint: Endpoint, model: str) -> Capabili
 
 
 def keep_finding(folder: Path | str, endpoint: Endpoint, model: str, found: Capabilities) -> None:
-    """Store what was found; if the folder cannot be written, the endpoint is tried again next time."""
+    """Store what was found. If the folder cannot be written, nothing is stored and no fault is raised."""
     subject = _subject(endpoint, model)
     record = json.dumps({"of": subject, "found": asdict(found)}, indent=1, sort_keys=True) + "\n"
     try:
@@ -149,7 +149,7 @@ def keep_finding(folder: Path | str, endpoint: Endpoint, model: str, found: Capa
 
 
 def _subject(endpoint: Endpoint, model: str) -> dict[str, str | int]:
-    """Return what a finding is about."""
+    """Return what identifies a finding: schema version, endpoint, model and project version."""
     version = project_version()
     return {"schema_version": SCHEMA_VERSION, "endpoint": endpoint.address, "model": model, "version": version}
 
@@ -167,12 +167,13 @@ def capabilities_of(
     sleep: Callable[[float], None],
     again: bool = False,
 ) -> Capabilities:
-    """Try what a model supports, with about ten small requests.
+    """Test what a model supports, with about ten small requests.
 
-    ``cache`` is the folder in which findings are stored (None: nowhere); a complete one is returned unless ``again``.
+    ``cache`` is the folder in which findings are stored (None: nowhere). A complete stored finding is returned without
+    requests, unless ``again`` is true.
 
-    Raises BackendFault: ``endpoint_unreachable``, ``endpoint_bad_url``, ``endpoint_refused_key``, ``endpoint_unknown_model``,
-    ``endpoint_rate_limited``, ``endpoint_error``: nothing was learnt, and nothing is stored.
+    Raises BackendFault: ``endpoint_unreachable``, ``endpoint_bad_url``, ``endpoint_refused_key``,
+    ``endpoint_unknown_model``, ``endpoint_rate_limited``, ``endpoint_error``. Then nothing is stored.
     """
     known = None if cache is None or again else read_finding(cache, endpoint, model)
     if known is not None and known.thorough:
@@ -201,7 +202,7 @@ _WINDOW_NAMES = (
 
 
 class _Probe:
-    """Tries one model and notes what is seen. A bad outcome is not replaced by a later one."""
+    """Makes the checks of one model. Once the outcome of a check is bad, later outcomes do not replace it."""
 
     def __init__(self, endpoint: Endpoint, model: str, *, clock: Clock, sleep: Callable[[float], None]) -> None:
         self._checks: dict[CheckName, Check] = {}
@@ -215,9 +216,9 @@ class _Probe:
         self._responses = connect(wire=responses)
 
     def run(self) -> Capabilities:
-        """Check everything; first whether the model calls a tool, and over which API.
+        """Make all checks; first whether the model calls a tool, and over which API.
 
-        Raises BackendFault: neither API is there, or the model is not; ``endpoint_refused_key``.
+        Raises BackendFault: the server has neither API or not this model; ``endpoint_refused_key``.
         """
         try:
             self._first_call()
@@ -253,7 +254,7 @@ class _Probe:
         )
 
     def _window(self) -> int | None:
-        """Return the smallest context window, in tokens, that the server reports for this model; None if it reports none."""
+        """Return the smallest context window, in tokens, that the server reports for the model; None if it has none."""
         try:
             answer = self._transport.exchange(
                 lambda client, seconds: client.models.with_streaming_response.list(timeout=seconds),
@@ -271,7 +272,7 @@ class _Probe:
         return min((value for value in values if is_count(value) and value > 0), default=None)
 
     def _first_call(self) -> None:
-        """Whether the model sees tools, and in what form its calls come."""
+        """Note whether the model calls a tool that it is offered, and whether the call has the right form."""
         message = self._request(_ONE_CALL, tools=_TOOLS)
         calls = _functions(message)
         if calls:
@@ -283,7 +284,7 @@ class _Probe:
             self._note("tools", "wrong", f"{what}: {text_of(message)!r}")
 
     def _round_trip(self) -> None:
-        """Whether a history with a call, its content null, is accepted and the result is read."""
+        """Note whether the server accepts a history with a call (content null) and the model uses the call's result."""
         message = self._request(_ONE_CALL, tools=_TOOLS)
         functions = _functions(message)
         if not functions or any(_wrong_with(function) for function in functions):
@@ -311,7 +312,7 @@ class _Probe:
         self._note("parallel_calls", "ok" if count > 1 else "not_offered", f"{count} of 2 calls in one reply")
 
     def _images(self) -> None:
-        """Whether the model sees a picture whose colours only its pixels tell."""
+        """Note whether the model names the two colours of a picture, which no text of the request mentions."""
         picture = {"type": "image_url", "image_url": {"url": _yellow_and_blue()}}
         said = text_of(self._request([{"type": "text", "text": _COLOURS}, picture]))
         left, right = said.lower().find("yellow"), said.lower().find("blue")
@@ -320,7 +321,7 @@ class _Probe:
     def _request(
         self, content: Any, *history: dict[str, Any], model: OpenAIChatModel | None = None, **settings: Any
     ) -> dict[str, Any]:
-        """Return the message of the reply.
+        """Send a request of a user's message and ``history``; return the message of the reply.
 
         Raises BackendFault: as ``OpenAIChatModel.complete``; ``endpoint_error`` if a reply has no message.
         """
@@ -344,14 +345,14 @@ class _Probe:
 
 
 def _functions(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the functions that a message calls; their fields may be of any type."""
+    """Return the ``function`` objects of a message's tool calls; their fields may be of any type."""
     calls = message.get("tool_calls")
     functions = [call.get("function") for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
     return [function for function in functions if isinstance(function, dict)]
 
 
 def _wrong_with(call: Mapping[str, Any]) -> str:
-    """Describe what is wrong with a call; empty if nothing is."""
+    """Describe what is wrong with a call; empty if it is right."""
     arguments = call.get("arguments")
     if call.get("name") != _TOOL:
         return f"it called {call.get('name')}"
@@ -367,7 +368,7 @@ def _wrong_with(call: Mapping[str, Any]) -> str:
 
 
 def _yellow_and_blue() -> str:
-    """Return a picture of two colours side by side as a data URL."""
+    """Return a PNG picture, yellow on the left and blue on the right, as a data URL."""
     import cv2
     import numpy as np
 

@@ -1,6 +1,6 @@
-"""Messages in Chat Completions form: built for models in this process, and read without trust.
+"""Messages in Chat Completions form: functions that build them, and functions that read replies of any content safely.
 
-A tool call may also be in the text of a reply: servers leave it there if their parser for calls is off.
+The text of a reply may also contain a tool call: servers leave it there if their parser for calls is off.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from world_api.core.canonical import canonical_json, is_deep, parse_json
 from world_api.core.faults import BackendFault
 from world_api.core.ports import ChatModel
 
-#: Field of an assistant's message for what its wire needs back unread; later requests repeat the message with it.
+#: Field of an assistant's message for data that its wire sends back unchanged when later requests repeat the message.
 CARRIED = "carried"
 PROJECT_FIELD = "videoworld"  #: field of a reply that this project adds; no server may set it
-#: How families of open models mark a call. In the middle of a sentence a mark counts only with a tool's name.
+#: The markers of a call in families of open models. Inside a line a marker counts only before the name of a tool.
 _MARK = re.compile(
     r"^[^\S\n]*(?:<tool_call>|<function=|\[TOOL_CALLS\]|<\|python_tag\|>|<\|tool_calls?_begin\|>)"
     r"|(?:<tool_call>|<function=|\[TOOL_CALLS\])\s*(?P<tool>[\w-]+)",
@@ -27,19 +27,19 @@ _MARK = re.compile(
 _FENCE = re.compile(r"```\w*\s*\Z")
 _OBJECT = re.compile(r"\{\s*\"")
 _DECODER = json.JSONDecoder()
-MOST_FAILURES = 200  #: texts tried that begin like an object and are none; each may cost as much as the text is long
+MOST_FAILURES = 200  #: failed attempts to read an object in a text; each may take time in proportion to its length
 
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """A tool call that a reply makes. ``arguments`` is a JSON object, or raw text to imitate a faulty server."""
+    """A tool call in a reply. ``arguments`` is a JSON object, or raw text to imitate a faulty server."""
 
     tool: str
     arguments: dict[str, Any] | str
     id: str | None = None
 
     def record(self, position: int) -> dict[str, Any]:
-        """Return the call as an entry of ``tool_calls``."""
+        """Return the call as an entry of ``tool_calls``; without an id, ``position`` gives one."""
         arguments = self.arguments if isinstance(self.arguments, str) else canonical_json(self.arguments)
         return {
             "id": self.id if self.id is not None else f"call_{position}",
@@ -57,7 +57,7 @@ def completion(
 ) -> dict[str, Any]:
     """Build a Chat Completions response with one choice.
 
-    ``usage`` is (prompt tokens, completion tokens); without it the reply has no usage, like that of some servers.
+    ``usage`` is (prompt tokens, completion tokens); without it the response has no ``usage``, as from some servers.
     """
     message: dict[str, Any] = {"role": "assistant", "content": content}
     if calls:
@@ -74,26 +74,29 @@ def completion(
 
 
 def first_choice(reply: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the first choice of a reply; empty if there is none."""
+    """Return the first of a reply's ``choices``; an empty dict if there is none."""
     choices = reply.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
     return first if isinstance(first, dict) else {}
 
 
 def first_message(reply: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the message of the first choice of a reply, None if there is none."""
+    """Return the message of a reply's first choice; None if there is none."""
     message = first_choice(reply).get("message")
     return message if isinstance(message, dict) else None
 
 
 def from_cache(reply: Mapping[str, Any]) -> bool:
-    """Whether a reply was read from a cache, so that nothing was sent and nothing was paid."""
+    """Whether a reply was read from the request cache, so that nothing was sent and nothing was paid."""
     ours = reply.get(PROJECT_FIELD)
     return isinstance(ours, dict) and ours.get("from_cache") is True
 
 
 def checked_reply(reply: Any) -> dict[str, Any]:
-    """Return the reply if it can be sent back and stored. Raises BackendFault: ``bad_model_reply``."""
+    """Return the reply unchanged.
+
+    Raises BackendFault: ``bad_model_reply`` if it is not a JSON object, or nested too deeply to be stored.
+    """
     try:
         canonical_json(reply)
         reason = "" if isinstance(reply, dict) else "it is not a JSON object"
@@ -108,7 +111,7 @@ def checked_reply(reply: Any) -> dict[str, Any]:
 
 
 def text_of(message: Mapping[str, Any], separator: str = "\n") -> str:
-    """Return the text of a message, whose content may be a list of parts."""
+    """Return the text of a message; if the content is a list, the texts of its parts, joined by ``separator``."""
     content = message.get("content")
     parts = content if isinstance(content, list) else [{"text": content}]
     texts = (part.get("text") for part in parts if isinstance(part, Mapping))
@@ -116,10 +119,10 @@ def text_of(message: Mapping[str, Any], separator: str = "\n") -> str:
 
 
 def call_position(text: str, tools: Set[str]) -> int | None:
-    """Return where the first tool call in the text begins, its code fence included; None if the text holds no call.
+    """Return the index of the character at which the first tool call, or the code fence around it, begins; else None.
 
-    A call is a mark of one, a JSON object with the name of a tool and arguments, or a text that is nothing but an object with
-    the name of a tool.
+    A call is a marker such as ``<tool_call>``, a JSON object with the name of one of ``tools`` and arguments, or a text
+    that consists of an object with such a name.
     """
     marks = (mark.start() for mark in _MARK.finditer(text) if mark["tool"] is None or mark["tool"] in tools)
     written = (start for start, value in json_objects(text) if _is_call(value, tools))
@@ -136,9 +139,9 @@ def call_position(text: str, tools: Set[str]) -> int | None:
 
 
 def json_objects(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the outermost JSON objects in a text, each with its position.
+    """Yield position (character index) and value of each outermost JSON object in a text.
 
-    Reading ends after ``MOST_FAILURES`` beginnings that are no object, so that hostile text does not take quadratic time.
+    Reading ends after ``MOST_FAILURES`` failed attempts, so that a hostile text does not take quadratic time.
     """
     match, failures = _OBJECT.search(text), 0
     while match is not None and failures < MOST_FAILURES:
@@ -164,7 +167,7 @@ def _names_tool(call: Mapping[str, Any], tools: Set[str]) -> bool:
     return isinstance(call.get("name"), str) and call["name"] in tools
 
 
-#: What replaces a setting that a server refuses: the same under another name, or nothing.
+#: The replacement of a setting that a server refuses: another name for the same setting, or None.
 _REPLACEMENT = {
     "max_tokens": "max_completion_tokens",
     "max_completion_tokens": None,
@@ -174,13 +177,16 @@ _REPLACEMENT = {
 
 
 class OptionalSettings:
-    """Settings of requests that are dropped as soon as the server refuses them by name. Threads may share it."""
+    """Settings of requests. One that a server refuses by name is dropped or renamed. Threads may share an instance."""
 
     def __init__(self, **settings: Any) -> None:
         self.settings: dict[str, Any] = settings
 
     def complete(self, model: ChatModel, request: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the request as it was answered, and the reply. Raises BackendFault: the model's, if no setting is left to drop."""
+        """Return the request with the settings that were accepted, and the reply.
+
+        Raises BackendFault: the model's, if it refuses none of the settings.
+        """
         while True:
             settings = self.settings
             whole = {**request, **settings}
@@ -195,7 +201,7 @@ class OptionalSettings:
 
 
 def without_refused(settings: dict[str, Any], fault: BackendFault) -> dict[str, Any] | None:
-    """Return the settings without the one that a fault names, or with its other name; None if it names none of them."""
+    """Return the settings after renaming or removing the one that the fault names; None if it names none of them."""
     named = next((name for name in _REPLACEMENT if name in fault.message and name in settings), None)
     if named is None or fault.code not in ("endpoint_refused_request", "endpoint_error"):
         return None

@@ -1,6 +1,6 @@
 """Chat models by name: any OpenAI-compatible server through the ``openai`` client, and the rule-based one.
 
-Replies are taken from the raw JSON of the server, not from the client's models of it, so that recordings hold what was sent.
+Replies are read from the raw JSON of the server, not from the client's objects, so that recordings hold what was sent.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from world_api.core.ports import ChatModel, Clock
 if TYPE_CHECKING:
     from world_api.chat.capabilities import Capabilities
 
-#: The API to use: ``auto`` is Chat Completions until the server says that the model wants the other one.
+#: The API to use: ``auto`` is Chat Completions until the server reports that the model needs Responses.
 WireChoice = Literal["auto", "chat", "responses"]
 
 
@@ -32,14 +32,14 @@ class OpenAIChatModel:
     """A model on an endpoint.
 
     Args:
-        endpoint: Where it is served.
-        model: Its name there.
-        clock: For deadlines.
-        sleep: Waits between attempts, in seconds.
-        chance: Random numbers from 0 to 1 that lengthen the waits.
+        endpoint: The server.
+        model: The model's name on the server.
+        clock: Measures deadlines.
+        sleep: Waits a number of seconds, between attempts.
+        chance: Returns random numbers from 0 to 1 that lengthen the waits.
         wire: The API to use; Chat Completions by default.
-        other: The API to use from then on if the server says that the model cannot be used over the first one.
-        on_switch: Called with the refusal once the other API has answered.
+        other: The API to switch to if the server reports that the model cannot be used over the first one.
+        on_switch: Called with the first API's refusal once the other API has answered.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class OpenAIChatModel:
 
     @property
     def wire_name(self) -> str:
-        """The name of the wire in use."""
+        """The name of the API in use: ``chat`` or ``responses``."""
         return self._wires[0].name
 
     @property
@@ -121,7 +121,7 @@ class OpenAIChatModel:
 
 
 class _OtherApiFault(BackendFault):
-    """A refusal that says to try the server's other API."""
+    """A refusal that points to the server's other API."""
 
 
 def chat_model(
@@ -132,9 +132,10 @@ def chat_model(
     wire: WireChoice = "auto",
     cache: Path | str | None = None,
 ) -> ChatModel:
-    """Return the model of that name on the configured endpoint; the rule-based one if no name is given.
+    """Return the model of that name on the configured endpoint; the rule-based one if ``name`` is None or its name.
 
-    An endpoint is used only if a model is named, never because a key happens to be set. ``cache`` is a folder of replies.
+    An endpoint is used only if a model is named, not because a key is set in the environment. ``cache`` is a folder of
+    stored replies; equal requests are answered from it.
 
     Raises BackendFault: ``bad_model_name``, ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``,
     ``cache_not_writable``.
@@ -163,12 +164,12 @@ def endpoint_model(
     """Return the model of that name on the endpoint that the environment configures.
 
     Args:
-        name: The model's name there.
-        clock: For deadlines.
-        environment: Holds ``OPENAI_BASE_URL``, ``OPENAI_API_KEY`` and where findings about endpoints are kept.
+        name: The model's name on the endpoint.
+        clock: Measures deadlines.
+        environment: Holds ``OPENAI_BASE_URL``, ``OPENAI_API_KEY`` and the variables of ``cache_folder``.
         timeout: Seconds for one attempt; all attempts together may take twice as long. None for the defaults.
-        wire: The API to use, by name or as a wire; ``auto`` uses the one that was found to work earlier, else Chat Completions.
-        cache: A folder of replies; equal requests to this endpoint are answered from it.
+        wire: The API to use, by name or as a wire; ``auto``: the one that worked earlier, at first Chat Completions.
+        cache: A folder of stored replies; equal requests to this endpoint are answered from it.
 
     Raises BackendFault: ``bad_model_name``, ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``,
     ``cache_not_writable``.
@@ -204,13 +205,13 @@ def endpoint_model(
 
 
 def takes_images(name: str | None, *, environment: Mapping[str, str]) -> bool | None:
-    """Whether a model on the configured endpoint takes images, as a probe found earlier; None if it was not probed."""
+    """Whether a model on the configured endpoint accepts images, as an earlier probe found; None without a finding."""
     known = _known(name, environment)
     return known.can("images") if known is not None else None
 
 
 def window_of(name: str | None, *, environment: Mapping[str, str]) -> int | None:
-    """Return the context window of a model on the configured endpoint, in tokens, as its server reported it to a probe."""
+    """Return the context window, in tokens, that the server reported to an earlier probe; None if it is not known."""
     known = _known(name, environment)
     return known.window if known is not None else None
 

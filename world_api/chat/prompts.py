@@ -1,12 +1,12 @@
-"""Content of messages: prompts from files, and data as JSON in which no text can pass for a control token.
+"""Content of messages: prompts from files, and data as JSON whose strings cannot contain a control token.
 
-Prompts are Jinja files of a package, rendered in a sandbox and identified by their hash. A template gets plain values and is never
-itself built from them; text from the video goes into no template.
+Prompts are Jinja files of a package, rendered in a sandbox and identified by their hash. Templates are fixed files that
+get plain values; text from the video is never rendered by a template.
 
-JSON keeps the text of a video inside its field. Servers of open models put messages into templates, though, whose control tokens
-(``<|im_end|>``, ``[/INST]``, ``</s>``, ``[|user|]``, ``]~b]``) are text themselves, and some servers parse them anywhere in a
-message. Each known one contains ``<`` or a square bracket. In strings these characters are written as JSON escapes, so that a model
-still reads them and no server takes them for a control token; the brackets of the JSON itself stay.
+JSON keeps the text of a video inside its field. Servers of open models, however, put messages into chat templates whose
+control tokens (``<|im_end|>``, ``[/INST]``, ``</s>``, ``[|user|]``, ``]~b]``) are text too, and some servers parse them
+anywhere in a message. Each known one contains ``<`` or a square bracket. In strings these characters are written as
+JSON escapes: a model can still read them, and no server finds a control token. The brackets of the JSON itself remain.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 DATA = "data_from_video"  #: the field for everything from a video that a model is shown
 
 _ESCAPES = {"<": "\\u003c", "[": "\\u005b", "]": "\\u005d"}
-_BACKSLASH, _QUOTE = "\0", "\1"  #: replace escaped characters for a while; JSON holds no control characters
+_BACKSLASH, _QUOTE = "\0", "\1"  #: temporary replacements of escaped characters; JSON holds no control characters
 _SUFFIX = ".jinja"
 #: Folders of prompts, ``package/folder``, with the SHA-256 of each of their files.
 PromptHashes = dict[str, dict[str, str]]
@@ -36,7 +36,10 @@ _noted: ContextVar[PromptHashes | None] = ContextVar("noted_prompts", default=No
 
 @contextmanager
 def noting_prompts() -> Iterator[PromptHashes]:
-    """Collect the folders whose prompts are rendered inside the block, in this thread or in copies of its context."""
+    """Yield a dict that collects the folders whose prompts are rendered inside the block, with their files' hashes.
+
+    Prompts that other threads render are included only if these run in a copy of this context.
+    """
     noted: PromptHashes = {}
     token = _noted.set(noted)
     try:
@@ -72,7 +75,7 @@ class PromptFiles:
         return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in sorted(self._sources.items())}
 
     def render(self, name: str, **values: Any) -> str:
-        """Fill in a prompt; a value that the template uses and is not given is an error."""
+        """Return a prompt with the values filled in. Raises jinja2.UndefinedError if a value is missing."""
         noted = _noted.get()
         if noted is not None and self.place not in noted:
             noted[self.place] = dict(self.hashes)
@@ -91,7 +94,7 @@ def _environment(sources: tuple[tuple[str, str], ...]) -> SandboxedEnvironment:
 
 
 def data_line(value: Any) -> str:
-    """Write JSON on one line without control tokens of chat templates, keys in their own order; it reads back as the same value.
+    """Return a value as one line of JSON without control tokens of chat templates; keys keep their order.
 
     Raises ValueError: as ``json_line``.
     """

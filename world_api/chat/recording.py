@@ -1,6 +1,6 @@
 """Exchanges with a chat model: recorded, replayed and cached.
 
-A recording is a file of JSON lines, one exchange a line. Lines are only ever appended, so that what was paid for survives a crash.
+A recording is a file of JSON lines, one exchange per line. Lines are only appended: paid replies survive a crash.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _RECORD_HINT = "give the folder that --record made"
 
 @dataclass(frozen=True, kw_only=True)
 class Exchange:
-    """One request, and the reply or the fault it got after ``seconds``."""
+    """One request, and the reply or the fault that came after ``seconds``; the other of the two is None."""
 
     request: dict[str, Any]
     reply: dict[str, Any] | None
@@ -60,9 +60,9 @@ class Exchange:
 
 
 class RecordingChatModel:
-    """Passes requests on to another model and gives every exchange to ``keep``, faults included.
+    """Passes requests on to another model and calls ``keep`` with every exchange, also with failed ones.
 
-    ``before`` is called before each request, which may be paid for and never answered.
+    ``before`` is called before each request: one that is interrupted may be paid for and is not passed to ``keep``.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class RecordingChatModel:
 
 
 class ReplayChatModel:
-    """Answers from recorded exchanges: equal requests get their recorded replies, in recorded order."""
+    """Answers from recorded exchanges: equal requests get their replies in recorded order, each reply once."""
 
     def __init__(self, exchanges: Iterable[Exchange], *, name: str) -> None:
         self.name = name
@@ -110,13 +110,13 @@ class ReplayChatModel:
 
     @property
     def left(self) -> int:
-        """Exchanges that were recorded and not requested again."""
+        """Number of recorded exchanges that were not requested yet."""
         return sum(map(len, self._waiting.values()))
 
     def complete(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the recorded reply to this request.
 
-        Raises EpisodeFault: ``replay_mismatch``, if no recorded reply is left for the request; BackendFault: the recorded one.
+        Raises EpisodeFault: ``replay_mismatch``, if no reply is left for the request; BackendFault: the recorded fault.
         """
         waiting = self._waiting.get(content_hash(request))
         if not waiting:
@@ -139,12 +139,13 @@ class ReplayChatModel:
 
 
 class CachingChatModel:
-    """Answers from a folder of replies; other requests go to another model, whose replies are stored.
+    """Answers requests from a folder of stored replies; new requests go to another model, whose replies are stored.
 
-    A reply is stored under the hash of the whole request and of ``at``, which says where the other model is and over which API it is
-    used (that may change during a request). An equal request gets the same reply at any temperature; another ``seed`` gets another.
-    Threads and processes may share the folder: entries appear whole. Equal requests at the same time are sent once within one
-    process. Faults and replies without a message are not stored; a damaged entry is requested again and replaced.
+    A reply is stored under the hash of the whole request, the model's name and ``at()``: the server's address and the
+    API in use, which may change during a request. An equal request gets the same reply at any temperature; with another
+    ``seed`` it is a different request. Threads and processes may share the folder: entries are written atomically.
+    Equal requests at the same time are sent once within one process. Faults and replies without a message are not
+    stored; a damaged entry is requested again and replaced.
 
     Raises BackendFault: ``cache_not_writable``.
     """
@@ -166,9 +167,10 @@ class CachingChatModel:
         self._guard = threading.Lock()
 
     def complete(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return the stored reply, marked ``"videoworld": {"from_cache": true}``, else the other model's.
+        """Return the stored reply, with the field ``"videoworld": {"from_cache": true}``; else the other model's reply.
 
-        Raises BackendFault: the other model's; ``bad_model_reply`` if its reply is no JSON.
+        Raises BackendFault: the other model's; ``bad_model_reply`` if its reply is not JSON; ``endpoint_unreachable``
+        if an equal request of another thread is not answered in time.
         """
         key = self._key(request)
         stored = self._stored(key)
@@ -228,7 +230,7 @@ def _marked(reply: dict[str, Any]) -> dict[str, Any]:
 
 
 class RecordingClock:
-    """Passes another clock on and keeps its readings; monotonic time begins at 0 with the first reading."""
+    """Reads another clock and keeps the readings; monotonic time begins at 0 with the first reading."""
 
     def __init__(self, clock: Clock) -> None:
         self.readings: list[str | float] = []
@@ -242,7 +244,7 @@ class RecordingClock:
         return reading
 
     def monotonic(self) -> float:
-        """Return seconds since the first call, to a microsecond."""
+        """Return the seconds since the first call, rounded to microseconds."""
         reading = self._clock.monotonic()
         if self._zero is None:
             self._zero = reading
@@ -252,7 +254,7 @@ class RecordingClock:
 
 
 class ReplayClock:
-    """Plays recorded readings, so that a replay sees the times of the recording."""
+    """Returns recorded readings in their order, so that a replay gets the times of the recording."""
 
     def __init__(self, readings: Sequence[str | float]) -> None:
         self._readings = tuple(readings)
@@ -260,15 +262,15 @@ class ReplayClock:
 
     @property
     def left(self) -> int:
-        """Readings that were not used yet."""
+        """Number of readings that were not used yet."""
         return len(self._readings) - self._next
 
     def now(self) -> str:
-        """Return the recorded wall time, or raise ``replay_mismatch`` if the recording has none here."""
+        """Return the next reading, a wall time. Raises EpisodeFault: ``replay_mismatch`` if it is of another kind."""
         return cast(str, self._take(str))
 
     def monotonic(self) -> float:
-        """Return the recorded seconds, or raise ``replay_mismatch`` if the recording has none here."""
+        """Return the next reading, in seconds. Raises EpisodeFault: ``replay_mismatch`` if it is of another kind."""
         return float(self._take(int | float))
 
     def _take(self, kind: type | UnionType) -> str | float:
@@ -284,17 +286,17 @@ class ReplayClock:
 
 
 def append_line(path: Path | str, value: dict[str, Any], *, sync: bool = False) -> None:
-    """Append one JSON line to a file and create the file and its folder if they are missing.
+    """Append one JSON line to a file; the file and its folder are created if they are missing.
 
-    The line survives the end of this process; with ``sync`` a power cut too.
+    The line survives a crash of this process, and with ``sync`` also a power failure.
     """
     files.append_line(Path(path), json_line(value).encode(), sync=sync)
 
 
 def read_lines(path: Path | str, *, hint: str = _RECORD_HINT) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects of a file of lines; a last line that a crash cut short is left out.
+    """Yield the JSON objects of a file of JSON lines; an incomplete last line, as a crash leaves it, is omitted.
 
-    Raises EpisodeFault: ``recording_missing``, with the hint; ``recording_damaged``.
+    Raises EpisodeFault: ``recording_missing``, with ``hint``; ``recording_damaged``.
     """
     path = Path(path)
     try:
@@ -316,7 +318,7 @@ def read_lines(path: Path | str, *, hint: str = _RECORD_HINT) -> Iterator[dict[s
 def read_exchanges(path: Path | str, *, hint: str = _RECORD_HINT) -> list[Exchange]:
     """Read the exchanges of a recording, in order.
 
-    Raises EpisodeFault: ``recording_missing``, with the hint; ``recording_damaged``, ``recording_schema``.
+    Raises EpisodeFault: ``recording_missing``, with ``hint``; ``recording_damaged``, ``recording_schema``.
     """
     return [_exchange(record, Path(path)) for record in read_lines(path, hint=hint)]
 
@@ -334,12 +336,12 @@ def _exchange(record: dict[str, Any], path: Path) -> Exchange:
 
 
 def damaged(what: str) -> EpisodeFault:
-    """The fault of a record that is not what was written."""
+    """Return the fault of a record that was changed since it was written. ``what`` is the message."""
     return EpisodeFault("recording_damaged", what, hint="restore the file from a copy; records are never repaired")
 
 
 def check_schema(record: dict[str, Any], version: int, path: Path | str) -> None:
-    """Refuse a record of another schema. Raises EpisodeFault: ``recording_schema``."""
+    """Check the schema version of a record. Raises EpisodeFault: ``recording_schema`` if it is not ``version``."""
     found = record.get("schema_version")
     if found != version:
         raise EpisodeFault(
@@ -350,7 +352,7 @@ def check_schema(record: dict[str, Any], version: int, path: Path | str) -> None
 
 
 def first_difference(recorded: Any, current: Any, path: str = "$") -> str:
-    """Return the path, from the root ``$``, at which two JSON values first differ."""
+    """Return the JSON path at which two values first differ, such as ``$.messages[2].content``."""
     if isinstance(recorded, dict) and isinstance(current, dict):
         for key in sorted(recorded.keys() | current.keys()):
             if recorded.get(key) != current.get(key):

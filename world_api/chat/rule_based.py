@@ -1,7 +1,7 @@
-"""A small deterministic chat model that needs no endpoint: it serves to try the whole system.
+"""A small deterministic chat model that needs no endpoint, for trying out the whole system.
 
-It reads the question by a few patterns (English or Chinese) and acts only through the tools in the request, like any other model
-behind the port. Its answers are no results, and say so.
+It parses the question with a few patterns (English or Chinese) and acts only through the tools in the request, like any
+other chat model. Its answers are not meant as results; texts begin with ``[rule-based]``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _INTENTS = {
     "search": ("", "find|search|locate"),
 }
 _QUOTED = re.compile(r"[\"“”「『]([^\"“”「」『』]{1,200})[\"“”」』]")
-#: Words before and after what a question is about.
+#: Words before and after the subject of a question.
 _HEAD = re.compile(
     r"^(?:(?:(?:when|where|what|which|who|how|at|in|do|is|are|was|were|does|did|has|have|can|please|find|show|me|describe|number"
     r"|of|many|often|times?|different|first|last|said|written|about|mentioned)\b|请问?|视频[中里]|什么时候|哪里|第一次|最后一次"
@@ -66,7 +66,7 @@ _KINDS = {
     "interval": (r"stretch|片段", "object"),
     "count": (r"whole number|整数", "integer"),
 }
-#: Fields of results that hold sentences, and those about how a result came about.
+#: Fields of results that hold sentences, and fields that describe how a result was obtained.
 _SENTENCES = ("caption", "answer", "summary", "snippet", "content", "brief_caption", "text")
 _ASIDE = frozenset("evidence cost calls warnings judged matched unmatched not_found not_judged not_examined".split())
 
@@ -78,7 +78,7 @@ _Steps = Generator[Sequence[Call], Sequence[_Json], T]
 
 @dataclass(frozen=True, kw_only=True)
 class _Conclusion:
-    """The end of a plan: an answer in words, the spans it is based on, and what was counted or chosen."""
+    """The end of a plan: an answer in words, the spans it is based on, and ``value``, the typed answer."""
 
     text: str
     spans: Sequence[TimeSpan] = ()
@@ -86,13 +86,13 @@ class _Conclusion:
 
 
 class RuleBasedChatModel:
-    """Plans by rules and keeps no state: each reply follows from the messages and the tools alone."""
+    """A chat model that plans by rules. It keeps no state: each reply depends only on the messages and the tools."""
 
     def __init__(self) -> None:
         self.name = RULE_BASED
 
     def complete(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return the next calls of the plan, or its conclusion; as text if there is no tool ``submit_answer``."""
+        """Return the next calls of the plan; at its end the answer, by ``submit_answer`` if offered, else as text."""
         messages = [item for item in request.get("messages") or () if isinstance(item, Mapping)]
         tools = {item["function"]["name"]: item["function"] for item in request.get("tools") or ()}
         first = next((said for item in messages if item.get("role") == "user" and (said := text_of(item))), "")
@@ -113,9 +113,10 @@ class RuleBasedChatModel:
 def _next_step(
     plan: _Steps[_Conclusion], tools: Mapping[str, _Json], done: Sequence[tuple[str, _Json]]
 ) -> Sequence[Call] | _Conclusion:
-    """Run a plan from its start: earlier calls get their results from the conversation, the next ones are the step.
+    """Run a plan from its start; return the first calls that have no result in the conversation yet, or the conclusion.
 
-    A call of a tool that is not offered gets an empty result, so that the plan continues without it.
+    ``done`` are the calls of the conversation: tool and result. A call of a tool that is not offered gets an empty
+    result, so that the plan continues without it.
     """
     results: dict[str, deque[_Json]] = {}
     for tool, result in done:
@@ -134,7 +135,7 @@ def _next_step(
 
 
 class _Planner:
-    """A parsed question and its plan. ``tools`` are those that are offered or were called before."""
+    """A parsed question and its plan. ``tools`` are the tools that are offered or were called before, by name."""
 
     def __init__(self, message: str, tools: Mapping[str, _Json]) -> None:
         fields = [found[1].strip() if (found := field.search(message)) else "" for field in _FIELDS]
@@ -162,7 +163,7 @@ class _Planner:
         self._category = "any" if quoted else noun
 
     def answer(self) -> _Steps[_Conclusion]:
-        """Return the plan for the question and the type of its answer."""
+        """Run the plan for the question and the type of its answer; a generator, see ``_Steps``."""
         if self.kind == "order":  # what is not found comes last
             found = yield from self._each_option()
             letters = sorted(self._options, key=lambda letter: found[letter].start if letter in found else 1e9)
@@ -189,7 +190,7 @@ class _Planner:
         return {letter: span for letter, one in zip(self._options, results, strict=True) for span in _spans(one)[:1]}
 
     def _find(self) -> _Steps[_Conclusion]:
-        """Use one tool for the whole search, else a search whose candidates are confirmed; then describe and remember."""
+        """Call a library tool that finds things, else search and confirm the candidates; then describe and remember."""
         [found] = yield from self._by_library(self._intent)
         hits = [found] if _spans(found) else []
         for tool in _SEARCHES:
@@ -214,7 +215,7 @@ class _Planner:
         return _Conclusion(text=text, spans=[span], value={"start_time": span.start, "end_time": span.end})
 
     def _count(self) -> _Steps[_Conclusion]:
-        """Use one tool that counts, else list the entities of the category."""
+        """Call a library tool that counts, else list the entities of the category and count them."""
         [result] = yield from self._by_library("times" if self._intent == "times" else "count")
         fields = [item for node in _objects(result) for item in node.items()]
         counts = [value for key, value in fields if re.search("count|number|total|how_many", key.lower())]
@@ -225,7 +226,7 @@ class _Planner:
         return _Conclusion(text=f"{number} for {self._target!r}", spans=_spans(result), value=number)
 
     def _summarise(self) -> _Steps[_Conclusion]:
-        """Use one tool for the whole summary, else describe three scenes spread over the video."""
+        """Call a library tool that summarises, else describe three scenes spread over the video."""
         [result] = yield from self._by_library("summary")
         if _sentence(result):
             return _Conclusion(text=_sentence(result), spans=_spans(result))
@@ -240,7 +241,7 @@ class _Planner:
         return _Conclusion(text="\n".join(lines), spans=chosen)
 
     def _by_library(self, intent: str) -> _Steps[Sequence[_Json]]:
-        """Call the library tool whose name fits the intent best; an empty result if none fits or its inputs are not known."""
+        """Call the library tool whose name fits the intent best and whose inputs are known; else an empty result."""
         serving = re.compile(_INTENTS[intent][1])
         scores = {
             name: len(set(serving.findall(name))) - 2 * (("first" if self._last else "last") in name)
@@ -257,7 +258,7 @@ class _Planner:
         return [{}]
 
     def _value(self, name: str, schema: _Json) -> Any:
-        """Return a value for a parameter; None for a time, a span or an id, which are not known yet."""
+        """Return a value for a parameter; None for one that is not known yet: a time, a span or an id."""
         if name == "video_id":
             return self._video_id
         if choices := schema.get("enum"):
@@ -282,14 +283,17 @@ class _Planner:
 
 
 def _calls_made(messages: Sequence[_Json]) -> list[tuple[str, _Json]]:
-    """Return the calls of the conversation with their results, in order."""
+    """Return tool and result of each call of the conversation, in order."""
     contents = {item.get("tool_call_id"): item.get("content") for item in messages if item.get("role") == "tool"}
     calls = [call for message in messages for call in message.get("tool_calls") or ()]
     return [(call["function"]["name"], _result(contents.get(call["id"]))) for call in calls]
 
 
 def _given(text: str) -> list[tuple[str, _Json]]:
-    """Return captions and speech lines given with the question as a search result, the best matches first."""
+    """Return the captions and speech lines in the user's message as the result of a search, the best matches first.
+
+    Like ``_calls_made``: a list of (tool, result), here with one entry, or empty if there are no such lines.
+    """
     wanted = {word for line in text.splitlines() if not line.startswith("{") for word in words(line)}
     data = [_result(line) for line in text.splitlines() if line.startswith("{")]
     hits = [
@@ -303,7 +307,7 @@ def _given(text: str) -> list[tuple[str, _Json]]:
 
 
 def _result(content: Any) -> _Json:
-    """Return the result in a tool's message; empty for a fault, for nothing found and for what is not a JSON object."""
+    """Return the result in a tool's message; empty if it is a fault, is not a JSON object, or nothing was found."""
     try:
         value = parse_json(content) if isinstance(content, str) else None
     except ValueError:
@@ -314,7 +318,7 @@ def _result(content: Any) -> _Json:
 
 
 def _objects(value: Any) -> Iterator[_Json]:
-    """Yield every object inside a JSON value, outer ones first."""
+    """Yield every JSON object inside a value, outer ones first; not those in the fields ``_ASIDE``."""
     waiting = deque([value])
     while waiting:
         node = waiting.popleft()
@@ -326,7 +330,7 @@ def _objects(value: Any) -> Iterator[_Json]:
 
 
 def _spans(result: _Json) -> list[TimeSpan]:
-    """Return the spans of a result in its order; those of its evidence if there are no others."""
+    """Return the spans of a result in their order; those of its evidence if there are no others."""
     times = [(node.get("start_time"), node.get("end_time")) for node in _objects(result)]
     found = [
         TimeSpan(start=float(start), end=float(end))

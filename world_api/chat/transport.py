@@ -1,7 +1,7 @@
-"""One chat endpoint: its address and key, the faults of talking to it, and requests with retries within a deadline.
+"""One chat endpoint: its address and key, the faults of its answers, and requests with retries within a deadline.
 
-The client's own retries are off: attempts and waits are decided here, with an injected clock and sleep. The key is redacted from
-everything that is received.
+The client's own retries are off: attempts and waits are decided here, with an injected clock and sleep function. The
+key is redacted from everything that is received.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tenacity import RetryCallState
 
 MAX_REPLY_BYTES = 32 * 1024 * 1024
-#: Of an error body, as it comes over the network: the ``openai`` client reads those whole, and a compressed byte may hold a thousand.
+#: Limit of an error body, before decompression, which may multiply it by 1000: the ``openai`` client reads it whole.
 MAX_REFUSAL_BYTES = 64 * 1024
 _PUBLIC_URL = "https://api.openai.com/v1"
 _NO_KEY = "not-needed"  #: sent to a server that needs no key; the client insists on one
@@ -42,12 +42,12 @@ _NO_SECRETS = frozenset(
     {"not-needed", "empty", "none", "null", "dummy", "test", "fake", "local", "ollama", "lm-studio", "user"}
 )
 _IS_SECRET = re.compile(r"key|token|secret|sig|auth|pass|pwd|cred|code|jwt", re.IGNORECASE)  #: names of a query's parts
-#: How servers say that they have no model of a name; "this model does not support tools" is something else.
+#: How servers report that they have no model of a name; "this model does not support tools" is a different failure.
 _IS_MISSING = re.compile(
     r"not (?:found|exist|served|available)|n't exist|no such|unknown|invalid model name|model \S+ is not supported",
     re.IGNORECASE,
 )
-_MOST_ADAPTATIONS = 2  #: of one request to what the server refuses
+_MOST_ADAPTATIONS = 2  #: changes of one request after refusals of the server
 _SHORTEST_ATTEMPT = 0.001  #: seconds
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0  #: seconds; doubled with each attempt
 _JITTER = 0.25  #: share of a wait
@@ -63,11 +63,11 @@ class Endpoint:
     """An OpenAI-compatible server.
 
     Args:
-        base_url: Its address.
-        api_key: Its key.
+        base_url: The URL of the API, such as ``http://127.0.0.1:8000/v1``.
+        api_key: The key that is sent with each request.
         timeout: Seconds for one attempt, from the connection to the last byte of the reply.
         total_timeout: Seconds for all attempts of one request together with the waits between them.
-        retries: How often a request is tried again.
+        retries: How often a failed request is repeated.
     """
 
     base_url: str = field(repr=False)
@@ -78,9 +78,9 @@ class Endpoint:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Endpoint:
-        """Return the endpoint that ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY`` name.
+        """Return the endpoint that ``OPENAI_BASE_URL`` and ``OPENAI_API_KEY`` configure; OpenAI's own without a URL.
 
-        Raises BackendFault: ``endpoint_not_configured``, ``endpoint_refused_key``.
+        Raises BackendFault: ``endpoint_not_configured`` if both are unset; ``endpoint_refused_key`` for an invalid key.
         """
         base_url = environment.get("OPENAI_BASE_URL", "").strip()
         api_key = environment.get("OPENAI_API_KEY", "").strip()
@@ -111,7 +111,7 @@ class Endpoint:
 
     @property
     def host(self) -> str:
-        """Host and port, for messages; without the credentials a URL may carry."""
+        """Host and port, for messages; without the credentials that a URL may contain."""
         parts = self._parts
         if parts is None or not parts.hostname:
             return "the configured URL"
@@ -127,7 +127,7 @@ class Endpoint:
         return f"{parts.scheme}://{self.host}{parts.path.rstrip('/')}{query}"
 
     def check_url(self) -> None:
-        """Refuse an address that no request can be sent to. Raises BackendFault: ``endpoint_bad_url``."""
+        """Check the address. Raises BackendFault: ``endpoint_bad_url`` if it is not an http or https URL."""
         parts = self._parts
         if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
             raise BackendFault(
@@ -137,16 +137,17 @@ class Endpoint:
             )
 
     def without_key(self, text: str) -> str:
-        """Redact the key and the secret parts of the address, also as JSON, Python or a URL spells them.
+        """Return the text with ``[key]`` in place of the key and of the secret parts of the address.
 
-        Secrets of four to seven characters are redacted only as whole words, shorter ones and the usual words for no key never.
+        They are also found in the escapes of JSON, Python and URLs. Secrets of four to seven characters are redacted
+        only as whole words; shorter ones, and words such as ``none`` that mean that there is no key, are not redacted.
         """
         for secret in _secrets(self.base_url, self.api_key):
             text = _spellings(secret).sub("[key]", text)
         return text
 
     def unreachable(self, reason: str) -> BackendFault:
-        """The server does not answer, or the connection broke."""
+        """Return the fault of a server that does not answer, or of a connection that broke."""
         return BackendFault(
             "endpoint_unreachable",
             f"no answer from {self.host}: {self.without_key(reason)}",
@@ -154,7 +155,7 @@ class Endpoint:
         )
 
     def not_a_reply(self, reason: str) -> BackendFault:
-        """The server answered 200 with something that is no reply."""
+        """Return the fault of an answer with status 200 that is not a model's reply."""
         return BackendFault(
             "endpoint_error",
             f"{self.host} answered with something that is no reply of a model: {self.without_key(reason)}",
@@ -162,7 +163,7 @@ class Endpoint:
         )
 
     def refused(self, model: str, answer: ServerAnswer) -> BackendFault:
-        """The server answered with an error status."""
+        """Return the fault of an answer with an error status; its code depends on the status and the message."""
         status, message = answer.status, self.without_key(answer.message)[:500]
         is_missing = "model" in message.lower() and _IS_MISSING.search(message) is not None
         code, hint = "endpoint_error", "the server failed; try again later"
@@ -184,7 +185,7 @@ class Endpoint:
 
 @functools.lru_cache(maxsize=8)
 def _secrets(base_url: str, api_key: str) -> tuple[str, ...]:
-    """Return what must be redacted, longest first: the key, the credentials of an address, the secret parts of its query."""
+    """Return the texts to redact, longest first: the key, the credentials of the address, secret parts of its query."""
     found = {api_key}
     try:
         parts = urlsplit(base_url)
@@ -201,9 +202,9 @@ def _secrets(base_url: str, api_key: str) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=32)
 def _spellings(secret: str) -> re.Pattern[str]:
-    """Match a secret with each character as it is, after backslashes, or by its number.
+    """Return a pattern of a secret in which each character is written plainly, after backslashes, or as an escape.
 
-    Repetitions are bounded, or a text of many backslashes would take forever.
+    Repetitions are bounded: otherwise a text of many backslashes would take very long.
     """
     characters = (rf"\\{{0,4}}(?:{re.escape(c)}|[ux]0{{0,6}}{ord(c):02x}(?![0-9a-f])|%{ord(c):02x})" for c in secret)
     spelt = "".join(f"(?:{one})" for one in characters)
@@ -215,9 +216,9 @@ Send = Callable[["OpenAI", float], AbstractContextManager["APIResponse[Any]"]]
 
 
 class NotAReply(ValueError):
-    """A body with status 200 is no reply; ``str`` says why.
+    """The body of an answer with status 200 is not a reply; ``str()`` of the error is the reason.
 
-    ``status`` is the HTTP status that the failure would have had if the server used one.
+    ``status`` is the HTTP status that fits the failure, if the body reports one; ``code`` is the server's error code.
     """
 
     def __init__(self, reason: str, *, status: int | None = None, code: str | None = None) -> None:
@@ -227,7 +228,7 @@ class NotAReply(ValueError):
 
 
 def error_in(answer: Mapping[str, Any]) -> NotAReply | None:
-    """Return the error that some gateways report with status 200, if the body holds one."""
+    """Return the error that a body with status 200 reports, as some gateways do; None if it reports none."""
     error = answer.get("error")
     if not error:
         return None
@@ -240,9 +241,10 @@ def error_in(answer: Mapping[str, Any]) -> NotAReply | None:
 
 @dataclass(frozen=True, kw_only=True)
 class ServerAnswer:
-    """What a server sent: its status, its JSON object if it was one, and its words about what is wrong.
+    """An answer of a server: the HTTP status, the body if it is a JSON object, and the message if something is wrong.
 
-    ``garbled``: the body was no JSON, as if something on the way failed. ``retry_after``: seconds it asks to wait.
+    ``code`` is the server's error code. ``garbled``: the body is not JSON, so the transfer may have failed.
+    ``retry_after``: seconds that the server requests to wait.
     """
 
     status: int
@@ -262,8 +264,8 @@ class ServerAnswer:
 class Failure(Exception):
     """A failed attempt.
 
-    ``transient``: try again; ``retry_after``: seconds the server asks to wait; ``adapted``: the next attempt is another request,
-    without what the server refused.
+    ``transient``: a repetition may succeed; ``retry_after``: seconds that the server requests to wait; ``adapted``: the
+    next attempt is a changed request, without the part that the server rejected.
     """
 
     fault: BackendFault
@@ -273,10 +275,10 @@ class Failure(Exception):
 
 
 class Transport:
-    """Sends requests to one endpoint. ``requests`` counts what was sent, retries included.
+    """Sends requests to one endpoint. ``requests`` counts the requests sent, retries included.
 
-    ``chance`` gives numbers from 0 to 1; they lengthen the waits between attempts by up to a quarter, so that clients that failed
-    together do not come back together.
+    ``chance`` returns numbers from 0 to 1 that lengthen the waits between attempts by up to a quarter, so that clients
+    that failed at the same time do not all retry at the same time.
     """
 
     def __init__(
@@ -295,10 +297,10 @@ class Transport:
         self._client = _client(endpoint)
 
     def exchange(self, send: Send, understand: Callable[[ServerAnswer], T]) -> T:
-        """Send a request, retry while the deadline allows, and return what ``understand`` makes of the answer.
+        """Send a request, with retries while the deadline allows, and return the answer as ``understand`` converts it.
 
-        ``understand`` raises ``Failure`` for an answer that is no reply. The deadline is the endpoint's ``total_timeout``, or less
-        if the caller has less (``world_api.core.cost``).
+        ``understand`` raises ``Failure`` for an answer that is not a reply. The deadline is the endpoint's
+        ``total_timeout``, or the caller's (``world_api.core.cost.deadline``) if that is earlier.
 
         Raises BackendFault: that of the last failure; ``endpoint_unreachable`` if nothing was received.
         """
@@ -343,7 +345,10 @@ class Transport:
         raise fault
 
     def _wait(self, state: RetryCallState, *, left: float) -> float:
-        """Return seconds before the next attempt: what the server asks for, else longer each time; with jitter if time allows."""
+        """Return the seconds to wait before the next attempt, with jitter if ``left`` (seconds) allows it.
+
+        It is the wait that the server requests; if it requests none, the wait doubles with each attempt.
+        """
         error = state.outcome.exception() if state.outcome else None
         wait = error.retry_after if isinstance(error, Failure) else None
         seconds = wait or float(min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** min(state.attempt_number - 1, 16)))
@@ -371,7 +376,7 @@ class Transport:
             raise Failure(self._endpoint.unreachable(f"the request cannot be sent: {error}")) from None
 
     def _fetch(self, send: Send, seconds: float, given_up: Callable[[], bool]) -> tuple[bytes, str]:
-        """Return the body, as far as a reply can reasonably go, and its content type."""
+        """Return the body, read until it exceeds ``MAX_REPLY_BYTES`` or the caller gives up, and its content type."""
         body = bytearray()
         with send(self._client, seconds) as response:
             for chunk in response.iter_bytes():
@@ -394,7 +399,7 @@ class Transport:
         return ServerAnswer(status=200, body=body)
 
     def _describe(self, text: str, content_type: str) -> str:
-        """Describe a body that is no JSON. The key is redacted before the text is cut, or half of it would stay."""
+        """Describe a body that is not JSON. The key is redacted before the text is cut: half a key is not found."""
         if _is_html(text):
             return _HTML
         if text.startswith(("data:", "event:")):
@@ -414,7 +419,7 @@ class Transport:
         )
 
     def _clean(self, text: str) -> str:
-        """Return text that can be sent back and stored: Unicode, and without the key."""
+        """Return the text without the key, and with ``?`` for characters that UTF-8 cannot encode."""
         return self._endpoint.without_key(text.encode("utf-8", errors="replace").decode())
 
 
@@ -423,7 +428,7 @@ def _is_html(text: str) -> bool:
 
 
 def _map_texts(value: Any, clean: Callable[[str], str]) -> Any:
-    """Apply a function to each text of a JSON value, keys included."""
+    """Return a JSON value with ``clean`` applied to each text in it, keys included."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, list):
@@ -434,7 +439,10 @@ def _map_texts(value: Any, clean: Callable[[str], str]) -> Any:
 
 
 def retry_after(headers: Mapping[str, str], clock: Clock) -> float | None:
-    """Read the seconds a server asks to wait: ``retry-after-ms``, or ``Retry-After`` as a number or a date (RFC 9110, 10.2.3)."""
+    """Return the seconds that a server requests to wait; None without such a header.
+
+    The headers are ``retry-after-ms`` and ``Retry-After``, a number of seconds or a date (RFC 9110, 10.2.3).
+    """
     for name, divisor in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         try:
             seconds = float(headers.get(name, "")) / divisor
@@ -450,11 +458,12 @@ def retry_after(headers: Mapping[str, str], clock: Clock) -> float | None:
 
 
 def _within(seconds: float, work: Callable[[Callable[[], bool]], T]) -> T:
-    """Run work on a thread of its own; its argument says whether the caller has given up.
+    """Run ``work`` on a new thread for at most ``seconds`` and return its result.
 
-    An HTTP client's timeouts bound each read, so a server that sends a byte now and then would never time out.
+    A timeout of the HTTP client bounds each read only: a server that sends a byte now and then would never time out.
+    The argument of ``work`` is a function that returns whether the caller has given up.
 
-    Raises TimeoutError: it took longer; the work may go on until it looks at its argument; Exception: the work's own.
+    Raises TimeoutError: it took longer; the thread continues until it calls that function; Exception: the work's own.
     """
     done: Future[T] = Future()
     given_up = threading.Event()
@@ -473,7 +482,7 @@ def _within(seconds: float, work: Callable[[Callable[[], bool]], T]) -> T:
 
 
 def _client(endpoint: Endpoint) -> OpenAI:
-    """Make a client that never retries by itself and follows no redirects: the key is meant for the configured address.
+    """Make a client without retries that follows no redirects: the key must be sent to the configured address only.
 
     Raises BackendFault: ``endpoint_bad_url``.
     """
@@ -493,7 +502,7 @@ def _client(endpoint: Endpoint) -> OpenAI:
 
 
 def _bound_refusal(response: Response) -> None:
-    """Limit how much of an error body is read."""
+    """Limit how much of an error body is read to ``MAX_REFUSAL_BYTES``."""
     from httpx2 import SyncByteStream
 
     if response.is_success or not isinstance(response.stream, SyncByteStream):

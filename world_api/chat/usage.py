@@ -31,10 +31,10 @@ _IMAGE_DEPTH = 6  #: images are parts of the content of messages, so deeper leve
 
 @dataclass(frozen=True, kw_only=True)
 class Usage:
-    """Tokens of one request. ``estimated`` if the server did not count them.
+    """Tokens of one request. ``estimated`` is True if the server did not count them.
 
-    ``cached`` are the tokens of the prompt that the server had cached, ``reasoning`` the hidden tokens of the completion; both
-    are included in the counts.
+    ``cached`` are the tokens of the prompt that the server had cached, ``reasoning`` the hidden tokens of the
+    completion; ``prompt`` and ``completion`` include them.
     """
 
     prompt: int = 0
@@ -58,7 +58,7 @@ class Usage:
 
 
 def usage_of(request: dict[str, Any], reply: dict[str, Any]) -> Usage:
-    """Return the tokens of an exchange: the server's count, else an estimate."""
+    """Return the tokens of a request and its reply: the server's count, else an estimate."""
     counted = reply.get("usage")
     if isinstance(counted, dict):
         prompt, completion = counted.get("prompt_tokens"), counted.get("completion_tokens")
@@ -76,13 +76,13 @@ def usage_of(request: dict[str, Any], reply: dict[str, Any]) -> Usage:
 
 
 def _part(counts: Any, name: str, *, most: int) -> int:
-    """Return a count that is part of another one, at most the whole; 0 if it is no count."""
+    """Return the count ``counts[name]``, limited to ``most``; 0 if there is no valid count."""
     part = counts.get(name) if isinstance(counts, dict) else None
     return min(part, most) if is_count(part) else 0
 
 
 def is_count(value: Any) -> TypeGuard[int]:
-    """Whether a value can be a number of tokens."""
+    """Whether a value can be a number of tokens: an integer of at least 0, not a bool."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
@@ -98,7 +98,7 @@ def estimate_tokens(value: Any) -> int:
 
 
 def _without_images(value: Any, depth: int = 0) -> tuple[Any, int]:
-    """Return the value without the images of its messages, and their tokens."""
+    """Return the value without the images of its messages, and the assumed tokens of these images."""
     if depth > _IMAGE_DEPTH:
         return value, 0
     if isinstance(value, dict):
@@ -135,15 +135,16 @@ class Price:
 
 @dataclass(frozen=True, kw_only=True)
 class Prices:
-    """Prices of models by the names under which they are requested; ``Prices()`` knows none."""
+    """Prices of models by the names under which they are requested; ``Prices()`` is empty."""
 
     models: Mapping[str, Price] = field(default_factory=dict)
 
     @classmethod
     def read(cls, path: Path | str | None) -> Prices:
-        """Read a JSON or YAML file, ``{model: {prompt, completion, cached}}`` in USD per million tokens; no file, no prices.
+        """Read a JSON or YAML file ``{model: {prompt, completion, cached}}``, in USD per million tokens.
 
-        Without ``cached``, cached tokens cost as much as others. Raises BackendFault: ``bad_prices``.
+        Without ``cached``, cached tokens cost as much as others. If ``path`` is None, the result is empty.
+        Raises BackendFault: ``bad_prices``.
         """
         if path is None:
             return cls()
@@ -186,7 +187,7 @@ _TABLE = TypeAdapter(dict[str, _Entry])
 
 
 def _load(path: Path) -> Any:
-    """Read a YAML file whose scalars all stay text and whose keys are distinct."""
+    """Read a YAML or JSON file, all scalars as text. Raises BackendFault: ``bad_prices``, also for repeated keys."""
     import yaml
 
     class DistinctKeys(yaml.BaseLoader):

@@ -1,12 +1,14 @@
 """The two APIs of chat endpoints, both behind requests and replies in Chat Completions form.
 
-Chat Completions: requests and replies pass as they are. Servers of reasoning models add fields to a message and to its calls
-(``reasoning_content``, ``extra_content`` with a signature of the reasoning, ...), and some refuse a history without them. Callers keep
-only text and calls, so the wire puts the other fields under ``carried`` and back in their places.
+Chat Completions: requests and replies are passed on unchanged. Servers of reasoning models add fields to a message and
+to its calls (``reasoning_content``, ``extra_content`` with a signature of the reasoning, ...), and some refuse a
+history without them. Callers keep only text and calls, so the wire moves the other fields to ``carried`` and, in later
+requests, back to their places.
 
-Responses: translated, without state on the server; each request contains the whole conversation. A reasoning item must come back
-whole and right before the item it led to, under the ids they had. The message keeps text and calls, which the loop may have changed;
-``carried`` keeps all items of such a reply in order, the calls without what the message says of them.
+Responses: translated, without state on the server; each request contains the whole conversation. A reasoning item must
+be sent back whole, directly before the item that followed it, with the ids that both had. The message keeps text and
+calls, which the loop may have changed; ``carried`` keeps all items of such a reply in order, of calls only the fields
+that the message does not contain.
 """
 
 from __future__ import annotations
@@ -27,11 +29,11 @@ if TYPE_CHECKING:
 WireName = Literal["chat", "responses"]
 MOST_CARRIED = 1_000_000  #: characters of a field; a longer one is dropped whole, since half of one is useless
 _MOST_LEVELS = 32
-#: Known fields: those of a message that are its own or have no use in a request, of a call, of a call's function.
+#: Known fields of a message (its own ones and those without use in a request), of a call, and of a call's function.
 _MESSAGE_FIELDS = frozenset({"role", "content", "tool_calls", "refusal", "annotations", "audio", "function_call"})
 _CALL_FIELDS = frozenset({"id", "type", "function", "index"})
 _FUNCTION_FIELDS = frozenset({"name", "arguments"})
-#: How servers say that a field must not be there, and how they say so without naming it.
+#: How servers report that a field is not allowed, and how they report it without naming the field.
 _UNWANTED = re.compile(
     r"extra|unsupported|not? (?:be )?(?:support|permit|allow|accept|expect|recogni|includ)|n't support|unknown|unexpected|unrecogni|"
     r"additional propert|forbid|remove|invalid",
@@ -67,26 +69,26 @@ class ChatWire(Protocol):
         ...
 
     def read(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the reply in a body. Raises NotAReply: it holds none."""
+        """Return the reply that a body contains. Raises NotAReply: it contains none."""
         ...
 
     def adapt(self, refusal: str) -> bool:
-        """Leave out in future what the server refuses in these words; whether the request is worth sending again."""
+        """Omit from later requests what the server's message ``refusal`` rejects; return whether to try again."""
         ...
 
 
 def wire_named(name: WireName) -> ChatWire:
-    """Make a wire for one model on one endpoint; it learns what its server refuses."""
+    """Return a new wire for one model on one endpoint; it remembers what its server refuses."""
     return ChatCompletionsWire() if name == "chat" else ResponsesWire()
 
 
 def points_to_other_api(answer: ServerAnswer) -> bool:
-    """Whether a refusal says to try the other API: this one is not there, or the refusal names Responses."""
+    """Whether a refusal means that the other API is needed: this one does not exist, or the refusal names Responses."""
     return answer.status in _NOT_THERE or (answer.status != 200 and "responses" in answer.message.lower())
 
 
 class ChatCompletionsWire:
-    """``POST /chat/completions``. It learns which added fields its server does not take back."""
+    """``POST /chat/completions``. It remembers which added fields its server refuses in a request."""
 
     name = "chat"
 
@@ -97,7 +99,7 @@ class ChatCompletionsWire:
     def send(
         self, client: OpenAI, request: dict[str, Any], *, seconds: float
     ) -> AbstractContextManager[APIResponse[Any]]:
-        """Send the request as it is, with the carried fields of its messages in their places."""
+        """Send the request unchanged, except that the carried fields of its messages are back in their places."""
         rest = {key: value for key, value in request.items() if key not in ("model", "messages")}
         return client.chat.completions.with_streaming_response.create(
             model=request["model"],
@@ -107,7 +109,7 @@ class ChatCompletionsWire:
         )
 
     def read(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the body, with added fields of its message under ``carried``.
+        """Return the body; added fields of its message are moved to ``carried``.
 
         Raises NotAReply: it reports an error, or has no list of choices.
         """
@@ -122,9 +124,9 @@ class ChatCompletionsWire:
         return {**answer, "choices": [first, *answer["choices"][1:]]}
 
     def adapt(self, refusal: str) -> bool:
-        """Leave out of the history the added fields that the server names.
+        """Omit from later requests the added fields that the server names; return whether to repeat the request.
 
-        All are left out if it names none, or names another one after the first.
+        All added fields are omitted if the refusal names none of them, or a second one after an earlier refusal.
         """
         named = {name for name in self._sent if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", refusal)}
         if (named and self._refused and not named <= self._refused) or (not named and _UNNAMED.search(refusal)):
@@ -135,7 +137,7 @@ class ChatCompletionsWire:
         return True
 
     def _with_carried(self, message: Any) -> Any:
-        """Return an assistant's message as the server sent it; what another wire carried means nothing to this one."""
+        """Return an assistant's message with its carried fields in their places; those of another wire are dropped."""
         if not isinstance(message, dict) or CARRIED not in message:
             return message
         own = {key: value for key, value in message.items() if key != CARRIED}
@@ -165,7 +167,10 @@ class ChatCompletionsWire:
 
 
 def _fields_to_carry(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the added fields of a message, and of its calls by their positions; nothing that is empty."""
+    """Return the added fields of a message as ``message``, and of its calls, in their order, as ``calls``.
+
+    A part without such fields is omitted.
+    """
     added = []
     calls = message.get("tool_calls")
     for call in calls if isinstance(calls, list) else []:
@@ -177,7 +182,7 @@ def _fields_to_carry(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _added(holder: Any, known: frozenset[str]) -> dict[str, Any]:
-    """Return the non-empty fields that are not known ones, and neither too long nor too deep."""
+    """Return the non-empty fields of an object that are not ``known`` and neither too long nor nested too deeply."""
     fields = holder.items() if isinstance(holder, dict) else ()
     added = {key: value for key, value in fields if key not in known and value}
     return {
@@ -188,7 +193,7 @@ def _added(holder: Any, known: frozenset[str]) -> dict[str, Any]:
 
 
 class ResponsesWire:
-    """``POST /responses``. Servers of models without reasoning may refuse to include it; then it is not requested."""
+    """``POST /responses``. If a server refuses to include reasoning items, they are no longer requested."""
 
     name = "responses"
 
@@ -198,7 +203,10 @@ class ResponsesWire:
     def send(
         self, client: OpenAI, request: dict[str, Any], *, seconds: float
     ) -> AbstractContextManager[APIResponse[Any]]:
-        """Send the request, translated. Raises BackendFault: ``endpoint_refused_request``: the API cannot express a part of it."""
+        """Send the request, translated.
+
+        Raises BackendFault: ``endpoint_refused_request``: the API cannot express a part of it.
+        """
         body = _request_body(request)
         if self._include_reasoning:
             body["include"] = list(dict.fromkeys([*body.get("include", []), _ENCRYPTED]))
@@ -208,7 +216,7 @@ class ResponsesWire:
         )
 
     def read(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the answer as a Chat Completions reply: one choice, usage, the reasoning items under ``carried``.
+        """Return a response as a Chat Completions reply: one choice, usage, the items to send back under ``carried``.
 
         Items of unknown types are ignored. Raises NotAReply: it failed, is not finished, or has no list of output items.
         """
@@ -234,7 +242,7 @@ class ResponsesWire:
         return reply
 
     def adapt(self, refusal: str) -> bool:
-        """Do without reasoning items if the server says that it cannot include them."""
+        """Request no reasoning items from now on if the server refuses to include them; return whether it does."""
         refused = "encrypted" in refusal.lower() or "include" in refusal.lower().split()
         self._include_reasoning = self._include_reasoning and not refused
         return refused
@@ -252,8 +260,8 @@ _USAGE = {
 def _request_body(request: Mapping[str, Any]) -> dict[str, Any]:
     """Translate a request into the body of ``POST /responses``.
 
-    The system's messages at the start become the instructions. A ``seed`` is left out, since the API has none. Settings of the
-    same name on both sides, and unknown ones, pass unchanged.
+    System messages at the start become ``instructions``. ``seed``, ``n`` and ``store`` are omitted. Settings of the
+    same name in both APIs, and unknown ones, are copied unchanged.
 
     Raises BackendFault: ``endpoint_refused_request``: the API cannot express a part of it.
     """
@@ -287,7 +295,10 @@ def _request_body(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tool(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """Flatten a function. ``strict`` is always stated: its default is true here and false in Chat Completions."""
+    """Return a function tool in the flat form of the Responses API; other tools unchanged.
+
+    ``strict`` is always set: its default is true in this API and false in Chat Completions.
+    """
     if tool.get("type") != "function" or not isinstance(tool.get("function"), dict):
         return dict(tool)
     function = {"parameters": {"type": "object", "properties": {}}, **tool["function"]}
@@ -325,7 +336,7 @@ def _part(part: Any) -> dict[str, Any]:
 
 
 def _assistant_items(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the items that an assistant's message was made of, the carried ones in their places."""
+    """Yield an assistant's message as items of the Responses API, the carried items in their original order."""
     calls = [call for call in message.get("tool_calls") or () if isinstance(call, dict)]
     text = _string(message.get("content")) or _string(message.get("refusal"))
     carried = message.get(CARRIED)
@@ -361,7 +372,7 @@ def _call_item(call: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _message(items: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return output items as an assistant's message."""
+    """Return the output items of a response as one assistant's message in Chat Completions form."""
     said = [item for item in items if item["type"] == _MESSAGE]
     refusals = [text for item in said if (text := _texts(item.get("content"), "refusal", separator=""))]
     content = [text for item in said if not _texts(item.get("content"), "refusal") and (text := _item_text(item))]
@@ -379,19 +390,19 @@ def _message(items: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _reasoning(item: Mapping[str, Any]) -> str:
-    """Return the open text of a reasoning item, else its summary."""
+    """Return the text of a reasoning item, else its summary; empty if it has neither."""
     parts = (item.get("content"), item.get("summary"))
     return next((text for part in parts if isinstance(part, list) and (text := _texts(part))), "")
 
 
 def _tool_call(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the call as it came; readers of replies check it."""
+    """Return a call item as an entry of ``tool_calls``. It is not checked here: readers of replies check it."""
     call = {"type": "function", "function": {"name": item.get("name"), "arguments": item.get("arguments")}}
     return call if item.get("call_id") is None else {"id": item["call_id"], **call}
 
 
 def _items_to_carry(output: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the items to send back with the message; none if the message says everything."""
+    """Return the items to send back with the message; empty if the message alone contains everything."""
     kept = [item for item in output if item["type"] in (_CALL, _MESSAGE) or _is_readable(item)]
     if not any(item["type"] in _OPAQUE or "phase" in item for item in kept):
         return []
@@ -402,7 +413,7 @@ def _items_to_carry(output: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]
 
 
 def _is_readable(item: Mapping[str, Any]) -> bool:
-    """Whether the server, which has stored nothing under the id of an opaque item, can read it again."""
+    """Whether an item is opaque (such as reasoning) and contains its content, which the server has not stored."""
     content = item.get("content")
     readable = _string(item.get("encrypted_content")) or (isinstance(content, list) and content)
     return item["type"] in _OPAQUE and bool(readable)
@@ -417,7 +428,7 @@ def _finish_reason(answer: Mapping[str, Any], message: Mapping[str, Any]) -> str
 
 
 def _item_text(item: Mapping[str, Any]) -> str:
-    """Return the text of a message item, refusals included; it may be plain text."""
+    """Return the text of a message item, refusals included; its content is plain text or a list of parts."""
     content = item.get("content")
     parts = content if isinstance(content, list) else [{"text": content}]
     texts = (_string(part.get("text")) or _string(part.get("refusal")) for part in parts if isinstance(part, dict))
@@ -425,7 +436,7 @@ def _item_text(item: Mapping[str, Any]) -> str:
 
 
 def _texts(content: Any, key: str = "text", *, separator: str = "\n") -> str:
-    """Join the texts of a content: plain text, or a list of parts."""
+    """Return the text of a message's content: plain text, or the fields ``key`` of a list of parts, joined."""
     if isinstance(content, list):
         return separator.join(filter(None, (_string(part.get(key)) for part in content if isinstance(part, dict))))
     return content if isinstance(content, str) and key == "text" else ""

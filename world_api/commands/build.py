@@ -175,9 +175,11 @@ def _lines(report: dict[str, Any]) -> str:
 
 
 def caption_world(store: Path, video_id: str, config: VisionConfig, vision: VisionOptions) -> dict[str, Any]:
-    """Caption every segment of a world, and embed captions, after confirmation; return the counts.
+    """Caption every segment of a world and embed the captions, after the user has agreed to the estimate.
 
-    Raises BackendFault: ``consent_needed``, ``consent_refused``, and the endpoint's; StoreFault: as opening a world names it.
+    Returns the numbers of captions ``made``, ``kept`` and ``embedded``, the ``failed`` intervals and the ``tokens``.
+
+    Raises BackendFault: ``consent_needed``, ``consent_refused``, the endpoint's; StoreFault: those of opening a world.
     """
     from world_api.api import open_session
     from world_api.chat.usage import Prices
@@ -217,7 +219,7 @@ def caption_world(store: Path, video_id: str, config: VisionConfig, vision: Visi
 
 
 def _without_vectors(session: Session) -> list[str]:
-    """Return the captions that have no vector yet; none if there is no embedding model."""
+    """Return the texts of the captions that have no vector yet; empty if there is no embedding model."""
     meanings = session.backends.meanings
     return [] if meanings is None else meanings.missing([passage.text for passage in session.captions.passages])
 

@@ -1,7 +1,7 @@
-"""What all sub-commands share: lazy groups, options, argument values, output, progress, and how a failure ends.
+"""The code that all sub-commands share: lazy groups, options, argument values, output, progress and reports of faults.
 
-stdout carries the answer (JSON with ``--json``), stderr carries progress and errors. Exit status: 0 success, 1 a named
-failure, 2 wrong usage. With ``--json`` a failure is ``{"error": {...}}`` on stdout.
+Results are written to stdout (as JSON with ``--json``), progress and errors to stderr. Exit status: 0 success, 1 a
+fault, 2 wrong usage. With ``--json`` a fault is ``{"error": {...}}`` on stdout.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 DEFAULT_STORE = Path("worlds")
 DEFAULT_SESSION = "default"
-#: minutes and seconds, maybe with hours, as players show them
+#: A time as players show it: minutes and seconds, or hours, minutes and seconds.
 _CLOCK = re.compile(r"\d{1,4}(:\d{1,2}){1,2}(\.\d{1,6})?", re.ASCII)
 
 
 class LazyCommand(NamedTuple):
-    """The module and the Typer app of a sub-command, and its one line of help."""
+    """The module of a sub-command, the name of its Typer app there, and its one line of help."""
 
     module: str
     app: str
@@ -40,7 +40,7 @@ class LazyCommand(NamedTuple):
 
 
 def lazy_group(commands: Mapping[str, LazyCommand]) -> type[TyperGroup]:
-    """Make a group of sub-commands, in this order, that are imported only when they run, so that ``--help`` stays fast."""
+    """Return a class for a group of sub-commands that are imported only when they run, so that ``--help`` is fast."""
 
     class LazyGroup(TyperGroup):
         def list_commands(self, ctx: Any) -> list[str]:
@@ -48,12 +48,12 @@ def lazy_group(commands: Mapping[str, LazyCommand]) -> type[TyperGroup]:
             return list(commands)
 
         def get_command(self, ctx: Any, cmd_name: str) -> Any:
-            """Return a stand-in with the name and the help."""
+            """Return a placeholder with the name and the help; None for an unknown name."""
             command = commands.get(cmd_name)
             return None if command is None else TyperCommand(cmd_name, help=command.help)
 
         def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-            """Import and return the real command."""
+            """Return name, imported command and remaining arguments."""
             name, stand_in, rest = super().resolve_command(ctx, args)
             if name is None or stand_in is None:
                 return name, stand_in, rest
@@ -66,15 +66,15 @@ def lazy_group(commands: Mapping[str, LazyCommand]) -> type[TyperGroup]:
 
 
 def command_app(about: str | None = None) -> typer.Typer:
-    """Make a Typer app for one sub-command (or, with a help text, for a group of them), in plain style."""
+    """Return a Typer app in plain style for one sub-command or, with the help text ``about``, for a group of them."""
     group = about is not None
     return typer.Typer(help=about, no_args_is_help=group, add_completion=False, rich_markup_mode=None)
 
 
 def under_headings(headings: Mapping[str, Sequence[str]]) -> type[TyperCommand]:
-    """Make a kind of command whose help lists its options under headings, each with the names of its parameters.
+    """Return a class of commands whose help lists its options under headings.
 
-    Options without a heading come last, under "Options".
+    ``headings`` maps each heading to the names of its parameters. Options without a heading come last, under "Options".
     """
     heading_of = {name: heading for heading, names in headings.items() for name in names}
 
@@ -98,7 +98,7 @@ def under_headings(headings: Mapping[str, Sequence[str]]) -> type[TyperCommand]:
 
 
 def _known_groups(names: list[str] | None) -> list[str] | None:
-    """Return the names if each is an optional group of operations. Raises OperationFault: ``unknown_group``."""
+    """Return the names unchanged. Raises OperationFault: ``unknown_group`` if one is not a group of operations."""
     if names:
         from world_api.operations import check_groups
 
@@ -129,22 +129,22 @@ WithOption = Annotated[
 
 
 def show(record: Any, *, as_json: bool, text: Callable[[], str]) -> None:
-    """Print an answer: the record as JSON, or its text for people, with terminal control characters spelt out."""
+    """Print a result on stdout: ``record`` as JSON, or ``text()``. Control characters are written as escapes."""
     sys.stdout.write((to_json(record) if as_json else visible(text())) + "\n")
 
 
 def to_json(record: Any) -> str:
-    """Return indented JSON with readable Unicode; NaN is refused."""
+    """Return indented JSON with readable Unicode. Raises ValueError for NaN and infinity."""
     return visible(json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def note(message: str) -> None:
-    """Print a message beside the answer, on stderr."""
+    """Print a message on stderr, so that stdout holds the result alone. Control characters are escaped."""
     sys.stderr.write(visible(message) + "\n")
 
 
 def fail(error: VideoWorldError, *, as_json: bool) -> int:
-    """Print a named failure and return the exit status."""
+    """Print a fault, as JSON on stdout or as text on stderr, and return the exit status 1."""
     if as_json:
         sys.stdout.write(to_json(error.record()) + "\n")
     else:
@@ -159,10 +159,11 @@ def fail(error: VideoWorldError, *, as_json: bool) -> int:
 def read_arguments(
     pairs: Sequence[str] | None, args: str | None, properties: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Read arguments from ``--args`` and ``key=value`` by the types that JSON Schema ``properties`` declare.
+    """Read the arguments of a call from ``--args`` (a JSON object) and from ``key=value`` pairs, which override it.
 
-    A value for a string stays as typed; any other is read as JSON. Values of undeclared names are read as JSON if they are JSON,
-    so that the call itself can say what is wrong with them. Raises OperationFault: ``bad_arguments``.
+    ``properties`` are the JSON Schemas of the parameters. The value of a parameter of type string is used as typed; any
+    other value, also of an unknown parameter, is read as JSON, or used as typed if it is not JSON: the call itself then
+    reports what is wrong. Raises OperationFault: ``bad_arguments``.
     """
     arguments: dict[str, Any] = {}
     if args is not None:
@@ -204,7 +205,7 @@ def _value(text: str, types: set[str]) -> Any:
 
 
 def _types(schema: Mapping[str, Any]) -> set[str]:
-    """Return the JSON types that a schema accepts at its top."""
+    """Return the JSON types that a schema accepts, those of its ``anyOf`` and ``oneOf`` branches included."""
     own = schema.get("type", [])
     found = {own} if isinstance(own, str) else set(own)
     for branch in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
@@ -213,25 +214,25 @@ def _types(schema: Mapping[str, Any]) -> set[str]:
 
 
 class _ProgressLines:
-    """Progress for logs: one line when a stage is done."""
+    """Progress for logs, without a terminal: one line when a stage is done."""
 
     def __init__(self) -> None:
         self._done: set[str] = set()
 
     def update(self, stage: str, done: float, total: float) -> None:
-        """Report a stage once, when it is done."""
+        """Print a line when a stage is done (``done`` and ``total`` in seconds of video); only once per stage."""
         if done >= total and stage not in self._done:
             self._done.add(stage)
             sys.stderr.write(f"  {stage}: {total:.0f} s of video done\n")
 
     def say(self, text: str) -> None:
-        """Print a line of its own."""
+        """Print a text as a separate line."""
         sys.stderr.write(f"  {text}\n")
 
 
 @contextmanager
 def progress_bars() -> Iterator[Progress]:
-    """Show progress bars on stderr inside the block, one per stage; plain lines if stderr is no terminal."""
+    """Show progress bars on stderr inside the block, one per stage; plain lines if stderr is not a terminal."""
     if not sys.stderr.isatty():
         yield _ProgressLines()
         return

@@ -1,4 +1,4 @@
-"""``videoworld doctor``: what this installation or a chat endpoint supports, and what to install or change for the rest."""
+"""``videoworld doctor``: reports what this installation or a chat endpoint supports, and what to install or change."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from world_api.installation import project_version
 
 app = command_app()
 
-#: distribution -> (what it is for, the extra that installs it; empty for the core). A missing one of an extra is no problem.
+#: distribution -> (its purpose, the extra that installs it; empty for the core, of which none may be missing).
 PACKAGES: dict[str, tuple[str, str]] = {
     "numpy": ("arrays", ""),
     "av": ("decoding", ""),
@@ -69,7 +69,7 @@ EXTRAS = {
     "inspect": "used by `eval export` alone",
     "neural": "not used yet",
 }
-#: program on the PATH -> what it is for. A missing one is no problem.
+#: program on the PATH -> its purpose. A missing program is no problem.
 PROGRAMS = {"espeak-ng": "voices of generated films: `sandbox`, `sample`"}
 
 _REQUEST_SECONDS = 60.0
@@ -108,7 +108,10 @@ def doctor(
 
 
 def examine_installation(store: Path) -> dict[str, Any]:
-    """Report versions of packages, programs, the configured endpoint, the store, and problems with them."""
+    """Return a report as JSON values: versions of packages, programs, the configured endpoint, the store, and problems.
+
+    ``ok`` is False if a package of the core is missing or the store cannot be written.
+    """
     packages = []
     for name, (purpose, extra) in PACKAGES.items():
         found = _version(name)
@@ -160,9 +163,9 @@ def _installation_text(record: dict[str, Any]) -> str:
 
 
 def examine_endpoint(url: str | None, model: str | None, *, again: bool) -> dict[str, Any]:
-    """Try what a chat endpoint supports, and report it.
+    """Test what a chat endpoint supports and return a report as JSON values. ``again`` ignores an earlier finding.
 
-    Raises BackendFault: ``endpoint_not_configured``, or why nothing could be found out.
+    Raises BackendFault: ``endpoint_not_configured``, if ``url`` or ``model`` is missing; those of ``capabilities_of``.
     """
     from world_api.chat.capabilities import CHECKS, cache_folder, capabilities_of
     from world_api.chat.transport import Endpoint

@@ -1,4 +1,4 @@
-"""``videoworld call`` and ``videoworld ops``: the operations themselves."""
+"""``videoworld call``, which calls an operation, and ``videoworld ops``, which lists all of them."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from world_api.session.vision import VisionConfig
 
 
-#: The perception behind operations that ask for what rows do not say.
+#: The perception behind operations that need more than the stored rows contain.
 Perception = Literal["classical", "endpoint"]
 
 
@@ -83,7 +83,7 @@ class VisionOptions:
     yes: Annotated[bool, typer.Option("--yes", help="Agree to the estimate without a question.")] = False
 
     def choices(self, *, model: str | None = None, language: str = DEFAULT_LANGUAGE) -> VisionChoices:
-        """Return what was chosen; ``model`` is the controller's, ``language`` that of replies if none was chosen."""
+        """Return the chosen options. ``model`` is the controller's model; ``language`` is used if none was chosen."""
         return VisionChoices(
             profile=self.profile, model=model, vision_model=self.vision_model, embedding_model=self.embedding_model,
             frames=self.frames, side=self.side, looks=self.looks, language=self.look_language or language,
@@ -92,10 +92,13 @@ class VisionOptions:
     def confirm(
         self, store: Path, video: str, config: VisionConfig | None, *, prices: Prices | None = None, during: str
     ) -> None:
-        """Show the most that a vision model may be sent, and return only if that is agreed to.
+        """Show an upper bound of what is sent to a vision model, and return only if the user agrees.
 
-        ``video`` is the id of a world, or a file that need not have one yet: nothing is built. Raises BackendFault:
-        ``consent_needed``, ``consent_refused``; StoreFault and MediaFault: as opening a world and probing a file name them.
+        ``video`` is the id of a world, or a file; no world is built of it. ``during`` names the occasion in the text,
+        such as "for this call". Without ``config`` nothing is shown.
+
+        Raises BackendFault: ``consent_needed``, ``consent_refused``; StoreFault, MediaFault: those of opening a world
+        and probing a file.
         """
         if config is None:
             return
@@ -112,7 +115,10 @@ _Command = Callable[..., None]
 
 
 def with_vision_options(*left_out: str) -> Callable[[_Command], _Command]:
-    """Replace the parameter ``vision`` of a command by the fields of ``VisionOptions``, except those that are left out."""
+    """Return a decorator that replaces a command's parameter ``vision`` by the fields of ``VisionOptions``.
+
+    Fields that are named in ``left_out`` are omitted and keep their defaults.
+    """
     options = inspect.signature(VisionOptions, eval_str=True).parameters.values()
     added = [option for option in options if option.name not in left_out]
 
@@ -138,7 +144,7 @@ def with_vision_options(*left_out: str) -> Callable[[_Command], _Command]:
 
 
 def estimate_text(what: str, estimate: LookEstimate, config: VisionConfig, prices: Prices) -> str:
-    """Describe an estimate for people: what is sent where, how much it is, and what that is based on."""
+    """Return an estimate as text for the user: requests, model and host, frames, tokens, money, and what is assumed."""
     from world_api.chat.usage import Usage
 
     tokens = Usage(prompt=estimate.prompt, completion=estimate.completion)
@@ -165,9 +171,9 @@ def estimate_text(what: str, estimate: LookEstimate, config: VisionConfig, price
 
 
 def confirm(text: str, *, yes: bool) -> None:
-    """Show an estimate, and return only with ``--yes`` or if a person at the terminal agrees.
+    """Show an estimate on stderr; return if ``yes`` is true or the user at the terminal agrees.
 
-    Raises BackendFault: ``consent_needed``: there is no terminal; ``consent_refused``.
+    Raises BackendFault: ``consent_needed`` if there is no terminal; ``consent_refused``.
     """
     note(text)
     if yes:
@@ -185,7 +191,7 @@ def confirm(text: str, *, yes: bool) -> None:
 
 
 def _frame_size(store: Path, video: str) -> tuple[int, int]:
-    """Return width and height, in pixels, of the frames of a world or of a file."""
+    """Return width and height, in pixels, of the frames of a world (``video`` is its id) or of a file (its path)."""
     from world_api.core.identifiers import is_name
     from world_api.media.decoder import MediaWorker
     from world_api.world.store import open_world
@@ -200,7 +206,7 @@ def _frame_size(store: Path, video: str) -> tuple[int, int]:
 
 
 def spent_text(spent: Sequence[Spent], config: VisionConfig) -> str:
-    """Describe for people what a vision model was sent."""
+    """Return a text for the user about the requests, frames and tokens that were sent to a vision model."""
     sent = [item for item in spent if item.physical]
     if not sent:
         kept = "; all replies were kept from before" if spent else ""

@@ -1,4 +1,4 @@
-"""``videoworld worlds``, ``inspect`` and ``session``: what a store, a world and its sessions hold."""
+"""``videoworld worlds``, ``inspect`` and ``session``: show the contents of a store, of a world and of its sessions."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def inspect(
 
 
 def inspection(world: World, as_of: float | None) -> dict[str, Any]:
-    """Return what a world holds behind a causal cut (or all of it) as JSON values; times in seconds."""
+    """Return the contents of a world up to the causal cut ``as_of`` (None: all) as JSON values; times in seconds."""
     view, manifest = View(world, as_of), world.manifest
     source, video = manifest.source.model_dump(mode="json"), manifest.video.model_dump(mode="json")
     # Reading all rows first names what is damaged before a size is taken.
@@ -209,7 +209,7 @@ def inspection(world: World, as_of: float | None) -> dict[str, Any]:
 
 
 def _words_from(world: World) -> str:
-    """Name the subtitles or the recogniser of the spoken words; empty if nothing is said before the video's end."""
+    """Return the source of the spoken words: subtitles or a recogniser. Empty if there is no speech in the video."""
     manifest = world.manifest
     starts = world.rows("speech").column("start").to_pylist()
     if not any(start < manifest.video.duration for start in starts):
@@ -222,7 +222,7 @@ def _words_from(world: World) -> str:
 
 
 def inspection_text(record: dict[str, Any]) -> str:
-    """Return an inspection for people, on about one screen."""
+    """Return the record of ``inspection`` as text of about one screen; long tables are shortened."""
     video = record["video"]
     lines = [
         f"{record['video_id']}  ({record['title']})",

@@ -1,8 +1,8 @@
-"""The vocabulary of the project: time spans, boxes, identifiers, faults, costs, words and ports, and how files are written.
+"""The basic types of the project: time spans, boxes, identifiers, faults, costs, words and ports; and files and JSON.
 
-Every other package builds on these names. Nothing here imports another package of the project, and importing them loads no heavy
-library. Ports are the protocols that adapters implement (a text reader, a vision model, a chat model, ...); the faults are
-one tree; ``canonical`` and ``parse_json`` are the only JSON writer and reader; files are written whole or not at all.
+Every other package uses these names. Nothing here imports another package of the project or a heavy library. Ports are
+the protocols that adapters implement (a text reader, a vision model, a chat model, ...). All faults have one base
+class. ``canonical`` writes and reads JSON strictly; ``files`` writes files atomically.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from collections import Counter
 from functools import partial
 from typing import Any, Literal, TypeGuard
 
-#: Nesting of lists and objects that a stored value may have; a record that holds a deeper one could not be written.
+#: Greatest nesting of lists and objects of a stored value; a record that contains a deeper one could not be written.
 MAX_LEVELS = 200
 
 #: (sort keys, ASCII only) -> encoder. Creating one takes longer than encoding most values.
@@ -23,42 +23,42 @@ _ENCODERS = {
 
 
 def canonical_json(value: Any) -> str:
-    """JSON with sorted keys and no spaces: equal values, equal text.
+    """Return JSON with sorted keys and without spaces: equal values give equal text.
 
-    Raises ValueError: a number is not finite, or a value is not JSON.
+    Raises ValueError: a number is not finite; TypeError: a value has no JSON form.
     """
     return _dump(value, sort_keys=True)
 
 
 def json_line(value: Any) -> str:
-    """JSON on one line with keys in the order of the value, in which a model reads them.
+    """Return JSON on one line; keys keep their order, which matters to a model that reads them.
 
-    Raises ValueError: a number is not finite, or a value is not JSON.
+    Raises ValueError: a number is not finite; TypeError: a value has no JSON form.
     """
     return _dump(value, sort_keys=False)
 
 
 def content_hash(value: Any) -> str:
-    """SHA-256 of the canonical JSON, in hexadecimal."""
+    """Return the SHA-256 of the canonical JSON of a value, in hexadecimal."""
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()
 
 
 class JsonObject(dict[str, Any]):
-    """A parsed object and the keys that it repeated; of a repeated key the last value counts."""
+    """A parsed JSON object; ``repeated`` are the keys that its text repeats. The last value of such a key is kept."""
 
     repeated: tuple[str, ...] = ()
 
 
 def parse_json(text: str, *, repeated: Literal["allow", "refuse", "note"] = "allow", finite: bool = True) -> Any:
-    """Read JSON strictly: no NaN, no Infinity, no runaway nesting.
+    """Read JSON strictly: NaN, Infinity and excessive nesting are errors.
 
     Args:
         text: The JSON text.
-        repeated: What a repeated key of an object does: ``allow`` keeps the last value, ``refuse`` raises, ``note`` records
-            it on the object, which is then a ``JsonObject``.
-        finite: Whether a number beyond the range of a float is refused, not read as infinity.
+        repeated: Treatment of a repeated key of an object: ``allow`` keeps the last value, ``refuse`` raises, ``note``
+            also keeps the last value and lists the key in ``repeated`` of the object, which is then a ``JsonObject``.
+        finite: Whether a number beyond the range of a float is an error; if not, it is read as infinity.
 
-    Raises ValueError: the text is not JSON; a ``json.JSONDecodeError`` says where.
+    Raises ValueError: the text is not such JSON; a ``json.JSONDecodeError`` has the position.
     """
     try:
         return json.loads(
@@ -72,7 +72,7 @@ def parse_json(text: str, *, repeated: Literal["allow", "refuse", "note"] = "all
 
 
 def is_finite_number(value: Any) -> TypeGuard[float]:
-    """Whether a JSON value is a number: neither a truth value nor infinite."""
+    """Whether a JSON value is a finite number; ``True`` and ``False`` are not numbers."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf
 
 
@@ -92,7 +92,7 @@ def is_deep(value: Any, *, levels: int = MAX_LEVELS) -> bool:
 
 
 def _dump(value: Any, *, sort_keys: bool) -> str:
-    """Readable in any language; text that is not Unicode (lone surrogates) is escaped, so that it encodes as UTF-8."""
+    """Return JSON with readable Unicode; all ASCII if a text contains lone surrogates, which UTF-8 cannot encode."""
     text = _ENCODERS[sort_keys, False].encode(value)
     if text.isascii():
         return text
@@ -108,7 +108,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def _finite_float(text: str) -> float:
-    """A number with a point or an exponent; Python would read 1e999 as infinity, which no JSON can say."""
+    """Read a number with a point or an exponent. Raises ValueError for one such as 1e999, for Python an infinity."""
     value = float(text)
     if not math.isfinite(value):
         raise ValueError(f"{text[:32]} is beyond the range of a float")
@@ -126,5 +126,5 @@ def _object(pairs: list[tuple[str, Any]], *, refuse: bool) -> JsonObject:
 
 
 def closed_object(properties: dict[str, Any]) -> dict[str, Any]:
-    """Return the JSON Schema of an object that has these properties and no others."""
+    """Return the JSON Schema of an object that has exactly these properties, all of them required."""
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}

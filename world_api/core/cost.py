@@ -1,13 +1,13 @@
 """Costs of calls, the ledger that collects charges of model requests, and deadlines of requests.
 
-Code that asks a model charges the request; code that wants to know the cost opens a ledger around the work::
+Code that calls a model charges the request; code that needs the cost opens a ledger around the work::
 
     with ledger() as book:
         result = run(session, "describe_segment", arguments)
-    book.items  # what that call spent
+    book.items  # the charges of that call
 
-Ledgers nest, and a charge goes to the innermost one. A request to a model may be tried again for minutes; an episode with
-twenty seconds left limits that::
+Ledgers nest, and a charge is added to the innermost one. A request to a model may be repeated for minutes; an episode
+with twenty seconds left limits it::
 
     with deadline(20.0):
         reply = model.complete(request)
@@ -31,7 +31,7 @@ from world_api.core.faults import BackendFault
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """Atomic calls, model calls, model tokens and seconds. Adds up; scales by a number of repetitions."""
+    """A cost: calls of operations, calls of models, tokens of models, seconds. Costs can be added and multiplied."""
 
     calls: int = 0
     model_calls: int = 0
@@ -42,11 +42,11 @@ class Cost:
         return Cost(**{name: value + getattr(other, name) for name, value in vars(self).items()})
 
     def times(self, count: int) -> Cost:
-        """The cost of doing this ``count`` times."""
+        """Return the cost multiplied by ``count``."""
         return Cost(**{name: value * count for name, value in vars(self).items()})
 
     def record(self) -> dict[str, float]:
-        """The wire form."""
+        """Return the cost as a JSON object."""
         return {**vars(self), "seconds": round(self.seconds, 6)}
 
 
@@ -57,9 +57,9 @@ Purpose = Literal["perception", "judge"]
 class Spent:
     """One request to a model, in tokens.
 
-    ``request`` is the hash of the request: within one episode a request is paid for once, however often it is made.
-    ``physical`` is False if the answer came from a cache; the tokens are then those of the first time. So the cost of an
-    episode with empty caches (logical) can be shown beside what was paid (physical).
+    ``request`` is the hash of the request: within one episode an equal request is paid only once. ``physical`` is False
+    if the answer came from a cache; the tokens are then those of the original request. So both the cost of an episode
+    with empty caches (logical) and the amount actually paid (physical) can be reported.
     """
 
     purpose: Purpose
@@ -73,12 +73,12 @@ class Spent:
     physical: bool = True
 
     def record(self) -> dict[str, Any]:
-        """The wire form."""
+        """Return the charge as a JSON object."""
         return asdict(self)
 
 
 class Ledger:
-    """Collects charges, from several threads if need be. Each charge also goes to ``onward`` at once."""
+    """Collects charges; threads may share it. Each charge is also added to ``onward``, another ledger, at once."""
 
     def __init__(self, *, onward: Ledger | None = None) -> None:
         self._onward = onward
@@ -87,12 +87,12 @@ class Ledger:
 
     @property
     def items(self) -> tuple[Spent, ...]:
-        """The charges, sorted by content and not by time, so that threads make no difference."""
+        """The charges, sorted by content and not by time, so that the order of threads has no effect."""
         with self._lock:
             return tuple(sorted(self._items, key=lambda item: (item.purpose, item.model, item.request, item.physical)))
 
     def add(self, item: Spent) -> None:
-        """Add a charge."""
+        """Add a charge, also to ``onward``."""
         with self._lock:
             self._items.append(item)
         if self._onward is not None:
@@ -104,7 +104,10 @@ _open: ContextVar[Ledger | None] = ContextVar("open_ledger", default=None)
 
 @contextmanager
 def ledger(book: Ledger | None = None) -> Iterator[Ledger]:
-    """Collect the charges made inside the block, in this thread or in copies of its context; in a new ledger if none is given."""
+    """Collect the charges made inside the block in ``book``, by default a new ledger, and yield it.
+
+    Charges of other threads are included only if these run in a copy of this context.
+    """
     book = book or Ledger()
     token = _open.set(book)
     try:
@@ -114,12 +117,12 @@ def ledger(book: Ledger | None = None) -> Iterator[Ledger]:
 
 
 def ledger_beside() -> AbstractContextManager[Ledger]:
-    """Open a ledger whose charges also go to the ledger that is open already."""
+    """Open a new ledger whose charges are also added to the ledger that is open now, if there is one."""
     return ledger(Ledger(onward=_open.get()))
 
 
 def charge(item: Spent) -> None:
-    """Charge a request to the open ledger, if there is one."""
+    """Add a charge to the innermost open ledger, if there is one."""
     book = _open.get()
     if book is not None:
         book.add(item)
@@ -127,7 +130,7 @@ def charge(item: Spent) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class _Deadline:
-    """Seconds for each request; with a clock also the time on it after which no request may begin."""
+    """Seconds for each request; ``until`` is the time on ``clock`` by which all must end, infinite without a clock."""
 
     seconds: float
     until: float
@@ -135,7 +138,7 @@ class _Deadline:
     outer: _Deadline | None
 
     def remaining(self) -> float:
-        """Seconds for the next request; 0 or less if a deadline is over."""
+        """Return the seconds for the next request, outer deadlines included; 0 or less if a deadline is over."""
         left = min(self.seconds, self.until - self.clock())
         return left if self.outer is None else min(left, self.outer.remaining())
 
@@ -147,8 +150,8 @@ _innermost: ContextVar[_Deadline | None] = ContextVar("deadline", default=None)
 def deadline(seconds: float, *, clock: Callable[[], float] | None = None) -> Iterator[None]:
     """Limit requests made inside the block.
 
-    Without ``clock`` each request may take ``seconds``; with it, all of them together, counted from here on. An outer deadline is
-    never extended.
+    Without ``clock`` each request may take ``seconds``; with it, all of them together, counted from the start of the
+    block. An outer deadline is never extended.
     """
     until = math.inf if clock is None else clock() + seconds
     inner = _Deadline(seconds=seconds, until=until, clock=clock or (lambda: 0.0), outer=_innermost.get())
@@ -160,7 +163,7 @@ def deadline(seconds: float, *, clock: Callable[[], float] | None = None) -> Ite
 
 
 def remaining(default: float) -> float:
-    """Seconds the next request may take: the innermost deadline that is left, at most ``default``.
+    """Return the seconds that the next request may take: the time that all open deadlines leave, at most ``default``.
 
     Raises BackendFault: ``no_time_left``, if a deadline with a clock is over.
     """

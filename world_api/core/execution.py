@@ -1,4 +1,4 @@
-"""Threads and child processes: an ordered parallel map, values made once among threads, and the environment of a child."""
+"""Threads and child processes: an ordered parallel map, a cache for threads, and the environment of a child process."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def ordered_map(
 ) -> Generator[_Result, None, None]:
     """Apply a function to items on up to ``width`` threads and yield the results in the order of the items.
 
-    At most twice ``width`` items are taken ahead of the results. Each call runs in a copy of the caller's context. Closing the
-    iterator cancels calls that have not begun and waits for the others.
+    At most ``2 * width`` items are read ahead of the results. Each call runs in a copy of the caller's context. Closing
+    the iterator cancels calls that have not begun and waits for the others.
 
-    Raises Exception: what the function raised, in place of the result of that item; no further call begins.
+    Raises Exception: the function's own, in place of the result of that item; no further call begins.
     """
     from concurrent.futures import ThreadPoolExecutor
 
@@ -46,10 +46,10 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class OnceEach(Generic[Key, Kept]):
-    """A cache that makes the value of each key once, whichever threads request it; they wait for each other.
+    """A cache that makes the value of each key only once; threads that request the same key wait for each other.
 
-    ``functools.cached_property`` makes a value twice if two threads meet from Python 3.12 on, and on Python 3.11 blocks all
-    objects of a class while it makes one of them. It serves values that are quick to make.
+    From Python 3.12 on, ``functools.cached_property`` makes a value twice if two threads request it at the same time;
+    on Python 3.11 it blocks all objects of a class meanwhile. It is good enough for values that are quick to make.
     """
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class OnceEach(Generic[Key, Kept]):
         self._guard = Lock()
 
     def get(self, key: Key, make: Callable[[], Kept]) -> Kept:
-        """Return the value of a key; make it if there is none."""
+        """Return the value of a key; if there is none, ``make`` is called and its result is kept."""
         if key in self._kept:
             return self._kept[key]
         with self._guard:
@@ -84,14 +84,14 @@ _ALLOWED = frozenset(
     }
 )
 _ALLOWED_BEGINNING = "LC_"
-#: Variables that FFmpeg reads when it opens a stream. A proxy's address may hold a password, so no other process gets it.
+#: Variables that FFmpeg reads when it opens a stream. They may contain a password, so no other process gets them.
 _NETWORK = frozenset({"http_proxy", "no_proxy"})
 
 
 def restricted_environment(environment: Mapping[str, str], *, network: bool = False) -> dict[str, str]:
-    """The variables of ``environment`` that are on the list; with ``network`` also those that name a proxy.
+    """Return the variables that a child process gets: those of a fixed list; with ``network`` also those of a proxy.
 
-    Keys of endpoints and all other variables are left out.
+    Keys of endpoints and all other variables are omitted.
     """
     allowed = _ALLOWED | _NETWORK if network else _ALLOWED
     return {

@@ -1,7 +1,7 @@
-"""Every failure this project names, in one tree below ``VideoWorldError``; a user's mistake never ends in a traceback.
+"""The faults of this project, all below ``VideoWorldError``. A user's mistake raises one and never ends in a traceback.
 
-A fault says what happened (``message``), under which stable name (``code``), and what to do next
-(``hint``). Codes are lower-case words with underscores and are part of the public interface.
+A fault has a stable name (``code``), a description of what happened (``message``) and advice (``hint``). Codes are
+lower-case words with underscores and are part of the public interface.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from world_api.core.canonical import is_deep, json_line, parse_json
 
 
 class ErrorBody(TypedDict):
-    """The body of ``{"error": ...}`` on every face of the API."""
+    """The body of ``{"error": ...}``, the same in every interface."""
 
     code: str
     message: str
@@ -21,7 +21,7 @@ class ErrorBody(TypedDict):
 
 
 class VideoWorldError(Exception):
-    """A named failure. ``code`` is stable, ``message`` says what happened, ``hint`` what to do next."""
+    """A fault: ``code`` is its stable name, ``message`` describes what happened, ``hint`` what to do next."""
 
     def __init__(self, code: str, message: str, *, hint: str = "") -> None:
         super().__init__(message)
@@ -30,7 +30,7 @@ class VideoWorldError(Exception):
         self.hint = hint
 
     def record(self) -> dict[str, ErrorBody]:
-        """The wire form: the observation a model sees and the body the command line prints."""
+        """Return the JSON form, which a model gets as an observation and the command line prints."""
         return {"error": {"code": self.code, "message": self.message, "hint": self.hint}}
 
     def __str__(self) -> str:
@@ -38,11 +38,11 @@ class VideoWorldError(Exception):
 
 
 class OperationFault(VideoWorldError):
-    """A call that its caller can mend: wrong arguments, unknown names, times that are not there; becomes an observation."""
+    """A wrong call that the caller can correct: bad arguments, unknown names, times outside the video."""
 
 
 class MediaFault(VideoWorldError):
-    """A file that is not a video this project can decode."""
+    """A file that is missing, is not a video, or cannot be decoded."""
 
 
 class StoreFault(VideoWorldError):
@@ -50,7 +50,7 @@ class StoreFault(VideoWorldError):
 
 
 class BackendFault(VideoWorldError):
-    """A model, a package or an endpoint that is missing or refuses; says what to install."""
+    """A model, a package or an endpoint that is missing, fails or refuses a request."""
 
 
 class ToolFault(VideoWorldError):
@@ -73,7 +73,7 @@ def tool_result_or_error(call: Callable[[], Any]) -> dict[str, Any]:
 
     An unexpected error becomes an ``internal_fault``: the model continues without the tool, and the episode counts it.
 
-    Raises EpisodeFault: raised by the call; the episode cannot continue.
+    Raises EpisodeFault: the call's own; the episode cannot continue.
     """
     try:
         result = call()
@@ -89,7 +89,7 @@ def tool_result_or_error(call: Callable[[], Any]) -> dict[str, Any]:
 
 
 def as_stored(result: Any) -> Any:
-    """Return a result as it reads back from a record, so that a replay continues from the same value.
+    """Return a result after writing and reading it as JSON: the value with which a replay continues.
 
     Raises ValueError, TypeError, RecursionError: it is not JSON, or nested too deeply to be stored.
     """
@@ -100,7 +100,10 @@ def as_stored(result: Any) -> Any:
 
 
 def internal_fault(error: Exception) -> VideoWorldError:
-    """Name an unexpected error by its type and place; its text may hold words of the video, so it is left out."""
+    """Return the fault ``internal_fault`` with type and place of an unexpected error.
+
+    Its text is omitted, since it may contain words of the video.
+    """
     return VideoWorldError(
         INTERNAL_FAULT,
         f"{type(error).__name__}{_place(error)}",
@@ -109,7 +112,7 @@ def internal_fault(error: Exception) -> VideoWorldError:
 
 
 def _place(error: Exception) -> str:
-    """Where the error was raised, without this machine's paths."""
+    """Return the module and line that raised the error, such as `` in world_api.api, line 12``; no file paths."""
     trace = error.__traceback__
     if trace is None:
         return ""

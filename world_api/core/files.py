@@ -1,6 +1,6 @@
-"""Files of a store: written whole or not at all, appended to line by line, hashed, and locked.
+"""Files of a store: atomic writing, appending of lines, hashes and locks.
 
-Files whose names come from outside are opened only if they are regular.
+Files whose names come from outside are opened only if they are regular files.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from world_api.core.identifiers import check_video_id
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file so that it is there whole or not at all, also across a power cut.
+    """Write a file atomically: after a crash or a power failure it has its old or its new content, never a part.
 
     Raises StoreFault: ``store_not_writable``, ``disk_full``.
     """
@@ -42,7 +42,9 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def link(there: Path, place: Path) -> None:
-    """Give a file that never changes another name; a copy where the file system has no links.
+    """Make ``place`` a hard link to the unchanging file ``there``, or a copy if the file system has no hard links.
+
+    An existing ``place`` is kept.
 
     Raises StoreFault: ``store_not_writable``, ``disk_full``.
     """
@@ -55,9 +57,9 @@ def link(there: Path, place: Path) -> None:
 
 
 def open_regular(path: Path) -> BufferedReader:
-    """Open a file for reading if it is a regular one; a pipe could be waited on, a device read, for ever.
+    """Open a regular file for reading. Others are refused: reading a pipe or a device might never end.
 
-    Raises OSError: it cannot be opened; ``EINVAL``: it is no regular file.
+    Raises OSError: it cannot be opened; ``EISDIR`` for a folder, ``EINVAL`` for anything else that is not regular.
     """
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # without blocking, or a pipe would wait here
     try:
@@ -73,7 +75,9 @@ def open_regular(path: Path) -> BufferedReader:
 
 
 def check_plain(folder: Path) -> None:
-    """Refuse a folder that holds anything but files and folders: a link leads out of it, a pipe could be waited on for ever.
+    """Check that a folder contains, at any depth, only regular files and folders.
+
+    A link may point out of the folder, and reading a pipe may never end.
 
     Raises StoreFault: ``world_damaged``; OSError: it cannot be listed; ``ENOENT``: there is no such folder.
     """
@@ -99,7 +103,7 @@ def check_plain(folder: Path) -> None:
 
 
 def not_writable(path: Path, error: OSError) -> StoreFault:
-    """The named fault for a file that could not be written."""
+    """Return the fault of a file that could not be written: ``disk_full`` or ``store_not_writable``."""
     if error.errno == errno.ENOSPC:
         return StoreFault("disk_full", f"no space left to write {path.name}", hint="free some space and run it again")
     return StoreFault(
@@ -110,7 +114,7 @@ def not_writable(path: Path, error: OSError) -> StoreFault:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a rename durable: it is recorded in its folder, which needs a sync of its own."""
+    """Sync a folder to the disk, so that a rename in it survives a power failure."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -118,33 +122,34 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-#: Bytes of a file of rows (of one clip) or an image.
+#: Greatest size, in bytes, of a file of rows (of one clip) or of an image.
 MOST_FILE_BYTES = 1 << 28
-#: A file of at least ``_LARGE`` bytes of which the disk holds less than 1 in ``_LEAST_SHARE`` is sparse; no compression does that.
+#: A file of at least ``_LARGE`` bytes is sparse if it occupies less than 1 / ``_LEAST_SHARE`` of them on the disk; no
+#: compression achieves that.
 _LARGE, _LEAST_SHARE = 1 << 24, 64
 #: Unit of ``st_blocks`` (bytes) on every file system.
 _DISK_BLOCK = 512
 
 
 def hash_bytes(data: bytes) -> str:
-    """SHA-256 as hexadecimal."""
+    """Return the SHA-256 of some bytes, in hexadecimal."""
     return hashlib.sha256(data).hexdigest()
 
 
 def hash_file(path: Path) -> str:
-    """SHA-256 of a file's bytes.
+    """Return the SHA-256 of a file's bytes, in hexadecimal.
 
-    Raises OSError: it cannot be read; ``EINVAL``: it is no regular file.
+    Raises OSError: as ``open_regular``, or it cannot be read.
     """
     with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def hash_stored(path: Path, *, most: int | None = MOST_FILE_BYTES) -> str:
-    """SHA-256 of a file of a world of unknown origin; a huge or sparse file is refused unread.
+    """Return the SHA-256 of a file of a world of unknown origin; a huge or sparse file is refused without reading it.
 
     Raises:
-        OSError: as :func:`hash_file`; ``EFBIG``: it has more than ``most`` bytes, or far more than the disk holds of it.
+        OSError: as :func:`hash_file`; ``EFBIG``: it has more than ``most`` bytes (None: no limit) or is sparse.
     """
     facts = path.stat()
     if most is not None and facts.st_size > most:
@@ -156,7 +161,7 @@ def hash_stored(path: Path, *, most: int | None = MOST_FILE_BYTES) -> str:
 
 
 def bytes_on_disk(facts: os.stat_result) -> int:
-    """How many bytes of a file the disk holds; a sparse file has more than that."""
+    """Return the bytes that a file occupies on the disk; the size of a sparse file is larger."""
     return facts.st_blocks * _DISK_BLOCK
 
 
@@ -164,13 +169,13 @@ _CHUNK = 65_536
 
 
 def append_line(path: Path, line: bytes, *, sync: bool = False) -> None:
-    """Append one line in one write, making the file and its folder where they are missing.
+    """Append one line to a file in one write; the file and its folder are created if they are missing.
 
-    Writers take turns under a lock on the file, which ends with the process that holds it. An incomplete last line (the machine
-    died, the disk was full) is removed first; a line that cannot be written whole is taken back. ``sync`` waits until the line
-    would survive a power cut.
+    A lock on the file, released when its process ends, lets one writer write at a time. An incomplete last line (the
+    machine crashed, the disk was full) is removed first; a line that cannot be written whole is removed again. With
+    ``sync`` the call waits until the line would survive a power failure.
 
-    Raises OSError: it cannot be written; the file holds the lines it held.
+    Raises OSError: it cannot be written; the file has the same lines as before.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
@@ -190,7 +195,7 @@ def append_line(path: Path, line: bytes, *, sync: bool = False) -> None:
 
 
 def _write(handle: int, data: bytes, path: Path) -> None:
-    """One write; where the system takes only a part at once, the rest after it."""
+    """Write all the data: usually in one call, or in several if the system accepts only a part at once."""
     written = os.write(handle, data)
     while written < len(data):
         more = os.write(handle, data[written:])
@@ -200,7 +205,7 @@ def _write(handle: int, data: bytes, path: Path) -> None:
 
 
 def _end_of_lines(handle: int) -> int:
-    """Return the offset after the last complete line; truncate what follows it."""
+    """Return the offset in bytes after the last complete line; an incomplete line after it is removed."""
     size = end = os.fstat(handle).st_size
     while end and os.pread(handle, 1, end - 1) != b"\n":
         start = max(0, end - _CHUNK)
@@ -212,9 +217,10 @@ def _end_of_lines(handle: int) -> int:
 
 @contextmanager
 def world_lock(store: Path, video_id: str, *, waiting: Callable[[str], None] | None = None) -> Iterator[None]:
-    """Hold the right to write a world; the lock goes with the process that held it.
+    """Hold the lock for writing a world inside the block. It is released when its process ends, also after a crash.
 
-    If another process holds it, ``waiting`` is called with a message and the call waits; without ``waiting`` it fails at once.
+    If another process holds it, ``waiting`` is called with a message and the call waits; without ``waiting`` it fails
+    at once.
 
     Raises StoreFault: ``world_locked``, ``store_not_writable``.
     """
@@ -229,20 +235,21 @@ def world_lock(store: Path, video_id: str, *, waiting: Callable[[str], None] | N
         yield
 
 
-#: Hexadecimal digits of a name by which lock files are shared, so that there are never more than 4096 in a folder.
+#: Number of hexadecimal digits of an item's name that select its lock file, so that a folder has at most 4096 of them.
 _BUCKET = 3
-LOCKS = "locks"  #: their folder; they are never removed, since another process may wait on one
+LOCKS = "locks"  #: folder of the lock files; they are never removed, since another process may wait for one
 
 
-#: Locks for threads of this process; items share them by the hash of their name.
+#: Locks among the threads of this process; the hash of an item's name selects one.
 _THREAD_LOCKS = tuple(threading.Lock() for _ in range(1024))
 
 
 @contextmanager
 def exclusive(folder: Path, name: str) -> Iterator[None]:
-    """Hold the right to make the item ``name`` (hexadecimal) in a folder, among threads and processes.
+    """Hold a lock for making the item ``name`` (hexadecimal digits) of a folder, among threads and processes.
 
-    If the folder is not writable, processes could not share what they make, so they do not wait. Not to be nested.
+    If the folder is not writable, other processes could not use the item, so only threads wait for each other. Blocks
+    must not be nested.
     """
     with _THREAD_LOCKS[hash((folder, name)) % len(_THREAD_LOCKS)], ExitStack() as held:
         with suppress(StoreFault):
@@ -252,7 +259,9 @@ def exclusive(folder: Path, name: str) -> Iterator[None]:
 
 @contextmanager
 def file_lock(path: Path, *, before_waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Hold a lock among processes; wait for another holder. The lock's file stays, since another process may wait on it.
+    """Hold a lock among processes inside the block; ``before_waiting`` is called if another process holds it.
+
+    The lock's file is not removed, since another process may wait for it.
 
     Raises StoreFault: ``store_not_writable``, ``disk_full``.
     """

@@ -1,6 +1,6 @@
-"""Identifiers, and text of unknown origin made safe to print.
+"""Identifiers, and functions that make text of unknown origin safe to print.
 
-A name on disk is bytes and need not be UTF-8; a model's text may hold characters that move a terminal's cursor.
+A file's name is bytes and need not be UTF-8; a model's text may contain characters that move a terminal's cursor.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
 def is_name(text: str) -> bool:
-    """Whether ``text`` may name a video, a session or a library (and so a folder)."""
+    """Whether ``text`` can be the name of a video, a session or a library, and so of a folder."""
     return _NAME.fullmatch(text) is not None and ".." not in text
 
 
 def check_video_id(video_id: str) -> str:
-    """Return the id, or refuse one that could not safely name a folder.
+    """Return the id unchanged.
 
-    Raises StoreFault: ``bad_video_id``.
+    Raises StoreFault: ``bad_video_id`` if it is not a name (``is_name``).
     """
     return _check(video_id, code="bad_video_id", what="video id")
 
 
 def check_session_name(name: str) -> str:
-    """Return the session's name, or refuse it.
+    """Return the session's name unchanged.
 
-    Raises StoreFault: ``bad_session_name``.
+    Raises StoreFault: ``bad_session_name`` if it is not a name (``is_name``).
     """
     return _check(name, code="bad_session_name", what="session name")
 
@@ -48,9 +48,9 @@ def _check(text: str, *, code: str, what: str) -> str:
 
 
 def video_id_from_file_name(stem: str) -> str:
-    """The default id of a video: its file name's stem, folded to legal characters.
+    """Return the default id of a video: its file name's stem in lower case, illegal characters replaced by ``-``.
 
-    A name with letters that ids lack gets a short hash of the whole name, so that two such names stay apart.
+    For a name that is not ASCII a short hash is appended, so that two such names have different ids.
     """
     folded = re.sub(r"[^a-z0-9._-]+", "-", stem.lower()).strip("-._")
     folded = re.sub(r"\.{2,}", ".", folded)[:64].strip("-._")
@@ -61,53 +61,53 @@ def video_id_from_file_name(stem: str) -> str:
 
 
 def scene_id(ordinal: int) -> str:
-    """``scene_0007`` for the eighth scene (ordinals begin at 0)."""
+    """Return the id of a scene: ``scene_0007`` for the eighth one (ordinals begin at 0)."""
     return f"scene_{ordinal:04d}"
 
 
 def chapter_id(ordinal: int) -> str:
-    """``chapter_0012`` for the group of scenes that begins with ``scene_0012``."""
+    """Return the id of a group of scenes: ``chapter_0012`` for the one that begins with ``scene_0012``."""
     return f"chapter_{ordinal:04d}"
 
 
 def segment_id(span: TimeSpan) -> str:
-    """``seg_0001230_0001310`` for 123.0 to 131.0 s: the span in tenths of a second."""
+    """Return the id of a segment, its span in tenths of a second: ``seg_0001230_0001310`` for 123.0 to 131.0 s."""
     return f"seg_{round(span.start * 10):07d}_{round(span.end * 10):07d}"
 
 
 #: Characters that represent bytes other than UTF-8 in Python's strings; no encoding can write them.
 _SURROGATE = re.compile("[\ud800-\udfff]")
-#: Unicode categories of control characters, characters of direction or without width, line separators, surrogates.
+#: Unicode categories: control characters, characters of direction or without width, surrogates, line separators.
 _STEERING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _PICTURES = 0x2400  #: where Unicode's pictures of the first 32 control characters begin
 _PICTURE_OF_DELETE = "\N{SYMBOL FOR DELETE}"
-#: Controls (tabs and line ends aside), and embeddings, overrides and isolates of bidirectional text.
+#: Control characters (except tab and newline), and the characters that change the direction of writing.
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def printable(text: str) -> str:
-    """Replace each character that UTF-8 cannot write by U+FFFD."""
+    """Replace each character that UTF-8 cannot encode (lone surrogates) by U+FFFD."""
     return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def visible(text: str) -> str:
-    r"""Spell out each control character and each character that changes the direction of writing, as ``\u001b``.
+    r"""Replace control characters and characters that change the direction of writing by escapes such as ``\u001b``.
 
-    A text that is JSON stays the same JSON.
+    Tabs and newlines are kept. A text that is JSON keeps its meaning.
     """
     return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", printable(text))
 
 
 def pictured(text: str) -> str:
-    """Replace each character that would steer a terminal or cannot be seen by a sign of one column.
+    """Replace each invisible or control character by a visible one of one column, such as U+241B for escape.
 
-    Tabs and the number of characters stay.
+    Tabs are kept, and the number of characters does not change.
     """
     return text if text.isascii() and text.isprintable() else "".join(map(_seen, text))
 
 
 def columns(text: str) -> int:
-    """The number of columns that a ``pictured`` text takes on a terminal; a tab counts as one."""
+    """Return the number of terminal columns of a text from ``pictured``; a tab counts as one."""
     if text.isascii():
         return len(text)
     seen = (letter for letter in text if unicodedata.category(letter) not in ("Mn", "Me"))
@@ -115,12 +115,12 @@ def columns(text: str) -> int:
 
 
 def plural(number: int, noun: str) -> str:
-    """Return a number of things, such as ``1,200 frames``."""
+    """Return a number and a noun, such as ``1,200 frames`` or ``1 frame``."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def clock_text(seconds: float) -> str:
-    """``m:ss.s`` (or ``h:mm:ss.s``) for people."""
+    """Return a time as text: ``m:ss.s``, or ``h:mm:ss.s`` from one hour on."""
     minutes, rest = divmod(round(seconds, 1), 60)
     hours, minutes = divmod(int(minutes), 60)
     return f"{hours}:{minutes:02d}:{rest:04.1f}" if hours else f"{minutes}:{rest:04.1f}"

@@ -1,4 +1,4 @@
-"""Lazy packages: the names that an ``__init__`` offers are imported when they are first used, as with ``lazy_loader``."""
+"""Lazy packages: the public names of an ``__init__`` are imported when they are first used, as with ``lazy_loader``."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 
 
 def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package that imports its names under ``if TYPE_CHECKING:``.
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` for a package that imports its names under ``TYPE_CHECKING``.
 
-    The imports are listed once and read from the source, so type checkers, ``dir`` and ``import *`` see the same names::
+    The imports are read from the package's source, so type checkers, ``dir`` and ``import *`` have the same names::
 
         if TYPE_CHECKING:
             from package.module import Name, other_name

@@ -28,7 +28,7 @@ COLOURS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "brown": (("brown", "beige", "tan"), ("棕色", "褐色", "咖啡色")),
 }
 
-#: Colours that hair, shoes and trousers often have: alone in a description, such a word speaks of the whole outfit.
+#: Colours that hair, shoes and trousers often have. If a description has no other colour, the whole outfit is meant.
 NEUTRALS = frozenset({"black", "white", "grey", "brown"})
 
 
@@ -50,36 +50,37 @@ CATEGORIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "text": (("text", "words", "writing", "caption", "subtitle"), ("文字", "字幕")),
 }  # fmt: skip
 
-#: Words that hold a word of the tables above and mean something else.
+#: Words that contain a word of the tables above and mean something else.
 OTHER_CHINESE = (
     "火车", "列车", "电车", "马车", "自行车", "单车", "摩托车", "公交车", "车站", "车间", "车票", "风车", "水车",
 )  # fmt: skip
 
 ANYTHING = frozenset({"any", "anything", "all", "everything", "object", "objects", "*", "任何", "所有"})
 
-#: Words that carry no content of their own in a description or a question.
+#: Words without content in a description or a question.
 STOP_WORDS = frozenset(
     "a an the in on at of to and or with by for from is are was were be been being this that these those it its he she "
     "they them his her their there here who whom which what when where why how do does did doing done has have had not "
     "as into out up down over under me my we our you your i s t "
     "wearing wears wear dressed clothes clothing clad coloured colored first second last time appear appears appeared".split()
 )
-#: The same in Chinese: single characters and pairs, the units that text is indexed by.
+#: The same in Chinese: single characters and pairs, the units of the index.
 _STOP_CHINESE = frozenset(
     "的 了 在 是 我 你 他 她 它 们 这 那 有 和 与 或 就 都 也 很 到 说 要 会 着 看 吗 吧 呢 么 什 怎 哪 "
     "穿 衣 服 第 一 次 出 现 首 时 中 里 "
     "没有 什么 哪里 时候 怎么 衣服 的衣 服的 穿着 一次 第一 出现 首次 视频 在做 他们 她们 我们 你们 这个 那个 一个".split()
 )
 
-#: Chinese characters that join words; at the edge of three characters or more, or inside of four, they are no part of one.
+#: Chinese characters that join words. At the edge of a run of three or more, or inside a run of four or more
+#: characters, they are not part of a word.
 _JOINING_CHINESE = "的了着在是和与或及跟"
 
-#: Words of these tables that say more than their kind: nothing that is measured tells a man from a woman.
+#: Words of these tables that are narrower than their category: no measurement distinguishes a man from a woman.
 NARROWER_WORDS = frozenset(
     "man men woman women boy girl guy lady gentleman child children kid pedestrian adult automobile "
     "男子 女子 男人 女人 男孩 女孩 男生 女生 孩子 行人 先生 女士 轿车".split()
 )
-#: Words that negate what follows them.
+#: Words that negate the words after them.
 _NEGATION = re.compile(
     r"\b(?:not|no|without|never|neither|nor|except|\w+n't)\b|不是|不在|不穿|不戴|没有|没穿|没戴|除了"
 )
@@ -97,7 +98,7 @@ _CHINESE_CONCEPTS = {word: concept for concept, (_, chinese) in _TABLES for word
 
 
 def longest_first(words: Iterable[str]) -> re.Pattern[str]:
-    """A pattern of any of these words that reads 黑色 before 黑."""
+    """Return a pattern that matches any of these words, the longest possible one: 黑色 before 黑."""
     return re.compile("|".join(map(re.escape, sorted(words, key=lambda word: (-len(word), word)))))
 
 
@@ -105,22 +106,22 @@ _CHINESE_WORD = longest_first(_CHINESE_CONCEPTS)
 
 
 def fold(text: str) -> str:
-    """Compatibility form, lower case: what comparing words starts from."""
+    """Return a text in Unicode's compatibility form (NFKC) and case-folded, the form in which words are compared."""
     return unicodedata.normalize("NFKC", text).casefold()
 
 
 def words(text: str) -> list[str]:
-    """Searchable words of a text: stems of Latin words, Chinese characters and pairs of characters.
+    """Return the searchable words of a text: stems of Latin words, Chinese characters and pairs of characters.
 
-    Pairs are the usual index unit without a dictionary; single characters are kept too, since many Chinese words have only
-    one. Stems come from Snowball's English stemmer.
+    Pairs are the usual index unit without a dictionary; single characters are included since many Chinese words have
+    only one. Stems are those of Snowball's English stemmer.
     """
     folded = fold(text)
     return [_stem(word.replace("'", "")) for word in LATIN.findall(folded)] + _chinese_units(folded)
 
 
 def content_words(text: str) -> list[str]:
-    """The words of a text without stop words; all of them where nothing else would be left."""
+    """Return the words of a text (as ``words``) without stop words; all words if only stop words remain."""
     folded = fold(text)
     found = [_stem(word.replace("'", "")) for word in LATIN.findall(folded) if word not in STOP_WORDS]
     found += [unit for unit in _chinese_units(folded) if unit not in _STOP_CHINESE]
@@ -136,7 +137,7 @@ def _chinese_units(folded: str) -> list[str]:
 
 
 def concepts(text: str) -> frozenset[str]:
-    """Canonical colours and categories that a text names."""
+    """Return the canonical colours and categories that a text names, such as ``red`` and ``person``."""
     folded = fold(text)
     found = {_ENGLISH_CONCEPTS.get(word, "") for word in LATIN.findall(folded)}
     # Runs of characters stay apart, so that no word is read over the gap between two of them.
@@ -145,7 +146,7 @@ def concepts(text: str) -> frozenset[str]:
 
 
 def unseen_words(text: str) -> list[str]:
-    """Content words of a description that name neither a colour nor a category: what colour and kind cannot check."""
+    """Return the content words that name no colour and no category: stems, and whole runs of Chinese characters."""
     folded = _CHINESE_WORD.sub(lambda word: " " if _CHINESE_CONCEPTS[word[0]] else word[0], fold(text))
     latin = [word for word in LATIN.findall(folded) if word not in STOP_WORDS and word not in _ENGLISH_CONCEPTS]
     runs = [run for run in CHINESE.findall(folded) if any(character not in _STOP_CHINESE for character in run)]
@@ -153,9 +154,9 @@ def unseen_words(text: str) -> list[str]:
 
 
 def required_terms(text: str) -> list[str]:
-    """The terms that a matching text must hold: words, and the concepts (marked ``#``) that the other words name.
+    """Return the terms that a matching text must contain: words, and concepts such as ``#red`` instead of their words.
 
-    Words without content and everything after a negation are not required; if nothing else is left, all words are.
+    Words without content and everything after a negation are not required; if nothing else remains, all words are.
     """
     kept, _ = _before_negation(text)
     found: list[str] = []
@@ -166,9 +167,9 @@ def required_terms(text: str) -> list[str]:
 
 
 def unrequired_words(text: str) -> list[str]:
-    """Words of a description that ``required_terms`` ignores, as they are written, in their order.
+    """Return the words of a description that ``required_terms`` ignores, without stop words, as written and in order.
 
-    These are words for a narrower kind than can be judged (``woman``), and a negation with everything after it.
+    These are words that are narrower than what can be judged (``woman``), and a negation with everything after it.
     """
     kept, negated = _before_negation(text)
     unseen = set(unseen_words(kept))
@@ -182,7 +183,7 @@ def unrequired_words(text: str) -> list[str]:
 
 
 def _chinese_terms(run: str) -> list[str]:
-    """What a run of characters is looked for by: pairs, which say where its characters are; one character by itself."""
+    """Return the search terms of a run of Chinese characters: its pairs; a single character is a term itself."""
     if len(run) >= 3:
         run = run.strip(_JOINING_CHINESE) or run
     parts = (re.sub(f"[{_JOINING_CHINESE}]", " ", run).split() or [run]) if len(run) >= 4 else [run]
@@ -194,13 +195,13 @@ def _chinese_terms(run: str) -> list[str]:
 
 
 def _before_negation(text: str) -> tuple[str, str]:
-    """Split a description before its first negation (``not``, ``without``, 没有)."""
+    """Return the folded text before the first negation (``not``, ``without``, 没有), and the rest from it on."""
     folded = fold(text).replace("’", "'")
     found = _NEGATION.search(folded)
     return (folded, "") if found is None else (folded[: found.start()], folded[found.start() :])
 
 
-#: A stemmer works on a word it holds itself, so threads take turns.
+#: A stemmer holds the current word as state, so only one thread may use it at a time.
 _STEMMING = Lock()
 
 

@@ -1,6 +1,6 @@
-"""Ports: protocols of at most three methods behind which models, detectors and clocks are adapters.
+"""Ports: protocols of at most three methods that models, detectors and clocks implement as adapters.
 
-Adapters are in ``world_api/perception`` and ``world_api/chat``; the areas below import only these protocols.
+Adapters are in ``world_api/perception`` and ``world_api/chat``; other packages import only these protocols.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Vectors: TypeAlias = "NDArray[np.float32]"
 Samples: TypeAlias = "NDArray[np.float32]"
 SAMPLE_RATE = 16_000
 
-#: What evidence comes from.
+#: The kinds of sources that evidence names.
 Source = Literal["speech", "screen_text", "detector", "tracker", "caption", "memory", "scene_graph", "look", "metadata"]
 
 
@@ -56,11 +56,11 @@ class TextReader(Protocol):
     producer: str
 
     def read(self, image: Image) -> Sequence[TextLine]:
-        """All lines of text in the image, top to bottom."""
+        """Return all lines of text in the image, top to bottom."""
         ...
 
     def locate(self, image: Image) -> Sequence[Box]:
-        """Boxes that may hold text (pixels of the image); much cheaper than reading."""
+        """Return boxes that may contain text (pixels of the image); much cheaper than reading."""
         ...
 
 
@@ -76,7 +76,10 @@ class SpokenWord:
 
 @dataclass(frozen=True, kw_only=True)
 class SpokenLine:
-    """A recognised line and its words. ``language`` is a code such as ``en``, empty where unknown."""
+    """A recognised line and its words, with times and confidence as in ``SpokenWord``.
+
+    ``language`` is a code such as ``en``; empty if unknown.
+    """
 
     start: float
     end: float
@@ -87,39 +90,39 @@ class SpokenLine:
 
 
 class VoiceDetector(Protocol):
-    """Voice activity detection. It is causal except for ``hang_over``."""
+    """Voice activity detection. A decision depends on no sound later than ``hang_over`` seconds after the moment."""
 
     producer: str
     #: Seconds of silence that must be heard before an interval of voice is known to be over.
     hang_over: float
 
     def voiced(self, samples: Samples) -> Sequence[TimeSpan]:
-        """Spans in which a person may be speaking: seconds from the first sample, disjoint and in order."""
+        """Return spans in which a person may be speaking: seconds from the first sample, disjoint and in order."""
         ...
 
 
 class SpeechRecogniser(Protocol):
-    """Speech to text with word times. ``language`` is a code such as ``en``, or empty: find out."""
+    """Speech to text with the times of words. ``language`` is a code such as ``en``; empty to detect the language."""
 
     producer: str
 
     def transcribe(self, samples: Samples, language: str) -> Sequence[SpokenLine]:
-        """The lines spoken in an interval of at most thirty seconds, in time order.
+        """Return the lines spoken in an interval of at most thirty seconds, in time order.
 
-        Raises BackendFault: ``speech_model_missing``, where its package or its model is not there.
+        Raises BackendFault: ``speech_model_missing``, if its package or its model is missing.
         """
         ...
 
 
 class TextEmbedder(Protocol):
-    """Dense text retrieval. Inner products up to ``noise_floor`` say nothing about two texts."""
+    """Text vectors for retrieval. An inner product of at most ``noise_floor`` does not mean that texts are similar."""
 
     producer: str
     dimension: int
     noise_floor: float
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One unit vector a text (``len(texts) x dimension``); zero for a text without words."""
+        """Return one unit vector per text (``len(texts) x dimension``); zero for a text without words."""
         ...
 
 
@@ -129,43 +132,43 @@ class ObjectDetector(Protocol):
     producer: str
 
     def categories(self) -> frozenset[str]:
-        """The category words this detector knows."""
+        """Return the categories that this detector can detect, as canonical words."""
         ...
 
     def detect(self, image: Image, category: str) -> Sequence[DetectedObject]:
-        """Objects of that category, the surest first."""
+        """Return the objects of a category, the most confident first."""
         ...
 
 
 class PersonScorer(Protocol):
-    """Judges whether a box holds an upright person, and finds people in a picture."""
+    """Judges whether a box contains an upright person, and finds people in a picture."""
 
     producer: str
 
     def person_score(self, image: Image, box: Box) -> float:
-        """Positive for a person who fills the box (pixels of ``image``), negative for anything else."""
+        """Return a score: positive if a person fills the box (pixels of ``image``), negative for anything else."""
         ...
 
     def people(self, image: Image) -> Sequence[DetectedObject]:
-        """The people in a small picture, the most confident first; fast enough for one call every second."""
+        """Return the people in a small picture, the most confident first; fast enough for one call every second."""
         ...
 
 
 class AppearanceEmbedder(Protocol):
-    """Re-identification: vectors of how tracked things look; the inner product of two says whether they are one thing.
+    """Re-identification: vectors of the look of tracked things. A high inner product of two means the same thing.
 
-    The stage ``moving_things`` makes them, compares them when things that covered each other part, and stores them in the table
-    ``track_looks``, which fixes their length (``TRACK_LOOK_DIMENSION``). The stages ``stitches`` and ``look_links`` compare stored
-    ones; their thresholds are those of the present embedder.
+    The stage ``moving_things`` makes them, compares them when things that hid each other separate again, and stores
+    them in the table ``track_looks``, which fixes their length (``TRACK_LOOK_DIMENSION``). The stages ``stitches`` and
+    ``look_links`` compare stored ones; their thresholds are tuned to the present embedder.
     """
 
     producer: str
 
     def embed(self, picture: Image, mask: Image, scene: Image) -> Vector | None:
-        """The vector of a thing; None if too little of it is visible.
+        """Return the vector of a thing; None if too little of it is visible.
 
-        ``picture`` is the part of a frame with the thing, ``mask`` is 255 where the thing is in it (height x width) and 0
-        elsewhere, ``scene`` is the same scene without things.
+        ``picture`` is the part of a frame that shows the thing, ``mask`` (height x width) is 255 at the pixels of the
+        thing and 0 elsewhere, ``scene`` is a picture of the same scene without things.
         """
         ...
 
@@ -174,14 +177,16 @@ class FrameSource(Protocol):
     """Random access to the frames of one video."""
 
     def frame_played_at(self, seconds: float) -> Image:
-        """The frame on screen at that time (the last one whose presentation time is not after it).
+        """Return the frame on screen at a time: the last one whose presentation time is not after it.
 
         Raises MediaFault: ``source_missing``, ``undecodable``.
         """
         ...
 
     def pictures_played_at(self, times: Sequence[float], longest_side: int | None) -> Sequence[Image]:
-        """The frame on screen at each time (rising), none larger than that; None: as they are.
+        """Return the frame on screen at each of the ascending times.
+
+        Frames are reduced to at most ``longest_side`` pixels on their longer side; None for full size.
 
         Raises MediaFault: ``source_missing``, ``undecodable``.
         """
@@ -193,7 +198,7 @@ LookTask = Literal["caption", "answer", "state", "actions"]
 
 @dataclass(frozen=True, kw_only=True)
 class Picture:
-    """A picture for a model: the time of its frame in seconds, and whether it is a part cut out of the frame."""
+    """A picture for a model: the time of its frame in seconds; ``is_part`` if it is a crop of the frame."""
 
     time: float
     image: Image
@@ -202,10 +207,11 @@ class Picture:
 
 @dataclass(frozen=True, kw_only=True)
 class LookRequest:
-    """Pictures for a vision model and the task. ``question`` and ``subject`` (what it is about) are data, never instructions.
+    """Pictures for a vision model, and the task.
 
-    ``request`` names the request; its cost is charged under that name. The adapter calls ``again`` before it sends the request
-    once more in another form, and passes on what that raises.
+    ``question`` and ``subject`` (the thing that the question is about) are data, never instructions. ``request`` is the
+    hash under which the cost is charged. The adapter calls ``again`` before it repeats the request in another form; a
+    fault that ``again`` raises ends the look.
     """
 
     task: LookTask
@@ -219,7 +225,7 @@ class LookRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class SeenAction:
-    """An action that a model names. ``confidence`` is 0 to 1, or None if it gave none."""
+    """An action that a model names. ``confidence`` is 0 to 1; None if the model gives none."""
 
     label: str
     confidence: float | None
@@ -227,7 +233,7 @@ class SeenAction:
 
 @dataclass(frozen=True, kw_only=True)
 class LookReply:
-    """A vision model's answer: text, confidence (if it gave one), and what it says it is not certain of."""
+    """A vision model's answer. ``confidence`` is 0 to 1 or None; ``uncertain`` describes what it is not sure of."""
 
     text: str
     spent: Spent
@@ -238,7 +244,10 @@ class LookReply:
 
 @dataclass(frozen=True, kw_only=True)
 class Expected:
-    """Expected tokens of a look: read, written, written at most; ``assumed`` says in words what the estimate rests on."""
+    """Expected tokens of a look: of the prompt, of the reply, and at most of the reply.
+
+    ``assumed`` describes in words the assumption of the estimate.
+    """
 
     prompt: int
     completion: int
@@ -249,8 +258,8 @@ class Expected:
 class VisionModel(Protocol):
     """A model that answers questions about pictures.
 
-    ``producer`` names all that its answers depend on beside the request: model, prompts, size of the pictures.
-    ``longest_side`` is the size of its pictures in pixels.
+    ``producer`` names everything beside the request that its answers depend on: model, prompts, size of the pictures.
+    ``longest_side`` is the largest side of the pictures that are sent, in pixels.
     """
 
     name: str
@@ -258,14 +267,14 @@ class VisionModel(Protocol):
     longest_side: int
 
     def expects(self, task: LookTask, pictures: int, width: int, height: int) -> Expected:
-        """The expected tokens of a look at ``pictures`` frames of a size in pixels."""
+        """Return the expected tokens of a look at ``pictures`` frames of ``width`` x ``height`` pixels."""
         ...
 
     def look(self, request: LookRequest) -> LookReply:
-        """Answer the request. The cost is charged even if the reply cannot be read.
+        """Return the model's answer. The cost is charged even if the reply cannot be read.
 
         Raises:
-            BackendFault: ``endpoint_takes_no_images``, ``sight_unreadable``, and what the endpoint's chat model names.
+            BackendFault: ``endpoint_takes_no_images``, ``sight_unreadable``, ``sight_refused``, and the chat model's.
         """
         ...
 
@@ -279,15 +288,15 @@ class Embedded:
 
 
 class EmbeddingModel(Protocol):
-    """Dense text vectors from a paid model. ``producer`` names all that they depend on."""
+    """Text vectors from a paid model. ``producer`` names everything beside the text that they depend on."""
 
     name: str
     producer: str
 
     def embed_texts(self, texts: Sequence[str], request: str) -> Embedded:
-        """One unit vector a text. The cost is charged under the name ``request``.
+        """Return one unit vector per text. The cost is charged under ``request``, the hash of the request.
 
-        Raises BackendFault: ``embedding_unreadable``, and what the endpoint names.
+        Raises BackendFault: ``embedding_unreadable``, and those of the endpoint.
         """
         ...
 
@@ -295,34 +304,34 @@ class EmbeddingModel(Protocol):
 class ChatModel(Protocol):
     """A function-calling chat model. The request and the reply are plain JSON values.
 
-    ``request`` holds ``model``, ``messages``, optional ``tools``, ``tool_choice``, ``temperature``, ``seed`` and
-    ``max_tokens`` as the Chat Completions API spells them; the reply is a Chat Completions response object.
-    Plain JSON on both sides is what makes an episode recordable and replayable byte for byte.
-    A reply's message may hold ``carried``, which is sent back unread in the assistant's message of later requests. A
-    ``deadline`` of the caller limits how long a request may take.
+    ``request`` contains ``model``, ``messages``, optional ``tools``, ``tool_choice``, ``temperature``, ``seed`` and
+    ``max_tokens`` as in the Chat Completions API; the reply is a Chat Completions response object.
+    Plain JSON on both sides makes an episode recordable and replayable byte for byte.
+    A reply's message may contain a field ``carried``, which later requests send back unchanged in the assistant's
+    message. A ``deadline`` of the caller limits how long a request may take.
     """
 
     name: str
 
     def complete(self, request: dict[str, Any]) -> dict[str, Any]:
-        """One reply.
+        """Return the reply to a request.
 
         Raises:
             BackendFault: ``endpoint_unreachable``, ``endpoint_refused_key``, ``endpoint_refused_request``, ``endpoint_error``.
-            EpisodeFault: ``replay_mismatch``, when a recording has no reply to this request.
+            EpisodeFault: ``replay_mismatch``, if a recording has no reply to this request.
         """
         ...
 
 
 class Clock(Protocol):
-    """Wall and monotonic time, passed in so that tests and replays decide them."""
+    """Wall and monotonic time. Clocks are passed as arguments, so that tests and replays can set the time."""
 
     def now(self) -> str:
-        """The wall clock as ISO 8601 in UTC."""
+        """Return the wall time as ISO 8601 in UTC."""
         ...
 
     def monotonic(self) -> float:
-        """Seconds on a clock that never runs backwards."""
+        """Return the seconds of a clock that never runs backwards; only differences have a meaning."""
         ...
 
 
@@ -330,9 +339,9 @@ class SystemClock:
     """The clock of this machine."""
 
     def now(self) -> str:
-        """The wall clock as ISO 8601 in UTC, to the second."""
+        """Return the wall time as ISO 8601 in UTC, to the second."""
         return datetime.now(UTC).isoformat(timespec="seconds")
 
     def monotonic(self) -> float:
-        """Seconds on a clock that never runs backwards."""
+        """Return the seconds of a clock that never runs backwards."""
         return time.monotonic()

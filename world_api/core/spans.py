@@ -1,7 +1,7 @@
 """Spans of video time, and boxes in the displayed frame.
 
-Time is seconds as a float. Zero is the first presented video frame. A span is half-open:
-``[start, end)`` holds ``start`` and does not hold ``end``.
+Times are seconds as floats; zero is the first presented video frame. A span is half-open: ``[start, end)`` contains
+``start`` and does not contain ``end``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-#: Times leave the API rounded to this many decimals: a millisecond, finer than any frame.
+#: Decimals to which times in results are rounded: a millisecond, finer than any frame.
 TIME_DECIMALS = 3
 
 
@@ -20,7 +20,7 @@ def round_time(seconds: float) -> float:
 
 
 def known_time(seconds: float) -> float:
-    """Round the time at which something became known up to milliseconds, so that no causal cut shows it early."""
+    """Round a time up to milliseconds: the time at which something became known, which no causal cut may show early."""
     steps = float(10**TIME_DECIMALS)
     # A millionth of a step is the noise of floating point, not time.
     return math.ceil(float(seconds) * steps - 1e-6) / steps
@@ -30,7 +30,7 @@ def known_time(seconds: float) -> float:
 class TimeSpan:
     """A half-open interval ``[start, end)`` in seconds; ``start <= end``, both finite.
 
-    Raises ValueError: if an end is not finite or the span runs backwards.
+    Raises ValueError: if ``start`` or ``end`` is not finite, or ``end < start``.
     """
 
     start: float
@@ -53,7 +53,7 @@ class TimeSpan:
         return (self.start + self.end) / 2
 
     def contains(self, time: float) -> bool:
-        """Whether the half-open span holds this time."""
+        """Whether the half-open span contains this time."""
         return self.start <= time < self.end
 
     def overlaps(self, other: TimeSpan) -> bool:
@@ -61,29 +61,29 @@ class TimeSpan:
         return self.start < other.end and other.start < self.end
 
     def overlap(self, other: TimeSpan) -> float:
-        """Seconds the two spans share."""
+        """Return the length of the intersection in seconds; 0 if there is none."""
         return max(0.0, min(self.end, other.end) - max(self.start, other.start))
 
     def iou(self, other: TimeSpan) -> float:
-        """Intersection over union in ``[0, 1]``; 0 for two empty spans."""
+        """Return intersection over union, 0 to 1; 0 for two empty spans."""
         shared = self.overlap(other)
         union = self.duration + other.duration - shared
         return shared / union if union > 0 else 0.0
 
     def clip(self, bounds: TimeSpan) -> TimeSpan | None:
-        """The part inside ``bounds``, or None where nothing of positive length is left."""
+        """Return the part inside ``bounds``; None if no part of positive length is inside."""
         if not self.overlaps(bounds):
             return None
         return TimeSpan(start=max(self.start, bounds.start), end=min(self.end, bounds.end))
 
     def clamp(self, bounds: TimeSpan) -> TimeSpan:
-        """The part inside ``bounds``; where the two share nothing, the moment of ``bounds`` that is nearest."""
+        """Return the part inside ``bounds``; if there is none, the empty span at the nearest end of ``bounds``."""
         start = min(max(self.start, bounds.start), bounds.end)
         return TimeSpan(start=start, end=max(start, min(self.end, bounds.end)))
 
 
 def merge_spans(spans: Iterable[TimeSpan], *, gap: float = 0.0) -> list[TimeSpan]:
-    """Join spans that overlap or are at most ``gap`` seconds apart; sorted by start."""
+    """Join spans that overlap or are at most ``gap`` seconds apart; return them sorted by start."""
     merged: list[TimeSpan] = []
     for span in sorted(spans):
         if merged and span.start <= merged[-1].end + gap:
@@ -96,7 +96,7 @@ def merge_spans(spans: Iterable[TimeSpan], *, gap: float = 0.0) -> list[TimeSpan
 
 @dataclass(frozen=True, kw_only=True)
 class Box:
-    """``[x1, y1, x2, y2]`` in pixels of the displayed (rotated) frame, origin top left."""
+    """A rectangle ``[x1, y1, x2, y2]`` in pixels of the displayed (rotated) frame; the origin is at the top left."""
 
     x1: float
     y1: float
@@ -105,17 +105,17 @@ class Box:
 
     @property
     def width(self) -> float:
-        """Pixels; never negative."""
+        """Width in pixels; never negative."""
         return max(0.0, self.x2 - self.x1)
 
     @property
     def height(self) -> float:
-        """Pixels; never negative."""
+        """Height in pixels; never negative."""
         return max(0.0, self.y2 - self.y1)
 
     @property
     def area(self) -> float:
-        """Square pixels."""
+        """Area in square pixels."""
         return self.width * self.height
 
     @property
@@ -124,15 +124,15 @@ class Box:
         return (self.x1 + self.x2) / 2, (self.y1 + self.y2) / 2
 
     def scaled(self, across: float, down: float) -> Box:
-        """The box in a picture of another size; the factors are for x and y."""
+        """Return the box in a picture of another size: x is multiplied by ``across``, y by ``down``."""
         return Box(x1=self.x1 * across, y1=self.y1 * down, x2=self.x2 * across, y2=self.y2 * down)
 
     def moved(self, right: float, down: float) -> Box:
-        """The box at another place."""
+        """Return the box shifted by ``right`` and ``down`` pixels."""
         return Box(x1=self.x1 + right, y1=self.y1 + down, x2=self.x2 + right, y2=self.y2 + down)
 
     def enlarged(self, share: float, down: float | None = None) -> Box:
-        """The box with a margin on each side: a share of its width and (``down``, by default the same) of its height."""
+        """Return the box with margins: ``share`` of its width on each side, ``down`` (or ``share``) of its height."""
         x, y = share * self.width, (share if down is None else down) * self.height
         return Box(x1=self.x1 - x, y1=self.y1 - y, x2=self.x2 + x, y2=self.y2 + y)
 
@@ -141,21 +141,21 @@ class Box:
         return self.x1 <= point[0] <= self.x2 and self.y1 <= point[1] <= self.y2
 
     def common(self, other: Box) -> Box | None:
-        """The overlap of two boxes; None if there is none."""
+        """Return the intersection of two boxes; None if its area is zero."""
         x1, y1, x2, y2 = max(self.x1, other.x1), max(self.y1, other.y1), min(self.x2, other.x2), min(self.y2, other.y2)
         return Box(x1=x1, y1=y1, x2=x2, y2=y2) if x2 > x1 and y2 > y1 else None
 
     def common_area(self, other: Box) -> float:
-        """The area of the overlap of two boxes."""
+        """Return the area of the intersection of two boxes, in square pixels; 0 if there is none."""
         width = min(self.x2, other.x2) - max(self.x1, other.x1)
         height = min(self.y2, other.y2) - max(self.y1, other.y1)
         return width * height if width > 0.0 and height > 0.0 else 0.0
 
     def iou(self, other: Box) -> float:
-        """Intersection over union in ``[0, 1]``."""
+        """Return intersection over union, 0 to 1."""
         shared = self.common_area(other)
         return shared / (self.area + other.area - shared) if shared > 0.0 else 0.0
 
     def rounded(self) -> list[float]:
-        """The wire form: four numbers, to a tenth of a pixel."""
+        """Return the JSON form: ``[x1, y1, x2, y2]``, rounded to a tenth of a pixel."""
         return [round(float(value), 1) for value in (self.x1, self.y1, self.x2, self.y2)]

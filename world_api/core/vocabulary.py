@@ -25,16 +25,16 @@ from world_api.core.lexicon import (
     unseen_words,
 )
 
-#: profile -> the categories that it judges. The oracle is complete for people; of things it judges what it records.
+#: profile -> the categories that it judges. The oracle records all people; of other categories it judges recorded ones.
 JUDGED_BY_PROFILE: dict[str, frozenset[str]] = {
     "classical": frozenset({"person", "moving_object"}),
     "oracle": frozenset({"person"}),
 }
 
-#: The category of words that name no kind: things of any category, people included.
+#: The category of words such as "thing" that mean things of any category, people included.
 ANY = "any"
 
-#: canonical category -> (English words, Chinese words), beside those that search knows.
+#: canonical category -> (English words, Chinese words), in addition to those of ``lexicon``.
 MORE_CATEGORIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ANY: (
         ("object", "thing", "item", "anything", "something", "everything", "stuff"),
@@ -57,7 +57,7 @@ MORE_CATEGORIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "letter": (("letter",), ("信", "信件")),
 }
 
-#: Words for a narrower kind than their category, beside those of ``lexicon``: age, sex and number are not measured.
+#: More words that are narrower than their category, beside those of ``lexicon``: age, sex and number are not measured.
 NARROWER = frozenset("baby toddler teenager crowd 大人 成年人 小孩 儿童 老人 年轻人 男性 女性".split())
 
 
@@ -69,7 +69,7 @@ _CHINESE_NAMES = {word: name for name, (_, own) in _NAMES for word in own}
 _ENGLISH_COLOURS = {word: colour for colour, (own, _) in COLOURS.items() for word in own}
 _CHINESE_COLOURS = {word: colour for colour, (_, own) in COLOURS.items() for word in own}
 _CHINESE_COLOUR = longest_first(_CHINESE_COLOURS)
-#: Which one of several is meant, in words whose characters alone have no content.
+#: Ordinals ("the first one"), whose single characters have no content.
 _CHINESE_ORDINALS = ("第一个", "第一位", "第一名", "第一次", "第一", "首个", "首位", "首次")
 #: Words that name a colour, a category, or something else that contains such a word.
 _CHINESE_WORD = longest_first({*_CHINESE_NAMES, *_CHINESE_COLOURS, *OTHER_CHINESE, *_CHINESE_ORDINALS})
@@ -81,26 +81,26 @@ _NEGATION = re.compile(
 _CHINESE_NEGATION = re.compile(
     r"除了|不是|不在|不穿|不戴|不带|没有穿|没有戴|没有|没穿|没戴|没带|并非|非|无|未穿|未戴|不|没|未"
 )
-#: Words that hold a character of negation and negate nothing.
+#: Words that contain a character of negation and negate nothing.
 _CHINESE_OTHER = re.compile(r"不同|不少|不断|不锈|非常|非洲|无人机|无袖|无肩|无领|未来|不久")
 _EXCEPT = re.compile(r"\b(?:other than|(?:anything|anyone|anybody|everyone|everybody|all|any colou?r) but)\b")
-#: Words that lead from a negation to what it negates.
+#: Words that may be between a negation and the word that it negates.
 _LEADING = frozenset(
     "a an the in on of with wearing wears wear dressed clad any is are being having has have the one ones who that "
     "person people man woman somebody someone anyone anybody".split()
 )
-#: Words after which a negated phrase is over; ``and``, ``or``, ``nor`` carry it on.
+#: Words that end a negated phrase; ``and``, ``or`` and ``nor`` continue it.
 _ENDING = frozenset(
     "in with wearing wears dressed but who that which whose at on near by from while is are has holding".split()
 )
 _ENDS_WITH_OR, _BEGINS_WITH_OR = re.compile(r"(?:\bor|或者?|还是)\W*$"), re.compile(r"\W*(?:or\b|或|还是)")
 _JOINING = frozenset({"and", "or", "nor"})
-#: Words that weaken what a negation says (``not only black``, ``不全是黑色``), so that it excludes nothing.
+#: Words that weaken a negation (``not only black``, ``不全是黑色``), so that it excludes nothing.
 _WEAKENING = re.compile(
     r"\b(?:only|just|merely|solely|simply|purely|exclusively|entirely|completely|wholly|fully|all|always|necessarily"
     r"|sure|certain|certainly|very|too|as)\b|^\S* ?[只仅光单全都总]|就是"
 )
-#: After one of these a preposition still belongs to what is negated: ``not the person in black``.
+#: After one of these words a preposition still belongs to the negated phrase: ``not the person in black``.
 _HEADS = frozenset(
     "one ones person people man men woman women boy girl somebody someone anyone anybody guy lady".split()
 )
@@ -108,9 +108,9 @@ _HEADS = frozenset(
 
 @dataclass(frozen=True)
 class Clause:
-    """A part of a description, and whether it is negated. A negated part begins with the word that negates it.
+    """A part of a description, and whether it is negated. A negated part begins with the negating word.
 
-    ``unclear``: what it says is not plain, as in ``not only black``, ``never not black``, ``black or not red``.
+    ``unclear``: the meaning is ambiguous, as in ``not only black``, ``never not black``, ``black or not red``.
     """
 
     text: str
@@ -119,7 +119,7 @@ class Clause:
 
 
 def clauses(folded: str) -> list[Clause]:
-    """The parts of a description (folded text) in order."""
+    """Split a description (folded text) before and after its negated phrases; return the parts in order."""
     tokens: list[str] = []
     plain = folded.replace("’", "'").replace("non-", "non ").replace("/", " or ")
     for token in _TOKEN.findall(_EXCEPT.sub("except", plain)):
@@ -143,14 +143,14 @@ def clauses(folded: str) -> list[Clause]:
 
 
 def _belong_together(first: Clause, second: Clause) -> bool:
-    """Whether neighbours make each other unclear: a double negation, or an alternative to something that is negated."""
+    """Whether two neighbouring parts make each other unclear: a double negation, or ``or`` between them."""
     if first.negated and second.negated:
         return not second.text.startswith("nor") and all(word in _LEADING for word in first.text.split()[1:])
     return bool(_ENDS_WITH_OR.search(first.text) or _BEGINS_WITH_OR.match(second.text))
 
 
 def _chinese_tokens(run: str) -> list[str]:
-    """A run of characters, parted before and after its negations, and behind each ``的``."""
+    """Split a run of Chinese characters before and after negations, after each ``的``, and before "but" and "or"."""
     others = [match.span() for match in _CHINESE_OTHER.finditer(run)]
     parts: list[str] = []
     start = 0
@@ -172,7 +172,7 @@ def _negates(token: str) -> bool:
 
 
 def _end_of_negation(tokens: list[str], first: int) -> int:
-    """The position behind the last token that a negation before ``first`` turns around."""
+    """Return the index after the last token to which a negation applies; ``first`` is the index after the negation."""
     place = first
     while place < len(tokens) and tokens[place] in _LEADING:
         place += 1
@@ -192,17 +192,17 @@ def _end_of_negation(tokens: list[str], first: int) -> int:
     return place
 
 
-#: The size of a thing in the picture, as ``entity_hint`` gives it at its end; it describes no thing by itself.
+#: The size of a thing in the picture, at the end of texts of ``entity_hint``; it is not a property of the thing.
 _SIZE = re.compile(r"\((?:small|medium|large)\)\s*$")
-#: Where the head noun of an English phrase is over: ``person | in red``, ``people | who walk``.
+#: The end of the head noun of an English phrase: ``person | in red``, ``people | who walk``.
 _AFTER_HEAD = re.compile(
     r"\b(?:in|with|of|on|at|near|by|wearing|dressed|holding|who|that|which|from|not|without|no|except)\b|[,;(]"
 )
 _OR = re.compile(r"\bor\b|或者?|还是")
-#: Words between two colours that join them, so that the extent of an ``or`` beside them is not clear.
+#: Words between two colours that join them, so that it is ambiguous to which of them an ``or`` applies.
 _AND = re.compile(r"\b(?:and|with|but|in)\b|[&+和与且穿戴]")
 _CONJUNCTION = re.compile(r"\b(?:and|or)\b|[/&+、,]|和|或者?|还是|与")
-#: Words of a description without content. Words for which one of several is meant have content.
+#: Words of a description without content. Ordinals (``first``) have content.
 _EMPTY = STOP_WORDS - {"first", "second", "last"} | frozenset(
     "one ones some any all each every both either but like looks looking".split()
 )
@@ -212,10 +212,11 @@ _CHINESE_AFFIX = re.compile(r"[穿着戴衣服色的了一个位名只条些位]
 
 @dataclass(frozen=True, kw_only=True)
 class ParsedDescription:
-    """A parsed description. ``kinds`` None: things of any category.
+    """The requirements of a description. ``kinds`` are the categories (canonical words); None means any category.
 
-    All ``colours`` are required, and one colour of each set in ``either``. ``matched`` are the words that can be judged,
-    ``unmatched`` those that cannot; of a narrower word (``man``) the category is matched and the word is not.
+    All ``colours`` are required, and one colour of each set in ``either``. ``negated_kinds`` and ``negated_colours``
+    are excluded. ``matched`` are the words that can be judged, ``unmatched`` those that cannot; for a word that is
+    narrower than its category (``man``), the category is in ``matched`` and the word in ``unmatched``.
     """
 
     kinds: frozenset[str] | None = None
@@ -228,16 +229,16 @@ class ParsedDescription:
 
     @property
     def is_judged(self) -> bool:
-        """Whether any of its words can be judged."""
+        """Whether it has any requirement that can be judged."""
         return bool(self.kinds or self.wanted or self.negated_kinds or self.negated_colours)
 
     @property
     def wanted(self) -> list[frozenset[str]]:
-        """Sets of colours, one of each of which is required."""
+        """The required colours as sets: of each set at least one colour is required."""
         return [*(frozenset({colour}) for colour in sorted(self.colours)), *self.either]
 
     def joined(self, other: ParsedDescription) -> ParsedDescription:
-        """This description with the other requirements of another one, without its kinds."""
+        """Return this description with the requirements of ``other`` added, except its ``kinds``."""
         return ParsedDescription(
             kinds=self.kinds,
             colours=self.colours | other.colours,
@@ -250,30 +251,31 @@ class ParsedDescription:
 
 
 def judged_at_build(profile: str, recorded: Iterable[str], *, follows: bool = True) -> frozenset[str]:
-    """The categories that the rows of a world can judge: those of its profile and those that are recorded.
+    """Return the categories that the rows of a world can judge: those of its profile and the ``recorded`` ones.
 
-    ``follows`` is False for a world that was built without following things.
+    ``follows`` is False for a world that was built without tracking moving things; then only the recorded ones count.
     """
     return frozenset(recorded) | (JUDGED_BY_PROFILE.get(profile, frozenset()) if follows else frozenset())
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The closed vocabulary of a world: the categories it can judge (canonical words). Colours are those of ``COLOURS``.
+    """The closed vocabulary of a world: the categories that it can judge (canonical words) and the colours ``COLOURS``.
 
-    Plurals, synonyms and Chinese words map onto the canonical words. Any other word cannot be judged.
+    Plurals, synonyms and Chinese words are mapped to the canonical words. Any other word cannot be judged.
     """
 
     categories: frozenset[str]
 
     def extended(self, more: Iterable[str]) -> Vocabulary:
-        """This vocabulary with more categories."""
+        """Return this vocabulary with more categories."""
         return Vocabulary(self.categories | frozenset(more))
 
     def read_category(self, text: str) -> ParsedDescription:
-        """Read the name of a category: ``people``, ``cars and dogs``, ``人``.
+        """Parse the name of one or more categories: ``people``, ``cars and dogs``, ``人``.
 
-        The head noun decides: a ``toy car`` is a car for which ``toy`` was not judged, a ``car park`` is no car.
+        The head noun decides: a ``toy car`` is a car, with ``toy`` unmatched; a ``car park`` is not a car. If no
+        category is recognised, ``kinds`` is empty.
         """
         folded = " ".join(fold(text).replace("_", " ").split())
         if folded in ANYTHING or text.strip().casefold() in ANYTHING:
@@ -290,10 +292,10 @@ class Vocabulary:
         return replace(found, kinds=None if ANY in kinds else kinds)
 
     def read(self, text: str, of: frozenset[str] | None = None) -> ParsedDescription:
-        """Read a description: ``a woman in a red coat, not in black``.
+        """Parse a description of one thing: ``a woman in a red coat, not in black``.
 
-        It is of one kind: one of the categories ``of``, else the one that an English description names first and a Chinese one
-        last. Other things it names (``a person with a cup``) cannot be judged by looking at that one.
+        Its kind is the category that an English description names first and a Chinese one last; if ``of`` is given,
+        only these categories count. Other things in it (the cup of ``a person with a cup``) are unmatched.
         """
         found = ParsedDescription()
         parts = clauses(_SIZE.sub("", fold(text)).replace("_", " "))
@@ -314,9 +316,9 @@ class Vocabulary:
         return replace(found, kinds=None if head is None else frozenset({head}))
 
     def _alternatives(self, text: str, terms: Sequence[_Term], head: str | None) -> ParsedDescription:
-        """What a part that may hold ``or`` asks for: of the colours beside it, one.
+        """Return the requirements of a part that may contain ``or``: one of the colours on its sides.
 
-        If one side of it is no colour, no colour can be required.
+        If a side has no colour, no colour can be required.
         """
         parts = [(side, list(self._terms(side))) for side in _OR.split(text)]
         sides = [
@@ -345,7 +347,7 @@ class Vocabulary:
         return replace(beside, kinds=frozenset({kind}), matched=matched, unmatched=unmatched)
 
     def _kind_of(self, phrase: str) -> tuple[str, str, str] | None:
-        """The head noun of a phrase, its category, and the rest; None where the head is no category of this vocabulary."""
+        """Return the head noun of a phrase, its category and the rest; None if it is no category of the vocabulary."""
         phrase = phrase.strip()
         if re.search(r"[㐀-鿿]", phrase):
             before, _, head = _CHINESE_ALL.sub("", phrase).rpartition("的")
@@ -367,7 +369,7 @@ class Vocabulary:
         return None
 
     def _name(self, words: str) -> str | None:
-        """The category of this vocabulary that an English word or phrase names."""
+        """Return the category that an English word or phrase names; None if this vocabulary does not contain it."""
         for form in _singulars(words):
             own = form.replace(" ", "_")
             name = own if own in self.categories else form if form in self.categories else _ENGLISH_NAMES.get(form)
@@ -376,7 +378,7 @@ class Vocabulary:
         return None
 
     def _terms(self, text: str) -> Iterator[_Term]:
-        """The words of a text that say something."""
+        """Yield the words of a text that have content."""
         tokens = LATIN.findall(text)
         place = 0
         while place < len(tokens):
@@ -402,7 +404,7 @@ class Vocabulary:
 
 @dataclass(frozen=True)
 class _Term:
-    """A word of a description, and the category or the colour that it names in this vocabulary."""
+    """A word or phrase of a description, and the category or the colour that it names; None if it names none."""
 
     word: str
     kind: str | None = None
@@ -414,13 +416,16 @@ def _or_in(text: str) -> list[_Term]:
 
 
 def _between_colours(text: str, terms: Sequence[_Term]) -> str:
-    """The text between its first and its last colour."""
+    """Return the text between its first and its last colour; empty if it has fewer than two."""
     words = [term.word for term in terms if term.colour is not None]
     return text[text.find(words[0]) + len(words[0]) : text.rfind(words[-1])] if len(words) > 1 else ""
 
 
 def _asking(terms: Sequence[_Term], head: str | None, *, is_clear: bool = True) -> ParsedDescription:
-    """The requirements of words, in a description of the category ``head``; of unclear words nothing is required."""
+    """Return the requirements of words that are not negated, in a description of a thing of the category ``head``.
+
+    If the meaning is not clear (``is_clear``), nothing is required.
+    """
     matched, unmatched = [], []
     for term in terms:
         is_head = term.kind is not None and term.kind == head
@@ -436,9 +441,9 @@ def _asking(terms: Sequence[_Term], head: str | None, *, is_clear: bool = True) 
 
 
 def _excluding(sign: str, terms: Sequence[_Term]) -> ParsedDescription:
-    """What words behind a negation exclude.
+    """Return what the words after the negating word ``sign`` exclude.
 
-    "not the person in black" tells who is meant and turns the colour around; "without a hat" tells nothing that is measured.
+    "not the person in black" excludes the colour, not people; "without a hat" excludes nothing: hats are not judged.
     """
     colours = frozenset(term.colour for term in terms if term.colour is not None)
     unjudged = [term.word for term in terms if term.colour is None and (term.kind is None or is_narrower(term.word))]
@@ -459,12 +464,12 @@ _PLURALS = (("men", "man"), ("ies", "y"), ("ves", "f", "fe"), ("es", ""), ("s", 
 
 
 def is_narrower(word: str) -> bool:
-    """Whether a word says more than its category: nothing that is measured tells a man from a woman."""
+    """Whether a word is narrower than its category: no measurement distinguishes a man from a woman."""
     return any(form in NARROWER_WORDS or form in NARROWER for form in _singulars(word))
 
 
 def _singulars(words: str) -> Iterator[str]:
-    """A word or phrase, and what it may be the plural of."""
+    """Yield a word or phrase, then the singular forms of which its last word may be the plural."""
     yield words
     head, _, last = words.rpartition(" ")
     for ending, *singulars in _PLURALS:

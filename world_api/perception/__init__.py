@@ -1,8 +1,8 @@
 """Perception adapters behind the ports of ``world_api.core.ports``, and which of them each profile uses.
 
-``classical`` (people and faces, text on screen, text vectors) and ``appearance`` (vectors of how things look) need no download.
-``speech`` recognises speech and finds voices. ``endpoint`` uses a vision model and an embedding model on an endpoint. Each name is
-imported when it is first used.
+``classical`` (people and faces, text on screen, text vectors) and ``appearance`` (vectors of the look of things) need
+no download. ``speech`` recognises speech and detects voices. ``endpoint`` uses a vision model and an embedding model on
+an endpoint. Each name is imported when it is first used.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from world_api.perception.speech import EnergyVoiceDetector as EnergyVoiceDetector
     from world_api.perception.speech import WhisperRecogniser as WhisperRecogniser
 
-#: The adapter of each port by profile, as ``module:class``. Those of an endpoint and of speech are made with the caller's options.
+#: profile -> port -> adapter, as ``module:class``. Those of an endpoint and of Whisper need options of the caller.
 PROFILES = {
     "classical": {
         "people": "classical:ClassicalDetector",
@@ -47,12 +47,12 @@ __all__ = ["PROFILES", "adapter", "adapter_class", *_adapters]  # noqa: PLE0604
 
 
 def adapter_class(port: str, *, profile: str = "classical") -> Any:
-    """The class that a profile uses for a port; both as :data:`PROFILES` names them."""
+    """Return the adapter class of a port in a profile; both are keys of :data:`PROFILES`."""
     module, _, name = PROFILES[profile][port].partition(":")
     return getattr(import_module(f"{__name__}.{module}"), name)
 
 
 @cache
 def adapter(port: str) -> Any:
-    """The adapter of the classical profile for a port, shared by all its users."""
+    """Return the classical profile's adapter of a port; all callers share one instance."""
     return adapter_class(port)()

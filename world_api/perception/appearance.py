@@ -1,8 +1,8 @@
-"""How tracked things look, without a model: the colours of their thirds, and their shape.
+"""Vectors of the look of tracked things, without a model: colours of the upper, middle and lower third, and shape.
 
-Colours are corrected for the light of the scene (grey world: the mean of the empty scene becomes grey), so that the same thing has a
-similar vector in another scene. All parts are square roots of shares, so that the inner product of two vectors is a weighted
-Bhattacharyya coefficient: 1 for the same, 0 for nothing in common.
+Colours are corrected for the light of the scene (grey world: the mean of the empty scene becomes grey), so that the
+same thing has a similar vector in another scene. All components are square roots of shares, so that the inner product
+of two vectors is a weighted Bhattacharyya coefficient: 1 for equal distributions, 0 for nothing in common.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _FEWEST = 120  #: pixels
 
 
 class ColourAppearance:
-    """An ``AppearanceEmbedder`` of colours and shape."""
+    """An ``AppearanceEmbedder`` that uses colours and shape."""
 
     producer = "colour-thirds/1"
 
     def embed(self, picture: Image, mask: Image, scene: Image) -> Vector | None:
-        """The vector of the masked part of a picture; None if too little is visible."""
+        """Return the vector of the masked part of a picture; None if it, or one of its thirds, has too few pixels."""
         rows, columns = np.nonzero(cv2.erode(mask, np.ones((3, 3), np.uint8)))
         if len(rows) < _FEWEST:
             return None
@@ -58,7 +58,10 @@ class ColourAppearance:
 def _shares(
     values: NDArray[np.floating], part: NDArray[np.int64], parts: int, bins: int, span: tuple[float, float]
 ) -> NDArray[np.float64]:
-    """The share of each bin in each part (parts x bins); a value is shared between the two bins nearest to it."""
+    """Return the share of each bin in each part (parts x bins).
+
+    ``part`` is the part of each value; ``span`` is the range of the bins. A value counts in the two bins nearest to it.
+    """
     place = np.clip((values - span[0]) / (span[1] - span[0]), 0.0, 1.0) * (bins - 1)
     lower = np.minimum(place.astype(np.int64), bins - 2)
     counts = np.bincount(part * bins + lower, weights=1.0 - (place - lower), minlength=parts * bins)

@@ -27,24 +27,25 @@ _WINDOW = (64, 128)
 _LARGEST_SIDE = 640
 #: The edge put around a picture, as a share of its height.
 _EDGE = 0.2
-#: A person's height in pixels inside the trained window, and the score that tells people from other things there.
+#: Heights of a person, in pixels, inside the trained window, and the least score of a person there.
 _PERSON_HEIGHTS = (96, 88, 104)
 _PERSON_LIMIT = 0.2
 #: Windows around a box, the likeliest first: a person's height in them, and their shift.
 _PERSON_WINDOWS = tuple(
     (height, right, down) for right in (0, -3, 3) for down in (0, -4, 4) for height in _PERSON_HEIGHTS
 )
-#: Raw scores that become confidence 1.0.
+#: Raw scores that correspond to confidence 1.0.
 _SURE_PERSON, _SURE_FACE = 2.0, 8.0
 _OVERLAP = 0.4
 #: Scale step of the people detector.
 _FINE, _COARSE = 1.06, 1.12
 
-#: Pixels of the longer side for finding lines: coarsely, and before reading them.
+#: Pixels of the longer side of the picture in which lines are found: coarsely, and before reading them.
 _COARSE_SIDE, _FINE_SIDE = 320, 736
 #: The least confidence of a place that may hold text, of a line that was read, and of one with a single character.
 _PLACE, _LINE, _CHARACTER = 0.6, 0.5, 0.9
-#: A block that may be two lines: its confidence, its width over height, its share of the picture's height.
+#: A block may be two lines if its confidence and its width over height are below these, and its share of the picture's
+#: height is above this.
 _DOUBTFUL, _LONG, _LARGE = 0.9, 3.5, 0.15
 #: A gap of this share of a letter is a space.
 _SPACE = 0.45
@@ -54,7 +55,7 @@ _GRAM = 4
 
 
 class ClassicalDetector:
-    """Detects ``person`` and ``face`` with the models inside OpenCV. Confidence follows the detector's score and is not calibrated."""
+    """Detects ``person`` and ``face`` with the models of OpenCV. Confidence is a scaled score and not calibrated."""
 
     producer = "opencv-hog-haar/1"
 
@@ -62,7 +63,7 @@ class ClassicalDetector:
         self._face_lock = Lock()  # OpenCV's cascade keeps the picture as state
 
     def categories(self) -> frozenset[str]:
-        """Return the categories that this detector knows."""
+        """Return the categories that this detector can detect."""
         return frozenset({"person", "face"})
 
     def detect(self, image: Image, category: str) -> Sequence[DetectedObject]:
@@ -84,9 +85,9 @@ class ClassicalDetector:
         return hog
 
     def person_score(self, image: Image, box: Box) -> float:
-        """Score how much a box (pixels of ``image``) looks like one upright person: positive for yes, unbounded, not calibrated.
+        """Return a score of a box (pixels of ``image``): positive if it looks like one upright person; not calibrated.
 
-        It is the first positive score of a few windows around the box, else the best one.
+        It is the first positive score of some windows around the box, else the highest one.
         """
         scores: list[float] = []
         for height, right, down in _PERSON_WINDOWS:
@@ -161,7 +162,7 @@ def _found(category: str, box: Box, confidence: float) -> DetectedObject:
 
 
 def _surest(found: list[DetectedObject]) -> list[DetectedObject]:
-    """The objects by falling confidence, without those that overlap a surer one."""
+    """Return the objects by falling confidence, without those that overlap a more confident one."""
     kept: list[DetectedObject] = []
     for item in sorted(found, key=lambda item: (-item.confidence, item.box.x1, item.box.y1)):
         if all(item.box.iou(other.box) < _OVERLAP for other in kept):
@@ -170,7 +171,7 @@ def _surest(found: list[DetectedObject]) -> list[DetectedObject]:
 
 
 class RapidOcrReader:
-    """Reads English and Chinese text off BGR pictures with RapidOCR and the PP-OCR models its package carries.
+    """Reads English and Chinese text in BGR pictures with RapidOCR and the PP-OCR models that its package contains.
 
     Models are loaded at the first call.
     """
@@ -187,7 +188,7 @@ class RapidOcrReader:
         return sorted(sure, key=lambda line: (line.box.y1, line.box.x1, line.text))
 
     def locate(self, image: Image) -> Sequence[Box]:
-        """Return boxes that may hold lines of text, found in a small copy; top to bottom."""
+        """Return boxes that may contain lines of text, found in a small copy of the image; top to bottom."""
         found = _engine(_COARSE_SIDE)(image, use_det=True, use_cls=False, use_rec=False)
         if found.boxes is None:
             return []
@@ -210,7 +211,10 @@ class RapidOcrReader:
         ]
 
     def _split_if_better(self, line: TextLine, image: Image) -> list[TextLine]:
-        """Read the halves of a doubtful block, which may be two tight lines, and keep the reading with the higher confidence."""
+        """Return the lines of both halves of a large, doubtful block if they are read with more confidence.
+
+        Such a block may be two lines close together. In all other cases the line itself is returned.
+        """
         box = line.box
         if line.confidence >= _DOUBTFUL or box.width > _LONG * box.height or box.height < _LARGE * image.shape[0]:
             return [line]
@@ -231,7 +235,7 @@ def _engine(longer_side: int) -> Any:
 
 
 def _spaced(text: str, characters: Sequence[Sequence[Any]]) -> str:
-    """Restore a dropped space: a gap as wide as half a letter between a small letter and a capital."""
+    """Restore missing spaces: where a wide gap (``_SPACE``) is between a small letter and a capital."""
     if len(characters) != len(text.replace(" ", "")) or len(characters) < 3:
         return text.strip()
     edges = [(min(x for x, _ in corners), max(x for x, _ in corners)) for _, _, corners in characters]
@@ -281,7 +285,7 @@ class HashedTextEmbedder:
 
 
 def _features(text: str) -> dict[str, float]:
-    """Return features with their weights, which rise with the logarithm of their counts."""
+    """Return the features of a text (words, concepts, n-grams) with weights that grow with the log of their counts."""
     counts = Counter(_occurrences(text))
     weights = {"w": _WORD_WEIGHT, "#": _CONCEPT_WEIGHT, "g": _GRAM_WEIGHT}
     return {feature: weights[feature[0]] * (1.0 + float(np.log(count))) for feature, count in counts.items()}

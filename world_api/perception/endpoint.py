@@ -1,11 +1,11 @@
 """A vision model and an embedding model on an endpoint, behind the ports ``VisionModel`` and ``EmbeddingModel``.
 
-Frames are sent as JPEG data URLs beside an instruction. What the model shall answer about (the question, what a thing was taken for)
-goes into a JSON record that the instruction names as data. If the server refuses a setting, the request is made without it, and so
-are later ones. Replies are not trusted: servers that should send JSON send prose, fences and halves of it.
+Frames are sent as JPEG data URLs after an instruction. The question and its subject are sent in a JSON record that the
+instruction declares as data. If the server refuses a setting, this request and later ones are made without it. Replies
+are not trusted: instead of JSON, servers send prose, code fences and incomplete JSON.
 
-A fault of an operation is shown to the controller's model outside the fields that are marked as data, so none may repeat what was
-read off a picture: faults use our words, and what a model or a server wrote is only a note for people.
+The controller's model gets a fault of an operation outside the fields that are marked as data, so a fault must not
+quote text that was read in a picture: its message is our own, the text of a model or a server is only a note for users.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ if TYPE_CHECKING:
     from openai import APIResponse, OpenAI
 
 LONGEST_SIDE = 512
-REPLY_TOKENS = 800  #: limit of a reply: three sentences, and room for a model that thinks a little
-EXPECTED_TOKENS = 120  #: assumed length of a reply before it is there
+REPLY_TOKENS = 800  #: limit of a reply: three sentences, and some reasoning before them
+EXPECTED_TOKENS = 120  #: assumed length of a reply in estimates
 _TIME_TOKENS = 12  #: of the line with a frame's time
 _RECORD_ALLOWANCE = " " * 400  #: length assumed for the record of times and question
 #: Settings of a request, each of which a server may refuse; the schema depends on the task.
 _SETTINGS: dict[str, Any] = {"temperature": 0, "max_tokens": REPLY_TOKENS, "response_format": None}
-#: How often a request may be sent once more because the server refuses a setting: the limit under two names, the others once.
+#: How often a request may be repeated because the server refuses a setting: twice for the limit (two names), else once.
 MAY_BE_REFUSED = 4
-#: Faults of requests that were understood and refused; a server that is down or busy says nothing about pictures.
+#: Codes of faults that may be about pictures; those of a server that is down or busy are not.
 _REFUSALS = frozenset({"endpoint_refused_request", "endpoint_error", "endpoint_unknown_model"})
 _PICTURES = re.compile(r"image|vision|visual|multi-?modal|modalit", re.IGNORECASE)
 _NOT_ABLE = re.compile(
@@ -63,7 +63,7 @@ _NOT_ABLE = re.compile(
 )
 _FORMAT = re.compile(r"response_format|json_schema|structured|schema|grammar|guided", re.IGNORECASE)
 
-#: The field that carries the answer of each task.
+#: task -> the field of the reply that contains the answer.
 ANSWER: dict[LookTask, str] = {"caption": "caption", "answer": "answer", "state": "answer", "actions": "actions"}
 _JPEG_QUALITY = 85
 _SMALLEST_PART = 256  #: pixels; a smaller part of a frame is enlarged, or a model sees only a few patches of it
@@ -92,11 +92,11 @@ _OTHER_FAULT = "the endpoint answered with an error, or with what is no reply"
 
 
 class EndpointVision:
-    """A chat model that takes pictures. Threads may share it.
+    """A chat model that accepts pictures. Threads may share it.
 
     Args:
         model: The chat model.
-        at: Where it is: two servers may have different models under one name.
+        at: The address of its server: two servers may have different models of one name.
         longest_side: Longer side of a picture that is sent, in pixels.
         language: Language of the replies, ``en`` or ``zh``.
     """
@@ -126,7 +126,7 @@ class EndpointVision:
         )
 
     def look(self, request: LookRequest) -> LookReply:
-        """Send the pictures and read the reply. The cost is charged, also if the reply cannot be read.
+        """Send the pictures and return the parsed reply. The cost is charged even if the reply cannot be read.
 
         Raises:
             BackendFault: ``endpoint_takes_no_images``, ``sight_refused``, ``sight_unreadable``, and the model's.
@@ -143,7 +143,7 @@ class EndpointVision:
     def messages(self, request: LookRequest, *, as_text: bool = False) -> list[dict[str, Any]]:
         """Build the messages: an instruction, the record, and each picture after its time.
 
-        ``as_text`` also asks for JSON in words, for servers that cannot be made to write it.
+        ``as_text`` adds the JSON Schema to the instruction, for servers that cannot enforce it.
         """
         schema = canonical_json(reply_schema(request.task))
         system = self._prompts.render(request.task, language=self._language, as_text=as_text, schema=schema)
@@ -188,7 +188,7 @@ class EndpointVision:
                 return messages, reply
 
     def _usage(self, messages: list[dict[str, Any]], pictures: tuple[Picture, ...], reply: dict[str, Any]) -> Usage:
-        """Return the tokens as the server counted them, else an estimate."""
+        """Return the tokens of a look: the server's count, else an estimate that includes the pictures."""
         words = [part for part in messages[1]["content"] if part["type"] == "text"]
         usage = usage_of({"messages": [messages[0], {**messages[1], "content": words}]}, reply)
         if not usage.estimated:
@@ -199,7 +199,7 @@ class EndpointVision:
 
 
 def _without_schema(settings: dict[str, Any], fault: BackendFault) -> dict[str, Any] | None:
-    """Return the settings without the schema if a request was refused without naming a setting; None if there is no schema."""
+    """Return the settings without ``response_format`` if a fault may be due to it; None if not, or if it is not set."""
     is_about_it = fault.code == "endpoint_error" and _FORMAT.search(fault.message)
     if "response_format" not in settings or not (is_about_it or fault.code == "endpoint_refused_request"):
         return None
@@ -217,7 +217,7 @@ def _refuses_images(fault: BackendFault) -> bool:
 
 
 def reply_schema(task: LookTask) -> dict[str, Any]:
-    """Return the JSON Schema of a reply."""
+    """Return the JSON Schema of the reply to a task."""
     text: dict[str, Any] = {"type": "string"}
     confidence: dict[str, Any] = {"type": ["number", "null"]}
     if task == "caption":
@@ -232,7 +232,7 @@ def _object(**properties: Any) -> dict[str, Any]:
 
 
 def data_url(picture: Picture, longest_side: int) -> str:
-    """Encode a picture as a data URL.
+    """Return a picture as a JPEG data URL, its longer side at most ``longest_side`` pixels.
 
     Raises:
         BackendFault: ``picture_unusable``.
@@ -246,7 +246,7 @@ def data_url(picture: Picture, longest_side: int) -> str:
 
 
 def _resized(picture: Picture, longest_side: int) -> Image:
-    """Return the picture with its longer side at most ``longest_side`` pixels; small parts of a frame are enlarged."""
+    """Return the image with its longer side at most ``longest_side`` pixels; small parts of a frame are enlarged."""
     import cv2
 
     image = picture.image
@@ -261,19 +261,19 @@ def _resized(picture: Picture, longest_side: int) -> Image:
 
 
 def assumed_tokens(width: int, height: int) -> int:
-    """Return the assumed tokens of a picture of that size, before a server has counted it."""
+    """Return the tokens that are assumed for a picture of ``width`` x ``height`` pixels without a server's count."""
     return _BASE_TOKENS + _TILE_TOKENS * math.ceil(width / _TILE) * math.ceil(height / _TILE)
 
 
 class _UnreadableError(Exception):
-    """Why a reply cannot be used, in our words: none of the reply's."""
+    """The reason why a reply cannot be used. Its text quotes nothing of the reply."""
 
 
 def read_reply(reply: dict[str, Any], task: LookTask, *, model: str, spent: Spent) -> LookReply:
-    """Read a Chat Completions reply; plain text is taken for the caption or the answer.
+    """Parse a Chat Completions reply to a look. If it is plain text instead of JSON, this is the caption or the answer.
 
     Raises:
-        BackendFault: ``sight_refused``: the model refused; ``sight_unreadable``: nothing in it can be used.
+        BackendFault: ``sight_refused``: the model refused; ``sight_unreadable``: the reply contains nothing usable.
     """
     choice = first_choice(reply)
     message = choice.get("message")
@@ -313,7 +313,7 @@ def _read_content(content: str, task: LookTask, spent: Spent, *, is_cut: bool) -
 
 
 def _without_thoughts(content: str) -> str:
-    """Return the text after the model's thoughts; some servers send the end of a thought without its beginning."""
+    """Return a reply's text without ``<think>`` blocks; some servers send only the closing tag. JSON is unchanged."""
     if _json(content) is not None:
         return content.strip()  # a tag in there was read off the pictures
     return _THOUGHT_ENDS.split(_THOUGHT.sub("", content))[-1].strip()
@@ -346,14 +346,17 @@ def _action(item: Any) -> SeenAction | None:
 
 
 def _confidence(value: Any) -> float | None:
-    """Return a number from 0 to 1; None for anything else."""
+    """Return a number from 0 to 1, rounded to two decimals; None for any other value."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         return None
     return round(float(value), 2)
 
 
 def _object_in(text: str, task: LookTask) -> dict[str, Any] | None:
-    """Return the JSON object in a text: one with the answer, else the whole text."""
+    """Return the first JSON object in a text, or directly inside one, that has the task's answer.
+
+    Without one, return the whole text if it is an object, else None. A list is taken as the answer of ``actions``.
+    """
     whole = _json(text)
     if task == "actions" and isinstance(whole, list):
         return {ANSWER[task]: whole}
@@ -364,7 +367,7 @@ def _object_in(text: str, task: LookTask) -> dict[str, Any] | None:
 
 
 def _json(text: str) -> Any:
-    """Return the object or list that a text is as JSON, else None."""
+    """Return the value of a text that is a JSON object or list; else None."""
     try:
         value = parse_json(text)
     except ValueError:
@@ -373,44 +376,47 @@ def _json(text: str) -> Any:
 
 
 def _producer(model: ChatModel, at: str) -> str:
-    """Identify the model and, as a hash, where it is: an address may say more than others need to know."""
+    """Return a text that identifies the model and its server; the address is hashed, since it may be confidential."""
     return f"endpoint:{model.name}/{content_hash(at)[:12]}"
 
 
 def one_line(text: str, limit: int) -> str:
-    """Return a text on one line, cut at a limit, with U+FFFD for what no encoding can write."""
+    """Return a text on one line, cut to ``limit`` characters, with U+FFFD for characters that UTF-8 cannot encode."""
     line = " ".join(printable(text).split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
 def _with_note(fault: BackendFault, said: str, *, by: str) -> BackendFault:
-    """Add the beginning of a foreign text to a fault as a note. Notes are printed for people, and are in no record."""
+    """Add the beginning of a text from a model or server to a fault as a note and return the fault.
+
+    Notes are printed for users and are not part of the fault's record.
+    """
     if said.strip():
         fault.add_note(f"{by} said: {one_line(said, _NOTE_CHARACTERS)}")
     return fault
 
 
 def _reworded(fault: BackendFault, model: str) -> BackendFault:
-    """Return a fault of the chat client, which quotes the server, without that quotation."""
+    """Return a fault of the chat client with a message of our own; the client's, which quotes the server, is a note."""
     ours = BackendFault(fault.code, f"{model}: {_MESSAGES.get(fault.code, _OTHER_FAULT)}", hint=fault.hint)
     return _with_note(ours, fault.message, by="the endpoint's client")
 
 
 class EmbeddingsWire:
-    """``POST /embeddings``, as a wire: a request holds ``model`` and ``input``, the reply is the server's body."""
+    """``POST /embeddings``, as a wire: a request contains ``model`` and ``input``, the reply is the server's body."""
 
     name = "embeddings"
 
     def send(
         self, client: OpenAI, request: dict[str, Any], *, seconds: float
     ) -> AbstractContextManager[APIResponse[Any]]:
-        """Send the texts and request plain numbers; the client's default is a packed format."""
+        """Send the texts and request vectors as plain numbers; the client's default is Base64."""
         return client.embeddings.with_streaming_response.create(
             model=request["model"], input=request["input"], encoding_format="float", timeout=seconds
         )
 
     def read(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the body.
+        """Return the body unchanged.
 
         Raises:
             NotAReply: it reports an error, or has no list of vectors.
@@ -420,14 +426,14 @@ class EmbeddingsWire:
         raise error_in(answer) or NotAReply("it has no list of vectors")
 
     def adapt(self, refusal: str) -> bool:
-        """Return False: there is nothing to leave out."""
+        """Return False: the request has no part that could be omitted."""
         return False
 
 
 class EndpointEmbedder:
     """Embeds texts with a model on an endpoint, all in one request. ``model`` uses an ``EmbeddingsWire``.
 
-    ``at`` says where the model is: two servers may have different models under one name.
+    ``at`` is the address of its server: two servers may have different models of one name.
     """
 
     def __init__(self, model: ChatModel, *, at: str = "") -> None:
@@ -436,7 +442,7 @@ class EndpointEmbedder:
         self.producer = _producer(model, at)
 
     def embed_texts(self, texts: Sequence[str], request: str) -> Embedded:
-        """Return one unit vector per text. The cost is charged under the name ``request``.
+        """Return one unit vector per text. The cost is charged under ``request``, the hash of the request.
 
         Raises:
             BackendFault: ``embedding_unreadable``, and the endpoint's.

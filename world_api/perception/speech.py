@@ -1,6 +1,6 @@
 """Speech: recognition with faster-whisper or pocketsphinx, voice activity detection with Silero or without a model.
 
-Models come from this machine, never from a network; each package is imported when its adapter is used.
+Models are loaded from this machine and never downloaded; each package is imported when its adapter is used.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _USUAL_MODEL = "small"
 _MODEL_FILES = ("model.bin", "config.json", "tokenizer.json")
 #: Pauses (milliseconds) that separate intervals of voice, and padding around each.
 _SILERO_PAUSE, _SILERO_AROUND = 400, 150
-#: Number formats by device, the preferred first. A model's own is usually that of its training, which a CPU computes several times
-#: slower than ``int8``.
+#: Number formats by device, the preferred first. The format of a model's file is usually that of its training, with
+#: which a CPU is several times slower than with ``int8``.
 _COMPUTE_TYPES = {"cuda": ("float16", "int8", "float32"), "cpu": ("int8", "float32")}
 
 SPHINX = "pocketsphinx"
-#: About this share of its words is right in clean speech, far less in any other; its own confidence is not usable.
+#: About this share of its words is right in clean speech, far less in other speech; its own confidence is not usable.
 _SPHINX_CONFIDENCE = 0.3
 _SPHINX_FRAMES = 100.0  #: its frames a second
 
@@ -45,20 +45,20 @@ _STEPS = SAMPLE_RATE / _STEP
 _ABOVE, _LEAST, _LOOK_BACK, _SMOOTH = 9.0, -55.0, 8.0, 0.5
 #: Pitch of a voice (Hz), and least similarity of a window to itself one period later.
 _PITCH, _VOICED = (70.0, 400.0), 0.5
-#: Around a moment (seconds before and after), the least voiced share and the least change of level (dB, standard deviation):
-#: speech has syllables, hum and hiss do not.
+#: Seconds before and after a moment in which it is judged; the least voiced share of them and the least standard
+#: deviation of the level (dB): speech has syllables, hum and hiss do not.
 _BEFORE, _AFTER, _SHARE, _SYLLABLES = 0.7, 0.3, 0.2, 2.5
 #: Longest pause inside speech, shortest speech, and padding around it (seconds).
 _PAUSE, _SHORTEST, _AROUND = 0.4, 0.2, 0.15
 
 
 class WhisperRecogniser:
-    """Reads speech with a Whisper model in CTranslate2's form. The model is loaded at the first call.
+    """Recognises speech with a Whisper model in CTranslate2's format. The model is loaded at the first call.
 
-    Decoding is greedy and without context, so that an interval gives the same words whichever neighbours it has.
+    Decoding is greedy and without context, so that the words of an interval do not depend on its neighbours.
 
     Args:
-        model: A folder with a converted model, or the name of one that was fetched before.
+        model: A folder with a converted model, or the name of one that was downloaded before; ``small`` by default.
         compute_type: ``int8``, ``float16`` or ``float32``; ``auto`` is ``int8`` on a CPU and ``float16`` on a GPU.
 
     Raises:
@@ -96,7 +96,7 @@ class WhisperRecogniser:
 
 
 class SileroVoiceDetector:
-    """The Silero detector inside faster-whisper."""
+    """The Silero voice detector that faster-whisper contains."""
 
     hang_over = (_SILERO_PAUSE + _SILERO_AROUND) / 1000
 
@@ -114,7 +114,7 @@ class SileroVoiceDetector:
 
 
 def whisper_is_installed() -> bool:
-    """Whether the package is installed; it is not imported."""
+    """Whether faster-whisper is installed; the package is not imported."""
     try:
         return bool(version(WHISPER))
     except PackageNotFoundError:
@@ -122,10 +122,10 @@ def whisper_is_installed() -> bool:
 
 
 def _version_of(package: str, extra: str, more: str = "") -> str:
-    """Return the version of a package.
+    """Return the version of a package. ``extra`` and ``more`` are for the hint of the fault.
 
     Raises:
-        BackendFault: ``speech_model_missing``.
+        BackendFault: ``speech_model_missing``, if it is not installed.
     """
     try:
         return version(package)
@@ -135,10 +135,10 @@ def _version_of(package: str, extra: str, more: str = "") -> str:
 
 
 def _model_folder(model: str) -> Path:
-    """Return the folder of a model: the folder itself, or where one of that name was stored before.
+    """Return the folder of a model: ``model`` itself, or the folder of an earlier download of the model of that name.
 
     Raises:
-        BackendFault: ``speech_model_missing``.
+        BackendFault: ``speech_model_missing``, if there is none or files are missing in it.
     """
     _version_of(WHISPER, "speech", ", and give a model with --speech-model")
     folder = Path(model).expanduser()
@@ -158,7 +158,7 @@ def _model_folder(model: str) -> Path:
 
 
 def _computing(wanted: str) -> tuple[str, str]:
-    """Return the device that a model runs on, and its number format.
+    """Return the device for a Whisper model (``cuda`` or ``cpu``) and its number format; ``wanted`` may be ``auto``.
 
     Raises:
         BackendFault: ``speech_model_missing``, ``speech_compute_type``.
@@ -209,9 +209,9 @@ def _line(segment: Any, language: str, duration: float) -> SpokenLine | None:
 
 
 class SphinxRecogniser:
-    """Recognises English with the model inside pocketsphinx: no download, and poor words.
+    """Recognises English, with many errors, using the model that pocketsphinx contains: nothing is downloaded.
 
-    A last resort, used only if it is named. Its lines have a low confidence.
+    It is used only if the user names it. Its lines have a low confidence.
 
     Raises:
         BackendFault: ``speech_model_missing``.
@@ -221,7 +221,7 @@ class SphinxRecogniser:
         self.producer = f"{SPHINX}-{_version_of(SPHINX, 'speech-lite')}/1"
 
     def transcribe(self, samples: Samples, language: str) -> Sequence[SpokenLine]:
-        """Return one line for an interval of English; none if the language is known to be another."""
+        """Return one line for an interval; none without words or if ``language`` is neither empty nor ``en``."""
         if language not in ("", "en") or not len(samples):
             return []
         from pocketsphinx import Decoder
@@ -251,10 +251,10 @@ class SphinxRecogniser:
 
 
 class EnergyVoiceDetector:
-    """Finds speech by level, pitch and syllables, without a model. Singing and some music pass for speech."""
+    """Detects speech by level, pitch and syllables, without a model. Singing and some music are detected as speech."""
 
     producer = "voice-energy/1"
-    hang_over = 0.8  #: the pause that ends an interval, and what is needed after a moment to judge it
+    hang_over = 0.8  #: seconds: the pause that ends an interval, and the sound needed after a moment to judge it
 
     def voiced(self, samples: Samples) -> Sequence[TimeSpan]:
         """Return the spans with speech: seconds from the first sample, disjoint and in order."""
@@ -272,7 +272,7 @@ class EnergyVoiceDetector:
 
 
 def _floor(level: Values) -> Values:
-    """Return the level of the quietest half second of the last eight, at each step."""
+    """Return, for each step, the mean level (dB) of the quietest half second of the last eight seconds."""
     smooth, back = round(_SMOOTH * _STEPS), round(_LOOK_BACK * _STEPS)
     means = np.convolve(level, np.ones(smooth) / smooth)[: len(level)]
     means[: smooth - 1] = np.cumsum(level)[: smooth - 1] / np.arange(1, len(level) + 1)[: smooth - 1]
@@ -281,7 +281,7 @@ def _floor(level: Values) -> Values:
 
 
 def _periodicity(windows: Values) -> Values:
-    """Return the similarity of each window to itself one period of a voice later, -1 to 1."""
+    """Return for each window its highest autocorrelation (about -1 to 1) at a lag within the pitch range of voices."""
     size = 2 * _WINDOW
     shortest, longest = int(SAMPLE_RATE / _PITCH[1]), int(SAMPLE_RATE / _PITCH[0])
     found = np.empty(len(windows))
@@ -295,7 +295,7 @@ def _periodicity(windows: Values) -> Values:
 
 
 def _around(values: Values) -> Values:
-    """Return the mean from some time before each step to some time after it."""
+    """Return for each step the mean of the values from ``_BEFORE`` seconds before it to ``_AFTER`` seconds after it."""
     before, after = round(_BEFORE * _STEPS), round(_AFTER * _STEPS)
     sums = np.concatenate([[0.0], np.cumsum(values)])
     at = np.arange(len(values))

@@ -1,8 +1,8 @@
 """Declarations of operations and tools for other programs.
 
-``json_schema`` makes self-contained and strict JSON Schemas and checks strict ones, ``formats`` renders the registry as a table, JSON
-Schema, OpenAI and MCP tools, ``pages`` writes the generated documentation, ``mcp`` serves the operations. Each name is imported
-when it is first used.
+``json_schema`` makes self-contained and strict JSON Schemas and checks strict ones, ``formats`` renders the registry as
+a table, JSON Schema, OpenAI or MCP tools, ``pages`` writes the generated documentation, ``mcp`` serves the operations.
+Each name is imported when it is first used.
 """
 
 from __future__ import annotations

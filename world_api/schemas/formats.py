@@ -1,6 +1,6 @@
 """Declarations of operations and tools in the formats of other programs: JSON Schema, OpenAI and MCP tools, a Markdown table.
 
-Each format is made from the registry alone: the sixteen operations, and what optional groups add to them.
+Each format is made from the registry alone: the sixteen operations and those of optional groups.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def render(chosen: Format, operations: Mapping[str, Operation] = OPERATIONS) -> str:
-    """Return one format as text: a Markdown table, or indented JSON."""
+    """Return the declarations of operations in one format, as text: a Markdown table, or indented JSON."""
     if chosen == "table":
         return markdown_table(operations)
     if chosen == "json-schema":
@@ -37,7 +37,7 @@ def render(chosen: Format, operations: Mapping[str, Operation] = OPERATIONS) -> 
 
 
 def json_schemas(operations: Mapping[str, Operation] = OPERATIONS) -> list[Schema]:
-    """Return each operation with self-contained JSON Schemas of its parameters and its result."""
+    """Return the JSON form of each operation, with self-contained JSON Schemas of its parameters and its result."""
     return [
         {
             "name": item.name,
@@ -94,8 +94,8 @@ def mcp_tool(
 ) -> Schema:
     """Return a tool in the form of the Model Context Protocol, with output schema and all four annotations.
 
-    Its result is in one field that marks it as data of the video, as in the controller's conversations. Writing adds to a
-    session's overlay and never destroys; a video is a closed world.
+    The output schema has one field, ``data_from_video``, that contains the result, as in the controller's
+    conversations. No tool is destructive (writing only adds to a session's overlay) or uses anything outside the video.
     """
     return {
         "name": name,
@@ -112,7 +112,7 @@ def mcp_tool(
 
 
 def markdown_table(operations: Mapping[str, Operation] = OPERATIONS) -> str:
-    """Return the table of operations in Markdown, its columns aligned so that it also reads well in a terminal."""
+    """Return the table of operations in Markdown; its columns are aligned, so that it is readable in a terminal."""
     rows = operation_rows(operations)
     cells = [list(rows[0]), *(list(row.values()) for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
@@ -122,7 +122,7 @@ def markdown_table(operations: Mapping[str, Operation] = OPERATIONS) -> str:
 
 
 def operation_rows(operations: Mapping[str, Operation] = OPERATIONS) -> list[dict[str, str]]:
-    """Return the rows of the table by their headings; operations of groups have the group's name in place of a number."""
+    """Return the rows of the table: heading -> cell. Operations of a group have its name instead of a number."""
     numbers = {name: str(number) for number, name in enumerate(OPERATIONS, start=1)}
     return [
         {
@@ -138,7 +138,7 @@ def operation_rows(operations: Mapping[str, Operation] = OPERATIONS) -> list[dic
 
 
 def result_fields(item: Operation) -> list[str]:
-    """Return the fields of an answer, lists and objects opened one level: ``scenes: [{scene_id, start_time}]``."""
+    """Return the fields of a result, objects and lists with their fields: ``scenes: [{scene_id, start_time}]``."""
     properties = plain_schema(item.result_schema())["properties"]
     return [name + _shape(schema) for name, schema in properties.items() if name not in BESIDE]
 

@@ -1,7 +1,7 @@
 """JSON Schemas for other programs: self-contained ones, ones for OpenAI's strict mode, and a checker of its rules.
 
-What strict mode cannot express (lengths of texts, defaults) is still checked when an operation is called. Operations and induced
-tools use these functions alike.
+Limits that strict mode cannot express (lengths of texts, defaults) are still checked when an operation is called. Both
+operations and induced tools use these functions.
 """
 
 from __future__ import annotations
@@ -73,12 +73,12 @@ def _plain(node: Any, definitions: Mapping[str, Any], inside: tuple[str, ...]) -
 
 
 def strict_schema(schema: Mapping[str, Any]) -> Schema:
-    """Return the schema under the rules of OpenAI's strict mode: all properties required, optional ones nullable, no others.
+    """Return the schema in the form of OpenAI's strict mode: all properties are required, optional ones nullable.
 
-    Unsupported limits and defaults move into the description.
+    Unsupported limits and defaults are moved into the description.
 
     Raises:
-        ToolFault: ``not_strict``, if strict mode cannot express it (free-form objects, values of any type, too large).
+        ToolFault: ``not_strict``, if strict mode cannot express it (free-form objects, values of any type, too deep).
     """
     plain = plain_schema(schema)
     plain.setdefault("properties", {})  # a function without parameters is not free-form
@@ -129,7 +129,7 @@ def _accepts_null(node: Mapping[str, Any]) -> bool:
 
 
 def _with_notes(strict: Schema, node: Mapping[str, Any]) -> Schema:
-    """Move what strict mode cannot check into the description, where a model still reads it."""
+    """Return ``strict`` with the limits and the default of ``node``, which strict mode lacks, in its description."""
     notes = [words.format(node[key]) for key, words in _LIMIT_WORDS.items() if node.get(key, 1) > 1]
     if node.get("default") is not None:
         notes.append(f"default {json.dumps(node['default'], ensure_ascii=False)}")
@@ -143,7 +143,7 @@ def _with_notes(strict: Schema, node: Mapping[str, Any]) -> Schema:
 def drop_unset(arguments: Mapping[str, Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a strict call without the nulls that mean "not given", at any depth.
 
-    A null stays where the schema requires the property, does not have it, or takes null as a value.
+    A null is kept if the schema requires the property, does not define it, or allows null as a value.
     """
     given: dict[str, Any] = _without_unset(dict(arguments), plain_schema(parameters))
     return given

@@ -1,6 +1,6 @@
 """The operations, and tools made of them, as a Model Context Protocol server.
 
-The SDK's low-level server takes our schemas as they are; the decorated one would derive others from signatures.
+The SDK's low-level server uses our schemas unchanged; the one with decorators would derive others from signatures.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ def mcp_server(
     groups: Collection[str] = (),
     name: str = "video-world-api",
 ) -> Server[Any]:
-    """Make a server that offers the operations with output schemas and annotations, and runs them through ``call``.
+    """Return a server that offers the operations with output schemas and annotations, and runs them with ``call``.
 
-    ``more_tools`` are MCP tools that come first, since they do more at once. ``groups`` are the optional groups of operations that
-    are offered beside the sixteen.
+    ``more_tools`` are further MCP tools, listed before the operations, since they do more per call. ``groups`` are the
+    optional groups of operations that are offered beside the sixteen.
 
     Calls run one at a time in a worker thread, in the order in which they arrive: a session has one writer.
     The result of a call is marked as data of the video, as structured content and as text. A fault becomes a tool error
-    that holds the fault's JSON record, any other error an ``internal_fault``; a result that says it ended with
-    one (``status: error``) is a tool error too, and keeps its record.
+    that contains the fault's JSON record, any other error an ``internal_fault``; a result with ``status: error`` is
+    returned unchanged as a tool error.
     """
     tools = [types.Tool.model_validate(tool) for tool in (*more_tools, *mcp_tools(operations_for(groups)))]
     one_at_a_time = anyio.CapacityLimiter(1)
@@ -72,7 +72,7 @@ def mcp_server(
 
 
 def serve_stdio(call: Call, *, more_tools: Sequence[Mapping[str, Any]] = (), groups: Collection[str] = ()) -> None:
-    """Serve the operations, and more tools, on standard input and output until the client closes them."""
+    """Serve the operations and ``more_tools`` on standard input and output until the client closes them."""
     anyio.run(_serve_stdio, mcp_server(call, more_tools=more_tools, groups=groups))
 
 
@@ -88,7 +88,10 @@ async def _pass_on(
     passed_on: MemoryObjectSendStream[SessionMessage | Exception],
     answer: Callable[[SessionMessage], Any],
 ) -> None:
-    """Pass messages on, repair or answer unreadable lines: the SDK drops them, and the client would wait."""
+    """Pass messages on to the server; repair unreadable ones or answer them with an error.
+
+    The SDK ignores unreadable messages, so that the client would wait for an answer.
+    """
     async with passed_on:
         async for item in incoming:
             message = _repaired(item) if isinstance(item, ValidationError) else _with_usable_id(item)
@@ -99,10 +102,10 @@ async def _pass_on(
 
 
 def _with_usable_id(item: SessionMessage | Exception) -> SessionMessage | Exception | types.JSONRPCError:
-    """Return a message as it is; for a request without a usable id an error with the id null.
+    """Return a message unchanged; for a request without a usable id, an error with the id null.
 
-    The SDK takes a request whose id is neither a text nor a whole number for a notification. Notifications of the protocol
-    have names of their own.
+    The SDK reads a request whose id is neither a string nor an integer as a notification. The names of real ones begin
+    with ``notifications/``.
     """
     message = item.message if isinstance(item, SessionMessage) else None
     if not isinstance(message, types.JSONRPCNotification) or message.method.startswith("notifications/"):
@@ -112,9 +115,9 @@ def _with_usable_id(item: SessionMessage | Exception) -> SessionMessage | Except
 
 
 def _repaired(error: ValidationError) -> SessionMessage | types.JSONRPCError | None:
-    """Return the message of an unreadable line, repaired if only its texts are no Unicode; else an error about it.
+    """Return the message of an unreadable line, repaired if only lone surrogates made it unreadable; else an error.
 
-    None for what needs no answer: empty lines and notifications.
+    None for lines that need no answer: empty ones and notifications.
     """
     given = next((e["input"] for e in error.errors() if e["type"] in ("json_invalid", "missing", "model_type")), None)
     if isinstance(given, str) and not given.strip():
@@ -135,7 +138,7 @@ def _repaired(error: ValidationError) -> SessionMessage | types.JSONRPCError | N
 
 
 def _unicode(value: Any) -> Any:
-    """Replace lone surrogates in the texts of a JSON value by U+FFFD; they cannot be sent."""
+    """Return a JSON value with U+FFFD for lone surrogates in its texts, which cannot be sent."""
     return json.loads(printable(json.dumps(value, ensure_ascii=False)))
 
 
@@ -152,9 +155,9 @@ def _answer(call: Call, name: str, arguments: Mapping[str, Any]) -> types.CallTo
 
 
 def _marked(result: Mapping[str, Any], *, failed: bool) -> types.CallToolResult:
-    """Return a result as data of the video, structured and as text.
+    """Return a result marked as data of the video, both as structured content and as text.
 
-    Raises ValueError, TypeError: it is no JSON.
+    Raises ValueError, TypeError: it is not JSON.
     """
     marked = _unicode({DATA: result})
     content = types.TextContent(type="text", text=data_line(marked))

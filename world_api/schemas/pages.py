@@ -34,7 +34,7 @@ as `operation_off`, a tool that calls it does not compile (`E_OPERATION_OFF`), a
 
 
 def operations_page() -> str:
-    """Return ``operations.md``: the table of operations, then each with its parameters and result, then the optional groups."""
+    """Return the text of ``operations.md``: a table, each operation with parameters and result, the optional groups."""
     parts = [_HEAD + markdown_table()]
     category = ""
     for item in OPERATIONS.values():
@@ -71,7 +71,7 @@ def _section(item: Operation) -> str:
 
 
 def _field_lines(name: str, schema: Mapping[str, Any]) -> list[str]:
-    """Return the line of a result field, and one for each field of the objects in it."""
+    """Return the table row of a result field, and one row for each field of the objects in it."""
     if "properties" in schema:
         inner, shown, prefix = schema, "object", f"{name}."
     elif "properties" in schema.get("items", {}):
@@ -91,7 +91,7 @@ def _state(item: Operation) -> str:
 
 
 def _looks(item: Operation) -> str:
-    """Describe the extra requests of a call with a vision model; for operations that only look, the price says it."""
+    """Describe the additional requests of a call with a vision model; empty if the price already includes them."""
     if item.looks == 0:
         return ""
     return f"; where a model looks, at most {item.looks} request{'s' * (item.looks != 1)} to it beside"
