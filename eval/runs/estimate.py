@@ -60,7 +60,7 @@ _START_SECONDS = 4.0  #: until the first question is asked
 
 @dataclass(frozen=True, kw_only=True)
 class Building:
-    """The number of worlds to build by profile, and the expected seconds for all of them; ``basis`` names the assumptions."""
+    """Number of worlds to build by profile, and expected seconds for all of them; ``basis`` names the assumptions."""
 
     worlds: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 0.0
@@ -271,7 +271,7 @@ class RunEstimate:
 
     @property
     def asking(self) -> float | None:
-        """Expected seconds of wall time for starting and for all samples, which the run's workers share; None if unknown."""
+        """Expected seconds for starting and for the samples, run by several workers at once; None if unknown."""
         seconds = _sum(arm.seconds for arm in self.arms)
         return seconds / self.parallel + _START_SECONDS if seconds else seconds
 
@@ -337,7 +337,7 @@ class RunEstimate:
 def estimate_run(
     what: Experiment, *, pilot: Path | None, effect: float, clock: Clock, environment: Mapping[str, str]
 ) -> RunEstimate:
-    """Estimate the cost, time and power of a run. No question is asked, nothing is built, the run's folder is unchanged.
+    """Estimate the cost, time and power of a run. Nothing is asked or built, and the run's folder is unchanged.
 
     ``pilot`` is a run whose mean costs are used; by default the finished part of the run itself. ``effect`` is the
     assumed true difference in accuracy (0 to 1) for which the power of the primary contrast is computed. Raises

@@ -50,7 +50,7 @@ _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THR
 
 @dataclass(frozen=True, kw_only=True)
 class SampleOutcome:
-    """The result of one sample: the name of its recorded episode with the answer, or the fault that prevented an episode.
+    """The result of one sample: the name of its recorded episode and the answer, or the fault that prevented one.
 
     ``failed`` is the code of the fault if there is no answer, ``checksum`` is the hash of the episode's record.
     """
@@ -77,7 +77,7 @@ class SampleOutcome:
         )
 
     def line(self, sample: Sample, *, held: bool = False) -> SampleLine:
-        """Return the sample's line for ``samples.jsonl``; ``held``: the sample is not finished, only its cost counts."""
+        """Return the sample's line for ``samples.jsonl``; ``held``: it is not finished, only its cost counts."""
         return SampleLine(
             sample=sample.key,
             cell=sample.cell.id,

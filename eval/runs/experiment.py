@@ -46,7 +46,7 @@ _ENDPOINT_WORKERS = 8  #: samples under way at once with a model behind an endpo
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """A configuration and the folder of its run. ``continues``: it was read from that folder, and uses the libraries there."""
+    """A configuration and the folder of its run. ``continues``: it was read from that folder and uses its libraries."""
 
     configuration: Configuration
     folder: RunFolder
@@ -62,7 +62,10 @@ class Experiment:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOutcome:
-    """The state of a run when this process ends it: ``adopted`` counts samples found recorded, ``again`` samples run again."""
+    """The state of a run when this process ends it.
+
+    ``adopted`` counts samples whose recorded episode was taken over, ``again`` those whose episode was lost.
+    """
 
     folder: RunFolder
     tally: Tally
@@ -274,10 +277,7 @@ def _build_worlds(plan: RunPlan, *, progress: Progress, clock: Clock) -> dict[st
 
 
 def correctness(plan: RunPlan) -> Callable[[Item, Any, str | None], bool | None]:
-    """Return a function that checks whether a value and answer are right.
-
-    It returns None if the reference answer is unknown, or if only a judge or another fault-free scorer could decide.
-    """
+    """Return a function that checks an answer; its result is None if no reference is known or a judge is needed."""
     judged = plan.configuration.document.judge is not None
     protocols = {id(item): one.dataset.protocol for one in plan.picked for item in one.items}
 

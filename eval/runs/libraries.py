@@ -32,7 +32,7 @@ class RunLibraries:
 
 
 def libraries_of(configuration: Configuration, kept: Path, *, date: str, copies: bool = False) -> RunLibraries:
-    """Return the libraries of a configuration. Control arms are made in the folder ``kept`` the first time, then loaded.
+    """Return the libraries of a configuration. A control arm is made in the folder ``kept`` once, then loaded from it.
 
     ``kept`` also holds the run's copies of the other libraries. A copy is loaded if the library itself is gone, or
     always with ``copies``: the caller then compares its hash with the manifest. ``date`` is written into new control

@@ -1,4 +1,4 @@
-"""Distribute the open samples of a run over workers and append every outcome to ``samples.jsonl``."""
+"""Distribute the unfinished samples of a run over workers and append every outcome to ``samples.jsonl``."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class RunEnd:
 class RunScheduler:
     """Runs samples with workers, one thread each, and records outcomes as they arrive.
 
-    Failures of the set-up that follow each other are held back. Once there are ``limits.failures`` of them the run stops, and
-    they are run again when it continues. If another outcome comes first, they count as wrong like any other.
+    Consecutive failures of the set-up are held back. After ``limits.failures`` of them the run stops; they are run
+    again when it continues. If another outcome comes first, they count as wrong, like any failure.
     """
 
     folder: RunFolder
@@ -64,8 +64,8 @@ class RunScheduler:
     def run(self, samples: Iterable[Sample]) -> RunEnd:
         """Run the samples.
 
-        Raises KeyboardInterrupt: at the second one; the first waits for the samples under way; StoreFault: outcomes could not
-        be recorded.
+        Raises KeyboardInterrupt: at the second Ctrl-C; after the first, the current samples are finished; StoreFault:
+        outcomes could not be recorded.
         """
         fault: VideoWorldError | None = self._money_fault()
         if fault is not None:
@@ -100,7 +100,7 @@ class RunScheduler:
         return RunEnd(fault=fault, interrupted=interrupted)
 
     def _work(self, worker: SampleWorker, remaining: Iterator[Sample]) -> None:
-        """Run one sample after the other, in a thread."""
+        """Run samples one after the other, in a thread."""
         while not self._stop.is_set():
             with self._next_sample:
                 sample = next(remaining, None)
@@ -117,7 +117,7 @@ class RunScheduler:
                 return
 
     def _arrived(self) -> list[tuple[Sample, SampleOutcome | VideoWorldError]]:
-        """All outcomes that are there, after waiting a moment for the first: they are written to disk together."""
+        """Return all outcomes that are there, after a short wait for the first: they are written to disk together."""
         found = []
         try:
             found.append(self._outcomes.get(timeout=_REFRESH))
@@ -147,7 +147,7 @@ class RunScheduler:
         return fault
 
     def _resolve_held(self, *, interrupted: bool) -> VideoWorldError | None:
-        """Count the held samples at the end if anything else came; if nothing did, the set-up is at fault."""
+        """At the end, count the held samples if there was any other outcome; else return the fault of the set-up."""
         if not self._held:
             return None
         if not self._any_result:
@@ -167,7 +167,7 @@ class RunScheduler:
         return outcome.line(sample)
 
     def _set_up_fault(self) -> EvalFault:
-        """The last failure of the set-up, as the reason why the run stopped."""
+        """Return the fault that stops the run, with the last failure of the set-up as its reason."""
         outcome = self._held[-1][1]
         code = outcome.failed or "unknown"
         reason = outcome.fault["message"] if outcome.fault is not None else code.replace("_", " ")

@@ -233,7 +233,7 @@ LABELS = "labels.json"
 
 
 def labels_of(run: Run, rows: Iterable[SampleRow]) -> Labels:
-    """Return the labels of a run's samples; none if a pair in the file has no label yet."""
+    """Return the labels of a run's samples; none if the file cannot be read or lacks a label."""
     path = run.folder.root / LABELS
     if not path.exists():
         return Labels()
