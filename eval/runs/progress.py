@@ -32,7 +32,7 @@ class ArmTally:
 
 @dataclass
 class Tally:
-    """Counts of a run so far. ``ran`` counts samples of this process, in ``seconds``; ``money`` is None without prices."""
+    """Counts of a run so far. ``ran`` counts samples of this process, in ``seconds``; ``money`` None: unknown."""
 
     planned: int
     done: int = 0

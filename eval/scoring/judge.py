@@ -310,7 +310,7 @@ def answer_judge(
     record: Path | None = None,
     wire: WireChoice = "auto",
 ) -> AnswerJudge | None:
-    """Return a judge with this model (``words``: token F1). Without a model it only has recorded verdicts; None without any.
+    """Return a judge with this model (``words``: token F1), without a model one with recorded verdicts only, or None.
 
     ``prompt`` is a file with a published judge's prompt, ``record`` the file of verdicts, ``wire`` the protocol of the
     endpoint.

@@ -29,7 +29,7 @@ from world_api.core.spans import TimeSpan, merge_spans
 
 
 def accepted_values(item: Item) -> tuple[Any, ...]:
-    """Return all accepted answers in the type of the question, the main one first. Raises EvalFault: ``item_without_answer``."""
+    """Return all accepted answers in the question's type. Raises EvalFault: ``item_without_answer``."""
     try:
         return tuple(value_of(item.question, value) for value in (item.answer, *item.also))
     except InvalidAnswer as why:
@@ -37,7 +37,7 @@ def accepted_values(item: Item) -> tuple[Any, ...]:
 
 
 def accepted_texts(item: Item) -> tuple[str, ...]:
-    """Return all accepted answers of an open question as text, numbers included. Raises EvalFault: ``item_without_answer``."""
+    """Return all accepted answers of an open question as text. Raises EvalFault: ``item_without_answer``."""
     texts = []
     for value in (item.answer, *item.also):
         if not isinstance(value, str | int | float) or isinstance(value, bool) or not str(value).strip():
@@ -132,7 +132,7 @@ def score_choice(item: Item, value: Any, answer: str | None, context: Context) -
 
 @dataclass(frozen=True, kw_only=True)
 class CountSettings:
-    """A count is correct if its error is at most ``within``, or this share of the true number; by default if it is exact."""
+    """A count is correct if its error is at most ``within``, or this share of the true number. Default: no error."""
 
     within: Annotated[int, Field(ge=0)] = 0
     within_share: Annotated[float, Field(ge=0)] = 0.0
@@ -240,7 +240,7 @@ def score_order(item: Item, value: Any, answer: str | None, context: Context) ->
 
 @dataclass(frozen=True, kw_only=True)
 class TextSettings:
-    """A text is correct if its words equal those of an accepted one, or if ``f1_at`` is above 0 and F1 is at least that."""
+    """A text is correct if its words are those of an accepted one, or (``f1_at`` above 0) if its F1 is high enough."""
 
     f1_at: Annotated[float, Field(ge=0, le=1)] = 0.0
 
@@ -303,7 +303,7 @@ def score_words(
 
 @dataclass(frozen=True)
 class ShownMeasure:
-    """A measure under its name in ``Score.details``. If an answer is missing, a ``share`` is 0, a ``number`` is left out.
+    """A measure by its name in ``Score.details``. Without an answer, a ``share`` is 0 and a ``number`` is left out.
 
     ``within`` are the least and the greatest possible value; they bound the mean and its interval.
     """

@@ -159,7 +159,7 @@ class GivenAnswer:
 def draw_to_label(
     answers: Iterable[GivenAnswer], *, per_arm: int, seed: int
 ) -> tuple[dict[str, Any], dict[str, list[str]]]:
-    """Draw up to ``per_arm`` answers of each arm to open questions, in a seeded order; return them and their arms by id.
+    """Draw up to ``per_arm`` answers of each arm to open questions, in a seeded order; return them and their arms.
 
     From each arm different answers are drawn with equal probability, independently of the other arms. An answer that
     was drawn from several arms is listed once, with all of them. ``right`` is null in each pair, until a person sets it

@@ -1,4 +1,4 @@
-"""Scoring as others published it, implemented from their definitions: LoCoMo's F1, and reading a letter from a free reply.
+"""Scoring as others published it, implemented from their definitions: LoCoMo's F1, and letters of free replies.
 
 LoCoMo's F1 (Maharana et al. 2024, "Evaluating Very Long-Term Conversational Memory of LLM Agents", and the evaluation
 published with its data): tokens as SQuAD's without "and", stemmed. Category 1 (several hops): both answers are split at
@@ -44,7 +44,7 @@ class LocomoSettings:
 
 
 def score_locomo(item: Item, value: Any, answer: str | None, context: Context) -> Score:
-    """Score an answer by the rule of the item's category (``labels["category"]``, 1 to 5), the best over accepted answers."""
+    """Score an answer by its item's category (``labels["category"]``, 1 to 5), the best over accepted answers."""
     settings = context.read(LocomoSettings)
     category = item.labels.get("category")
     if category not in (1, 2, 3, 4, 5):

@@ -139,8 +139,8 @@ def score_value(
     """Score an episode's ``value`` and ``answer`` for an item. Both are None without an answer, which is wrong.
 
     Raises:
-        EvalFault: ``bad_protocol``, ``unknown_scorer``, ``scorer_version``, ``scorer_not_loadable``, ``item_without_answer``;
-            ``bad_score``: an added scorer returns no valid score; ``no_judge``: the protocol requires a judge.
+        EvalFault: ``bad_protocol``, ``unknown_scorer``, ``scorer_version``, ``scorer_not_loadable``,
+            ``item_without_answer``; ``bad_score``: an added scorer returns no valid score; ``no_judge``.
         BackendFault: the faults of the judge's model.
     """
     kind = item.question.kind
@@ -156,7 +156,7 @@ def score_value(
 
 
 def _checked(score: Score, named: Named) -> Score:
-    """Return the score if it is valid; scorers of other packages may return anything. Raises EvalFault: ``bad_score``."""
+    """Return the score if it is valid, as an added scorer may return anything. Raises EvalFault: ``bad_score``."""
     if not isinstance(score.correct, bool) or not 0 <= score.score <= 1:
         raise EvalFault(
             "bad_score",
