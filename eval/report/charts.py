@@ -23,7 +23,7 @@ from eval.tables.writing import cell_text
 if TYPE_CHECKING:
     import altair as alt
 
-#: Arm, world and budget of the sides of the primary contrast.
+#: Arm, world and budget of each side of the primary contrast.
 Primary = frozenset[tuple[str, str, str]]
 Record = dict[str, Any]
 
@@ -32,7 +32,7 @@ SHADES = 5  #: on either side of zero, in a heat map
 _COLORS = [f"var(--c{number})" for number in range(8)]
 _SHAPES = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left"]
 _MOST_BARS, _MOST_FUNNELS = 60, 12
-_MOST_LABELS = 14  #: points of a cost chart that have room for the names of their budgets
+_MOST_LABELS = 14  #: most points of a cost chart with the names of their budgets
 _LOGARITHMIC_FROM = 30  #: ratio of the largest to the smallest cost from which the axis is logarithmic
 
 
@@ -195,7 +195,7 @@ def _cost_chart(points: list[Record], axis: str, number_format: str) -> alt.Face
     layers = [
         curve.transform_filter(single).mark_line(strokeWidth=1.6, opacity=0.75, aria=False),
         curve.mark_line(strokeWidth=1.1, opacity=0.75, strokeDash=[4, 3], aria=False).encode(detail="line:N"),
-        # Intervals of votes stand in the table; here they would hide the rest.
+        # Intervals of votes are in the table; here they would hide other marks.
         data.transform_filter(f"{single} && isValid(datum.low)")
         .mark_rule(strokeWidth=1.6, aria=False)
         .encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=color),
@@ -217,7 +217,7 @@ def _cost_chart(points: list[Record], axis: str, number_format: str) -> alt.Face
     return chart.facet(panels, columns=2)
 
 
-# Estimates with intervals, one a line
+# Estimates with intervals, one per line
 
 
 def _draw_differences(table: Table, rows: Sequence[TableRow]) -> ChartFigure | None:
@@ -506,7 +506,7 @@ _CHARTS: dict[str, Callable[[Table, Sequence[TableRow]], ChartFigure | None]] = 
 _FONT = "system-ui, 'Segoe UI', sans-serif"
 _CONFIG: Record = {
     "background": "transparent",
-    "padding": {"left": 28, "right": 12, "top": 5, "bottom": 5},  # fonts of readers may be wider than those measured here
+    "padding": {"left": 28, "right": 12, "top": 5, "bottom": 5},  # readers' fonts may be wider than those measured here
     "font": _FONT,
     "axis": {
         "labelColor": "var(--soft)", "titleColor": "var(--soft)", "gridColor": "var(--line)", "domainColor": "var(--soft)",
@@ -527,7 +527,7 @@ def _svg(chart: Any, *, name: str, title: str, about: str) -> Markup:
     import vl_convert
 
     text = vl_convert.vegalite_to_svg({**chart.to_dict(validate=False), "config": _CONFIG})
-    # Vega makes links absolute. In a page of HTML neither links nor elements need a namespace.
+    # Vega makes links absolute. In HTML neither links nor elements need a namespace.
     text = re.sub(r'<a xlink:href="[^"#]*#', '<a href="#', text)
     text = re.sub(r' xmlns(:\w+)?="[^"]*"', "", text, count=2)
     root = ElementTree.fromstring(text)  # noqa: S314 - drawn a moment ago

@@ -88,11 +88,11 @@ class Pool:
             self._open, self._size = [], 0
 
 
-_ANSWER = 160  #: columns of an answer in a list
-#: When an episode began: the first part of its name. It differs when it is asked again, and a shell completes it.
+_ANSWER = 160  #: most columns of an answer in a list
+#: The start time in an episode's name. It differs if the question is asked again; the page shows ``*`` instead.
 _BEGAN = re.compile(r"^\d{14}-", re.ASCII)
 
-#: What samples are filtered by, in the order of the filters.
+#: The attributes that samples are filtered by, in the order of the filters.
 DIMENSIONS: tuple[tuple[str, str, Callable[[SampleRow], str | None]], ...] = (
     ("arm", "Arm", lambda row: row.arm),
     ("library", "Library", lambda row: row.library),
@@ -297,7 +297,7 @@ def _call(call: CallRecord, pool: Pool) -> dict[str, Any]:
         "made_of": display.outputs_text(call.origins),
         "spent": display.spent_text(call.spent) if call.spent else "",
     }
-    # Numbers in the pool: 0 is one like any other.
+    # Here 0 is a number in the pool, not an empty value.
     return {key: value for key, value in shown.items() if value or (value == 0 and key in ("arguments", "whole"))}
 
 
@@ -314,7 +314,7 @@ def _inner(call: Mapping[str, Any]) -> list[Any]:
     ]
 
 
-_AT_ONCE = 100  #: episodes in a block at most
+_AT_ONCE = 100  #: most episodes in a block
 
 
 @dataclass(kw_only=True)

@@ -220,7 +220,7 @@ def write_configuration(wanted: OwnComparison) -> Path:
         "judge": wanted.judge,
     }
     path = wanted.out / "config.yaml"
-    # JSON is YAML, and needs no care for what a name may hold.
+    # JSON is YAML, and quotes any name safely.
     write_atomically(path, (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode())
     return path
 

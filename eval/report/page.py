@@ -42,7 +42,7 @@ class RunFact:
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """The part of the page that needs no script; the rest is in its blocks."""
+    """The part of the page that works without a script; all other data is in its blocks."""
 
     title: str
     lead: Lead | None
@@ -89,9 +89,9 @@ def _asset(name: str) -> str:
     return (files(__package__) / "assets" / name).read_text(encoding="utf-8")
 
 
-#: Wall times differ whenever an episode is run again; they are in the CSV, so that the page follows from the run alone.
+#: Wall times differ whenever an episode is run again; they are only in the CSV, so that equal runs give equal pages.
 _CSV_ONLY = "seconds"
-_MOST_ARMS = 24  #: in the chart that the page begins with; the table has all
+_MOST_ARMS = 24  #: most arms in the first chart of the page; the table has all
 _LEAD_NOTE = (
     "The contrast that was named before the run: paired differences in accuracy on the same questions and seeds, with the "
     "95 % interval over videos. Whatever else this page compares is secondary."
@@ -118,7 +118,7 @@ class Section:
     figure: ChartFigure | None
     columns: Sequence[Column]
     rows: Sequence[Sequence[PageCell]]
-    remarks: str  #: why cells are blank, and what their signs mean
+    remarks: str  #: why cells are blank, and what ``*`` means
 
     @property
     def anchor(self) -> str:
@@ -233,7 +233,7 @@ def _arms(arms: Table, contrast: Table, sets: Sets, primary: Primary) -> ChartFi
 
 
 _HASH = 12
-_MANY = 24  #: values of one fact that are shown
+_MANY = 24  #: most values of one fact that are shown
 
 
 def overview_of(run: Run) -> dict[str, list[RunFact]]:
@@ -301,7 +301,7 @@ def _arm_facts(run: Run) -> Iterator[RunFact]:
     arms = {
         cell.arm.name + (f"@{cell.arm.library}" if cell.arm.library else ""): cell.arm for cell in run.cells.values()
     }
-    for name, arm in arms.items():  # an arm with two libraries is two, as in the tables
+    for name, arm in arms.items():  # an arm with two libraries counts as two, as in the tables
         settings = (f"{key} {_plain(value)}" for key, value in arm.settings.items())
         groups = (f"with {group}" for group in arm.groups)
         yield _fact(name, f"system {arm.system}", arm.library and f"library {arm.library}", *settings, *groups)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from world_api.core.ports import Image
     from world_api.world.store import World
 
-#: A frame of a video, by the moment at which it plays.
+#: A frame: the video's id and the time in seconds.
 FrameKey = tuple[str, float]
 #: Finds the world of a video, if this machine has one.
 Worlds = Callable[[str], "World | None"]
@@ -41,14 +41,14 @@ _MAX_BOXES = 12
 _SIDE = 320  #: pixels of the longer side of a picture
 _QUALITY = 70
 _AT_ONCE = 24  #: pictures in memory while a video is read
-_MOST_BYTES = 2_000_000  #: of a kept picture; ours have about ten thousand
+_MOST_BYTES = 2_000_000  #: of a stored picture; usual ones have about ten thousand
 _JPEG = b"\xff\xd8\xff"
 _NAME = re.compile(r"(\d{1,12})-(\d{1,5})x(\d{1,5})-(?:video|key_(\d{1,12}))\.jpg", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
 class LabelledBox:
-    """A box in pixels of the displayed frame, with the label that a tool gave it."""
+    """A box in pixels of the displayed frame, with the label that a tool gave it (may be empty)."""
 
     x1: float
     y1: float
@@ -267,14 +267,14 @@ def pictures_of(frames: Sequence[FrameKey], cache: PictureCache, worlds: Worlds)
         kept = cache.get(frame)
         if kept is not None:
             found[frame] = kept
-        # A key frame gives way to the frame itself, once the video is there.
+        # A stored key frame is replaced by the frame itself once the video is available.
         if kept is None or kept.is_key_frame:
             by_video[frame[0]].append(frame)
     for video in sorted(by_video):
         wanted = sorted(by_video[video], key=lambda frame: frame[1])
         made, why = _from_world(worlds(video), wanted, needed=[frame for frame in wanted if frame not in found])
         for frame, picture in made.items():
-            with suppress(StoreFault):  # of a run that may only be read; the page has its pictures all the same
+            with suppress(StoreFault):  # the run is read-only; the page has its pictures anyway
                 cache.put(frame, picture)
         found |= made
         if any(frame not in found for frame in wanted):

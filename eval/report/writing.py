@@ -75,9 +75,9 @@ def write_report(folder: Path, out: Path | None = None, *, choices: Choices | No
         import vl_convert  # noqa: F401
     run = scored_now(read_run(folder))
     study = study_of(run)
-    rows = (*study.rows, *study.unknown)  # questions without a known answer are shown, and are in no table
+    rows = (*study.rows, *study.unknown)  # questions without a known answer are shown but in no table
     tables = tables_of(study) if rows else []
-    beside = folder.with_name(f"{folder.stem}-report")  # of a bundle, whose run is unpacked for a while only
+    beside = folder.with_name(f"{folder.stem}-report")  # for a bundle, whose run is only unpacked temporarily
     place = out or (beside if folder.is_file() else run.folder.report)
     chosen = choices or Choices()
     written = _write_page(run, rows, tables, place, chosen, worlds_of(run, chosen.store))

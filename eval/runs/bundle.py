@@ -46,17 +46,17 @@ SCHEMA_VERSION = 1
 MAGIC = b"videoworld-bundle "
 SUFFIX = ".vwbundle"
 CONTENTS = "bundle.json"
-#: Limits beyond any real run: a few lines of JSON could unpack to a full disk.
+#: Limits beyond any real run, since a small file could unpack to fill the disk.
 MOST_PARTS = 200_000
 MOST_BYTES = 64 * 2**30
 MOST_CONTENTS_BYTES = 32 * 2**20
-MOST_TIMES = 100  #: how much larger the parts may be than the archive: journals pack to a tenth, a bomb to a thousandth
+MOST_TIMES = 100  #: largest ratio of unpacked to packed size; journals have about 10, zip bombs about 1000
 SLACK = 64 * 2**20  #: bytes that are always allowed
 CONTENTS_SLACK = 2**20  #: the same for ``bundle.json``, which is read into memory
 
 _HEAD = re.compile(rb"videoworld-bundle (\d{1,4}) ([0-9a-f]{64})\n")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,254}")
-#: What a bundle holds of a run's folder; files, and folders with all that is in them.
+#: The files and whole folders of a run that a bundle contains.
 FILES = (
     "config.yaml", "manifest.json", "items.jsonl", "samples.jsonl", "scores.jsonl", "verdicts.jsonl", "labels.json",
 )  # fmt: skip
@@ -274,11 +274,11 @@ def _entry(path: str) -> zipfile.ZipInfo:
 
 
 _MOST_HEAD = 200
-#: What reading a damaged archive may raise.
+#: Exceptions that reading a damaged archive may raise.
 _UNREADABLE = (
     zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OverflowError, ValueError,
-    OSError,  # a place before its beginning
-    RuntimeError,  # it wants a password, or is packed in a way that is not read here
+    OSError,  # a position before its start
+    RuntimeError,  # it needs a password, or its compression is not supported
 )  # fmt: skip
 
 

@@ -35,13 +35,13 @@ Amount = Annotated[float, Field(ge=0, le=1_000_000_000, allow_inf_nan=False)]
 
 
 class ConfigurationPart(BaseModel):
-    """A part of the file. Unknown keys and values of another type are refused."""
+    """A part of the file. Unknown keys and values of another type are faults."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class DatasetPart(ConfigurationPart):
-    """Which questions are asked. Given as one word, it is the ``path``."""
+    """The questions of a dataset. A single word in its place is the ``path``."""
 
     path: Text
     name: Name | None = None
@@ -53,7 +53,7 @@ class DatasetPart(ConfigurationPart):
 
 
 class ArmPart(ConfigurationPart):
-    """A system under a name of its own. Given as one word, it is the system, and the name too."""
+    """A system under a name of its own. A single word in its place is both the system and the name."""
 
     name: Name
     system: Text
@@ -64,7 +64,10 @@ class ArmPart(ConfigurationPart):
 
 
 class LibraryPart(ConfigurationPart):
-    """A tool library by name or folder, or one that the run makes as an arm of another. One word is the ``path``."""
+    """A tool library by name or folder, or a control arm (``arm``) that the run makes from another one (``of``).
+
+    A single word in its place is the ``path``.
+    """
 
     name: Name | None = None
     path: Text | None = None
@@ -74,7 +77,7 @@ class LibraryPart(ConfigurationPart):
 
 
 class BudgetPart(ConfigurationPart):
-    """Limits of one episode, as ``controller.episode_budget.Budget`` has them; what is left out is as there."""
+    """Limits of one episode, the fields of ``controller.episode_budget.Budget``, which also has the defaults."""
 
     rounds: Count | None = None
     calls: Count | None = None
@@ -86,7 +89,7 @@ class BudgetPart(ConfigurationPart):
 
 
 class PrimaryPart(ConfigurationPart):
-    """The one contrast that is named before anything is run; without a dataset it is made in each by itself."""
+    """The primary contrast, named before the run; without a ``dataset`` it is computed for each dataset separately."""
 
     arm: Name
     against: Name
@@ -98,21 +101,21 @@ class PrimaryPart(ConfigurationPart):
 
 
 class JudgePart(ConfigurationPart):
-    """The judge of open answers when a run is scored. One word is the ``model``."""
+    """The judge of open answers when a run is scored. A single word in its place is the ``model``."""
 
     model: Text
     wire: WireChoice = "auto"
 
 
 class ToolJudgePart(ConfigurationPart):
-    """The model that answers the judge steps of tools. One word is the ``model``."""
+    """The model that answers the judge steps of tools. A single word in its place is the ``model``."""
 
     model: Text | None = None
     record: Text | None = None
 
 
 class PerceptionPart(ConfigurationPart):
-    """A vision model for operations that ask for what the stored rows do not say."""
+    """A vision model for operations that need more than the stored rows."""
 
     vision_model: Text
     embedding_model: Text | None = None
@@ -123,14 +126,14 @@ class PerceptionPart(ConfigurationPart):
 
 
 class LimitsPart(ConfigurationPart):
-    """Limits of the whole run: USD that are really paid, and failures of the set-up in a row."""
+    """Limits of the whole run: USD that are paid, and consecutive failures of the set-up."""
 
     money: Amount | None = None
     failures: Annotated[int, Field(ge=1)] = 5
 
 
 class RequestPart(ConfigurationPart):
-    """What is put into each request to the answering model, beside the seed."""
+    """Settings of each request to the answering model, besides the seed."""
 
     temperature: Annotated[float, Field(ge=0, le=10)] | None = None
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
@@ -157,7 +160,7 @@ Library = Annotated[LibraryPart, _short("path")]
 
 
 class ConfigurationDocument(ConfigurationPart):
-    """A whole file."""
+    """The whole configuration file."""
 
     schema_version: int
     name: Name | None = None

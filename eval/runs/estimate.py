@@ -42,16 +42,16 @@ from world_api.core.faults import EpisodeFault, EvalFault, MediaFault, VideoWorl
 from world_api.core.ports import Clock
 from world_api.media.decoder import MediaWorker
 
-#: Assumed seconds to build a minute of video of 640 x 360 on an ordinary idle machine, and each world beside that.
+#: Assumed seconds to build a minute of video (640 x 360, an ordinary idle machine), and per world in addition.
 _BUILD_SECONDS: Mapping[str, float] = {TRUE: 2.0, PERCEIVED: 8.0}
 _WORLD_SECONDS = 1.0
-_MAX_FILMS = 20  #: videos whose length is read; the others are assumed to have their mean
-_MAX_SPEECH = 5  #: worlds whose speech is measured
-_MAX_EPISODES = 50  #: episodes read of each cell of a pilot
+_MAX_FILMS = 20  #: most videos whose length is read; the others are assumed to have the mean
+_MAX_SPEECH = 5  #: most worlds whose speech is measured
+_MAX_EPISODES = 50  #: most episodes that are read in each cell of a pilot
 #: Assumed tokens of a caption, and of a request without pictures, speech and captions.
 _CAPTION_TOKENS, _BARE_TOKENS = 80, 1_500
-#: Assumed without a pilot: tokens of the first request with the declarations of the tools, those that each round adds,
-#: those of a reply; rounds of a system that acts with tools; seconds of a round and of a rule-based question.
+#: Assumed without a pilot: tokens of the first request with all tool declarations, tokens that each round adds,
+#: tokens of a reply; rounds of a system with tools; seconds of a round and of a rule-based question.
 _FIRST_TOKENS, _ROUND_TOKENS, _REPLY_TOKENS = 9_000, 2_000, 250
 _ROUNDS = 5
 _ROUND_SECONDS, _RULE_BASED_SECONDS = 4.0, 0.3
@@ -90,7 +90,7 @@ def _mean_minutes(films: Sequence[Path]) -> float | None:
     found: list[float | None] = []
     with closing(MediaWorker()) as worker:
         for film in films[:: max(1, -(-len(films) // _MAX_FILMS))]:
-            with suppress(MediaFault):  # building it will name it
+            with suppress(MediaFault):  # the build reports it
                 found.append(worker.probe(film).declared_duration)
     seconds = _mean(found)
     return None if seconds is None else seconds / 60
@@ -252,7 +252,7 @@ class RunEstimate:
     parallel: int
     primary: str | None
     power: Power | None
-    without: tuple[str, ...]  #: models whose costs are in no figure
+    without: tuple[str, ...]  #: models whose cost is not included
 
     @property
     def tokens(self) -> int:

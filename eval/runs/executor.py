@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from world_api.session.vision import VisionConfig
 
 _SERVE = "from eval.runs.executor import main; main()"  #: what a worker process executes
-#: Each process is to keep one core busy; libraries that start a thread for every core would slow each other down.
+#: Each process uses one core; libraries that start a thread for every core would slow each other down.
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
@@ -192,7 +192,7 @@ class SampleRunner:
         )
 
     def run(self, cell: Cell, item: Item) -> SampleOutcome:
-        """Answer a question in a cell and record the episode. The session is new and kept in memory only."""
+        """Answer a question in a cell and record the episode; the session is kept in memory. A fault is an outcome."""
         store = self.configuration.store
         try:
             session = opened(
@@ -248,7 +248,7 @@ class SubprocessWorker:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
     def run(self, cell: Cell, item: Item) -> SampleOutcome:
-        """Run a sample. If the process dies, the sample is run once more in a new process."""
+        """Run a sample, once more in a new process if the process dies, and then as failed with ``worker_ended``."""
         for _ in range(2):
             line = self._exchange({"cell": cell.id, "dataset": cell.dataset, "item": item.id})
             if line is not None:
@@ -334,4 +334,4 @@ def main() -> None:
         try:
             reply(asdict(outcome))
         except BrokenPipeError:
-            return  # the run was killed; the next one adopts what was recorded
+            return  # the run was killed; when it continues, recorded episodes are adopted

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from eval.runs.progress import ProgressDisplay
     from world_api.build import Progress
 
-_ENDPOINT_WORKERS = 8  #: samples under way at once with a model behind an endpoint, by default
+_ENDPOINT_WORKERS = 8  #: default number of simultaneous samples with a model behind an endpoint
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,7 +186,7 @@ def _workers(
         process.start()
     try:
         yield [process.run for process in processes] or [runner.run] * count
-    except BaseException:  # such as a second Ctrl-C: the samples under way are not waited for
+    except BaseException:  # such as a second Ctrl-C: do not wait for the current samples
         for process in processes:
             process.close(kill=True)
         raise
@@ -194,7 +194,7 @@ def _workers(
         process.close()
 
 
-#: Worker processes of a run that was killed end with their sample; the lock is waited for so long (seconds).
+#: Seconds to wait for the lock: worker processes of a killed run end after their sample.
 _LOCK_TIMEOUT, _LOCK_RETRY = 20.0, 0.1
 
 

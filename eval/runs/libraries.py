@@ -66,7 +66,7 @@ def libraries_of(configuration: Configuration, kept: Path, *, date: str, copies:
             library = load(folder)
         elif part.arm is not None:
             parent = libraries.get(str(part.of)) or found(place, str(part.of))
-            if not has_copy:  # it is made under another name first, so that one that was broken off is made again
+            if not has_copy:  # made under another name first, so that an unfinished one is made again
                 unfinished = folder.with_name(name + ".making")
                 shutil.rmtree(unfinished, ignore_errors=True)
                 make_arm(

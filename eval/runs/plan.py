@@ -246,7 +246,7 @@ def check_primary(configuration: Configuration, picked: Sequence[Picked], cells:
     if primary.arm == primary.against:
         hint = "name another arm; `arms` may have one system twice, under two names"
         raise configuration.bad(("primary", "against"), f"{primary.against!r} is compared with itself", hint=hint)
-    # Each sample of the arm has one partner: that with the same library, or the only one there is.
+    # Each sample of the arm has one partner: the one with the same library, or the only one.
     ours, theirs = _libraries_of_arm(cells, primary.arm), _libraries_of_arm(cells, primary.against)
     if primary.library is not None:
         ours = [primary.library]
@@ -464,7 +464,7 @@ def _commit(file: Path) -> str | None:
     """Return the commit of the running code, with ``-dirty`` if files are changed; None outside a checkout."""
     git = partial(subprocess.run, cwd=file.parent, capture_output=True, text=True, check=False, timeout=10)
     with suppress(OSError, subprocess.TimeoutExpired):
-        # Otherwise it is installed, maybe inside another checkout.
+        # If the file is not tracked, the package is installed, maybe inside another checkout.
         if git(["git", "ls-files", "--error-unmatch", file.name]).returncode == 0:
             described = git(["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"])
             return described.stdout.strip() or None if described.returncode == 0 else None

@@ -12,7 +12,7 @@ from eval.runs.records import Cell, SampleCost
 from world_api.core.canonical import json_line
 from world_api.core.ports import Clock
 
-_WARM_UP = 10  #: samples before the pace is used: workers are still loading
+_WARM_UP = 10  #: samples before the time left is estimated, as workers are still loading
 _INTERVAL = 5.0  #: seconds between two lines of progress
 
 

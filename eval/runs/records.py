@@ -39,7 +39,7 @@ from world_api.core.files import append_line, not_writable, open_regular, write_
 SCHEMA_VERSION = 1
 MAX_LINE_BYTES = 32 * 2**20  #: more than any line of a run; a file from elsewhere may be one endless line
 _MAX_MANIFEST_BYTES = 256 * 2**20
-#: Cells name folders, also in a run from elsewhere.
+#: Ids of cells are names of folders; a run from elsewhere must not contain others.
 _CELL_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,400}")
 
 Kind = TypeVar("Kind")
@@ -227,7 +227,7 @@ def read_lines(path: Path, kind: type[Kind]) -> Iterator[Kind]:
                     return
                 _read_object(data, where)
                 try:
-                    yield adapter.validate_json(data, strict=True)  # strict mode takes a JSON list for a tuple
+                    yield adapter.validate_json(data, strict=True)  # strict mode accepts a JSON list as a tuple
                 except ValidationError as error:
                     raise damaged(f"{where} is not whole: {_place(error)}") from None
     except OSError as error:
@@ -331,7 +331,7 @@ class Provenance:
     prices: str | None = None
 
 
-#: How a difference between two records of provenance is named.
+#: The fields of provenance in messages about differences.
 _CHANGES = {
     "loop": "the code that runs episodes",
     "git": "the commit",
@@ -366,7 +366,7 @@ class RunManifest:
     loop: str = ""  #: hash of the code that ran the episodes; not part of what identifies a sample
     provenance: tuple[Provenance, ...] = ()  #: stored as ``stretches``
     overrides: tuple[str, ...] = ()
-    settings: Mapping[str, Any] = field(default_factory=dict)  #: what else of the configuration decides an episode
+    settings: Mapping[str, Any] = field(default_factory=dict)  #: other settings that determine an episode
 
     def record(self) -> dict[str, Any]:
         """Return the JSON form."""

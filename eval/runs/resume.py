@@ -27,7 +27,7 @@ from eval.runs.scheduler import SET_UP_FAULTS
 from eval.runs.stored_run import read_items
 from world_api.core.faults import EvalFault
 
-#: Ends of episodes that are no result of the model.
+#: Faults that end an episode but are no result of the model.
 _NO_RESULT = SET_UP_FAULTS | {"interrupted"}
 
 
@@ -124,7 +124,7 @@ def resume_state(plan: RunPlan, folder: RunFolder) -> ResumeState:
     lost: list[SampleLine] = []
     for cell_id, samples in by_cell.items():
         journal = folder.journal(cell_id)
-        # Finished episodes whose recording is there; the episodes themselves are not read.
+        # Finished episodes whose recording exists; the episodes themselves are not read.
         there = {str(line.name) for line in lines_of(journal / EPISODES)} & recorded(journal)
         known = [noted[sample.key] for sample in samples if sample.key in noted]
         kept = {line.sample: line for line in known if line.episode is None or line.episode in there}

@@ -16,7 +16,7 @@ from eval.runs.records import RunFolder, Sample, SampleLine, append_samples
 from world_api.core.faults import EvalFault, VideoWorldError, internal_fault
 from world_api.core.ports import Clock
 
-#: Faults of the set-up: the endpoint, the machine, the configuration. They say nothing of the model.
+#: Faults of the set-up: the endpoint, the machine, the configuration. They are no result of the model.
 SET_UP_FAULTS = frozenset(
     {
         "endpoint_not_configured", "endpoint_bad_url", "endpoint_refused_key", "endpoint_refused_request",
@@ -49,7 +49,7 @@ class RunScheduler:
     workers: Sequence[SampleWorker]
     tally: Tally
     limits: LimitsPart
-    is_right: Callable[[Item, Any, str | None], bool | None]  #: None: that cannot be decided yet
+    is_right: Callable[[Item, Any, str | None], bool | None]  #: returns None if it cannot be decided yet
     clock: Clock
     show: Callable[[Tally], object]  #: called after every batch of outcomes
     say: Callable[[str], object]  #: called with a message for the user
@@ -111,7 +111,7 @@ class RunScheduler:
             except VideoWorldError as fault:
                 self._outcomes.put((sample, fault))
                 return
-            # A thread that died unseen would leave the run waiting, or ending as if all were well.
+            # If the thread died silently, the run would hang, or end as if it were complete.
             except Exception as error:  # noqa: BLE001 - see above
                 self._outcomes.put((sample, internal_fault(error)))
                 return
@@ -147,7 +147,7 @@ class RunScheduler:
         return fault
 
     def _resolve_held(self, *, interrupted: bool) -> VideoWorldError | None:
-        """At the end, count the held samples if there was any other outcome; else return the fault of the set-up."""
+        """At the end, count the held samples if other samples had results; else return the fault of the set-up."""
         if not self._held:
             return None
         if not self._any_result:

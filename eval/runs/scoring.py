@@ -22,7 +22,7 @@ from world_api.core.faults import BackendFault, EpisodeFault, EvalFault
 from world_api.core.files import write_atomically
 from world_api.core.ports import Clock
 
-#: Answers put to a judge at a time, by default.
+#: Default number of simultaneous requests to the judge.
 JUDGE_WORKERS = 4
 #: The scorer of a sample without a readable episode.
 NO_EPISODE = "none/1"
@@ -71,7 +71,7 @@ def judge_part_of(manifest: RunManifest) -> JudgePart | None:
     try:
         return JudgePart.model_validate(manifest.settings.get("judge"))
     except ValidationError:
-        return None  # there is none, or it is from elsewhere: shown and not relied on
+        return None  # there is none, or the manifest is from elsewhere and not valid here
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +140,7 @@ def scored_now(run: Run) -> Run:
         if not isinstance(one, AnswerToScore):
             found[line.sample] = _wrong(one.code)
         elif not (judged and one.item.question.kind == "open"):
-            with suppress(EvalFault):  # such as that there is no judge
+            with suppress(EvalFault):  # such as ``no_judge``
                 found[line.sample] = score_value(one.item, one.value, one.answer, protocol=one.protocol)
     return replace(run, scores={**run.scores, **found}) if found else run
 

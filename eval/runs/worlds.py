@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 TRUE, PERCEIVED = "oracle", "classical"
 PROFILES = (TRUE, PERCEIVED)
-#: Before the name of an operation that is answered from the truth, in an otherwise classical world.
+#: Prefix of a world that is classical except for an operation answered from the truth.
 LADDER = "oracle:"
-#: Where subtitles that a dataset keeps in a form of its own are written for a build, inside the store.
+#: Folder in the store for subtitles that are converted from a dataset's own format.
 _SUBTITLES = ".subtitles"
 
 
@@ -89,7 +89,7 @@ def hash_of(store: Path, profile: str, video: VideoFile) -> str | None:
             return None
         raise
     size = video.path.stat().st_size if video.path is not None and video.path.is_file() else None
-    # A file of another size is another file; one of the same size is taken for the same, as reading it takes long.
+    # A file of the same size is assumed to be the same, as reading it would take long.
     if video.text is None and size is not None and manifest.complete and size != manifest.source.bytes:
         what = f"the {profile} world of {video.video_id} was made from another file"
         hint = "give another `store`, or build it again: videoworld build FILE --force"
@@ -136,7 +136,7 @@ def build_for_run(store: Path, profile: str, video: VideoFile, *, progress: Prog
 
 EVERYTHING = "all"
 JOINT = "+"
-#: What is remembered is the caller's own, and no world's: there is no truth of it.
+#: The category of operations on the caller's own memories, for which there is no truth.
 _OF_THE_CALLER = "memory"
 
 
@@ -160,9 +160,9 @@ def operations_on(step: str) -> tuple[str, ...]:
 
 Floats = NDArray[np.float64]
 
-#: Boxes of one thing in two worlds overlap at least so much (a detector's box is seldom the drawn one).
+#: Least IoU of the boxes of one thing in two worlds (a detector's box is seldom exact).
 _SAME = 0.3
-#: Seconds between two sightings that are compared, and the longest time that one sighting counts for.
+#: Most seconds between two sightings that are compared, and most seconds that one sighting counts for.
 _NEAR, _HOLDS = 0.3, 1.0
 
 
@@ -239,7 +239,7 @@ def _seconds(track: Track, during: TimeSpan | None) -> float:
     return sum(part.duration for item in track.appearances if (part := item.clip(wide)) is not None)
 
 
-#: By which fields a record tells its time, the narrowest first.
+#: The fields with the times of a record, the narrowest interval first.
 _TIMES = (("timestamp", "timestamp"), ("time", "time"), ("start_time", "end_time"), ("first_time", "last_time"))
 _ENTITY = re.compile(r"\bent_\w+")
 

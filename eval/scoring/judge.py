@@ -26,7 +26,7 @@ from world_api.core.faults import EpisodeFault, EvalFault
 from world_api.core.files import open_regular
 from world_api.core.ports import ChatModel, Clock
 
-MAX_ANSWER_CHARACTERS = 8_000  #: of what is judged; an answer may have more, and little of it is an answer then
+MAX_ANSWER_CHARACTERS = 8_000  #: of an answer that are judged; the rest is cut off
 _MOST_PROMPT_BYTES = 200_000
 _THOUGHTS = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _FENCE = re.compile(r"^```\w*\s*|\s*```$")
@@ -35,7 +35,7 @@ _AROUND = " \t\r\n.。!！\"'*`"
 
 Messages = list[dict[str, Any]]
 
-#: The form of a reply, for servers that hold a model to one.
+#: The form of a reply, for servers that support structured output.
 REPLY_FORM: dict[str, Any] = {
     "type": "json_schema",
     "json_schema": {
@@ -141,7 +141,7 @@ def _bad_prompt(file: Path, why: str) -> EvalFault:
 
 SCHEMA_VERSION = 1
 UNREADABLE = "judge_unreadable"
-#: Tokens of a reply: a verdict takes ten, a model that thinks first some hundreds.
+#: Most tokens of a reply: a verdict needs ten, a reasoning model some hundreds more.
 _REPLY_TOKENS = 2_048
 _TRIES = 2
 
@@ -330,7 +330,7 @@ def answer_judge(
     return ModelJudge(chosen, clock=clock, record=record, wording=wording)
 
 
-#: What models are called that are of one family. A name may belong to several: a model that was distilled into another.
+#: Words in the names of a family's models. A name may belong to several families (a distilled model).
 _FAMILIES = {
     "OpenAI": "gpt chatgpt o1 o3 o4 davinci codex",
     "Anthropic": "claude",

@@ -64,7 +64,7 @@ def _unusable(item: Item, why: str) -> EvalFault:
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
-#: Han, kana, hangul and the letters beside them: scripts that set no spaces between words, or need not.
+#: Han, kana, hangul and related characters: scripts in which words need no spaces between them.
 _CJK = re.compile(r"[\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf"
                   r"\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")  # fmt: skip
 

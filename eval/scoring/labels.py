@@ -258,7 +258,7 @@ class LengthBias:
 class JudgeAgreement:
     """Agreement of a judge with labels: accuracy with its interval, Cohen's kappa, by category and by arm, length bias.
 
-    The interval of the accuracy is bootstrapped over videos; a pair without a video counts as its question.
+    The interval of the accuracy is bootstrapped over videos, or over questions for pairs without a video.
     """
 
     judge: str

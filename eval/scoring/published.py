@@ -84,7 +84,7 @@ def tokens_of(text: str) -> list[str]:
 
 _MARKS = (",", ".", "!", "?", ";", ":", "'")
 _FEW_WORDS = 5
-#: The last two are two leads each, run together where they were published; they are left so, since the figures were made by them.
+#: Each of the last two is two phrases without a comma between them, as published: the published figures used them.
 _LEADS = (
     "The best answer is", "The correct answer is", "The answer is", "The answer",
     "The best option is" "The correct option is", "Best answer:" "Best option:",
@@ -127,7 +127,7 @@ def last_named(reply: str, options: Options) -> str | None:
     for spelt, place in (("({})", "({})"), ("{} ", " {} "), ("{}.", " {} ")):
         named = [letter for letter in options if spelt.format(letter) in text]
         if named:
-            # Of letters that are nowhere alone the first one counts.
+            # If the letters have no such place (rfind is -1 for all), the first option counts.
             return named[0] if len(named) == 1 else max(named, key=lambda one: text.rfind(place.format(one)))
     small = text.lower()
     named = [letter for letter, words in options.items() if words.lower() in small]

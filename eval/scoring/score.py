@@ -94,7 +94,7 @@ class Context:
             place = ".".join(map(str, fault["loc"]))
             message = fault["msg"].removeprefix("Value error, ")
             raise self._bad(f"setting {place!r}: {message}" if place else message, "see docs/scoring.md") from None
-        except ValueError as error:  # a value that JSON does not have
+        except ValueError as error:  # a value that JSON cannot hold
             raise self._bad(str(error), "see docs/scoring.md") from None
         return found
 

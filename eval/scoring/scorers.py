@@ -187,7 +187,7 @@ def score_all(
         try:
             scores = {place: one.result() for place, one in futures.items()}
         except VideoWorldError:
-            pool.shutdown(cancel_futures=True)  # verdicts so far are on file; the rest is not requested
+            pool.shutdown(cancel_futures=True)  # the verdicts so far are recorded; no others are requested
             raise
     return [scores[place] for place in range(len(answers))]
 

@@ -20,15 +20,15 @@ from world_api.core.faults import EvalFault
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Method = Literal["expanded", "percentile"]
-#: ``one_cluster``: no interval can be made. ``no_spread``: all clusters say the same, and the interval is a point.
+#: ``one_cluster``: no interval is possible. ``no_spread``: all clusters are equal, and the interval is a point.
 #: ``few_clusters``: fewer than ``FEW_CLUSTERS``.
 Caution = Literal["one_cluster", "no_spread", "few_clusters"]
 
 DRAWS = 10_000
 LEVEL = 0.95
 FEW_CLUSTERS = 10  #: intervals over fewer clusters are called rough
-_LEAST_EFFECTIVE = 5  #: clusters that unequal sizes cannot bring the effective number below
-_MOST_NUMBERS = 4_000_000  #: held at once, of each kind
+_LEAST_EFFECTIVE = 5  #: least effective number of clusters, however unequal their sizes
+_MOST_NUMBERS = 4_000_000  #: most numbers of one kind in memory
 _NOTES: dict[str, str] = {
     "one_cluster": "one cluster only: no interval",
     "no_spread": "all clusters say the same: the interval tells nothing of other clusters",
@@ -178,7 +178,7 @@ def drawn_means(cells: Cells, *, seed: int, draws: int, fewer: int = 1) -> Float
 
 
 def _means(cells: Cells, drawn: Sequence[Indices]) -> Floats:
-    if len(drawn) == 1:  # the sums of the clusters that were drawn, with no need to count them
+    if len(drawn) == 1:  # faster: sum the drawn clusters without counting them
         [only] = drawn
         means: Floats = cells.sums[only].sum(axis=1) / cells.sizes[only].sum(axis=1)
         return means
@@ -201,7 +201,7 @@ def _times_drawn(chosen: Indices, count: int) -> Floats:
 def _ends(cells: Cells, *, seed: int, draws: int, method: Method) -> tuple[float | None, float | None, Caution | None]:
     if cells.counts[0] < 2:
         return None, None, "one_cluster"
-    # The rest of a subtraction must not look like a difference, nor the noise of sums like a spread.
+    # Rounding errors must not look like a difference or a spread.
     residuals = cells.sums - cells.mean * cells.sizes
     if np.abs(residuals).max() <= 1e-12 * max(1.0, float(np.abs(cells.sums).max())):
         return cells.mean, cells.mean, "no_spread"

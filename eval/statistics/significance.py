@@ -49,7 +49,7 @@ def sign_flip(differences: Sequence[float], clusters: Sequence[Hashable], *, see
         raise EvalFault("nothing_to_compare", "there is no difference to test", hint="run more samples")
     values = np.asarray(differences, dtype=np.float64)
     sums = np.abs(cells_of(values, [clusters]).sums)
-    # Which way a cluster went only matters for the sum that was observed.
+    # The sign of a cluster's sum only matters for the observed sum.
     least = abs(float(values.sum())) - 1e-9 * max(1.0, float(sums.sum()))
     if len(sums) <= _WHOLE:
         signs = np.array(list(itertools.product((-1.0, 1.0), repeat=len(sums))))

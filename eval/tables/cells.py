@@ -18,7 +18,7 @@ from eval.tables.table import TableCell, Value, blank
 Measure = Callable[[SampleRow], float | None]
 Bounds = tuple[float, float]
 
-SEED = 1  #: of every resampling
+SEED = 1  #: for all resampling
 NO_SAMPLES = "no samples"
 SHARE: Bounds = (0.0, 1.0)
 POINTS: Bounds = (-1.0, 1.0)

@@ -19,7 +19,7 @@ Pair = tuple[SampleRow, SampleRow]
 _KEY = ("dataset", "item", "world", "budget", "seed")
 #: Parts of the design that two groups may be compared across, if each has a single value of its own.
 _ACROSS = ("world", "budget", "seed")
-#: The setting that follows from the library an arm has.
+#: The setting that depends on the arm's library.
 _OF_LIBRARY = "arm"
 
 
@@ -156,7 +156,7 @@ def concerns(pairs: Pairs) -> list[str]:
     return found[1:] if found and found[0] in ("systems", "libraries") else found if len(found) > 1 else []
 
 
-#: Why there is no p value if several libraries are behind a difference: flipping videos alone would take those drawn for all.
+#: Why there is no p value with several libraries: flipping only videos would treat these libraries as fixed.
 DRAWN = "libraries are draws: the interval crosses them"
 
 
@@ -348,7 +348,7 @@ def primary_table(study: Study) -> Table:
     return comparison_table(study, "primary", "Primary contrast", found, note=note)
 
 
-#: Each control, and what it gives without abstraction.
+#: Each control, with what it provides without abstraction.
 CONTROLS = {
     "flat": "the operations alone",
     "flat+domain": "the domain's text",

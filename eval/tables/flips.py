@@ -19,7 +19,7 @@ from world_api.core.faults import EpisodeFault
 from world_api.core.identifiers import columns as width_of
 
 Which = Literal["all", "a", "b"]
-#: A terminal narrower than this shows one trajectory under the other.
+#: In narrower terminals one trajectory is below the other.
 SIDE_BY_SIDE = 120
 _GAP = " | "
 

@@ -15,7 +15,7 @@ from eval.tables.comparisons import P_CLUSTERED, PAIRS, Contrast, pairs_of
 from eval.tables.study import Line, Rows, Study, grouped, videos, words
 from eval.tables.table import CellsByKey, Figures, Table, blank, figure
 
-#: The worlds that are the truth, whole or for one operation.
+#: The true world, and the prefix of worlds with single operations from the truth.
 TRUTH, LADDER = "oracle", "oracle:"
 Part = Literal["operation", "together", "tools", "controller"]
 _Question = tuple[str, str, str, str, int]

@@ -12,7 +12,7 @@ from eval.tables.table import Figure, Table, figure
 from world_api.core.faults import EvalFault
 
 Maker = Callable[[Study], Table | Sequence[Table]]
-#: The function that makes each table, by its name; tables that are made together have one function.
+#: The function that makes each table, by the names of all tables that it makes.
 _MAKERS: Mapping[tuple[str, ...], Maker] = {
     ("primary",): comparisons.primary_table,
     ("main",): accuracy.main_table,

@@ -87,7 +87,7 @@ def library_facts(name: str, hash_: str | None, *, made_by_run: Path, record: Li
     ``record`` is the entry in the run's manifest, the only source if the library itself no longer exists.
     """
     folders: list[Traversable] = [made_by_run / Path(name).name]
-    with contextlib.suppress(VideoWorldError):  # not installed: what the run's manifest says is all there is
+    with contextlib.suppress(VideoWorldError):  # not installed: only the run's manifest is left
         folders.append(find_library(name))
     for folder in folders:
         with contextlib.suppress(VideoWorldError):
@@ -180,8 +180,8 @@ class SampleRow:
 
     sample: str
     cell: str
-    arm: str  #: with its library, where it has one: ``hier@hand_A``
-    arm_name: str  #: as the configuration has it
+    arm: str  #: with its library, if it has one: ``hier@hand_A``
+    arm_name: str  #: as in the configuration
     system: str
     library: str | None
     library_hash: str | None
@@ -242,9 +242,9 @@ class SampleRow:
 
 
 _WELL_FORMED = frozenset({"asked_before"})
-#: Tools that a system may offer which are neither operations nor tools of a library.
+#: Tools of a system that are neither operations nor tools of a library.
 _OWN = frozenset({SUBMIT_ANSWER, JudgedItems.name, "compose_tool"})
-#: The result of an operation that returns a text and no list.
+#: The key of the text, for operations that return no list.
 _TEXT_RESULTS = {"describe_segment": "caption", "query_entity_state": "answer"}
 
 
@@ -253,7 +253,7 @@ def found_nothing(call: CallRecord) -> bool:
     if call.failed:
         return False
     status = call.result.get("status")
-    if isinstance(status, str):  # a tool says so itself
+    if isinstance(status, str):  # only results of tools have a status
         return status == "empty"
     if call.tool not in EVERY_OPERATION:
         return False

@@ -251,7 +251,7 @@ def labels_of(run: Run, rows: Iterable[SampleRow]) -> Labels:
     return Labels(right=found)
 
 
-#: What samples can be chosen by, beside the name of the arm.
+#: The keys of filters; arms are chosen by name.
 FILTERS = (
     "library", "library_domain", "library_arm", "dataset", "world", "budget", "seed", "model", "domain", "kind",
     "content", "template", "system", "video", "item",
@@ -312,7 +312,7 @@ def opened_study(path: Path) -> tuple[Run, Study]:
     return run, study_of(run)
 
 
-#: Why samples of libraries are left out where libraries are draws.
+#: Why samples are left out if libraries are random draws.
 FORKS = "of libraries that are made from others of the run"
 
 

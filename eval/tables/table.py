@@ -81,7 +81,7 @@ class Figure(Generic[Subject_contra]):
     cell: Callable[[Subject_contra], TableCell]
 
 
-#: What a row holds, by the keys of its columns.
+#: The cells or values of a row, by the keys of their columns.
 CellsByKey: TypeAlias = dict[str, TableCell | Value]
 Figures: TypeAlias = tuple[Figure[Subject_contra], ...]
 
@@ -98,7 +98,7 @@ def figure(
     """Return a column with the function for its cells; ``value`` returns a cell or only its value.
 
     Without ``value`` the cell is read from the subject: from its ``cells`` by key, from an attribute, or from its
-    ``setting``.
+    ``setting``. The title is the key by default.
     """
 
     def cell(subject: Subject_contra) -> TableCell:

@@ -251,7 +251,7 @@ def _induction_tokens(facts: LibraryFacts) -> TableCell:
     return TableCell(value=facts.tokens, mark="estimated" * estimated)
 
 
-#: The tools that an induction counts.
+#: The counts of tools in the record of an induction.
 _COUNTS: Figures[Line] = (
     figure("asked", "count", title="asked for"),
     figure("written", "count", about="in the first emission"),

@@ -21,7 +21,7 @@ from eval.tables.rows import SampleRow
 from eval.tables.study import FORKS, PLACE, Group, Line, Rows, Study, grouped, independent, keys, words
 from eval.tables.table import CellsByKey, Figures, Table, TableCell, Value, blank, figure
 
-#: With this number of independent inductions a claim is about a way of inducing, and not about one library.
+#: Least number of independent inductions for a claim about a method of induction, not about one library.
 ENOUGH = 5
 Effect = tuple[str, ...]
 

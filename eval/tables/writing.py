@@ -48,12 +48,12 @@ def value_text(value: str | float | int | bool, column: Column) -> str:
     kind, number = column.kind, 100.0 * value if column.kind in ("share", "points") else float(value)
     if kind == "p":
         return "<0.001" if number < 0.001 else f"{number:.3f}"
-    # Small quantities keep two figures, large ones none.
+    # Small numbers have four decimals, large ones none.
     places = 4 if number != 0 and abs(number) < 0.1 else 2 if abs(number) < 100 else 0
     places = {"money": 4, "count": 0, "tokens": 0, "share": 1, "points": 1, "seconds": 1}.get(kind, places)
     comma = "" if kind == "money" else ","
     text = f"{number:{'+' if kind in _SIGNED else ''}{comma}.{places}f}"
-    # Without the sign of a zero that was rounded: "-0.0" says nothing that "0.0" does not.
+    # A number that is rounded to zero has no sign: "0.0", not "-0.0".
     return text.lstrip("+-") if not text.strip("+-0.,") else text
 
 
@@ -115,13 +115,13 @@ _SPECIAL = {
     ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}", "'": r"\textquotesingle{}",
     "`": r"\textasciigrave{}",
 }  # fmt: skip
-_WIDE = 7  #: columns beyond which a table is made as small as the page is wide
+_WIDE = 7  #: with more columns, a table is scaled to the width of the page
 
 
 def escaped(text: str) -> str:
-    r"""Text that LaTeX sets literally, on one line. Characters without a printed form are left out.
+    r"""Return text that LaTeX prints literally, on one line. Characters that cannot be printed are removed.
 
-    Ligatures (``--``, ``?```) are broken up, and brackets are kept from being read as an argument of ``\\``.
+    Ligatures (``--``, ``?```) are separated, and brackets are protected from being read as an argument of ``\\``.
     """
     kept = "".join(letter if letter.isprintable() else " " * letter.isspace() for letter in text)
     return "".join(_SPECIAL.get(letter, letter) for letter in " ".join(kept.split()))
@@ -170,7 +170,7 @@ def latex(table: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
-#: How a field begins that spreadsheets compute, or that hides such a beginning.
+#: First characters of fields that spreadsheets compute, or that hide such a character.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\0", "＝", "＋", "－", "＠")
 
 
