@@ -47,7 +47,7 @@ class ChartFigure:
 
 @dataclass(frozen=True, kw_only=True)
 class TableRow:
-    """A row of a table, read by the keys of its columns."""
+    """A row of a table, read by the keys of its columns; ``number`` is its index, ``sets`` numbers its samples."""
 
     table: Table
     number: int

@@ -211,7 +211,10 @@ def _request_parts(cell: Cell, budget: Budget, *, store: Path, items: Sequence[I
 
 
 def _speech(cell: Cell, budget: Budget, store: Path, items: Sequence[Item]) -> tuple[int, str]:
-    """Return the mean tokens of the transcripts of up to five built worlds, with their name; without any, the limit."""
+    """Return the tokens of a transcript, and the text that describes this part of a request.
+
+    The tokens are the mean over up to five built worlds; if no world is built, the limit of the system.
+    """
     most = transcript_tokens(budget)
     found: list[int] = []
     for item in {item.video_id: item for item in reversed(items)}.values():

@@ -192,7 +192,10 @@ class SampleRunner:
         )
 
     def run(self, cell: Cell, item: Item) -> SampleOutcome:
-        """Answer a question in a cell and record the episode; the session is kept in memory. A fault is an outcome."""
+        """Answer a question in a cell and record the episode. A fault is returned in the outcome, not raised.
+
+        Each question gets a session of its own, whose changes are kept in memory only.
+        """
         store = self.configuration.store
         try:
             session = opened(

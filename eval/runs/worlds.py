@@ -195,7 +195,10 @@ class Counterparts:
         return self._best.get(entity_id) or next(moments, None)
 
     def perceived_of(self, entity_id: str, during: TimeSpan | None = None) -> str | None:
-        """Return the perceived entity of a true one, of several the longest visible (``during``), or None."""
+        """Return the perceived entity of a true one; None if there is none.
+
+        Of several it is the one that is visible longest, within the interval ``during`` if it is given.
+        """
         tracks = self._parts.get(entity_id, [])
         longest = max(tracks, key=lambda track: (_seconds(track, during), _seconds(track, None)), default=None)
         return None if longest is None else longest.entity_id

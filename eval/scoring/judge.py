@@ -73,9 +73,9 @@ class OwnWording:
         return [{"role": "system", "content": instructions}, {"role": "user", "content": data_line(material)}]
 
     def read(self, reply: str) -> bool | None:
-        """Return the verdict of ``{"verdict": ...}`` or of a single word; None if the reply is neither.
+        """Return the verdict of ``{"verdict": ...}`` or of a single word such as yes; None for any other reply.
 
-        Other words in the reply are not searched: the judged answer may have caused them.
+        The rest of a reply is not searched, since a judged answer may have made the judge repeat its words.
         """
         text = _FENCE.sub("", _THOUGHTS.sub("", reply).strip()).strip()
         said: Any = text

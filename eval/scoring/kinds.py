@@ -168,7 +168,7 @@ RECALL = "recall_1_at_"  #: before the threshold, in the details of a score
 
 @dataclass(frozen=True, kw_only=True)
 class IntervalSettings:
-    """``correct_at``: the least IoU of a correct answer. ``thresholds``: of recall@1.
+    """``correct_at``: the least IoU of a correct answer. ``thresholds``: the values of IoU for recall@1.
 
     ``least_seconds``: before the comparison, shorter intervals, given or accepted, are widened to this length around
     their middle, so that a moment can be matched; with 0, the default, they are unchanged.

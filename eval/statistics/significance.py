@@ -92,7 +92,7 @@ class ContrastPlan:
 
     ``repeats``: seeds that each question is asked with; ``repeat_correlation``: correlation of the differences of one
     question between seeds. ``discordance``: share of questions on which the arms differ; ``correlation``: of the
-    questions of one video.
+    differences of questions of one video. All shares are 0 to 1; ``level`` is the confidence level of the interval.
 
     Raises EvalFault: ``bad_plan`` if a number is out of its range or there are no questions.
     """

@@ -84,7 +84,7 @@ class Pairs:
 
 
 def key_of(row: SampleRow, parts: Sequence[str] = _KEY) -> tuple[Any, ...]:
-    """Return the values that two samples must share to be a pair."""
+    """Return the values of ``parts`` of the design, which must be equal for two samples to be a pair."""
     return tuple(getattr(row, part) for part in parts)
 
 

@@ -145,7 +145,7 @@ def _column(side: Side, width: int, *, full: bool) -> list[list[str]]:
 
 
 def _fitted(lines: Sequence[str], width: int) -> list[str]:
-    """Cut lines that are longer than ``width``."""
+    """Return the lines; those with more than ``width`` columns are cut."""
     return [cut(line, width) if width_of(line) > width else line for line in lines]
 
 

@@ -259,7 +259,7 @@ FILTERS = (
 
 
 def chosen(rows: Sequence[SampleRow], wanted: str) -> list[SampleRow]:
-    """Return the samples of an arm, or of a system that only one arm has, after applying the filters behind ``@``.
+    """Return the samples of an arm, or of a system that only one arm has, that pass the filters after ``@``.
 
     Raises:
         EvalFault: ``unknown_arm``, with the nearest name; ``bad_filter``; ``nothing_chosen``; ``several_arms``.

@@ -138,7 +138,7 @@ class Table:
             raise ValueError(f"table {self.name}: its rows do not fit its columns")
 
     def place(self, key: str) -> int:
-        """Return the index of a column.
+        """Return the index of the column with this key.
 
         Raises:
             KeyError: no column has that key.
@@ -156,7 +156,7 @@ class Table:
         return self.rows[row].samples if own is None else own
 
     def column(self, key: str) -> list[Value]:
-        """Return all values of a column."""
+        """Return the values of the column with this key, one for each row."""
         place = self.place(key)
         return [row.cells[place].value for row in self.rows]
 
