@@ -226,7 +226,7 @@ class Configuration:
         return f"{self.name}, line {self.text.line(place)}" if given is None else given
 
     def bad(self, place: Place, what: str, *, hint: str = _HINT) -> EvalFault:
-        """Return the fault of one key."""
+        """Return the fault ``bad_configuration`` for a key: its file and line, and ``what`` is wrong."""
         return EvalFault("bad_configuration", f"{self.where(*place)}: {what}", hint=hint)
 
     def unknown(

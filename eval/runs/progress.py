@@ -109,7 +109,7 @@ class ProgressLog:
             self._write({"progress": tally.record()}, progress_text(tally))
 
     def say(self, text: str) -> None:
-        """Write a message on a line of its own."""
+        """Write a message as a line of its own."""
         self._write({"note": text}, text)
 
     def _write(self, record: Mapping[str, Any], text: str) -> None:

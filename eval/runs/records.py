@@ -189,7 +189,7 @@ class ScoreLine(_RunLine):
 
     @classmethod
     def of(cls, sample: SampleLine, score: Score) -> ScoreLine:
-        """Return the line of a score."""
+        """Return the line with the score of a sample."""
         return cls(sample=sample.sample, checksum=sample.checksum, **asdict(score))
 
     def is_of(self, sample: SampleLine | None) -> bool:

@@ -62,7 +62,7 @@ class RunScheduler:
         self._any_result = False  #: whether any outcome was not a failure of the set-up
 
     def run(self, samples: Iterable[Sample]) -> RunEnd:
-        """Run the samples.
+        """Run the samples until all are finished or the run has to stop; return how it ended.
 
         Raises KeyboardInterrupt: at the second Ctrl-C; after the first, the current samples are finished; StoreFault:
         outcomes could not be recorded.

@@ -70,11 +70,11 @@ class Context:
     judge: AnswerJudge | None = None
 
     def wrong(self, reason: str, **details: Any) -> Score:
-        """Return the score of a wrong answer, with the reason."""
+        """Return the score 0 of a wrong answer; the details contain the reason, such as ``no_answer``."""
         return Score(correct=False, score=0.0, scorer=self.scorer, details={"reason": reason, **details})
 
     def scored(self, *, correct: bool, score: float, **details: Any) -> Score:
-        """Return a score under the scorer's name."""
+        """Return a score with the scorer's name; ``details`` are the figures behind it."""
         return Score(correct=correct, score=float(score), scorer=self.scorer, details=details)
 
     def read(self, kind: type[Settings]) -> Settings:

@@ -296,7 +296,7 @@ def _along(found: Sequence[tuple[Point, list[Point]]]) -> list[Line]:
 
 
 def mixture(spend: float, points: Sequence[Point]) -> list[tuple[float, Point]]:
-    """Return one or two points with shares (sum 1) whose mean cost is ``spend`` tokens; empty if that is out of range."""
+    """Return one or two points with shares (sum 1) whose mean cost is ``spend`` tokens; empty if out of range."""
     low = max((point for point in points if point.tokens <= spend), key=lambda point: point.tokens, default=None)
     high = min((point for point in points if point.tokens >= spend), key=lambda point: point.tokens, default=None)
     if low is None or high is None:
