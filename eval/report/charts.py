@@ -1,8 +1,9 @@
 """Charts of tables, drawn by Altair as static SVG.
 
-A chart takes its figures from its table, so that the two cannot disagree. Drawings are SVG and not Vega's scripts: these compile
-expressions at run time, which the page's own policy forbids, and would make every page a megabyte larger. Colours are variables
-of the page's style sheet, so that light, dark and print differ; a mark with samples behind it is a link to their episodes.
+A chart shows the figures of its table, so that the two cannot differ. The drawings are SVG without Vega's scripts:
+these compile expressions at run time, which the page's content security policy forbids, and would add a megabyte to
+every page. Colours are variables of the page's style sheet, which differ for light, dark and print; a mark with samples
+behind it links to their episodes.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from eval.tables.writing import cell_text
 if TYPE_CHECKING:
     import altair as alt
 
-#: Arm, world and budget of the sides of the primary contrast.
+#: Arm, world and budget of each side of the primary contrast.
 Primary = frozenset[tuple[str, str, str]]
 Record = dict[str, Any]
 
@@ -31,13 +32,13 @@ SHADES = 5  #: on either side of zero, in a heat map
 _COLORS = [f"var(--c{number})" for number in range(8)]
 _SHAPES = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left"]
 _MOST_BARS, _MOST_FUNNELS = 60, 12
-_MOST_LABELS = 14  #: points of a cost chart that have room for the names of their budgets
+_MOST_LABELS = 14  #: most points of a cost chart with the names of their budgets
 _LOGARITHMIC_FROM = 30  #: ratio of the largest to the smallest cost from which the axis is logarithmic
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChartFigure:
-    """Drawings with their caption; ``narrow`` ones take their place on narrow screens, if there are any."""
+    """Drawings with their caption; ``narrow`` are the drawings that replace them on narrow screens, if any."""
 
     drawings: Sequence[Markup]
     caption: str
@@ -46,7 +47,7 @@ class ChartFigure:
 
 @dataclass(frozen=True, kw_only=True)
 class TableRow:
-    """A row of a table, read by the keys of its columns."""
+    """A row of a table, read by the keys of its columns; ``number`` is its index, ``sets`` numbers its samples."""
 
     table: Table
     number: int
@@ -54,56 +55,59 @@ class TableRow:
     primary: Primary = frozenset()
 
     def has(self, key: str) -> bool:
-        """Whether the table has the column, and the row a value in it."""
+        """Whether the table has the column and the row has a value in it."""
         return any(column.key == key for column in self.table.columns) and self.cell(key).value is not None
 
     def cell(self, key: str) -> TableCell:
-        """The cell of a column."""
+        """Return the cell of a column."""
         return self.table.cell(self.number, key)
 
     def number_at(self, key: str) -> float:
-        """The figure of a column; 0 if there is none."""
+        """Return the number in a column; 0 if there is none."""
         return (self.cell(key).number if self.has(key) else None) or 0.0
 
     def word(self, key: str) -> str:
-        """The value of a column as a word; empty if there is none."""
+        """Return the value of a column as text; empty if there is none."""
         return str(self.cell(key).value) if self.has(key) else ""
 
     def shown(self, key: str) -> str:
-        """The cell as the table shows it."""
+        """Return the text of a cell, as the table shows it."""
         return cell_text(self.cell(key), self.table.columns[self.table.place(key)])
 
     def estimate(self, key: str, *, prefix: str = "", scale: float = 1.0) -> Record:
-        """The figure as ``value``, and the ends of its interval as ``low`` and ``high`` (None without one)."""
+        """Return the number as ``value``, and the ends of its interval as ``low`` and ``high`` (None without one).
+
+        ``prefix`` is added before these names; all numbers are multiplied by ``scale``.
+        """
         cell = self.cell(key)
         found = {"value": self.number_at(key), "low": cell.low, "high": cell.high}
         return {f"{prefix}{name}": None if end is None else end * scale for name, end in found.items()}
 
     def behind(self, key: str, words: str) -> Record:
-        """The description of a mark, and the link to the episodes behind its cell if there are any."""
+        """Return a mark's description (``words``) and its link to the episodes behind the cell (``href``)."""
         number = self.sets.number(self.table.samples(self.number, key))
         return {"words": printable(words), "href": "" if number is None else f"#episodes?set={number}"}
 
     def place(self, keys: Sequence[str]) -> str:
-        """The words of some columns, without those that are the same in the whole table."""
+        """Return the values of these columns as one text, without columns that are the same in all rows."""
         found = [self.word(key) for key in keys if self.has(key) and len(set(self.table.column(key))) > 1]
         return " · ".join(found)
 
     @property
     def is_primary(self) -> bool:
-        """Whether it is about a side of the primary contrast."""
+        """Whether the row is about one of the two arms of the primary contrast."""
         return (self.word("arm"), self.word("world"), self.word("budget")) in self.primary
 
 
 def figure_of(table: Table, sets: Sets, primary: Primary = frozenset()) -> ChartFigure | None:
-    """The figure of a table; None if there is nothing to draw."""
+    """Return the figure of a table; None if the table has no chart or nothing to draw."""
     draw = _CHARTS.get(table.name)
     rows = [TableRow(table=table, number=number, sets=sets, primary=primary) for number in range(len(table.rows))]
     return draw(table, rows) if draw is not None and rows else None
 
 
 def printable(text: str) -> str:
-    """Text without control characters, which XML cannot hold."""
+    """Return the text with spaces for control characters, which XML does not allow."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
@@ -125,7 +129,10 @@ _COST_CAPTION = (
 
 
 def _draw_cost(table: Table, rows: Sequence[TableRow]) -> ChartFigure | None:
-    """Accuracy against tokens, and against money if prices are known; in the main table against calls, if neither was spent."""
+    """Draw accuracy against tokens, and against money if prices are known.
+
+    For the main table draw accuracy against calls instead, if no tokens were spent.
+    """
     axes = {key: axis for key, axis in _COST_AXES.items() if any(row.number_at(key) for row in rows)}
     if table.name == "main":  # the curve has tokens and money, if there are any
         axes = {} if "tokens" in axes else _CALLS_AXIS
@@ -188,7 +195,7 @@ def _cost_chart(points: list[Record], axis: str, number_format: str) -> alt.Face
     layers = [
         curve.transform_filter(single).mark_line(strokeWidth=1.6, opacity=0.75, aria=False),
         curve.mark_line(strokeWidth=1.1, opacity=0.75, strokeDash=[4, 3], aria=False).encode(detail="line:N"),
-        # Intervals of votes stand in the table; here they would hide the rest.
+        # Intervals of votes are in the table; here they would hide other marks.
         data.transform_filter(f"{single} && isValid(datum.low)")
         .mark_rule(strokeWidth=1.6, aria=False)
         .encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=color),
@@ -210,7 +217,7 @@ def _cost_chart(points: list[Record], axis: str, number_format: str) -> alt.Face
     return chart.facet(panels, columns=2)
 
 
-# Estimates with intervals, one a line
+# Estimates with intervals, one per line
 
 
 def _draw_differences(table: Table, rows: Sequence[TableRow]) -> ChartFigure | None:
@@ -237,7 +244,7 @@ def _draw_ladder(table: Table, rows: Sequence[TableRow]) -> ChartFigure | None:
 
 
 def arms_figure(rows: Sequence[TableRow], about: str) -> ChartFigure | None:
-    """The accuracy of arms, those of the primary contrast in the other colour."""
+    """Return the chart of the accuracy of arms; the arms of the primary contrast have another colour."""
     dots = []
     for row in (row for row in rows if row.has("accuracy")):
         arm = row.word("arm")
@@ -255,7 +262,7 @@ def _dot(row: TableRow, key: str, *, label: str, marked: bool, words: str, group
 def _dots_figure(
     dots: list[Record], name: str, title: str, about: str, *, axis: str, zero: bool = False
 ) -> ChartFigure | None:
-    """The chart of the dots, once for wide screens and once for narrow ones."""
+    """Return the chart of the dots, drawn for wide and for narrow screens; None if there are no dots."""
     if not dots:
         return None
     dots = [dot | {"row": number} for number, dot in enumerate(dots)]
@@ -267,7 +274,7 @@ def _dots_figure(
 
 
 def _dot_chart(dots: list[Record], axis: str, *, zero: bool, narrow: bool) -> alt.FacetChart:
-    """Labels stand before the lines, or above them in the narrow form."""
+    """Return a chart of dots with intervals; labels are before the lines, in the narrow form above them."""
     import altair as alt
 
     labels = alt.Axis(labelExpr=_labels([dot["label"] for dot in dots]), labelLimit=300, ticks=False, domain=False)
@@ -301,13 +308,13 @@ def _dot_chart(dots: list[Record], axis: str, *, zero: bool, narrow: bool) -> al
 
 
 def _labels(labels: Sequence[str]) -> str:
-    """An expression that gives the label of a line by its number; lines may share a label."""
+    """Return a Vega expression for the label of a line by its number, since several lines may have the same label."""
     quoted = ", ".join("'" + label.replace("\\", "\\\\").replace("'", "\\'") + "'" for label in labels)
     return f"[{quoted}][datum.value]"
 
 
 def _in_groups(chart: alt.LayerChart, groups: Sequence[str]) -> alt.FacetChart:
-    """One panel a group, under its name, with lines of its own."""
+    """Return the chart with one panel for each group, under the group's name."""
     import altair as alt
 
     header = alt.Header(labelOrient="top", labelAnchor="start", labelLimit=500)
@@ -319,7 +326,7 @@ def _in_groups(chart: alt.LayerChart, groups: Sequence[str]) -> alt.FacetChart:
 
 
 def _draw_transfer(table: Table, rows: Sequence[TableRow]) -> ChartFigure | None:
-    """Libraries against domains, one map for each setting if there are several."""
+    """Draw libraries against domains as heat maps, one for each setting."""
     domains = [column for column in table.columns if column.key.startswith("domain:")]
     if not domains:
         return None
@@ -365,7 +372,7 @@ def _tile(row: TableRow, column: Column, most: float) -> Record:
 
 
 def shade(value: float, most: float) -> int:
-    """The shade of a difference, from -5 to 5; 0 for no difference alone. ``most`` has the deepest."""
+    """Return the shade of a difference, from -5 to 5, where ``most`` gives 5; 0 only if there is no difference."""
     step = round(SHADES * value / most) if most else 0
     return step or (value > 0) - (value < 0)
 
@@ -432,7 +439,7 @@ _EPISODE_STEPS = {
 
 
 def _draw_funnel(table: Table, rows: Sequence[TableRow]) -> ChartFigure | None:
-    """How many of each library's tools pass each step, and how many of its episodes."""
+    """Draw how many of each library's tools, and how many of its episodes, reach each step."""
     about = "How many tools of a library, and how many of its episodes, come how far; each step counts what passed all before it."
     drawings = []
     for row in rows[:_MOST_FUNNELS]:
@@ -445,7 +452,7 @@ def _draw_funnel(table: Table, rows: Sequence[TableRow]) -> ChartFigure | None:
 
 
 def _funnel_bars(row: TableRow, what: str, steps: dict[str, str]) -> list[Record]:
-    """The steps as bars, each a share of the largest one of its kind."""
+    """Return the steps as bars; the length of each is relative to the longest one."""
     held = [key for key in steps if row.has(key)]
     most = max((row.number_at(key) for key in held), default=0.0) or 1.0
     place = " · ".join(filter(None, (row.place((*SETTING, "arm")), row.word("library"))))
@@ -499,7 +506,7 @@ _CHARTS: dict[str, Callable[[Table, Sequence[TableRow]], ChartFigure | None]] = 
 _FONT = "system-ui, 'Segoe UI', sans-serif"
 _CONFIG: Record = {
     "background": "transparent",
-    "padding": {"left": 28, "right": 12, "top": 5, "bottom": 5},  # fonts of readers may be wider than those measured here
+    "padding": {"left": 28, "right": 12, "top": 5, "bottom": 5},  # readers' fonts may be wider than those measured here
     "font": _FONT,
     "axis": {
         "labelColor": "var(--soft)", "titleColor": "var(--soft)", "gridColor": "var(--line)", "domainColor": "var(--soft)",
@@ -516,11 +523,11 @@ _CONFIG: Record = {
 
 
 def _svg(chart: Any, *, name: str, title: str, about: str) -> Markup:
-    """The drawing with its title and description, and every described mark with its words; marks with samples are links."""
+    """Return the drawing as SVG with title and description; marks have tooltips, and links if they have samples."""
     import vl_convert
 
     text = vl_convert.vegalite_to_svg({**chart.to_dict(validate=False), "config": _CONFIG})
-    # Vega makes links absolute. In a page of HTML neither links nor elements need a namespace.
+    # Vega makes links absolute. In HTML neither links nor elements need a namespace.
     text = re.sub(r'<a xlink:href="[^"#]*#', '<a href="#', text)
     text = re.sub(r' xmlns(:\w+)?="[^"]*"', "", text, count=2)
     root = ElementTree.fromstring(text)  # noqa: S314 - drawn a moment ago
@@ -537,7 +544,7 @@ def _svg(chart: Any, *, name: str, title: str, about: str) -> Markup:
 
 
 def _describe(mark: ElementTree.Element) -> None:
-    """Give a mark its words as a tooltip; one that is a link says so."""
+    """Add a mark's description as its tooltip; the label of a link states that it lists the episodes."""
     shape = mark[0] if mark.tag == "a" else mark
     words = shape.get("aria-label")
     if words is None:

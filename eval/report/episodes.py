@@ -1,6 +1,6 @@
-"""The samples and episodes of a run as the page holds them: an index to filter and search, and trajectories packed in blocks.
+"""Samples and episodes of a run for the page: an index to filter and search, and trajectories packed in blocks.
 
-Results are cut to one line; whole results, declarations and prompts are in a pool that all episodes share.
+Results are cut to one line; complete results, declarations and prompts are in a pool that all episodes share.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _CHUNK = 200_000  #: characters of JSON in one block of a pool; one value may be
 
 
 def packed(value: Any) -> str:
-    """A value as a block. Raises ValueError: it is not JSON."""
+    """Return a value as a block: Base64 of gzipped JSON. Raises ValueError: it is not JSON."""
     return _packed_text(json_line(value))
 
 
@@ -41,9 +41,9 @@ def _packed_text(text: str) -> str:
 
 
 class Pool:
-    """Values that many episodes share: each is kept once, in blocks of neighbours.
+    """Values that many episodes share: each is stored once; values added after each other share a block.
 
-    ``most`` bounds the size of all blocks in bytes; past it nothing new is taken, and ``refused`` counts what was not.
+    ``most`` limits the size of all blocks in bytes. Beyond it no new value is added; ``refused`` counts these values.
     """
 
     def __init__(self, most: int) -> None:
@@ -57,7 +57,7 @@ class Pool:
         self.refused = 0
 
     def add(self, value: Any) -> int | None:
-        """The number of a value; None if there is no more room. Raises ValueError: it is not JSON."""
+        """Add a value and return its number; None if the pool is full. Raises ValueError: it is not JSON."""
         text = json_line(value)
         key = hashlib.sha256(text.encode()).digest()
         known = self._places.get(key)
@@ -76,7 +76,7 @@ class Pool:
         return self._places[key]
 
     def blocks(self) -> Iterator[str]:
-        """All blocks; nothing is added any more."""
+        """Yield all blocks, to be called after the last value was added."""
         self._close()
         yield from self._blocks
 
@@ -88,11 +88,11 @@ class Pool:
             self._open, self._size = [], 0
 
 
-_ANSWER = 160  #: columns of an answer in a list
-#: When an episode began: the first part of its name. It differs when it is asked again, and a shell completes it.
+_ANSWER = 160  #: most columns of an answer in a list
+#: The start time in an episode's name. It differs if the question is asked again; the page shows ``*`` instead.
 _BEGAN = re.compile(r"^\d{14}-", re.ASCII)
 
-#: What samples are filtered by, in the order of the filters.
+#: The attributes that samples are filtered by, in the order of the filters.
 DIMENSIONS: tuple[tuple[str, str, Callable[[SampleRow], str | None]], ...] = (
     ("arm", "Arm", lambda row: row.arm),
     ("library", "Library", lambda row: row.library),
@@ -111,7 +111,7 @@ DIMENSIONS: tuple[tuple[str, str, Callable[[SampleRow], str | None]], ...] = (
 
 @dataclass(frozen=True, kw_only=True)
 class GatheredEpisode:
-    """An episode on the page: the number of its block, its index in the block, its answer and its moments."""
+    """An episode on the page: the number of its block, its index in the block, its answer and the moments to show."""
 
     block: int
     at: int
@@ -121,27 +121,30 @@ class GatheredEpisode:
 
 @dataclass(kw_only=True)
 class Sets:
-    """Sets of samples behind figures, each kept once, as ranges of places in the index: ``0-39,80``."""
+    """Sets of samples behind figures, each stored once, as ranges of places in the index: ``0-39,80``."""
 
     places: Mapping[str, int]
     _known: dict[str, int] = field(default_factory=dict)
 
     def number(self, samples: Iterable[str]) -> int | None:
-        """The number of a set; None if no sample of it is on the page."""
+        """Return the number of a set, which is added if it is new; None if none of its samples is on the page."""
         found = sorted({self.places[sample] for sample in samples if sample in self.places})
         runs = [list(run) for _, run in groupby(enumerate(found), key=lambda pair: pair[1] - pair[0])]
         text = ",".join(f"{run[0][1]}-{run[-1][1]}" if len(run) > 1 else f"{run[0][1]}" for run in runs)
         return self._known.setdefault(text, len(self._known)) if text else None
 
     def record(self) -> list[str]:
-        """All sets, by number."""
+        """Return all sets, by number."""
         return list(self._known)
 
 
 def index_of(
     rows: Sequence[SampleRow], items: Mapping[tuple[str, str], Item], episodes: Mapping[str, GatheredEpisode]
 ) -> dict[str, Any]:
-    """The index, by columns; a sample has the same place in each of them. A mark is 1 right, 0 wrong, 2 without a known answer."""
+    """Return the index of all samples, by columns; a sample has the same place in each column.
+
+    The column ``mark`` is 1 for right, 0 for wrong, 2 without a known answer.
+    """
     numbered = {key: number for number, key in enumerate(dict.fromkeys((row.dataset, row.item) for row in rows))}
     spent = [row.spent() for row in rows]
     found = [episodes.get(row.sample) for row in rows]
@@ -175,7 +178,7 @@ def index_of(
 
 
 def value_in_words(question: Question, value: Any) -> str | None:
-    """A value of an answer, as people write it."""
+    """Return the value of an answer as text for readers; None without an answer."""
     if value is None:
         return None
     if isinstance(value, Mapping):
@@ -188,7 +191,7 @@ def value_in_words(question: Question, value: Any) -> str | None:
 
 
 def _coded(values: Sequence[str | None]) -> dict[str, Any]:
-    """Values by number: each once, and for every sample which it has; -1 for none."""
+    """Return the distinct values, and for every sample the number of its value; -1 for None."""
     known = [value for value in dict.fromkeys(values) if value is not None]
     numbers: dict[str | None, int] = {value: number for number, value in enumerate(known)}
     return {"values": known, "codes": [numbers.get(value, -1) for value in values]}
@@ -210,7 +213,7 @@ def _item(item: Item) -> dict[str, Any]:
 
 
 def _tools(rows: Sequence[SampleRow]) -> dict[str, Any]:
-    """The tools that were called, and for each sample which of them."""
+    """Return the names of the tools that were called, and for each sample the numbers of its tools."""
     known: dict[str, int] = {}
     used = [[known.setdefault(tool.name, len(known)) for tool in row.tools if tool.calls] for row in rows]
     return {"values": list(known), "used": used}
@@ -220,7 +223,7 @@ _MAX_INNER = 400  #: operations inside one call that are shown
 
 
 def trajectory(episode: Episode, conditions: Conditions, pool: Pool) -> dict[str, Any]:
-    """The record of an episode for the page."""
+    """Return the record of an episode for the page; large values are replaced by their numbers in the pool."""
     task = episode.task
     declared = [tool.get("function", {}) for tool in episode.tools]
     return {
@@ -294,12 +297,12 @@ def _call(call: CallRecord, pool: Pool) -> dict[str, Any]:
         "made_of": display.outputs_text(call.origins),
         "spent": display.spent_text(call.spent) if call.spent else "",
     }
-    # Numbers in the pool: 0 is one like any other.
+    # Here 0 is a number in the pool, not an empty value.
     return {key: value for key, value in shown.items() if value or (value == 0 and key in ("arguments", "whole"))}
 
 
 def _inner(call: Mapping[str, Any]) -> list[Any]:
-    """An operation inside a tool: its number, name, outcome, how much was found, what it was given, and of which calls."""
+    """Return an operation inside a tool: number, name, outcome, number of results, arguments, source calls."""
     arguments, size, made_from = call.get("arguments"), call.get("size"), call.get("made_from")
     return [
         call.get("call"),
@@ -311,12 +314,12 @@ def _inner(call: Mapping[str, Any]) -> list[Any]:
     ]
 
 
-_AT_ONCE = 100  #: episodes in a block at most
+_AT_ONCE = 100  #: most episodes in a block
 
 
 @dataclass(kw_only=True)
 class Gathered:
-    """The episodes on the page, by sample. ``damaged`` are those that could not be read, with the reason."""
+    """The episodes on the page, by sample. ``damaged`` maps samples with an unreadable episode to the fault's code."""
 
     blocks: list[str] = field(default_factory=list)
     episodes: dict[str, GatheredEpisode] = field(default_factory=dict)
@@ -324,7 +327,7 @@ class Gathered:
 
 
 def gather(run: Run, rows: Collection[SampleRow], pool: Pool) -> Gathered:
-    """Read the episodes of these samples; of a cell's journal nothing is kept once its cell is packed."""
+    """Read and pack the episodes of these samples; each cell's journal is dropped from memory after its cell."""
     gathered = Gathered()
     wanted = {row.sample for row in rows}
     for _, samples in run.by_cell():
@@ -355,7 +358,7 @@ def gather(run: Run, rows: Collection[SampleRow], pool: Pool) -> Gathered:
 
 
 def frame_blocks(gathered: Gathered, chosen: Chosen, numbers: Mapping[FrameKey, int]) -> list[str]:
-    """For every block of episodes a block with the pictures of their moments; ``numbers`` are those of the pictures."""
+    """Return for each block of episodes a block with their moments; ``numbers`` are the numbers of the pictures."""
 
     def shown(moment: ShownMoment) -> dict[str, Any]:
         frame = chosen.frame_of(moment)

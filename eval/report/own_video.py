@@ -1,4 +1,4 @@
-"""``videoworld compare``: a user's own video and questions, flat against hierarchical, run, scored and reported like any run.
+"""``videoworld compare``: ask a user's questions about a video, flat and hierarchical, and report them like any run.
 
 ::
 
@@ -46,10 +46,10 @@ _HINT = 'one question a line, such as {"question": "When does a person enter?", 
 
 
 def own_questions(path: Path, video_id: str) -> list[Item]:
-    """The questions of a file, all about one video.
+    """Read the questions of a file, all about one video.
 
-    A line needs a ``question``. Without an ``id`` it is numbered, without a ``kind`` it is ``choice`` if it has options and
-    ``open`` otherwise, without an ``answer`` it is not scored. Questions about other videos are left out.
+    A line needs a ``question``. Without an ``id`` it is numbered, without a ``kind`` it is ``choice`` if it has options
+    and ``open`` otherwise, without an ``answer`` it is not scored. Questions about other videos are left out.
 
     Raises:
         EvalFault: ``dataset_unreadable``, ``dataset_too_large``; ``bad_dataset``, with the lines of up to eight faults.
@@ -75,7 +75,7 @@ def own_questions(path: Path, video_id: str) -> list[Item]:
 
 @dataclass(frozen=True, kw_only=True)
 class OwnComparison:
-    """A comparison: a video, questions, and how they are asked. ``budget`` holds the limits that differ from the default."""
+    """A video, questions, and how they are asked. ``budget`` holds the limits that differ from the default."""
 
     video: Path
     questions: Path
@@ -99,7 +99,7 @@ class OwnComparison:
 
 @dataclass(frozen=True, kw_only=True)
 class OwnOutcome:
-    """The outcome of the run, and the page if the run is complete."""
+    """The outcome of the run, and the report if the run is complete."""
 
     outcome: RunOutcome
     written: WrittenReport | None
@@ -108,12 +108,12 @@ class OwnOutcome:
 def compare_own(
     wanted: OwnComparison, *, clock: Clock, environment: Mapping[str, str], shown: ProgressDisplay, building: Progress
 ) -> OwnOutcome:
-    """Ask, score, write the page; earlier answers are kept.
+    """Ask the questions, score the answers and write the page; earlier answers are kept.
 
     Raises:
-        EvalFault: ``no_such_video``, ``bad_dataset`` and other faults of the questions; what a run names.
-        MediaFault: ``not_a_video`` and others: what is no video is found before anything is written.
-        VideoWorldError: as building the world names it.
+        EvalFault: ``no_such_video``, ``bad_dataset`` and other faults of the questions; the faults of a run.
+        MediaFault: ``not_a_video`` and others; the file is checked before anything is written.
+        VideoWorldError: the faults of building the world.
     """
     _must_be_a_video(wanted.video)
     experiment = open_experiment(write_configuration(wanted), out=wanted.out / "run")
@@ -128,10 +128,10 @@ def compare_own(
 
 
 def _take_stored_world(wanted: OwnComparison, building: Progress) -> None:
-    """Copy the store's world of this very file, if it has one, to where the run looks for it.
+    """Copy the store's world of this file, if it has one, to where the run expects it.
 
-    The copy does not change if a session is committed to the original. Earlier commits are left out, so that no arm reads an
-    earlier answer. A world that cannot be copied is built.
+    The copy does not change if a session is committed to the original. Earlier commits are left out, so that no arm
+    reads an earlier answer. If the world cannot be copied, the run builds it.
     """
     place = wanted.store / wanted.world
     world = None if (place / wanted.video_id).exists() else world_of_file(wanted.video, wanted.store)
@@ -171,9 +171,9 @@ def _leave_out_committed(folder: Path, manifest: Manifest) -> bool:
 
 
 def _must_be_a_video(path: Path) -> None:
-    """Probe the file in a process of its own, and check its name, by which a run finds it.
+    """Check that the file is a video, by probing it in a separate process, and that its name ends like one.
 
-    Raises EvalFault: ``no_such_video``; MediaFault: as probing names it.
+    Raises EvalFault: ``no_such_video``; MediaFault: the faults of probing.
     """
     if not path.is_file():
         raise EvalFault("no_such_video", f"there is no video {str(path)[:200]}", hint="give a video file")
@@ -188,7 +188,7 @@ def _must_be_a_video(path: Path) -> None:
 
 
 def write_configuration(wanted: OwnComparison) -> Path:
-    """Write the questions as a dataset, and the configuration; its path.
+    """Write the questions as a dataset, and the configuration; return the path of the configuration.
 
     Raises EvalFault: as ``own_questions``; StoreFault: ``store_not_writable``, ``disk_full``.
     """
@@ -220,11 +220,11 @@ def write_configuration(wanted: OwnComparison) -> Path:
         "judge": wanted.judge,
     }
     path = wanted.out / "config.yaml"
-    # JSON is YAML, and needs no care for what a name may hold.
+    # JSON is YAML, and quotes any name safely.
     write_atomically(path, (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode())
     return path
 
 
 def _library(name: str) -> str:
-    """A library's name as it is; a folder by its whole path, since the configuration is in another folder."""
+    """Return a library's name unchanged, or a folder's absolute path, as the configuration is in another folder."""
     return str(Path(name).resolve()) if Path(name).is_dir() else name

@@ -1,9 +1,9 @@
 """The page of a report: one file of HTML with packed data, its sections and facts.
 
-The page holds data in blocks, the Base64 of gzip of JSON, in which no markup can begin. It unpacks a block when it needs it, so that
-thousands of episodes cost a reader who opens ten of them no more than ten. Equal values give equal bytes. The page trusts nothing:
-the template escapes every text, the page's own policy names scripts and styles by their hashes, and nothing may be fetched.
-Every cell is shown as text with the samples behind it; every table is below its chart.
+The page holds data in blocks (Base64 of gzipped JSON, in which no markup can begin) and unpacks a block only when it is
+needed, so that a page with thousands of episodes stays fast. Equal values give equal bytes. No content is trusted: the
+template escapes every text, the content security policy names scripts and styles by their hashes, and nothing may be
+fetched. Every cell is shown as text with the samples behind it; every table is below its chart.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SCRIPTS = ("data.js", "browsing.js", "episodes.js", "start.js")
 
 @dataclass(frozen=True, kw_only=True)
 class RunFact:
-    """A name with its values; ``is_code`` marks hashes and ids."""
+    """A named fact on the run with its values; ``is_code`` marks hashes and ids."""
 
     name: str
     values: Sequence[str]
@@ -42,7 +42,7 @@ class RunFact:
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """The part of the page that needs no script; the rest is in its blocks."""
+    """The part of the page that works without a script; all other data is in its blocks."""
 
     title: str
     lead: Lead | None
@@ -55,7 +55,10 @@ class Page:
 
 
 def html_of(page: Page, blocks: Mapping[str, str]) -> str:
-    """The text of the file; ``blocks`` by the ids under which the script finds them."""
+    """Return the report page as HTML text.
+
+    ``blocks`` maps HTML ids to packed data (Base64 of gzipped JSON); the script of the page finds the data by id.
+    """
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
@@ -70,7 +73,7 @@ def html_of(page: Page, blocks: Mapping[str, str]) -> str:
 
 
 def policy(*, style: str, script: str) -> str:
-    """The page's content security policy: its own style and script, pictures that it holds, and nothing else."""
+    """Return the content security policy: only the page's own style, script and embedded pictures are allowed."""
     return (
         f"default-src 'none'; script-src '{_source_hash(script)}'; style-src '{_source_hash(style)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -86,9 +89,9 @@ def _asset(name: str) -> str:
     return (files(__package__) / "assets" / name).read_text(encoding="utf-8")
 
 
-#: Wall times differ whenever an episode is run again; they are in the CSV, so that the page follows from the run alone.
+#: Wall times differ whenever an episode is run again; they are only in the CSV, so that equal runs give equal pages.
 _CSV_ONLY = "seconds"
-_MOST_ARMS = 24  #: in the chart that the page begins with; the table has all
+_MOST_ARMS = 24  #: most arms in the first chart of the page; the table has all
 _LEAD_NOTE = (
     "The contrast that was named before the run: paired differences in accuracy on the same questions and seeds, with the "
     "95 % interval over videos. Whatever else this page compares is secondary."
@@ -97,7 +100,7 @@ _LEAD_NOTE = (
 
 @dataclass(frozen=True, kw_only=True)
 class PageCell:
-    """A cell in words; ``set`` numbers the samples behind it, None if there are none; ``why`` says why it is blank."""
+    """The text of a cell; ``set`` is the number of the set of samples behind it, or None; ``why`` is its remark."""
 
     text: str
     interval: str
@@ -109,22 +112,22 @@ class PageCell:
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """A table with its figure. ``classes`` are those of its columns: ``figure`` is right-aligned, ``aside`` is not printed."""
+    """A table with its figure and the texts of its cells."""
 
     table: Table
     figure: ChartFigure | None
     columns: Sequence[Column]
     rows: Sequence[Sequence[PageCell]]
-    remarks: str  #: why cells are blank, and what their signs mean
+    remarks: str  #: why cells are blank, and what ``*`` means
 
     @property
     def anchor(self) -> str:
-        """The id of the section on the page."""
+        """The HTML id of the section."""
         return f"table-{self.table.name}"
 
     @property
     def heads(self) -> list[tuple[str, str, str]]:
-        """Class, explanation and title of each column."""
+        """CSS class, explanation and title of each column."""
         return [(_classes(column), column.about, heading(column)) for column in self.columns]
 
 
@@ -132,7 +135,7 @@ class Section:
 class Lead:
     """The first result on the page: each contrast as a sentence around its figure (words before, cell, words after).
 
-    ``anchor`` is the section with the details, None if there is none.
+    ``anchor`` is the id of the section with the details, None if there is none.
     """
 
     lines: Sequence[tuple[str, PageCell, str]]
@@ -143,7 +146,7 @@ class Lead:
 
 
 def section_of(table: Table, sets: Sets, primary: Primary = frozenset()) -> Section:
-    """The section of a table, without columns that say nothing in any row."""
+    """Return the section of a table, without columns that are empty in every row."""
     columns = {place: [row.cells[place] for row in table.rows] for place in range(len(table.columns))}
     said_by = [
         place for place, cells in columns.items() if any(cell.value not in (None, "") or cell.why for cell in cells)
@@ -170,7 +173,7 @@ def _classes(column: Column) -> str:
 
 
 def _page_cell(table: Table, row: int, place: int, sets: Sets, *, subject: str) -> PageCell:
-    """A cell with the samples behind it; ``subject`` says what its row is about."""
+    """Return a cell for the page, with the samples behind it; ``subject`` names what its row is about."""
     column, cell = table.columns[place], table.rows[row].cells[place]
     has_figure = column.kind != "text" and cell.value is not None
     figure, interval = cell_text(cell, column, interval=False), ""
@@ -190,7 +193,7 @@ def _page_cell(table: Table, row: int, place: int, sets: Sets, *, subject: str) 
 
 
 def lead_of(tables: Sequence[Table], sets: Sets, primary: Primary) -> Lead | None:
-    """The primary contrast, and the accuracy of every arm beside it; None if nothing has a score yet."""
+    """Return the primary contrast with the accuracy of every arm; None if there are no scores yet."""
     by_name = {table.name: table for table in tables}
     contrast, arms = by_name.get("primary"), by_name.get("main")
     if contrast is None or arms is None or not arms.rows:
@@ -216,7 +219,7 @@ def _lead_line(contrast: Table, number: int, sets: Sets) -> tuple[str, PageCell,
 
 
 def _arms(arms: Table, contrast: Table, sets: Sets, primary: Primary) -> ChartFigure | None:
-    """Accuracy by arm, in the world and budget of the contrast if one was named."""
+    """Return the chart of accuracy by arm, in the worlds and budgets of the primary contrast if there is one."""
     rows = [TableRow(table=arms, number=number, sets=sets, primary=primary) for number in range(len(arms.rows))]
     settings = {(world, budget) for _, world, budget in primary}
     shown = [row for row in rows if not settings or (row.word("world"), row.word("budget")) in settings]
@@ -230,11 +233,11 @@ def _arms(arms: Table, contrast: Table, sets: Sets, primary: Primary) -> ChartFi
 
 
 _HASH = 12
-_MANY = 24  #: values of one fact that are shown
+_MANY = 24  #: most values of one fact that are shown
 
 
 def overview_of(run: Run) -> dict[str, list[RunFact]]:
-    """The facts of a run by the titles of their groups; those without values are left out."""
+    """Return the facts of a run by the titles of their groups; empty facts are left out."""
     groups = {
         "Run": _run(run),
         "Questions": _questions(run),
@@ -248,7 +251,7 @@ def overview_of(run: Run) -> dict[str, list[RunFact]]:
 
 
 def _fact(name: str, *values: str | None, is_code: bool = False) -> RunFact:
-    """A fact without those of its values that are empty."""
+    """Return a fact without its empty values."""
     return RunFact(name=name, values=[value for value in values if value], is_code=is_code)
 
 
@@ -298,7 +301,7 @@ def _arm_facts(run: Run) -> Iterator[RunFact]:
     arms = {
         cell.arm.name + (f"@{cell.arm.library}" if cell.arm.library else ""): cell.arm for cell in run.cells.values()
     }
-    for name, arm in arms.items():  # an arm with two libraries is two, as in the tables
+    for name, arm in arms.items():  # an arm with two libraries counts as two, as in the tables
         settings = (f"{key} {_plain(value)}" for key, value in arm.settings.items())
         groups = (f"with {group}" for group in arm.groups)
         yield _fact(name, f"system {arm.system}", arm.library and f"library {arm.library}", *settings, *groups)
@@ -312,7 +315,7 @@ def _libraries(run: Run) -> Iterator[RunFact]:
 
 
 def _worlds(run: Run) -> Iterator[RunFact]:
-    """The worlds by how they were made; many are named by one hash over all."""
+    """Yield the worlds by profile, with a hash over all; only the first ones are listed."""
     profiles = dict.fromkeys(profile for made in run.manifest.worlds.values() for profile in made)
     for profile in profiles:
         hashes = {video: made[profile] for video, made in run.manifest.worlds.items() if profile in made}
@@ -334,7 +337,7 @@ def _plain(value: Any) -> str:
 def notes_of(
     run: Run, gathered: Gathered, pool: Pool, gallery: Gallery, *, left_out: int, most_frames: int
 ) -> Iterator[str]:
-    """The notes, in sentences; ``left_out`` counts moments for which there was no more room."""
+    """Yield the notes on the page as sentences; ``left_out`` counts moments without a picture because of the limit."""
     open_samples = run.planned - len(run.samples)
     if open_samples > 0:
         yield f"The run is not finished: {plural(open_samples, 'sample')} still to be asked."

@@ -1,6 +1,6 @@
-"""Pictures of the moments that answers rest on: choosing them, reading them from videos, keeping them.
+"""Pictures of the moments that answers are based on: choosing them, reading them from videos, storing them.
 
-Pictures are kept beside a report, so that a later one needs no video::
+Pictures are stored beside a report, so that a later report needs no video::
 
     FRAMES/VIDEO/12300-640x360-video.jpg     the frame on screen at 12.3 s of a video of 640 x 360 pixels
     FRAMES/VIDEO/12300-640x360-key_11800.jpg there was no video: the key frame at 11.8 s
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from world_api.core.ports import Image
     from world_api.world.store import World
 
-#: A frame of a video, by the moment at which it plays.
+#: A frame: the video's id and the time in seconds.
 FrameKey = tuple[str, float]
 #: Finds the world of a video, if this machine has one.
 Worlds = Callable[[str], "World | None"]
@@ -41,14 +41,14 @@ _MAX_BOXES = 12
 _SIDE = 320  #: pixels of the longer side of a picture
 _QUALITY = 70
 _AT_ONCE = 24  #: pictures in memory while a video is read
-_MOST_BYTES = 2_000_000  #: of a kept picture; ours have about ten thousand
+_MOST_BYTES = 2_000_000  #: of a stored picture; usual ones have about ten thousand
 _JPEG = b"\xff\xd8\xff"
 _NAME = re.compile(r"(\d{1,12})-(\d{1,5})x(\d{1,5})-(?:video|key_(\d{1,12}))\.jpg", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
 class LabelledBox:
-    """A box in pixels of the displayed frame, with the label that a tool gave it."""
+    """A box in pixels of the displayed frame, with the label that a tool gave it (may be empty)."""
 
     x1: float
     y1: float
@@ -63,7 +63,10 @@ Why = Literal["cited", "reference", "seen"]
 
 @dataclass(frozen=True, kw_only=True)
 class ShownMoment:
-    """A moment of a video, to a tenth of a second. Any frame from ``start`` to ``end`` shows it; with boxes, only its own does."""
+    """A moment of a video, to a tenth of a second. ``why`` is the reason for showing it.
+
+    Any frame from ``start`` to ``end`` (seconds) shows it; if it has boxes, only the frame at ``time``.
+    """
 
     video_id: str
     time: float
@@ -76,18 +79,18 @@ class ShownMoment:
     def at(
         cls, video: str, time: float, why: Why, start: float, end: float, boxes: tuple[LabelledBox, ...] = ()
     ) -> Self:
-        """A moment at a time that is rounded, and not before the beginning."""
+        """Return a moment with its time rounded to a tenth of a second, at least 0."""
         return cls(video_id=video, time=round(max(0.0, time), 1), why=why, start=start, end=end, boxes=boxes)
 
     def is_shown_by(self, time: float) -> bool:
-        """Whether a frame of that time shows it."""
+        """Whether a frame at this time shows the moment."""
         if self.boxes:
             return abs(time - self.time) < _SAME
         return self.start - _SAME < time < self.end + _SAME
 
 
 def moments_of(episode: Episode, item: Item) -> list[ShownMoment]:
-    """The moments that were cited, that the reference names, that tools saw; each time once, the most important first."""
+    """Return the moments that were cited, those of the reference, and those that tools saw, without repetitions."""
     boxes = {call.id: list(_boxes(call.result)) for call in episode.calls}
     kept: list[ShownMoment] = []
     reference = (
@@ -101,7 +104,7 @@ def moments_of(episode: Episode, item: Item) -> list[ShownMoment]:
 
 
 def _cited(episode: Episode, boxes: Mapping[str, _Boxes]) -> Iterator[ShownMoment]:
-    """The frame in which a tool saw it, if one says so; else the middle."""
+    """Yield a moment for each cited interval: at a time at which a tool saw its evidence, else at its middle."""
     for span in episode.spans[:_CITED]:
         calls = [call for call in episode.calls if call.id in span.returned_by]
         boxed = [time for call in calls for time, _ in boxes[call.id] if span.start_time <= time <= span.end_time]
@@ -125,7 +128,7 @@ def _boxes_at(time: float, boxes: Iterable[tuple[float, LabelledBox]]) -> tuple[
 
 
 def _evidence(call: CallRecord) -> Iterator[tuple[float, float, float]]:
-    """Frame time, start and end of the evidence in a result."""
+    """Yield frame time, start and end (seconds) of each evidence in a result."""
     evidence = call.result.get("evidence")
     for piece in evidence if isinstance(evidence, list) else ():
         if isinstance(piece, Mapping):
@@ -135,7 +138,7 @@ def _evidence(call: CallRecord) -> Iterator[tuple[float, float, float]]:
 
 
 def _boxes(value: Any, depth: int = 0) -> Iterator[tuple[float, LabelledBox]]:
-    """Boxes with their times, at any place of a result."""
+    """Yield all boxes with their times, at any depth of a result."""
     if depth > _DEEPEST:
         return
     if isinstance(value, Mapping):
@@ -155,23 +158,23 @@ def _number(value: Any) -> float | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Chosen:
-    """The frames to show, in the order of videos and times, and how many moments go without."""
+    """The frames to show, sorted by video and time, and the number of moments without a frame (``left_out``)."""
 
     frames: tuple[FrameKey, ...]
     left_out: int
     _by_video: Mapping[str, list[float]] = field(repr=False)
 
     def frame_of(self, moment: ShownMoment) -> FrameKey | None:
-        """The frame that shows a moment; the nearest of several."""
+        """Return the nearest frame that shows a moment; None if there is none."""
         times = [time for time in self._by_video.get(moment.video_id, ()) if moment.is_shown_by(time)]
         return (moment.video_id, min(times, key=lambda time: (abs(time - moment.time), time))) if times else None
 
 
 def choose(moments: Mapping[str, Sequence[ShownMoment]], *, most: int) -> Chosen:
-    """Frames for the moments of all samples, at most ``most``.
+    """Choose at most ``most`` frames for the moments of all samples.
 
-    First the first moment of every sample is served, then the second, and so on; a moment that a chosen frame shows already
-    costs nothing.
+    The first moments of all samples come first, then the second ones, and so on. A moment that a chosen frame already
+    shows needs no other frame.
     """
     by_video: dict[str, list[float]] = {}
     count = left_out = 0
@@ -191,7 +194,7 @@ def choose(moments: Mapping[str, Sequence[ShownMoment]], *, most: int) -> Chosen
 
 @dataclass(frozen=True, kw_only=True)
 class ReportPicture:
-    """A JPEG, when it plays, the size of the displayed frame, and whether it is a key frame near the moment instead."""
+    """A JPEG, its time, the size of the displayed frame, and whether it is only a key frame near the moment."""
 
     jpeg: bytes
     time: float
@@ -201,13 +204,13 @@ class ReportPicture:
 
 
 class PictureCache:
-    """A folder of kept pictures."""
+    """A folder of stored pictures."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def get(self, frame: FrameKey) -> ReportPicture | None:
-        """A kept picture, of the video before a key frame; None if there is none, or the file is no picture."""
+        """Return a stored picture, preferably from the video, else a key frame; None if there is no valid one."""
         video, time = frame
         folder = self._folder / video
         if not is_name(video) or folder.is_symlink():
@@ -234,7 +237,7 @@ class PictureCache:
         )
 
     def put(self, frame: FrameKey, picture: ReportPicture) -> None:
-        """Keep a picture. Raises StoreFault: ``store_not_writable``, ``disk_full``."""
+        """Store a picture. Raises StoreFault: ``store_not_writable``, ``disk_full``."""
         video, time = frame
         if not is_name(video):
             return
@@ -249,14 +252,14 @@ def _milliseconds(time: float) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Gallery:
-    """The pictures that were found, and why others were not, by video."""
+    """The pictures that were found, and by video the reason why others are missing."""
 
     pictures: Mapping[FrameKey, ReportPicture]
     absent: Mapping[str, str] = field(default_factory=dict)
 
 
 def pictures_of(frames: Sequence[FrameKey], cache: PictureCache, worlds: Worlds) -> Gallery:
-    """The pictures of these frames: kept ones, else from the world's video, else its key frames. New ones are kept."""
+    """Return the pictures of frames: stored ones, else from the video, else key frames. New ones are stored."""
     found: dict[FrameKey, ReportPicture] = {}
     absent: dict[str, str] = {}
     by_video: dict[str, list[FrameKey]] = defaultdict(list)
@@ -264,14 +267,14 @@ def pictures_of(frames: Sequence[FrameKey], cache: PictureCache, worlds: Worlds)
         kept = cache.get(frame)
         if kept is not None:
             found[frame] = kept
-        # A key frame gives way to the frame itself, once the video is there.
+        # A stored key frame is replaced by the frame itself once the video is available.
         if kept is None or kept.is_key_frame:
             by_video[frame[0]].append(frame)
     for video in sorted(by_video):
         wanted = sorted(by_video[video], key=lambda frame: frame[1])
         made, why = _from_world(worlds(video), wanted, needed=[frame for frame in wanted if frame not in found])
         for frame, picture in made.items():
-            with suppress(StoreFault):  # of a run that may only be read; the page has its pictures all the same
+            with suppress(StoreFault):  # the run is read-only; the page has its pictures anyway
                 cache.put(frame, picture)
         found |= made
         if any(frame not in found for frame in wanted):
@@ -282,7 +285,7 @@ def pictures_of(frames: Sequence[FrameKey], cache: PictureCache, worlds: Worlds)
 def _from_world(
     world: World | None, wanted: Sequence[FrameKey], *, needed: Sequence[FrameKey]
 ) -> tuple[dict[FrameKey, ReportPicture], str]:
-    """Frames of the video, else key frames for those that have no picture; and why some are missing."""
+    """Return frames from the video, or key frames for the ``needed`` ones; and the reason why some are missing."""
     if world is None:
         return {}, "its world is not on this machine"
     from world_api.api import source_path
@@ -316,7 +319,7 @@ def _from_video(source: Path, world: World, wanted: Sequence[FrameKey]) -> dict[
 
 
 def _from_key_frames(world: World, needed: Sequence[FrameKey]) -> dict[FrameKey, ReportPicture]:
-    """The nearest key frame of each, if the world has any."""
+    """Return for each frame the nearest key frame, if the world has any."""
     import cv2
     import numpy as np
 
@@ -348,9 +351,9 @@ def _jpeg(image: Image) -> bytes:
 
 
 def worlds_of(run: Run, store: Path | None) -> Worlds:
-    """Finds the world of a video in a store, or in that of the run's configuration; one that has its video comes first.
+    """Return a function that finds the world of a video in a store; by default the store of the run's configuration.
 
-    A world that is not the one of the run (it was built again, of another file) is not taken.
+    Of several worlds one whose video is available is preferred. Only worlds with the hashes of the run are used.
     """
     place = store
     if store is None:

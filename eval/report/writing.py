@@ -2,10 +2,10 @@
 
 ::
 
-    OUT/report.html        the page, complete in itself
+    OUT/report.html        the page, which needs no other file
     OUT/tables/NAME.tex    the same tables
     OUT/tables/NAME.csv
-    RUN/report/frames/...  the pictures of the page, so that a later one needs no video
+    RUN/report/frames/...  the pictures of the page, so that a later report needs no video
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ PAGE, TABLES, FRAMES = "report.html", "tables", "frames"
 class Choices:
     """Options of a report.
 
-    ``most_frames`` pictures and ``most_bytes`` of complete results, prompts and declarations are on the page at most; ``store`` holds
-    the worlds; ``first_view`` is what a reader sees first: overview, results, questions or episodes.
+    The page holds at most ``most_frames`` pictures and ``most_bytes`` of complete results, prompts and declarations;
+    ``store`` holds the worlds; ``first_view`` is the view that opens first: overview, results, questions or episodes.
     """
 
     most_frames: int = 400
@@ -50,7 +50,7 @@ class Choices:
 
 @dataclass(frozen=True, kw_only=True)
 class WrittenReport:
-    """A report that was written: how many episodes and pictures its page holds, and how many episodes could not be read."""
+    """A written report with the counts of its parts; ``damaged`` counts episodes that could not be read."""
 
     page: Path
     tables: int
@@ -63,7 +63,7 @@ class WrittenReport:
 def write_report(folder: Path, out: Path | None = None, *, choices: Choices | None = None) -> WrittenReport:
     """Read a run, or a bundle of one, and write its report; equal runs give equal pages.
 
-    It is written into ``out``, else into the run's own folder, else beside the bundle.
+    It is written into ``out``, by default into the run's own folder, or beside the bundle.
 
     Raises:
         EvalFault: ``no_such_run``, ``run_damaged``, ``other_schema_version``, ``not_scored``.
@@ -75,9 +75,9 @@ def write_report(folder: Path, out: Path | None = None, *, choices: Choices | No
         import vl_convert  # noqa: F401
     run = scored_now(read_run(folder))
     study = study_of(run)
-    rows = (*study.rows, *study.unknown)  # questions without a known answer are shown, and are in no table
+    rows = (*study.rows, *study.unknown)  # questions without a known answer are shown but in no table
     tables = tables_of(study) if rows else []
-    beside = folder.with_name(f"{folder.stem}-report")  # of a bundle, whose run is unpacked for a while only
+    beside = folder.with_name(f"{folder.stem}-report")  # for a bundle, whose run is only unpacked temporarily
     place = out or (beside if folder.is_file() else run.folder.report)
     chosen = choices or Choices()
     written = _write_page(run, rows, tables, place, chosen, worlds_of(run, chosen.store))
@@ -130,7 +130,7 @@ def _write_page(
 
 
 def _primary_of(tables: Sequence[Table]) -> Primary:
-    """Arm, world and budget of both sides of the primary contrast, if one was named."""
+    """Return arm, world and budget of both sides of the primary contrast; empty if there is none."""
     return frozenset(
         (str(table.cell(row, arm).value), str(table.cell(row, "world").value), str(table.cell(row, "budget").value))
         for table in tables

@@ -1,8 +1,8 @@
 """Experiments: configurations, plans, runs that can be continued, their files, scores and bundles.
 
-``open_experiment`` reads a configuration (or the folder of a run), ``run_experiment`` builds missing worlds, asks the questions
-that are not finished and records every episode. ``read_run`` reads a run back, ``score_run`` scores it, ``estimate_run`` says what it
-would cost, ``pack`` and ``open_bundle`` turn it into one file and back.
+``open_experiment`` reads a configuration (or the folder of a run); ``run_experiment`` builds missing worlds, asks the
+unfinished questions and records every episode. ``read_run`` reads a run, ``score_run`` scores it, ``estimate_run``
+estimates its cost, ``pack`` writes it into one file and ``open_bundle`` unpacks that file.
 """
 
 from eval.runs.bundle import CONTENTS, FILES, Contents, PackedFile, contents_of, head, open_bundle, pack

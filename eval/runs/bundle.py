@@ -1,4 +1,4 @@
-"""A run as one file: packed with hashes, checked byte by byte when it is opened.
+"""A run as one file: packed with hashes; every byte is checked when it is opened.
 
 ::
 
@@ -11,8 +11,8 @@
         libraries/NAME/...           the tool libraries
         report/frames/...            pictures of the moments that the report shows
 
-A zip reader ignores the line before the archive. Parts are sorted by name, without times and owners, so that the same run
-gives the same bytes.
+A zip reader ignores the line before the archive. Parts are sorted by path and have no times or owners, so that the same
+run gives the same bytes.
 """
 
 from __future__ import annotations
@@ -46,17 +46,17 @@ SCHEMA_VERSION = 1
 MAGIC = b"videoworld-bundle "
 SUFFIX = ".vwbundle"
 CONTENTS = "bundle.json"
-#: Limits beyond any real run: a few lines of JSON could unpack to a full disk.
+#: Limits beyond any real run, since a small file could unpack to fill the disk.
 MOST_PARTS = 200_000
 MOST_BYTES = 64 * 2**30
 MOST_CONTENTS_BYTES = 32 * 2**20
-MOST_TIMES = 100  #: how much larger the parts may be than the archive: journals pack to a tenth, a bomb to a thousandth
+MOST_TIMES = 100  #: largest ratio of unpacked to packed size; journals have about 10, zip bombs about 1000
 SLACK = 64 * 2**20  #: bytes that are always allowed
 CONTENTS_SLACK = 2**20  #: the same for ``bundle.json``, which is read into memory
 
 _HEAD = re.compile(rb"videoworld-bundle (\d{1,4}) ([0-9a-f]{64})\n")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,254}")
-#: What a bundle holds of a run's folder; files, and folders with all that is in them.
+#: The files and whole folders of a run that a bundle contains.
 FILES = (
     "config.yaml", "manifest.json", "items.jsonl", "samples.jsonl", "scores.jsonl", "verdicts.jsonl", "labels.json",
 )  # fmt: skip
@@ -64,7 +64,7 @@ FOLDERS = ("episodes", "libraries", "report/frames")
 
 
 class PackedFile(BaseModel):
-    """A file of the bundle: how many bytes it has, and their SHA-256."""
+    """A file of the bundle: its size in bytes and its SHA-256."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -73,7 +73,7 @@ class PackedFile(BaseModel):
 
 
 class Contents(BaseModel):
-    """The parts of a bundle by path."""
+    """The files of a bundle (``parts``, by path) and the name of the run."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -82,22 +82,22 @@ class Contents(BaseModel):
 
     @property
     def hash(self) -> str:
-        """SHA-256 over the paths and hashes of all parts."""
+        """SHA-256 over the paths and hashes of all files."""
         return content_hash({path: part.sha256 for path, part in self.parts.items()})
 
     @property
     def size(self) -> int:
-        """The bytes of all parts together."""
+        """The size of all files together, in bytes."""
         return sum(part.bytes for part in self.parts.values())
 
     def encoded(self) -> bytes:
-        """The bytes of ``bundle.json``."""
+        """Return the bytes of ``bundle.json``."""
         record = {"schema_version": SCHEMA_VERSION, "hash": self.hash, **self.model_dump()}
         return canonical_json(record).encode() + b"\n"
 
 
 def _check_sizes(contents: Contents, *, packed: int) -> None:
-    """Refuse contents that would unpack to too much; ``packed`` are the bytes of the archive's entries."""
+    """Check that the contents are not too large to unpack; ``packed`` is the size of the archive's entries in bytes."""
     if contents.size > MOST_BYTES:
         raise _refused(f"it would unpack to more than {MOST_BYTES // 2**30} GiB")
     if contents.size > packed * MOST_TIMES + SLACK:
@@ -107,7 +107,8 @@ def _check_sizes(contents: Contents, *, packed: int) -> None:
 def read_contents(data: bytes) -> Contents:
     """Read ``bundle.json``.
 
-    Raises EvalFault: ``bundle_damaged``, ``other_schema_version``, ``bundle_refused``: a path leads out, or too much.
+    Raises EvalFault: ``bundle_damaged``, ``other_schema_version``, ``bundle_refused``: a path is not one of a run's
+    folder.
     """
     try:
         record: Any = parse_json(data.decode())
@@ -129,7 +130,7 @@ def read_contents(data: bytes) -> Contents:
 
 
 def read_head(line: bytes) -> str:
-    """The hash in the first line of a bundle. Raises EvalFault: ``not_a_bundle``, ``other_schema_version``."""
+    """Return the hash in the first line of a bundle. Raises EvalFault: ``not_a_bundle``, ``other_schema_version``."""
     found = _HEAD.fullmatch(line)
     if found is None:
         hint = "give a file that `videoworld eval bundle` wrote, whole and unchanged"
@@ -139,7 +140,7 @@ def read_head(line: bytes) -> str:
 
 
 def head(digest: str) -> bytes:
-    """The first line of a bundle."""
+    """Return the first line of a bundle."""
     return MAGIC + f"{SCHEMA_VERSION} {digest}\n".encode()
 
 
@@ -150,7 +151,7 @@ def _check_version(version: Any) -> None:
 
 
 def _check_path(path: str) -> None:
-    """Refuse a path that does not belong to a run's folder."""
+    """Check that a path belongs to a run's folder."""
     pieces = path.split("/")
     inside = path in FILES or any(path.startswith(f"{folder}/") for folder in FOLDERS)
     if not inside or len(path) > 1000 or not all(_NAME.fullmatch(piece) and ".." not in piece for piece in pieces):
@@ -171,9 +172,9 @@ _BLOCK = 1 << 20
 def pack(folder: RunFolder, out: Path) -> Contents:
     """Write the bundle of a run and return its contents; equal files give equal bytes.
 
-    Raises EvalFault: ``no_such_run``, ``run_damaged``; ``not_scored``; ``bundle_exists``; ``run_changed``: a file was written
-    meanwhile; ``bundle_refused``: links, names or sizes that no bundle may have; StoreFault: ``store_not_writable``,
-    ``disk_full``.
+    Raises EvalFault: ``no_such_run``, ``run_damaged``; ``not_scored``; ``bundle_exists``; ``run_changed``: a file was
+    written at the same time; ``bundle_refused``: it has links, paths or sizes that are not allowed; StoreFault:
+    ``store_not_writable``, ``disk_full``.
     """
     run = read_run(folder.root)
     if run.unscored or not run.samples:
@@ -196,7 +197,7 @@ def pack(folder: RunFolder, out: Path) -> Contents:
 
 @contextmanager
 def _unfinished(out: Path) -> Iterator[Path]:
-    """A path beside ``out`` to write to first; what is left there is removed."""
+    """Yield a path beside ``out`` to write to first; if it still exists at the end, it is removed."""
     part = out.with_name(f".{out.name}.{uuid4().hex[:8]}.part")
     try:
         yield part
@@ -209,9 +210,9 @@ def _unfinished(out: Path) -> Iterator[Path]:
 
 
 def _files(folder: RunFolder) -> Iterator[tuple[str, Path]]:
-    """Yield the files to pack with their paths in the bundle; hidden files are left out.
+    """Yield the files to pack with their paths in the bundle, without hidden files.
 
-    A link is refused: its target may be anywhere, and without it the run may lack an episode.
+    A link is refused: it could lead outside the run, and without its target the run could lack an episode.
     """
     for name in FILES:
         _refuse_link(folder.root, name)
@@ -237,7 +238,7 @@ def _refuse_link(root: Path, path: str) -> None:
 
 
 def _write(target: Path, folder: RunFolder, contents: Contents) -> None:
-    """Write the archive, then the first line with its hash."""
+    """Write the archive, then its hash into the first line."""
     blank = head("0" * 64)
     with target.open("w+b") as file:
         file.write(blank)
@@ -273,20 +274,20 @@ def _entry(path: str) -> zipfile.ZipInfo:
 
 
 _MOST_HEAD = 200
-#: What reading a damaged archive may raise.
+#: Exceptions that reading a damaged archive may raise.
 _UNREADABLE = (
     zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OverflowError, ValueError,
-    OSError,  # a place before its beginning
-    RuntimeError,  # it wants a password, or is packed in a way that is not read here
+    OSError,  # a position before its start
+    RuntimeError,  # it needs a password, or its compression is not supported
 )  # fmt: skip
 
 
 def open_bundle(bundle: Path, out: Path) -> Contents:
     """Unpack a bundle into a new folder, from which tables, report and scores can be made; return its contents.
 
-    Raises EvalFault: ``no_such_bundle``, ``not_a_bundle``; ``bundle_damaged``, naming the changed part; ``bundle_refused``: no
-    run has such contents; ``bundle_exists``: the folder is not empty; ``other_schema_version``; StoreFault:
-    ``store_not_writable``, ``disk_full``.
+    Raises EvalFault: ``no_such_bundle``, ``not_a_bundle``; ``bundle_damaged``, naming the changed part;
+    ``bundle_refused``: the contents are not those of a run; ``bundle_exists``: the folder is not empty;
+    ``other_schema_version``; StoreFault: ``store_not_writable``, ``disk_full``.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         hint = "give a folder that is empty or not there"
@@ -318,7 +319,7 @@ def contents_of(bundle: Path) -> Contents:
 
 @functools.cache
 def unpacked(bundle: Path) -> Path:
-    """The folder of a bundle's run, unpacked for as long as this process lives.
+    """Unpack a bundle into a temporary folder, which is removed when this process ends; return the run's folder.
 
     Raises EvalFault, StoreFault: as ``open_bundle``.
     """
@@ -331,7 +332,10 @@ def unpacked(bundle: Path) -> Path:
 
 @contextmanager
 def _checked(bundle: Path) -> Iterator[tuple[zipfile.ZipFile, Contents]]:
-    """Open the archive of a bundle with its contents; the parts are checked first, then the hash of the whole."""
+    """Yield the archive of a bundle and its contents; at the end of the block, check the hash of the whole file.
+
+    The hash comes last, so that a changed part is named if the block finds one.
+    """
     try:
         file = open_regular(bundle)
     except OSError as error:
@@ -351,7 +355,7 @@ def _checked(bundle: Path) -> Iterator[tuple[zipfile.ZipFile, Contents]]:
 
 
 def _contents(archive: zipfile.ZipFile) -> Contents:
-    """Read the contents of an archive, which must hold exactly the listed parts."""
+    """Return the contents of an archive; the archive must hold exactly the listed files."""
     entries = archive.infolist()
     names = [entry.filename for entry in entries]
     if CONTENTS not in names:
@@ -372,7 +376,10 @@ def _contents(archive: zipfile.ZipFile) -> Contents:
 
 
 def _unpack(archive: zipfile.ZipFile, path: str, part: PackedFile, target: Path | None) -> None:
-    """Unpack a part and compare it with its size and hash; no more than that size is unpacked."""
+    """Unpack a file, or only read it if ``target`` is None, and compare it with its size and hash.
+
+    Reading ends one byte after the expected size.
+    """
     digest, left = hashlib.sha256(), part.bytes
     if target is not None:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -388,7 +395,7 @@ def _unpack(archive: zipfile.ZipFile, path: str, part: PackedFile, target: Path 
 
 
 def _blocks(archive: zipfile.ZipFile, path: str, *, most: int) -> Iterator[bytes]:
-    """Yield the bytes of a part, at most ``most``."""
+    """Yield the bytes of a file in the archive, at most ``most`` in all."""
     try:
         with archive.open(path) as source:
             while block := source.read(min(_BLOCK, most)):

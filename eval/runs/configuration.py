@@ -1,6 +1,6 @@
-"""The configuration of an experiment: a YAML file, checked with pydantic; every fault names the file, the line and the key.
+"""The configuration of an experiment: a YAML file, checked with pydantic; each fault names the file, line and key.
 
-``docs/runs.md`` says what each key means.
+``docs/runs.md`` explains each key.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ Amount = Annotated[float, Field(ge=0, le=1_000_000_000, allow_inf_nan=False)]
 
 
 class ConfigurationPart(BaseModel):
-    """A part of the file. Unknown keys and values of another type are refused."""
+    """A part of the file. Unknown keys and values of another type are faults."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class DatasetPart(ConfigurationPart):
-    """Which questions are asked. Given as one word, it is the ``path``."""
+    """The questions of a dataset. A single word in its place is the ``path``."""
 
     path: Text
     name: Name | None = None
@@ -53,7 +53,7 @@ class DatasetPart(ConfigurationPart):
 
 
 class ArmPart(ConfigurationPart):
-    """A system under a name of its own. Given as one word, it is the system, and the name too."""
+    """A system under a name of its own. A single word in its place is both the system and the name."""
 
     name: Name
     system: Text
@@ -64,7 +64,10 @@ class ArmPart(ConfigurationPart):
 
 
 class LibraryPart(ConfigurationPart):
-    """A tool library by name or folder, or one that the run makes as an arm of another. One word is the ``path``."""
+    """A tool library by name or folder, or a control arm (``arm``) that the run makes from another one (``of``).
+
+    A single word in its place is the ``path``.
+    """
 
     name: Name | None = None
     path: Text | None = None
@@ -74,7 +77,7 @@ class LibraryPart(ConfigurationPart):
 
 
 class BudgetPart(ConfigurationPart):
-    """Limits of one episode, as ``controller.episode_budget.Budget`` has them; what is left out is as there."""
+    """Limits of one episode, the fields of ``controller.episode_budget.Budget``, which also has the defaults."""
 
     rounds: Count | None = None
     calls: Count | None = None
@@ -86,7 +89,7 @@ class BudgetPart(ConfigurationPart):
 
 
 class PrimaryPart(ConfigurationPart):
-    """The one contrast that is named before anything is run; without a dataset it is made in each by itself."""
+    """The primary contrast, named before the run; without a ``dataset`` it is computed for each dataset separately."""
 
     arm: Name
     against: Name
@@ -98,21 +101,21 @@ class PrimaryPart(ConfigurationPart):
 
 
 class JudgePart(ConfigurationPart):
-    """The judge of open answers when a run is scored. One word is the ``model``."""
+    """The judge of open answers when a run is scored. A single word in its place is the ``model``."""
 
     model: Text
     wire: WireChoice = "auto"
 
 
 class ToolJudgePart(ConfigurationPart):
-    """The model that answers the judge steps of tools. One word is the ``model``."""
+    """The model that answers the judge steps of tools. A single word in its place is the ``model``."""
 
     model: Text | None = None
     record: Text | None = None
 
 
 class PerceptionPart(ConfigurationPart):
-    """A vision model for operations that ask for what the stored rows do not say."""
+    """A vision model for operations that need more than the stored rows."""
 
     vision_model: Text
     embedding_model: Text | None = None
@@ -123,14 +126,14 @@ class PerceptionPart(ConfigurationPart):
 
 
 class LimitsPart(ConfigurationPart):
-    """Limits of the whole run: USD that are really paid, and failures of the set-up in a row."""
+    """Limits of the whole run: USD that are paid, and consecutive failures of the set-up."""
 
     money: Amount | None = None
     failures: Annotated[int, Field(ge=1)] = 5
 
 
 class RequestPart(ConfigurationPart):
-    """What is put into each request to the answering model, beside the seed."""
+    """Settings of each request to the answering model, besides the seed."""
 
     temperature: Annotated[float, Field(ge=0, le=10)] | None = None
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
@@ -139,7 +142,7 @@ class RequestPart(ConfigurationPart):
 
 
 def _short(key: str) -> BeforeValidator:
-    """One word in place of a mapping is its most telling key."""
+    """Return a validator that reads a single word as a mapping with this key."""
     return BeforeValidator(lambda value: {key: value} if isinstance(value, str) else value)
 
 
@@ -157,7 +160,7 @@ Library = Annotated[LibraryPart, _short("path")]
 
 
 class ConfigurationDocument(ConfigurationPart):
-    """A whole file."""
+    """The whole configuration file."""
 
     schema_version: int
     name: Name | None = None
@@ -189,8 +192,8 @@ class ConfigurationDocument(ConfigurationPart):
 class Configuration:
     """A configuration that was read.
 
-    ``content`` is the file as it was given, ``overrides`` the ``KEY=VALUE`` pairs given beside it, and ``places`` maps the keys
-    that these set to their text. Relative paths start from ``folder``.
+    ``content`` is the file unchanged, ``overrides`` are the ``KEY=VALUE`` pairs given beside it, and ``places`` maps
+    each key that a pair sets to the pair. Relative paths start from ``folder``.
     """
 
     document: ConfigurationDocument
@@ -203,13 +206,13 @@ class Configuration:
 
     @property
     def store(self) -> Path:
-        """The folder that holds a store of worlds for each profile."""
+        """The folder that holds one store of worlds for each profile."""
         return self.path(self.document.store)
 
     def path(self, value: str) -> Path:
-        """A path of the file, made absolute.
+        """Return a path of the configuration as an absolute path; relative ones start from ``folder``.
 
-        Raises EvalFault: ``bad_configuration`` if it begins with an unknown home folder.
+        Raises EvalFault: ``bad_configuration`` if it starts with the home folder of an unknown user (``~name``).
         """
         try:
             return self.folder / Path(value).expanduser()
@@ -218,29 +221,32 @@ class Configuration:
             raise EvalFault("bad_configuration", what, hint="write the whole path") from None
 
     def where(self, *place: str | int) -> str:
-        """Where a key was set: ``FILE, line N``, or the override."""
+        """Return where a key was set: ``FILE, line N``, or the override."""
         given = _override_at(place, self.places)
         return f"{self.name}, line {self.text.line(place)}" if given is None else given
 
     def bad(self, place: Place, what: str, *, hint: str = _HINT) -> EvalFault:
-        """The fault of one key."""
+        """Return the fault ``bad_configuration`` for a key: its file and line, and ``what`` is wrong."""
         return EvalFault("bad_configuration", f"{self.where(*place)}: {what}", hint=hint)
 
     def unknown(
         self, place: Place, what: str, name: str, known: Sequence[str], *, listed: str = "they are"
     ) -> EvalFault:
-        """The fault of a key that names something unknown; the hint names the nearest known name, or all."""
+        """Return the fault of a key whose value is an unknown name; the hint is the nearest known name, or all of them.
+
+        ``what`` is the message; ``listed`` comes before the list of all names.
+        """
         near = closest(name, known)
         hint = f"did you mean {near!r}?" if near else f"{listed}: " + (", ".join(known) or "none")
         return self.bad(place, what, hint=hint)
 
 
 def read_configuration(path: Path, *, overrides: Sequence[str] = (), folder: Path | None = None) -> Configuration:
-    """Read a configuration with ``KEY=VALUE`` overrides; nested keys are written with dots.
+    """Read a configuration, with overrides ``KEY=VALUE``; dots separate nested keys.
 
     Relative paths start from ``folder``, by default that of the file.
 
-    Raises EvalFault: ``configuration_missing``, ``bad_configuration`` (naming up to eight faults with their lines),
+    Raises EvalFault: ``configuration_missing``, ``bad_configuration`` (with up to eight faults and their lines),
     ``other_schema_version``, ``bad_override``.
     """
     try:
@@ -287,7 +293,7 @@ def _validated(text: YamlText, name: str, places: Mapping[Place, str]) -> Config
 
 
 def _override(document: dict[str, Any], pair: str) -> Place:
-    """Put ``KEY=VALUE`` into the document; return the place of the key."""
+    """Set the value of ``KEY=VALUE`` in the document; return the place of the key."""
     key, equals, value = pair.partition("=")
     if not equals or not key:
         raise _bad_override(f"{pair[:80]!r} is not KEY=VALUE")
@@ -326,7 +332,7 @@ def _bad_override(what: str) -> EvalFault:
 
 
 def _override_at(place: Place, places: Mapping[Place, str]) -> str | None:
-    """The override that set a key, or a key around it, as ``--set KEY=VALUE``."""
+    """Return the override that set a key or one that contains it, as ``--set KEY=VALUE``; None if there is none."""
     around = (place[:length] for length in range(len(place), 0, -1))
     return next((f"--set {places[part][:80]}" for part in around if part in places), None)
 
@@ -353,7 +359,7 @@ def _explained(place: Place, error: Mapping[str, Any]) -> str:
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """The model inside an annotation such as ``list[Model] | None``."""
+    """Return the model inside an annotation such as ``list[Model] | None``; None if there is none."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next((found for item in get_args(annotation) if (found := _model_in(item)) is not None), None)

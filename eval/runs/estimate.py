@@ -1,4 +1,4 @@
-"""A dry run: which samples and worlds are missing, their expected cost and time, and the power of the primary contrast."""
+"""A dry run: missing samples and worlds, their expected cost and time, and the power of the primary contrast."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ from world_api.core.faults import EpisodeFault, EvalFault, MediaFault, VideoWorl
 from world_api.core.ports import Clock
 from world_api.media.decoder import MediaWorker
 
-#: Assumed seconds to build a minute of video of 640 x 360 on an ordinary idle machine, and each world beside that.
+#: Assumed seconds to build a minute of video (640 x 360, an ordinary idle machine), and per world in addition.
 _BUILD_SECONDS: Mapping[str, float] = {TRUE: 2.0, PERCEIVED: 8.0}
 _WORLD_SECONDS = 1.0
-_MAX_FILMS = 20  #: videos whose length is read; the others are assumed to have their mean
-_MAX_SPEECH = 5  #: worlds whose speech is measured
-_MAX_EPISODES = 50  #: episodes read of each cell of a pilot
+_MAX_FILMS = 20  #: most videos whose length is read; the others are assumed to have the mean
+_MAX_SPEECH = 5  #: most worlds whose speech is measured
+_MAX_EPISODES = 50  #: most episodes that are read in each cell of a pilot
 #: Assumed tokens of a caption, and of a request without pictures, speech and captions.
 _CAPTION_TOKENS, _BARE_TOKENS = 80, 1_500
-#: Assumed without a pilot: tokens of the first request with the declarations of the tools, those that each round adds,
-#: those of a reply; rounds of a system that acts with tools; seconds of a round and of a rule-based question.
+#: Assumed without a pilot: tokens of the first request with all tool declarations, tokens that each round adds,
+#: tokens of a reply; rounds of a system with tools; seconds of a round and of a rule-based question.
 _FIRST_TOKENS, _ROUND_TOKENS, _REPLY_TOKENS = 9_000, 2_000, 250
 _ROUNDS = 5
 _ROUND_SECONDS, _RULE_BASED_SECONDS = 4.0, 0.3
@@ -60,7 +60,7 @@ _START_SECONDS = 4.0  #: until the first question is asked
 
 @dataclass(frozen=True, kw_only=True)
 class Building:
-    """Worlds to build by profile, and the seconds that may take, one after the other; ``basis`` names the assumptions."""
+    """Number of worlds to build by profile, and expected seconds for all of them; ``basis`` names the assumptions."""
 
     worlds: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 0.0
@@ -68,7 +68,7 @@ class Building:
 
 
 def building_of(worlds: Sequence[WorldNeeded]) -> Building:
-    """The expected time of building the missing worlds."""
+    """Return the number of missing worlds and the expected time of building them one after the other."""
     missing = [world for world in worlds if world.hash is None]
     if not missing:
         return Building()
@@ -86,11 +86,11 @@ def building_of(worlds: Sequence[WorldNeeded]) -> Building:
 
 
 def _mean_minutes(films: Sequence[Path]) -> float | None:
-    """The mean length of some films, as their files state it; None if none does."""
+    """Return the mean length of films in minutes, as declared in the files; None if none can be read."""
     found: list[float | None] = []
     with closing(MediaWorker()) as worker:
         for film in films[:: max(1, -(-len(films) // _MAX_FILMS))]:
-            with suppress(MediaFault):  # building it will name it
+            with suppress(MediaFault):  # the build reports it
                 found.append(worker.probe(film).declared_duration)
     seconds = _mean(found)
     return None if seconds is None else seconds / 60
@@ -98,7 +98,7 @@ def _mean_minutes(films: Sequence[Path]) -> float | None:
 
 @dataclass(frozen=True, kw_only=True)
 class SampleEstimate:
-    """Expected tokens, USD and seconds of a sample; ``basis`` says where they come from, ``time_basis`` where the seconds do."""
+    """Expected tokens, USD and seconds of a sample; ``basis`` and ``time_basis`` (for seconds) name the sources."""
 
     prompt: float = 0.0
     completion: float = 0.0
@@ -109,7 +109,7 @@ class SampleEstimate:
 
 
 def pilot_means(folder: Path, *, model: str, needed: bool) -> Mapping[str, SampleEstimate]:
-    """The mean costs of a run's episodes by arm and library, and by system for arms that are not in it.
+    """Return the mean costs of a run's episodes, by arm with library (``hier@hand_A``) and by system (``system hier``).
 
     Empty if the run has another model, or if it is not ``needed`` and the folder has no run.
     Raises EvalFault: ``no_such_run``, ``run_damaged``; ``no_pilot``: it has no episode.
@@ -160,7 +160,7 @@ def _expected(
     store: Path,
     items: Sequence[Item],
 ) -> SampleEstimate:
-    """The expected cost of one sample of a cell."""
+    """Return the expected cost of one sample of a cell: from the pilot if possible, else from assumptions."""
 
     def money(prompt: float, completion: float) -> float | None:
         return None if price is None else price.money(Usage(prompt=round(prompt), completion=round(completion)))
@@ -192,7 +192,7 @@ def _expected(
 
 
 def _request_parts(cell: Cell, budget: Budget, *, store: Path, items: Sequence[Item]) -> list[tuple[int, str]] | None:
-    """The parts of a system's single request: tokens and names; None for a system that acts with tools."""
+    """Return the tokens and names of the parts of a system's single request; None for a system that acts with tools."""
     system, settings = cell.arm.system, cell.arm.settings
     parts: list[tuple[int, str]] = []
     hears = False
@@ -211,7 +211,10 @@ def _request_parts(cell: Cell, budget: Budget, *, store: Path, items: Sequence[I
 
 
 def _speech(cell: Cell, budget: Budget, store: Path, items: Sequence[Item]) -> tuple[int, str]:
-    """Mean tokens of the transcripts of the first few built worlds; if there is none, the limit of the system."""
+    """Return the tokens of a transcript, and the text that describes this part of a request.
+
+    The tokens are the mean over up to five built worlds; if no world is built, the limit of the system.
+    """
     most = transcript_tokens(budget)
     found: list[int] = []
     for item in {item.video_id: item for item in reversed(items)}.values():
@@ -227,7 +230,7 @@ def _speech(cell: Cell, budget: Budget, store: Path, items: Sequence[Item]) -> t
 
 @dataclass(frozen=True, kw_only=True)
 class ArmEstimate:
-    """The samples left of one arm and their expected tokens, USD (if the price is known) and seconds."""
+    """The unfinished samples of one arm and their expected tokens, USD (None if no price is known) and seconds."""
 
     label: str
     left: int
@@ -252,11 +255,11 @@ class RunEstimate:
     parallel: int
     primary: str | None
     power: Power | None
-    without: tuple[str, ...]  #: models whose costs are in no figure
+    without: tuple[str, ...]  #: models whose cost is not included
 
     @property
     def tokens(self) -> int:
-        """Expected tokens of all samples that are left."""
+        """Expected tokens of all unfinished samples."""
         return sum(arm.tokens for arm in self.arms)
 
     @property
@@ -266,22 +269,22 @@ class RunEstimate:
 
     @property
     def unpriced(self) -> tuple[str, ...]:
-        """The arms whose price is not known."""
+        """The unfinished arms whose price is not known."""
         return tuple(arm.label for arm in self.arms if arm.money is None and arm.left)
 
     @property
     def asking(self) -> float | None:
-        """Seconds of wall time for the samples, with the run's number of workers, and for starting."""
+        """Expected seconds for starting and for the samples, run by several workers at once; None if unknown."""
         seconds = _sum(arm.seconds for arm in self.arms)
         return seconds / self.parallel + _START_SECONDS if seconds else seconds
 
     @property
     def seconds(self) -> float | None:
-        """Seconds of wall time in all: worlds are built first."""
+        """Expected seconds of wall time in all, including the worlds, which are built first; None if unknown."""
         return None if self.asking is None else self.asking + self.building.seconds
 
     def record(self) -> dict[str, Any]:
-        """The wire form."""
+        """Return the JSON form."""
         return {
             **{key: getattr(self, key) for key in ("name", "samples", "finished", "tokens", "money", "seconds")},
             "cells": list(self.cells),
@@ -299,7 +302,7 @@ class RunEstimate:
         }
 
     def text(self) -> str:
-        """For people."""
+        """Return the estimate as text for a terminal."""
         lines = [
             f"{self.name}: {len(self.cells):,} cells, {self.samples:,} samples, {self.finished:,} of them finished"
         ]
@@ -337,10 +340,11 @@ class RunEstimate:
 def estimate_run(
     what: Experiment, *, pilot: Path | None, effect: float, clock: Clock, environment: Mapping[str, str]
 ) -> RunEstimate:
-    """Estimate a run. Nothing is asked, built, or written into the run's folder.
+    """Estimate the cost, time and power of a run. Nothing is asked or built, and the run's folder is unchanged.
 
-    ``pilot`` is a run whose mean costs are used; by default the finished part of the run itself.
-    Raises VideoWorldError: what would refuse the run; the faults of reading the pilot.
+    ``pilot`` is a run whose mean costs are used; by default the finished part of the run itself. ``effect`` is the
+    assumed true difference in accuracy (0 to 1) for which the power of the primary contrast is computed. Raises
+    VideoWorldError: the faults that would stop the run; the faults of reading the pilot.
     """
     with tempfile.TemporaryDirectory(prefix="videoworld-dry-run-") as scratch:
         # Control arms are made for the checks of the plan, and are not kept.
@@ -403,7 +407,7 @@ def _primary(part: PrimaryPart) -> str:
 
 
 def _power(plan: RunPlan, part: PrimaryPart, effect: float) -> Power | None:
-    """The power of the primary contrast over the videos of its questions."""
+    """Return the power of the primary contrast over the videos of its questions; None if it has no questions."""
     asked = ((name, item) for name, items in plan.items.items() for item in items if part.dataset in (None, name))
     videos = Counter((name, item.video_id) for name, item in asked if part.domain in (None, item.domain))
     if not videos:

@@ -1,8 +1,8 @@
-"""Running one sample at a time: the runner, and workers that call it in threads or in processes of their own.
+"""Running one sample at a time: the runner, and workers that call it in threads or in separate processes.
 
-A model behind an endpoint keeps no core busy, so threads wait for it. The rule-based model keeps a core busy, so only further
-processes make it faster. ``main`` serves such a process: one request a line on stdin, one outcome a
-line on stdout.
+With a model behind an endpoint the workers are threads, which mostly wait for it. The rule-based model needs a CPU
+core, so that only processes make it faster. ``main`` runs in such a process: it reads a request per line from stdin and
+writes an outcome per line to stdout.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ if TYPE_CHECKING:
     from world_api.session.vision import VisionConfig
 
 _SERVE = "from eval.runs.executor import main; main()"  #: what a worker process executes
-#: Each process is to keep one core busy; libraries that start a thread for every core would slow each other down.
+#: Each process uses one core; libraries that start a thread for every core would slow each other down.
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class SampleOutcome:
-    """The result of one sample: an episode by name with its answer, or the fault for which there is none.
+    """The result of one sample: the name of its recorded episode and the answer, or the fault that prevented one.
 
-    ``failed`` is the code of the fault that ended an episode without an answer, ``checksum`` that of the episode's record.
+    ``failed`` is the code of the fault if there is no answer, ``checksum`` is the hash of the episode's record.
     """
 
     episode: str | None = None
@@ -65,7 +65,7 @@ class SampleOutcome:
 
     @classmethod
     def of(cls, episode: Episode, name: str | None) -> Self:
-        """The outcome of a sample with a recorded episode."""
+        """Return the outcome of a sample with a recorded episode."""
         spent = total(accounts_of(episode).physical)
         return cls(
             episode=name,
@@ -77,7 +77,7 @@ class SampleOutcome:
         )
 
     def line(self, sample: Sample, *, held: bool = False) -> SampleLine:
-        """The line of a sample with this outcome; ``held``: the sample is not finished."""
+        """Return the sample's line for ``samples.jsonl``; ``held``: it is not finished, only its cost counts."""
         return SampleLine(
             sample=sample.key,
             cell=sample.cell.id,
@@ -101,7 +101,7 @@ def _failed(fault: VideoWorldError) -> SampleOutcome:
 class SeededModel:
     """Adds the seed of a cell and the request settings of the configuration to every request.
 
-    It is outside the request cache, so that another seed is another draw, and inside the recording, for replay.
+    It wraps the request cache, so that another seed is another request there; the recording for replay wraps it.
     """
 
     def __init__(self, model: ChatModel, *, seed: int, request: Mapping[str, Any]) -> None:
@@ -110,13 +110,13 @@ class SeededModel:
         self._settings = {**request, "seed": seed}
 
     def complete(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The other model's reply. Raises BackendFault: the other model's."""
+        """Return the wrapped model's reply. Raises BackendFault: that of the wrapped model."""
         return self._model.complete({**request, **self._settings})
 
 
 @dataclass(eq=False)
 class SampleRunner:
-    """Runs samples of a run in this process, for threads, which share one.
+    """Runs samples of a run in this process; several threads may share it.
 
     Raises BackendFault if the model, the prices or the judge are not available.
     """
@@ -142,7 +142,7 @@ class SampleRunner:
 
     @functools.cached_property
     def judge(self) -> Judge | None:
-        """The model that answers the judge steps of tools."""
+        """The model that answers the judge steps of tools; None if the configuration names none."""
         from tool_induction.judge.options import judge_from_options
 
         part = self.configuration.document.tool_judge
@@ -153,7 +153,7 @@ class SampleRunner:
 
     @functools.cached_property
     def vision(self) -> VisionConfig | None:
-        """The vision model of the configuration, if it has one."""
+        """The vision model of the configuration; None if it has none."""
         from world_api.api import vision_config
         from world_api.options import VisionChoices
 
@@ -164,14 +164,14 @@ class SampleRunner:
         return vision_config(chosen, clock=self.clock, environment=self.environment)
 
     def budget(self, name: str) -> Budget:
-        """A budget of the configuration."""
+        """Return a budget of the configuration by its name."""
         given = self.configuration.document.budgets[name].model_dump(exclude_none=True)
         return Budget(**({"window": self.window} | given))
 
     def context(self, cell: Cell, item: Item) -> SystemContext:
-        """The context from which the system of a cell is built for a question.
+        """Return the context from which the system of a cell is built for a question.
 
-        Raises ToolFault: what loading a domain raises; BackendFault: the judge is not available.
+        Raises ToolFault: the faults of loading a domain; BackendFault: the judge is not available.
         """
         document, arm = self.configuration.document, cell.arm
         domain = domain_named(item.domain)
@@ -192,7 +192,10 @@ class SampleRunner:
         )
 
     def run(self, cell: Cell, item: Item) -> SampleOutcome:
-        """Answer a question in a cell, in a session of its own that is kept in memory, and record the episode."""
+        """Answer a question in a cell and record the episode. A fault is returned in the outcome, not raised.
+
+        Each question gets a session of its own, whose changes are kept in memory only.
+        """
         store = self.configuration.store
         try:
             session = opened(
@@ -212,7 +215,7 @@ class SampleRunner:
 
 @functools.cache
 def domain_named(name: str | None) -> Domain | None:
-    """The packaged domain of that name; None if there is none."""
+    """Return the packaged domain of this name; None if there is none."""
     return load_domain(name) if name is not None and name in packaged_domains() else None
 
 
@@ -221,7 +224,7 @@ SampleWorker = Callable[[Cell, Item], SampleOutcome]
 
 
 class SubprocessWorker:
-    """Runs samples in a process of its own, which is restarted if it dies and holds the run's lock while it lives."""
+    """Runs samples in a separate process, which is restarted if it dies; while it lives, it holds the run's lock."""
 
     def __init__(self, folder: RunFolder, *, lock: int, environment: Mapping[str, str]) -> None:
         self._folder, self._lock, self._environment = folder, lock, environment
@@ -229,7 +232,7 @@ class SubprocessWorker:
         self._closed = False
 
     def start(self) -> None:
-        """Start the process, so that it imports and loads before the first sample."""
+        """Start the process, so that its imports are done before the first sample."""
         if self._process is not None:
             return
         path = os.pathsep.join(item for item in sys.path if item)
@@ -248,7 +251,7 @@ class SubprocessWorker:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
     def run(self, cell: Cell, item: Item) -> SampleOutcome:
-        """Run a sample; one over which the process died is run once more, in a new process."""
+        """Run a sample, once more in a new process if the process dies, and then as failed with ``worker_ended``."""
         for _ in range(2):
             line = self._exchange({"cell": cell.id, "dataset": cell.dataset, "item": item.id})
             if line is not None:
@@ -264,7 +267,7 @@ class SubprocessWorker:
         return _failed(fault)
 
     def close(self, *, kill: bool = False) -> None:
-        """End the process after the sample under way; with ``kill`` at once, which costs that sample's episode."""
+        """End the process after its current sample; with ``kill`` at once, so that this sample's episode is lost."""
         self._closed = True
         self._end(kill=kill)
 
@@ -280,7 +283,7 @@ class SubprocessWorker:
         process.wait()
 
     def _exchange(self, request: dict[str, Any]) -> bytes | None:
-        """Send a request and return the line that answers it; None if the process died."""
+        """Send a request and return the line of its reply; None if the process died."""
         self.start()
         process = self._process
         if process is None or process.stdin is None or process.stdout is None:
@@ -306,7 +309,7 @@ def _read_outcome(line: bytes) -> SampleOutcome:
 
 
 def main() -> None:
-    """Run the samples that stdin requests, one after the other, and write outcomes to stdout; the parent handles Ctrl-C."""
+    """Run the samples requested on stdin one after the other, and write outcomes to stdout. Ctrl-C is ignored."""
     from eval.runs.stored_run import read_items
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -334,4 +337,4 @@ def main() -> None:
         try:
             reply(asdict(outcome))
         except BrokenPipeError:
-            return  # the run was killed; the next one adopts what was recorded
+            return  # the run was killed; when it continues, recorded episodes are adopted

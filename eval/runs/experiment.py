@@ -1,4 +1,4 @@
-"""A whole run, from its configuration to its recorded samples: what ``videoworld eval run`` does."""
+"""A whole run, from its configuration to its recorded samples, as ``videoworld eval run`` performs it."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ if TYPE_CHECKING:
     from eval.runs.progress import ProgressDisplay
     from world_api.build import Progress
 
-_ENDPOINT_WORKERS = 8  #: samples under way at once with a model behind an endpoint, by default
+_ENDPOINT_WORKERS = 8  #: default number of simultaneous samples with a model behind an endpoint
 
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """A configuration and the folder of its run. ``continues``: it was given by that folder, and uses the libraries kept there."""
+    """A configuration and the folder of its run. ``continues``: it was read from that folder and uses its libraries."""
 
     configuration: Configuration
     folder: RunFolder
@@ -54,7 +54,7 @@ class Experiment:
 
     @property
     def workers(self) -> int:
-        """How many samples are under way at once."""
+        """Number of samples that run at the same time."""
         document = self.configuration.document
         default = len(os.sched_getaffinity(0)) if document.model == RULE_BASED else _ENDPOINT_WORKERS
         return document.parallel or default
@@ -62,7 +62,10 @@ class Experiment:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOutcome:
-    """The state of a run when this process leaves it."""
+    """The state of a run when this process ends it.
+
+    ``adopted`` counts samples whose recorded episode was taken over, ``again`` those whose episode was lost.
+    """
 
     folder: RunFolder
     tally: Tally
@@ -76,7 +79,7 @@ class RunOutcome:
         return self.tally.done >= self.tally.planned
 
     def record(self) -> dict[str, Any]:
-        """The wire form."""
+        """Return the JSON form."""
         fault = self.ended.fault
         return {
             "run": str(self.folder.root),
@@ -90,9 +93,9 @@ class RunOutcome:
 
 
 def open_experiment(path: Path, *, overrides: tuple[str, ...] = (), out: Path | None = None) -> Experiment:
-    """The experiment of a configuration file, or of the folder of a run.
+    """Return the experiment of a configuration file, or of the folder of a run.
 
-    Raises EvalFault: ``bad_override`` if overrides or ``out`` are given with a folder; what reading either raises.
+    Raises EvalFault: ``bad_override`` if overrides or ``out`` are given with a folder; the faults of reading either.
     """
     if path.is_dir():
         if overrides or out is not None:
@@ -115,10 +118,10 @@ def run_experiment(
     display: ProgressDisplay,
     building: Progress,
 ) -> RunOutcome:
-    """Build missing worlds and run the samples that are not finished; what was recorded is kept.
+    """Build missing worlds and run the unfinished samples; finished samples are kept.
 
-    Raises EvalFault: ``run_busy``, ``run_changed``; what the plan refuses; VideoWorldError: as building worlds and planning
-    name it.
+    Raises EvalFault: ``run_busy``, ``run_changed``, the faults of the plan; VideoWorldError: the faults of building
+    worlds.
     """
     folder = experiment.folder
     with run_lock(folder, clock=clock) as lock:
@@ -147,7 +150,7 @@ def run_experiment(
 
 
 def _resumed_tally(plan: RunPlan, state: ResumeState, *, say: Callable[[str], object]) -> Tally:
-    """Count the finished samples, and say what was found."""
+    """Count the finished samples and their cost, and show messages on what was found; ``say`` shows a message."""
     tally = Tally(planned=plan.count)
     cells = {cell.id: cell for cell in plan.cells}
     for key, line in state.finished.items():
@@ -165,7 +168,7 @@ def _resumed_tally(plan: RunPlan, state: ResumeState, *, say: Callable[[str], ob
 
 
 def check_limits(plan: RunPlan, runner: SampleRunner) -> None:
-    """Refuse a limit of money for a model whose price is not known. Raises EvalFault: ``bad_configuration``."""
+    """Check that the model's price is known if money is limited. Raises EvalFault: ``bad_configuration``."""
     name = runner.model.name
     if plan.configuration.document.limits.money is not None and runner.prices.of(name) is None:
         what = f"a limit of money needs the price of {name!r}"
@@ -176,14 +179,14 @@ def check_limits(plan: RunPlan, runner: SampleRunner) -> None:
 def _workers(
     runner: SampleRunner, folder: RunFolder, count: int, *, lock: int, environment: Mapping[str, str]
 ) -> Iterator[list[SampleWorker]]:
-    """Threads for a model behind an endpoint or for a single worker, else processes."""
+    """Yield workers: threads for a model behind an endpoint or for a single worker, else processes."""
     wanted = count if runner.model.name == RULE_BASED and count > 1 else 0
     processes = [SubprocessWorker(folder, lock=lock, environment=environment) for _ in range(wanted)]
     for process in processes:
         process.start()
     try:
         yield [process.run for process in processes] or [runner.run] * count
-    except BaseException:  # such as a second Ctrl-C: the samples under way are not waited for
+    except BaseException:  # such as a second Ctrl-C: do not wait for the current samples
         for process in processes:
             process.close(kill=True)
         raise
@@ -191,13 +194,13 @@ def _workers(
         process.close()
 
 
-#: Worker processes of a run that was killed end with their sample; the lock is waited for so long (seconds).
+#: Seconds to wait for the lock: worker processes of a killed run end after their sample.
 _LOCK_TIMEOUT, _LOCK_RETRY = 20.0, 0.1
 
 
 @contextmanager
 def run_lock(folder: RunFolder, *, clock: Clock) -> Iterator[int]:
-    """Hold the run's lock; yields its file descriptor, which worker processes inherit.
+    """Hold the run's lock; yield its file descriptor, which worker processes inherit.
 
     Raises EvalFault: ``run_busy`` if another process holds it; StoreFault: ``store_not_writable``, ``disk_full``.
     """
@@ -229,10 +232,10 @@ def run_lock(folder: RunFolder, *, clock: Clock) -> Iterator[int]:
 
 
 def begin(plan: RunPlan, folder: RunFolder, *, progress: Progress, clock: Clock) -> RunManifest:
-    """Build missing worlds and write the run's files; a run that was begun must still be the same.
+    """Build missing worlds and write the run's files. If the run exists, check that it is the same.
 
-    Raises EvalFault: ``run_changed``, naming what differs; ``run_damaged``; MediaFault, StoreFault, BackendFault: as building
-    worlds names them.
+    Raises EvalFault: ``run_changed``, naming the difference; ``run_damaged``; MediaFault, StoreFault, BackendFault:
+    those of building worlds.
     """
     before = check_same_run(plan, folder)
     worlds = _build_worlds(plan, progress=progress, clock=clock)
@@ -257,7 +260,7 @@ def begin(plan: RunPlan, folder: RunFolder, *, progress: Progress, clock: Clock)
 
 
 def _build_worlds(plan: RunPlan, *, progress: Progress, clock: Clock) -> dict[str, dict[str, str]]:
-    """The hashes of all worlds, by video and profile; missing worlds are built."""
+    """Return the hashes of all worlds by video and profile; build missing worlds."""
     found: dict[str, dict[str, str]] = {}
     for world in plan.worlds:
         known = world.hash
@@ -274,7 +277,7 @@ def _build_worlds(plan: RunPlan, *, progress: Progress, clock: Clock) -> dict[st
 
 
 def correctness(plan: RunPlan) -> Callable[[Item, Any, str | None], bool | None]:
-    """A function that says whether a value and answer are right; None if the reference is unknown or only a judge can say."""
+    """Return a function that checks an answer; its result is None if no reference is known or a judge is needed."""
     judged = plan.configuration.document.judge is not None
     protocols = {id(item): one.dataset.protocol for one in plan.picked for item in one.items}
 

@@ -25,20 +25,21 @@ from world_api.core.files import write_atomically
 
 @dataclass(frozen=True, kw_only=True)
 class RunLibraries:
-    """Libraries by their names in the run, and their records for its manifest."""
+    """The libraries by their names in the run, and their records for its manifest."""
 
     libraries: Mapping[str, ToolLibrary]
     records: Mapping[str, LibraryRecord]
 
 
 def libraries_of(configuration: Configuration, kept: Path, *, date: str, copies: bool = False) -> RunLibraries:
-    """The libraries of a configuration. Control arms are made in the folder ``kept``, and loaded from there the next time.
+    """Return the libraries of a configuration. A control arm is made in the folder ``kept`` once, then loaded from it.
 
-    ``kept`` also holds the run's copies of the other libraries. A copy is loaded if the library itself is gone, and with
-    ``copies`` in any case: the caller then compares its hash with the manifest.
+    ``kept`` also holds the run's copies of the other libraries. A copy is loaded if the library itself is gone, or
+    always with ``copies``: the caller then compares its hash with the manifest. ``date`` is written into new control
+    arms.
 
-    Raises EvalFault: ``bad_configuration``; ``run_changed`` if a control arm was made of another library; ToolFault: what
-    loading, making and freezing a library raise.
+    Raises EvalFault: ``bad_configuration``; ``run_changed`` if a control arm was made of another library; ToolFault:
+    the faults of loading, making and freezing a library.
     """
     document = configuration.document
     allow_judge = document.tool_judge is not None
@@ -65,7 +66,7 @@ def libraries_of(configuration: Configuration, kept: Path, *, date: str, copies:
             library = load(folder)
         elif part.arm is not None:
             parent = libraries.get(str(part.of)) or found(place, str(part.of))
-            if not has_copy:  # it is made under another name first, so that one that was broken off is made again
+            if not has_copy:  # made under another name first, so that an unfinished one is made again
                 unfinished = folder.with_name(name + ".making")
                 shutil.rmtree(unfinished, ignore_errors=True)
                 make_arm(
@@ -91,7 +92,7 @@ def libraries_of(configuration: Configuration, kept: Path, *, date: str, copies:
 
 
 def name_of(part: LibraryPart) -> str:
-    """The name of a library in the run."""
+    """Return the name of a library in the run; by default its folder's name, for a control arm ``ARM_PARENT``."""
     if part.name is not None:
         return part.name
     if part.arm is None:
@@ -102,9 +103,9 @@ def name_of(part: LibraryPart) -> str:
 def load_run_libraries(
     configuration: Configuration, kept: Path, records: Mapping[str, LibraryRecord]
 ) -> dict[str, ToolLibrary]:
-    """The libraries of a run that was begun; each must have the hash in its manifest.
+    """Return the libraries of an existing run; each must have the hash that is in its manifest.
 
-    Raises EvalFault: ``run_changed``; ToolFault: what loading a library raises.
+    Raises EvalFault: ``run_changed``; ToolFault: the faults of loading a library.
     """
     found = libraries_of(configuration, kept, date="", copies=True).libraries
     for name, record in records.items():
@@ -115,7 +116,7 @@ def load_run_libraries(
 
 
 def copy_libraries(configuration: Configuration, folder: Path, used: Collection[str]) -> None:
-    """Copy libraries from elsewhere into the run, so that it stays whole if they are deleted.
+    """Copy the ``used`` libraries from elsewhere into the run, so that the run is complete if they are deleted.
 
     Raises StoreFault: ``store_not_writable``, ``disk_full``.
     """
@@ -130,7 +131,7 @@ def copy_libraries(configuration: Configuration, folder: Path, used: Collection[
 
 
 def _source(configuration: Configuration, path: str) -> Path | str:
-    """A folder beside the configuration, unless the name is that of a packaged library."""
+    """Return the path relative to the configuration if it exists there, unless it is the name of a packaged library."""
     there = configuration.path(path)
     return there if there.exists() and path not in packaged_libraries() else path
 

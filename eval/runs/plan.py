@@ -1,4 +1,4 @@
-"""The plan of a run: questions, cells and worlds of a configuration, and every check that refuses a run before it starts."""
+"""The plan of a run: questions, cells and worlds of a configuration, and all checks before a run starts."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _MAX_REASONS, _OTHER_REASONS = 20, "other reasons"
 
 @dataclass(frozen=True, kw_only=True)
 class Picked:
-    """The questions of one dataset that a run asks, and the name of the dataset in the run; ``part`` selected them."""
+    """The questions of one dataset that a run asks; ``name`` is its name in the run, ``part`` selected them."""
 
     name: str
     part: DatasetPart
@@ -51,12 +51,12 @@ class Picked:
 
     @property
     def videos(self) -> tuple[str, ...]:
-        """The videos that are asked about, in the order of the questions."""
+        """The videos of the questions, in the order of the questions."""
         return tuple(dict.fromkeys(item.video_id for item in self.items))
 
     @property
     def left_out(self) -> dict[str, int]:
-        """How many entries of the dataset's file cannot be asked, by reason; rare reasons, where there are many, together."""
+        """Number of entries of the dataset's file that cannot be asked, by reason; the rarest are counted together."""
         counts = Counter(entry.reason for entry in self.dataset.left_out)
         listed = dict(counts.most_common(_MAX_REASONS))
         others = counts.total() - sum(listed.values())
@@ -64,10 +64,10 @@ class Picked:
 
 
 def pick_all(configuration: Configuration) -> list[Picked]:
-    """The datasets of a configuration, in its order.
+    """Return the datasets of a configuration with the questions to ask, in its order.
 
-    Raises EvalFault: ``bad_configuration``: a repeated name, a domain without questions, no questions left; what loading a
-    dataset raises.
+    Raises EvalFault: ``bad_configuration``: a repeated name, a domain without questions, no questions left; the faults
+    of loading a dataset.
     """
     found: dict[str, Picked] = {}
     for number, part in enumerate(configuration.document.datasets):
@@ -104,7 +104,7 @@ def _picked(configuration: Configuration, number: int, part: DatasetPart) -> Pic
 
 
 def _source(configuration: Configuration, path: str) -> Path | str:
-    """A path beside the configuration, where something is there; else a name, or ``ADAPTER:FILE`` with the file beside it."""
+    """Return the path relative to the configuration if it exists; else a name, or ``ADAPTER:FILE`` with such a path."""
     there = configuration.path(path)
     if there.exists():
         return there
@@ -113,9 +113,9 @@ def _source(configuration: Configuration, path: str) -> Path | str:
 
 
 def spread(items: Sequence[Item], limit: int) -> list[Item]:
-    """Pick ``limit`` questions in total, round-robin by video and domain, in input order.
+    """Return ``limit`` questions in input order, picked in turns among groups of the same video and domain.
 
-    Deterministic: a larger limit adds questions to those of a smaller one.
+    It is deterministic: a larger limit adds questions to those of a smaller one.
     """
     groups: dict[tuple[str, str | None], list[int]] = {}
     for number, item in enumerate(items):
@@ -126,7 +126,7 @@ def spread(items: Sequence[Item], limit: int) -> list[Item]:
 
 @functools.cache
 def prompts_hash() -> str:
-    """Over all prompts that an episode may use, in every language."""
+    """Return the hash over all prompts that an episode may use, in every language."""
     from tool_induction.inducer.prompt_builder import InducerPrompts
 
     return content_hash([*(Prompts(language).hash for language in LANGUAGES), InducerPrompts().hash])
@@ -138,7 +138,7 @@ def cells_of(
     libraries: Mapping[str, ToolLibrary],
     runner: SampleRunner,
 ) -> list[Cell]:
-    """All cells, in the order of the configuration.
+    """Return all cells, in the order of the configuration.
 
     Raises EvalFault: ``bad_configuration``: an unknown system, library or world, or a repeated name.
     """
@@ -172,7 +172,7 @@ def cells_of(
 def _arms(
     configuration: Configuration, place: int, part: ArmPart, libraries: Mapping[str, ToolLibrary]
 ) -> Iterator[Arm]:
-    """An arm with each library it takes; once where it takes none."""
+    """Yield an arm with each of its libraries; once, without a library, if its system uses none."""
     known = system_names()
     if part.system not in known:
         what = f"there is no system {part.system[:64]!r}"
@@ -222,7 +222,7 @@ def _check_names(configuration: Configuration) -> None:
 
 
 def check_primary(configuration: Configuration, picked: Sequence[Picked], cells: Sequence[Cell]) -> None:
-    """Refuse a primary contrast that names nothing of the run, or leaves open which samples are paired.
+    """Check that the primary contrast names parts of the run, and that it is clear which samples are paired.
 
     Raises EvalFault: ``bad_configuration``, at the key.
     """
@@ -246,7 +246,7 @@ def check_primary(configuration: Configuration, picked: Sequence[Picked], cells:
     if primary.arm == primary.against:
         hint = "name another arm; `arms` may have one system twice, under two names"
         raise configuration.bad(("primary", "against"), f"{primary.against!r} is compared with itself", hint=hint)
-    # Each sample of the arm has one partner: that with the same library, or the only one there is.
+    # Each sample of the arm has one partner: the one with the same library, or the only one.
     ours, theirs = _libraries_of_arm(cells, primary.arm), _libraries_of_arm(cells, primary.against)
     if primary.library is not None:
         ours = [primary.library]
@@ -257,7 +257,7 @@ def check_primary(configuration: Configuration, picked: Sequence[Picked], cells:
 
 
 def _libraries_of_arm(cells: Sequence[Cell], arm: str) -> list[str]:
-    """The libraries that an arm is run with."""
+    """Return the names of the libraries that an arm is run with."""
     names = (cell.arm.library for cell in cells if cell.arm.name == arm)
     return list(dict.fromkeys(name for name in names if name is not None))
 
@@ -269,10 +269,10 @@ def check_runnable(
     libraries: Mapping[str, ToolLibrary],
     runner: SampleRunner,
 ) -> None:
-    """Refuse arms that cannot be built and questions that would measure nothing.
+    """Check that every arm can be built and that its questions are allowed for the libraries.
 
-    Raises EvalFault: ``bad_configuration``, at the arm that cannot be built; ``images_needed``; EpisodeFault: ``no_price``;
-    ToolFault: ``split_leak``, ``no_such_template``.
+    Raises EvalFault: ``bad_configuration``, at the arm that cannot be built; ``images_needed``; EpisodeFault:
+    ``no_price``; ToolFault: ``split_leak``, ``no_such_template``.
     """
     arms = [arm.name for arm in configuration.document.arms]
     questions = {one.name: one for one in picked}
@@ -296,10 +296,10 @@ def check_runnable(
 
 
 def check_splits(picked: Picked, libraries: Sequence[ToolLibrary]) -> None:
-    """Refuse questions whose video or template belongs to another split, or was seen by a library's induction.
+    """Check that no question's video or template belongs to another split, or was seen by a library's induction.
 
-    The first needs a split and a packaged domain. For the second, a question without a split counts as one of ``test``.
-    Raises ToolFault: ``split_leak``, ``no_such_template``.
+    The first check needs a split and a packaged domain. In the second, a question without a split counts as one of
+    ``test``. Raises ToolFault: ``split_leak``, ``no_such_template``.
     """
     groups: dict[tuple[str | None, SplitName | None], list[PlannedQuestion]] = {}
     for item in picked.items:
@@ -320,7 +320,7 @@ def check_splits(picked: Picked, libraries: Sequence[ToolLibrary]) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class WorldNeeded:
-    """A world that a run needs; ``hash`` None: it has to be built."""
+    """A world that a run needs; ``hash`` is None if it has to be built."""
 
     video: VideoFile
     profile: str
@@ -329,7 +329,7 @@ class WorldNeeded:
 
 @dataclass(frozen=True, kw_only=True)
 class RunPlan:
-    """The samples of a run. ``items`` are by dataset; ``missing`` are videos whose questions are left out."""
+    """The samples of a run. ``items`` are by dataset; ``missing`` are the videos whose questions are left out."""
 
     configuration: Configuration
     cells: Sequence[Cell]
@@ -340,7 +340,7 @@ class RunPlan:
     worlds: Sequence[WorldNeeded]
 
     def samples(self) -> Iterator[Sample]:
-        """All samples, video by video and world by world, so that an open world is used while it is cached."""
+        """Yield all samples, by video and then by world, so that each open world is used while it is cached."""
         videos = dict.fromkeys(item.video_id for items in self.items.values() for item in items)
         worlds = dict.fromkeys(cell.world for cell in self.cells)
         places = {key: number for number, key in enumerate(product(videos, worlds))}
@@ -349,11 +349,11 @@ class RunPlan:
 
     @property
     def count(self) -> int:
-        """How many samples there are."""
+        """Number of samples."""
         return sum(len(self.items[cell.dataset]) for cell in self.cells)
 
     def manifest(self, worlds: Mapping[str, Mapping[str, str]]) -> RunManifest:
-        """The manifest of the run, with the hashes of its worlds by video and profile."""
+        """Return the manifest of the run; ``worlds`` are the hashes of its worlds by video and profile."""
         document = self.configuration.document
         return RunManifest(
             versions={"video-world-api": project_version(), "python": platform.python_version()},
@@ -392,7 +392,7 @@ class RunPlan:
 
 
 def _settings(document: ConfigurationDocument) -> dict[str, Any]:
-    """The other settings that decide what an episode does and how it is scored."""
+    """Return the other settings that determine an episode or its score."""
     parts = ("language", "request", "tool_judge", "perception", "judge")
     given = document.model_dump(include=set(parts), exclude_none=True)
     return {name: given[name] for name in parts if given.get(name)}
@@ -406,13 +406,13 @@ def make_plan(
     environment: Mapping[str, str],
     copies: bool = False,
 ) -> tuple[RunPlan, SampleRunner]:
-    """The plan of a configuration, and the runner that its checks used. Control arms are made in the run's folder.
+    """Return the plan of a configuration, and the runner of its checks. Control arms are made in the run's folder.
 
-    ``copies``: the libraries are those that the run keeps.
+    ``copies``: use the libraries that the run's folder holds.
 
-    Raises EvalFault: ``bad_configuration``, ``nothing_to_ask``, ``images_needed``; what datasets name; ToolFault:
-    ``split_leak``; what libraries name; EpisodeFault: ``no_price``; what a system refuses; BackendFault: the model or the
-    prices.
+    Raises EvalFault: ``bad_configuration``, ``nothing_to_ask``, ``images_needed``; the faults of datasets; ToolFault:
+    ``split_leak``, the faults of libraries; EpisodeFault: ``no_price``, the faults of a system; BackendFault: the model
+    or the prices.
     """
     picked = pick_all(configuration)
     found = libraries_of(configuration, folder.libraries, date=clock.now()[:10], copies=copies)
@@ -442,7 +442,7 @@ def make_plan(
 def _worlds(
     store: Path, profiles: Sequence[str], picked: Sequence[Picked]
 ) -> tuple[list[WorldNeeded], dict[str, tuple[str, ...]]]:
-    """The worlds that are needed, and the videos of each dataset of which one is neither there nor can be built."""
+    """Return the needed worlds, and by dataset the videos for which one of them neither exists nor can be built."""
     needed: dict[tuple[str, str], WorldNeeded] = {}
     missing: dict[str, tuple[str, ...]] = {}
     for one in picked:
@@ -461,10 +461,10 @@ def _worlds(
 
 
 def _commit(file: Path) -> str | None:
-    """The commit of the running code, marked if it was changed since; None outside a checkout."""
+    """Return the commit of the running code, with ``-dirty`` if files are changed; None outside a checkout."""
     git = partial(subprocess.run, cwd=file.parent, capture_output=True, text=True, check=False, timeout=10)
     with suppress(OSError, subprocess.TimeoutExpired):
-        # Otherwise it is installed, maybe inside another checkout.
+        # If the file is not tracked, the package is installed, maybe inside another checkout.
         if git(["git", "ls-files", "--error-unmatch", file.name]).returncode == 0:
             described = git(["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"])
             return described.stdout.strip() or None if described.returncode == 0 else None

@@ -1,4 +1,4 @@
-"""The progress of a run: counts and costs so far, and their display on a terminal or as log lines."""
+"""The progress of a run: counts and costs so far, shown on a terminal or as log lines."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from eval.runs.records import Cell, SampleCost
 from world_api.core.canonical import json_line
 from world_api.core.ports import Clock
 
-_WARM_UP = 10  #: samples before the pace is used: workers are still loading
+_WARM_UP = 10  #: samples before the time left is estimated, as workers are still loading
 _INTERVAL = 5.0  #: seconds between two lines of progress
 
 
 @dataclass
 class ArmTally:
-    """Samples of one arm: finished, scored, and right."""
+    """Number of samples of one arm that are finished, scored, and right."""
 
     done: int = 0
     scored: int = 0
@@ -26,13 +26,13 @@ class ArmTally:
 
     @property
     def accuracy(self) -> float | None:
-        """Share of right samples among those that were scored."""
+        """Share of right samples among the scored ones; None without any."""
         return self.right / self.scored if self.scored else None
 
 
 @dataclass
 class Tally:
-    """Samples of a run so far. ``ran`` counts those of this process, in ``seconds``; money is None if no price is known."""
+    """Counts of a run so far. ``ran`` counts samples of this process, in ``seconds``; ``money`` None: unknown."""
 
     planned: int
     done: int = 0
@@ -44,7 +44,7 @@ class Tally:
     arms: dict[str, ArmTally] = field(default_factory=dict)
 
     def pay(self, cost: SampleCost) -> None:
-        """Add a cost, whether its sample counts or not."""
+        """Add a cost, also that of a sample that does not count."""
         self.tokens += cost.tokens
         if cost.money is not None:
             self.money = (self.money or 0.0) + cost.money
@@ -60,18 +60,18 @@ class Tally:
             arm.right += correct
 
     def settle(self, scored: Mapping[str, tuple[int, int]]) -> None:
-        """Replace accuracies by the final scores: by arm, how many samples were scored and how many of them are right."""
+        """Replace the counts behind the accuracies by final ones: by arm, the number of scored and of right samples."""
         for label, (count, right) in scored.items():
             arm = self.arms.setdefault(label, ArmTally(done=count))
             arm.scored, arm.right = count, right
 
     @property
     def left(self) -> float | None:
-        """Seconds until the end at the pace so far; None while the pace is not known."""
+        """Expected seconds until the end at the pace so far; None for the first samples."""
         return None if self.ran < _WARM_UP else self.seconds / self.ran * (self.planned - self.done)
 
     def record(self) -> dict[str, Any]:
-        """The wire form."""
+        """Return the JSON form."""
         arms = {
             name: {"done": arm.done, "right": arm.right, "accuracy": _rounded(arm.accuracy, 4)}
             for name, arm in self.arms.items()
@@ -94,14 +94,14 @@ class ProgressDisplay(Protocol):
 
 
 class ProgressLog:
-    """Writes a line from time to time; with ``as_json`` a JSON object."""
+    """Writes log lines to stderr at intervals; with ``as_json`` as JSON objects."""
 
     def __init__(self, clock: Clock, *, as_json: bool) -> None:
         self._clock, self._as_json = clock, as_json
         self._shown_at, self._shown = clock.monotonic(), -1
 
     def update(self, tally: Tally) -> None:
-        """Write a line if the last one is long enough ago, or if the run is complete."""
+        """Write a line if the last one was written five seconds ago or more, or if the run is complete."""
         now = self._clock.monotonic()
         complete = tally.done >= tally.planned
         if self._shown != tally.done and (complete or now - self._shown_at >= _INTERVAL):
@@ -109,7 +109,7 @@ class ProgressLog:
             self._write({"progress": tally.record()}, progress_text(tally))
 
     def say(self, text: str) -> None:
-        """Write a message on a line of its own."""
+        """Write a message as a line of its own."""
         self._write({"note": text}, text)
 
     def _write(self, record: Mapping[str, Any], text: str) -> None:
@@ -118,7 +118,7 @@ class ProgressLog:
 
 @contextmanager
 def progress_display(clock: Clock, *, as_json: bool) -> Iterator[ProgressDisplay]:
-    """A live line if stderr is a terminal, else log lines."""
+    """Yield a display: a live line if stderr is a terminal and ``as_json`` is false, else log lines."""
     from rich.console import Console
     from rich.live import Live
 
@@ -139,14 +139,14 @@ def progress_display(clock: Clock, *, as_json: bool) -> Iterator[ProgressDisplay
 
 
 def progress_text(tally: Tally) -> str:
-    """The summary and the accuracy of every arm, on one line."""
+    """Return the summary and the accuracy of every arm, on one line."""
     shares = {name: "-" if arm.accuracy is None else f"{100 * arm.accuracy:.0f} %" for name, arm in tally.arms.items()}
     arms = ", ".join(f"{name} {share}" for name, share in shares.items())
     return f"{progress_summary(tally)}; right so far: {arms}" if arms else progress_summary(tally)
 
 
 def progress_summary(tally: Tally) -> str:
-    """How many samples are done, their cost, and the time left."""
+    """Return the number of finished samples, their cost and the time left, on one line."""
     parts = [f"{tally.done:,} of {tally.planned:,} questions"]
     if tally.failed:
         parts.append(f"{tally.failed:,} failed")
@@ -159,7 +159,7 @@ def progress_summary(tally: Tally) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A rounded duration for people: ``40 s``, ``12 min``, ``2.5 h``."""
+    """Return a rounded duration as text: ``40 s``, ``12 min``, ``2.5 h``."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     minutes = seconds / 60

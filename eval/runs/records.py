@@ -1,4 +1,4 @@
-"""The files of a run's folder and what they hold: cells, samples, scores, questions and the manifest.
+"""The files of a run's folder and their contents: cells, samples, scores, questions and the manifest.
 
 ::
 
@@ -7,7 +7,7 @@
     RUN/items.jsonl             the questions with their answers, one a line
     RUN/samples.jsonl           append-only, one line for each finished sample (a question in a cell)
     RUN/scores.jsonl            one line a sample; rewritten by ``eval score``
-    RUN/verdicts.jsonl          verdicts of the judge of open answers; what it holds is not requested again
+    RUN/verdicts.jsonl          verdicts of the judge of open answers; they are not requested again
     RUN/episodes/CELL/          the episodes of a cell: a journal of the controller
     RUN/libraries/NAME/         the libraries: control arms that the run made, and copies of the others
     RUN/report/                 what ``eval report`` wrote
@@ -39,14 +39,14 @@ from world_api.core.files import append_line, not_writable, open_regular, write_
 SCHEMA_VERSION = 1
 MAX_LINE_BYTES = 32 * 2**20  #: more than any line of a run; a file from elsewhere may be one endless line
 _MAX_MANIFEST_BYTES = 256 * 2**20
-#: Cells name folders, also in a run from elsewhere.
+#: Ids of cells are names of folders; a run from elsewhere must not contain others.
 _CELL_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,400}")
 
 Kind = TypeVar("Kind")
 
 
 class RunFolder:
-    """The paths of a run's files, as the docstring of this module lists them."""
+    """The paths of a run's files, which the docstring of this module lists."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -63,13 +63,13 @@ class RunFolder:
         self.lock = root / ".lock"
 
     def journal(self, cell_id: str) -> Path:
-        """The journal of a cell."""
+        """Return the folder of a cell's journal."""
         return self.episodes / cell_id
 
 
 @dataclass(frozen=True, kw_only=True)
 class Arm:
-    """A system with its settings, under a name of its own. ``library`` is the name of a tool library in the configuration."""
+    """A system with its settings, under a name of its own; ``library`` is the name of its tool library in the run."""
 
     name: str
     system: str
@@ -85,7 +85,7 @@ class Cell:
 
     ``dataset`` and ``model`` are names, ``budget`` is its name in the configuration. ``world`` is how worlds are made:
     ``oracle``, ``classical``, or ``oracle:OPERATION`` for classical worlds with that operation answered from the truth.
-    ``configuration`` is the hash of all that decides what an episode of this cell does, except the question and the world.
+    ``configuration`` is the hash of all that determines an episode of this cell, except the question and the world.
     """
 
     arm: Arm
@@ -98,7 +98,7 @@ class Cell:
 
     @property
     def id(self) -> str:
-        """A readable name for folders, made unique by a hash: the names may contain the dots that separate them."""
+        """A readable name for folders, made unique by a hash, as the names may contain the separating dots."""
         library = (self.arm.library,) if self.arm.library is not None else ()
         parts = (self.arm.name, *library, self.dataset, self.world.replace(":", "-"), self.budget, f"s{self.seed}")
         return ".".join(parts) + "-" + content_hash(self._identity())[:8]
@@ -109,19 +109,19 @@ class Cell:
         return self.arm.name if self.arm.library is None else f"{self.arm.name}@{self.arm.library}"
 
     def sample_key(self, item_id: str) -> str:
-        """The key of one question in this cell; a finished sample is never run again.
+        """Return the key of one question in this cell; a finished sample is never run again.
 
-        The names of the arm and its library are part of it: two arms with equal settings are two draws, so that an arm can be
-        compared with itself.
+        The names of the arm and its library are part of it: two arms with equal settings are separate samples, so that
+        an arm can be compared with itself.
         """
         return content_hash([*self._identity(), item_id])[:24]
 
     def record(self) -> dict[str, Any]:
-        """The wire form."""
+        """Return the JSON form."""
         return {**asdict(self), "id": self.id}
 
     def _identity(self) -> list[Any]:
-        """All that distinguishes this cell from any other."""
+        """Return all that distinguishes this cell from any other."""
         arm = self.arm
         return [arm.name, arm.library, self.configuration, self.dataset, self.world, self.budget, self.seed]
 
@@ -135,13 +135,13 @@ class Sample:
 
     @property
     def key(self) -> str:
-        """The key of this sample, as ``samples.jsonl`` has it."""
+        """The key of this sample in ``samples.jsonl``."""
         return self.cell.sample_key(self.item.id)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SampleCost:
-    """What a sample really cost: tokens, and USD if the price is known."""
+    """The physical cost of a sample: tokens, and USD if the price is known."""
 
     tokens: int = 0
     money: float | None = None
@@ -152,16 +152,17 @@ class _RunLine:
     """One line of a file of the run."""
 
     def record(self) -> dict[str, Any]:
-        """The wire form."""
+        """Return the JSON form."""
         return {"schema_version": SCHEMA_VERSION, **asdict(self)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class SampleLine(_RunLine):
-    """A finished sample. ``episode`` is its name in the journal of the cell; without one, ``fault`` says why there is none.
+    """A finished sample. ``episode`` is the name in the journal of the cell; if it is None, ``fault`` is the reason.
 
-    ``checksum`` is that of the episode's record; a score with another checksum is of another episode. ``failed``: the episode
-    has no answer. ``held``: the set-up failed; the sample is not finished, and the line only records its cost.
+    ``checksum`` is that of the episode's record; a score with another checksum belongs to another episode. ``failed``:
+    the episode has no answer. ``held``: the set-up failed; the sample is not finished, and the line only records its
+    cost.
     """
 
     sample: str
@@ -188,7 +189,7 @@ class ScoreLine(_RunLine):
 
     @classmethod
     def of(cls, sample: SampleLine, score: Score) -> ScoreLine:
-        """The line of a score."""
+        """Return the line with the score of a sample."""
         return cls(sample=sample.sample, checksum=sample.checksum, **asdict(score))
 
     def is_of(self, sample: SampleLine | None) -> bool:
@@ -196,20 +197,20 @@ class ScoreLine(_RunLine):
         return sample is not None and (self.sample, self.checksum) == (sample.sample, sample.checksum)
 
     def as_score(self) -> Score:
-        """The scorer's result."""
+        """Return the score without sample and checksum."""
         return Score(correct=self.correct, score=self.score, scorer=self.scorer, details=self.details)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ItemLine(_RunLine):
-    """A question of a run with the name of its dataset; ``item`` as ``eval.datasets`` writes one."""
+    """A question of a run with the name of its dataset; ``item`` is the question's JSON form in ``eval.datasets``."""
 
     dataset: str
     item: dict[str, Any]
 
 
 def read_lines(path: Path, kind: type[Kind]) -> Iterator[Kind]:
-    """Yield the lines of a file, strictly validated; none if the file does not exist. A last line without its end is ignored.
+    """Yield the validated lines of a file; none if it does not exist. An incomplete last line is ignored.
 
     Raises EvalFault: ``run_damaged``, with the line; ``run_not_readable``; ``other_schema_version``.
     """
@@ -226,7 +227,7 @@ def read_lines(path: Path, kind: type[Kind]) -> Iterator[Kind]:
                     return
                 _read_object(data, where)
                 try:
-                    yield adapter.validate_json(data, strict=True)  # strict mode takes a JSON list for a tuple
+                    yield adapter.validate_json(data, strict=True)  # strict mode accepts a JSON list as a tuple
                 except ValidationError as error:
                     raise damaged(f"{where} is not whole: {_place(error)}") from None
     except OSError as error:
@@ -253,7 +254,7 @@ def _place(error: ValidationError) -> str:
 
 
 def append_samples(folder: RunFolder, lines: Sequence[SampleLine]) -> None:
-    """Append finished samples, in one write that survives a power failure.
+    """Append finished samples in one write, synchronised to the disk.
 
     Raises StoreFault: ``store_not_writable``, ``disk_full``.
     """
@@ -265,7 +266,7 @@ def append_samples(folder: RunFolder, lines: Sequence[SampleLine]) -> None:
 
 
 def cannot_read(path: Path, error: OSError) -> EvalFault:
-    """The fault of a file that cannot be read; a missing permission has a code of its own, since it says nothing of the content."""
+    """Return the fault of an unreadable file; a missing permission has its own code, as the content may be intact."""
     what = f"cannot read {path}: {error.strerror}"
     if isinstance(error, PermissionError):
         return EvalFault("run_not_readable", what, hint="see that this user may read it")
@@ -273,17 +274,17 @@ def cannot_read(path: Path, error: OSError) -> EvalFault:
 
 
 def damaged(what: str) -> EvalFault:
-    """The fault of a file that is not what was written."""
+    """Return the fault of a file whose content is not valid."""
     return EvalFault("run_damaged", what, hint="restore the file from a copy, or take the line away and run it again")
 
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetRecord:
-    """A dataset of the run: its hash, its protocol, how many of its questions are asked, and which videos are missing.
+    """A dataset of the run: its hash, protocol, number of questions that are asked (``items``) and missing videos.
 
-    ``picked`` is a hash over the questions that are asked; ``split``, ``limit`` and ``domains`` say how they were picked.
-    ``missing_questions`` were picked and are not asked, since their videos are missing; ``left_out`` are entries of the dataset's
-    own file that cannot be asked at all, by reason.
+    ``picked`` is a hash over the questions that are asked; ``split``, ``limit`` and ``domains`` are how they were
+    picked. ``missing_questions`` were picked and are not asked, since their videos are missing; ``left_out`` are
+    entries of the dataset's own file that cannot be asked at all, by reason.
     """
 
     hash: str
@@ -301,7 +302,7 @@ class DatasetRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class LibraryRecord:
-    """A tool library of the run. ``of`` names the library of which it is an arm; ``made`` says that the run made it."""
+    """A tool library of the run. ``of`` names the library of which it is a control arm; ``made``: the run made it."""
 
     hash: str
     domain: str = ""
@@ -313,10 +314,10 @@ class LibraryRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
-    """Which code and endpoint ran the samples after the ``first`` lines of ``samples.jsonl``, until the next record of its kind.
+    """The code and endpoint that ran the samples after the ``first`` lines of ``samples.jsonl``, up to the next record.
 
-    Lines that only record a cost are not counted. ``planned`` is how many samples the run was to have then; ``endpoint`` has no
-    credentials, and ``prices`` is a hash.
+    Lines that only record a cost are not counted. ``planned`` is the number of samples that the run had then;
+    ``endpoint`` has no credentials, and ``prices`` is a hash.
     """
 
     first: int
@@ -330,7 +331,7 @@ class Provenance:
     prices: str | None = None
 
 
-#: How a difference between two records of provenance is named.
+#: The fields of provenance in messages about differences.
 _CHANGES = {
     "loop": "the code that runs episodes",
     "git": "the commit",
@@ -344,9 +345,9 @@ _CHANGES = {
 
 @dataclass(frozen=True, kw_only=True)
 class RunManifest:
-    """A whole manifest. ``worlds`` are hashes by video and by how the world was made.
+    """A whole manifest. ``worlds`` maps each video to its hashes by profile (the way the world was made).
 
-    ``versions``, ``git`` and ``loop`` are those that the run began with; ``provenance`` has those of all its samples.
+    ``versions``, ``git`` and ``loop`` are those at the start of the run; ``provenance`` has those of all its samples.
     """
 
     versions: Mapping[str, str]
@@ -365,10 +366,10 @@ class RunManifest:
     loop: str = ""  #: hash of the code that ran the episodes; not part of what identifies a sample
     provenance: tuple[Provenance, ...] = ()  #: stored as ``stretches``
     overrides: tuple[str, ...] = ()
-    settings: Mapping[str, Any] = field(default_factory=dict)  #: what else of the configuration decides an episode
+    settings: Mapping[str, Any] = field(default_factory=dict)  #: other settings that determine an episode
 
     def record(self) -> dict[str, Any]:
-        """The wire form."""
+        """Return the JSON form."""
         fields = asdict(self)
         fields["stretches"] = fields.pop("provenance")
         return {"schema_version": SCHEMA_VERSION, **fields, "cells": [cell.record() for cell in self.cells]}
@@ -378,7 +379,7 @@ _MANIFEST = TypeAdapter(RunManifest)
 
 
 def write_manifest(path: Path, manifest: RunManifest) -> None:
-    """Write a manifest whole, or not at all. Raises StoreFault: ``store_not_writable``, ``disk_full``."""
+    """Write a manifest atomically. Raises StoreFault: ``store_not_writable``, ``disk_full``."""
     text = json.dumps(manifest.record(), indent=1, ensure_ascii=False, allow_nan=False)
     write_atomically(path, (text + "\n").encode())
 
@@ -417,9 +418,9 @@ def read_manifest(path: Path) -> RunManifest:
 
 
 def configuration_of(folder: RunFolder) -> Configuration:
-    """The configuration that a run began with, and the overrides that were given with it.
+    """Return the configuration of a run, with the overrides that were given with it.
 
-    Raises EvalFault: ``no_such_run``, ``run_damaged``; what reading a configuration raises.
+    Raises EvalFault: ``no_such_run``, ``run_damaged``; the faults of reading a configuration.
     """
     manifest = read_manifest(folder.manifest)
     try:
@@ -434,7 +435,7 @@ def configuration_of(folder: RunFolder) -> Configuration:
 def provenance_of(
     now: RunManifest, document: ConfigurationDocument, *, price: Price | None, environment: Mapping[str, str]
 ) -> Provenance:
-    """The code and endpoint of this process. ``now`` is the manifest as it would be written for a new run."""
+    """Return the code and endpoint of this process; ``now`` is the manifest that a new run would get."""
     rules = document.model == RULE_BASED
     return Provenance(
         first=0,
@@ -452,7 +453,9 @@ def provenance_of(
 def note_provenance(
     folder: RunFolder, manifest: RunManifest, now: Provenance, *, finished: int, say: Callable[[str], object]
 ) -> None:
-    """Add provenance to the manifest if code or endpoint changed after ``finished`` samples, and say so.
+    """Add provenance to the manifest if it changed since the last record; ``finished`` counts the samples so far.
+
+    A message through ``say`` names what changed, if there are finished samples.
 
     Raises StoreFault: ``store_not_writable``, ``disk_full``.
     """

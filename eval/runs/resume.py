@@ -1,4 +1,4 @@
-"""What a run that is continued keeps: the check that it is the same run, and the samples that are finished."""
+"""Continue a run: check that it is the same run, and find the samples that are finished."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from eval.runs.scheduler import SET_UP_FAULTS
 from eval.runs.stored_run import read_items
 from world_api.core.faults import EvalFault
 
-#: Ends of episodes that are no result of the model.
+#: Faults that end an episode but are no result of the model.
 _NO_RESULT = SET_UP_FAULTS | {"interrupted"}
 
 
 def check_same_run(plan: RunPlan, folder: RunFolder) -> RunManifest | None:
-    """The manifest that a folder's run was begun with, if there is one; the plan must continue that run.
+    """Return the manifest of a folder's run, None if there is none; the plan must continue that run.
 
-    More arms, seeds, budgets, worlds or questions do not make another run.
-    Raises EvalFault: ``run_changed``, naming what differs; ``run_damaged``.
+    A run may get more arms, seeds, budgets, worlds or questions.
+    Raises EvalFault: ``run_changed``, naming the difference; ``run_damaged``.
     """
     if not folder.manifest.exists():
         return None
@@ -61,7 +61,7 @@ def _check_parts(before: RunManifest, now: RunManifest) -> None:
 
 
 def _identity(manifest: RunManifest) -> dict[str, str]:
-    """What must stay the same in a run that is continued, by how it is named."""
+    """Return all that must be unchanged when a run is continued; keys are names for messages."""
     datasets, libraries = manifest.datasets.items(), manifest.libraries.items()
     parts = {f"the questions of {name}": one.hash for name, one in datasets}
     parts |= {f"which videos of {name} are there": one.missing_hash for name, one in datasets}
@@ -70,7 +70,7 @@ def _identity(manifest: RunManifest) -> dict[str, str]:
 
 
 def _check_questions(before: RunManifest, plan: RunPlan, folder: RunFolder) -> None:
-    """No question may leave a run, or its samples would be chosen after they were seen."""
+    """Check that all questions of the run are still asked, so that no question is dropped after its result is known."""
     now = {(name, item.id): item_record(item) for name, picked in plan.items.items() for item in picked}
     begun = {key: item_record(item) for key, item in read_items(folder).items()}
     for name, record in before.datasets.items():
@@ -89,11 +89,12 @@ def _primary_text(manifest: RunManifest) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ResumeState:
-    """Which samples of a run are finished, by key, and which of them ``scores.jsonl`` says are right.
+    """The finished samples of a run, by key, and which of them are right according to ``scores.jsonl``.
 
-    ``adopted`` are finished samples that a process recorded and did not note before it died. ``lost`` were finished, and their
-    episode or its recording is gone. ``other_costs`` were paid for samples that do not count; a limit of money includes them.
-    ``lines`` is how many lines ``samples.jsonl`` has, with those adopted and without those that only hold a cost.
+    ``adopted`` are finished samples that a process recorded but did not add to ``samples.jsonl`` before it died.
+    ``lost`` were finished, but their episode or its recording is gone. ``other_costs`` were paid for samples that do
+    not count; a limit of money includes them. ``lines`` is the number of lines of ``samples.jsonl`` with the adopted,
+    without those that only record a cost.
     """
 
     finished: Mapping[str, SampleLine]
@@ -105,7 +106,7 @@ class ResumeState:
 
 
 def resume_state(plan: RunPlan, folder: RunFolder) -> ResumeState:
-    """Compare ``samples.jsonl`` with the journals of a run; episodes are read only of cells that lack samples.
+    """Compare ``samples.jsonl`` with the journals of a run; only the journals of cells that lack samples are read.
 
     Raises EvalFault: ``run_damaged``, ``other_schema_version``.
     """
@@ -123,7 +124,7 @@ def resume_state(plan: RunPlan, folder: RunFolder) -> ResumeState:
     lost: list[SampleLine] = []
     for cell_id, samples in by_cell.items():
         journal = folder.journal(cell_id)
-        # Finished episodes whose recording is there; the episodes themselves are not read.
+        # Finished episodes whose recording exists; the episodes themselves are not read.
         there = {str(line.name) for line in lines_of(journal / EPISODES)} & recorded(journal)
         known = [noted[sample.key] for sample in samples if sample.key in noted]
         kept = {line.sample: line for line in known if line.episode is None or line.episode in there}
@@ -147,7 +148,7 @@ def resume_state(plan: RunPlan, folder: RunFolder) -> ResumeState:
 
 
 def _matched(journal: Path, unused: set[str], missing: Sequence[Sample]) -> Iterator[tuple[JournalEntry, Sample]]:
-    """Match ``unused`` episodes with missing samples of their question, each once. A damaged episode is left out."""
+    """Yield ``unused`` episodes with a missing sample of their question, each once; unusable episodes are left out."""
     waiting: dict[tuple[Question, str], deque[Sample]] = {}
     for sample in missing:
         waiting.setdefault((sample.item.question, sample.item.video_id), deque()).append(sample)

@@ -1,4 +1,4 @@
-"""Distribute the open samples of a run over workers and append every outcome to ``samples.jsonl``."""
+"""Distribute the unfinished samples of a run over workers and append every outcome to ``samples.jsonl``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from eval.runs.records import RunFolder, Sample, SampleLine, append_samples
 from world_api.core.faults import EvalFault, VideoWorldError, internal_fault
 from world_api.core.ports import Clock
 
-#: Faults of the set-up: the endpoint, the machine, the configuration. They say nothing of the model.
+#: Faults of the set-up: the endpoint, the machine, the configuration. They are no result of the model.
 SET_UP_FAULTS = frozenset(
     {
         "endpoint_not_configured", "endpoint_bad_url", "endpoint_refused_key", "endpoint_refused_request",
@@ -41,15 +41,15 @@ class RunEnd:
 class RunScheduler:
     """Runs samples with workers, one thread each, and records outcomes as they arrive.
 
-    Failures of the set-up that follow each other are held back. Once there are ``limits.failures`` of them the run stops, and
-    they are run again when it continues. If another outcome comes first, they count as wrong like any other.
+    Consecutive failures of the set-up are held back. After ``limits.failures`` of them the run stops; they are run
+    again when it continues. If another outcome comes first, they count as wrong, like any failure.
     """
 
     folder: RunFolder
     workers: Sequence[SampleWorker]
     tally: Tally
     limits: LimitsPart
-    is_right: Callable[[Item, Any, str | None], bool | None]  #: None: that cannot be decided yet
+    is_right: Callable[[Item, Any, str | None], bool | None]  #: returns None if it cannot be decided yet
     clock: Clock
     show: Callable[[Tally], object]  #: called after every batch of outcomes
     say: Callable[[str], object]  #: called with a message for the user
@@ -62,10 +62,10 @@ class RunScheduler:
         self._any_result = False  #: whether any outcome was not a failure of the set-up
 
     def run(self, samples: Iterable[Sample]) -> RunEnd:
-        """Run the samples.
+        """Run the samples until all are finished or the run has to stop; return how it ended.
 
-        Raises KeyboardInterrupt: at the second one; the first waits for the samples under way; StoreFault: outcomes could not
-        be recorded.
+        Raises KeyboardInterrupt: at the second Ctrl-C; after the first, the current samples are finished; StoreFault:
+        outcomes could not be recorded.
         """
         fault: VideoWorldError | None = self._money_fault()
         if fault is not None:
@@ -100,7 +100,7 @@ class RunScheduler:
         return RunEnd(fault=fault, interrupted=interrupted)
 
     def _work(self, worker: SampleWorker, remaining: Iterator[Sample]) -> None:
-        """Run one sample after the other, in a thread."""
+        """Run samples one after the other, in a thread."""
         while not self._stop.is_set():
             with self._next_sample:
                 sample = next(remaining, None)
@@ -111,13 +111,13 @@ class RunScheduler:
             except VideoWorldError as fault:
                 self._outcomes.put((sample, fault))
                 return
-            # A thread that died unseen would leave the run waiting, or ending as if all were well.
+            # If the thread died silently, the run would hang, or end as if it were complete.
             except Exception as error:  # noqa: BLE001 - see above
                 self._outcomes.put((sample, internal_fault(error)))
                 return
 
     def _arrived(self) -> list[tuple[Sample, SampleOutcome | VideoWorldError]]:
-        """All outcomes that are there, after waiting a moment for the first: they are written to disk together."""
+        """Return all outcomes that are there, after a short wait for the first: they are written to disk together."""
         found = []
         try:
             found.append(self._outcomes.get(timeout=_REFRESH))
@@ -147,7 +147,7 @@ class RunScheduler:
         return fault
 
     def _resolve_held(self, *, interrupted: bool) -> VideoWorldError | None:
-        """Count the held samples at the end if anything else came; if nothing did, the set-up is at fault."""
+        """At the end, count the held samples if other samples had results; else return the fault of the set-up."""
         if not self._held:
             return None
         if not self._any_result:
@@ -167,7 +167,7 @@ class RunScheduler:
         return outcome.line(sample)
 
     def _set_up_fault(self) -> EvalFault:
-        """The last failure of the set-up, as the reason why the run stopped."""
+        """Return the fault that stops the run, with the last failure of the set-up as its reason."""
         outcome = self._held[-1][1]
         code = outcome.failed or "unknown"
         reason = outcome.fault["message"] if outcome.fault is not None else code.replace("_", " ")

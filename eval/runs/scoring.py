@@ -1,4 +1,4 @@
-"""Score the episodes of a run, and choose the judge of its open answers. No model answers again."""
+"""Score the episodes of a run, and choose the judge of its open answers. No question is asked again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from world_api.core.faults import BackendFault, EpisodeFault, EvalFault
 from world_api.core.files import write_atomically
 from world_api.core.ports import Clock
 
-#: Answers put to a judge at a time, by default.
+#: Default number of simultaneous requests to the judge.
 JUDGE_WORKERS = 4
 #: The scorer of a sample without a readable episode.
 NO_EPISODE = "none/1"
@@ -38,12 +38,13 @@ def configured_judge(
     say: Callable[[str], object],
     prompt: Path | None = None,
 ) -> AnswerJudge | None:
-    """The judge that a configuration names, or none; ``say`` gets notes on the choice. ``models`` gave the judged answers.
+    """Return the judge that a configuration names, or None; ``models`` are those that gave the answers to judge.
 
-    Verdicts on file are not requested again. If the configured model is not available, only the verdicts on file are used.
+    Recorded verdicts are not requested again. If no endpoint is configured, only these are used. ``say`` gets messages
+    about the choice; ``prompt`` is a file that replaces the judge's prompt.
 
-    Raises EvalFault: ``bad_judge_prompt``, ``recording_damaged``, ``recording_schema``, ``several_judges``; BackendFault:
-    ``endpoint_not_configured`` if nothing is on file, and what else is wrong with an endpoint.
+    Raises EvalFault: ``bad_judge_prompt``, ``recording_damaged``, ``recording_schema``, ``several_judges``;
+    BackendFault: ``endpoint_not_configured`` if there are no verdicts either, and other faults of an endpoint.
     """
     record = folder.verdicts
     if part is None:
@@ -66,18 +67,18 @@ def configured_judge(
 
 
 def judge_part_of(manifest: RunManifest) -> JudgePart | None:
-    """The judge that a run's configuration named, as its manifest records it."""
+    """Return the judge of a run's configuration from its manifest; None if there is none or it is not valid."""
     try:
         return JudgePart.model_validate(manifest.settings.get("judge"))
     except ValidationError:
-        return None  # there is none, or it is from elsewhere: shown and not relied on
+        return None  # there is none, or the manifest is from elsewhere and not valid here
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scored:
-    """How many samples were scored, by which scorers; ``damaged`` names those whose episode cannot be read.
+    """The number of scored samples (``samples``), of right ones, and of samples by scorer.
 
-    ``arms`` has by arm how many samples were scored and how many are right.
+    ``damaged`` names the episodes that cannot be read. ``arms`` has, by arm, the number of scored and of right samples.
     """
 
     samples: int
@@ -87,19 +88,19 @@ class Scored:
     arms: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
-        """The wire form."""
+        """Return the JSON form."""
         counts = {"samples": self.samples, "right": self.right, "scorers": dict(self.scorers)}
         return {**counts, "damaged": list(self.damaged)}
 
 
 def score_run(folder: RunFolder, *, judge: AnswerJudge | None = None, workers: int = 1) -> Scored:
-    """Score all finished samples of a run and write ``scores.jsonl``, whole or not at all; equal episodes, equal bytes.
+    """Score all finished samples of a run and write ``scores.jsonl`` atomically; equal episodes give equal bytes.
 
-    ``workers`` answers are put to the judge at a time. A sample without an episode is wrong, with the reason of its fault; so is
-    one whose episode cannot be read. A question without a known answer gets no score.
+    ``workers`` is the number of simultaneous requests to the judge. A sample whose episode is missing or unreadable is
+    wrong, with the fault's code as reason. A question without a known answer gets no score.
 
-    Raises EvalFault: ``no_such_run``, ``run_damaged``, ``other_schema_version``; what scorers name; BackendFault: what the
-    judge's model names; StoreFault: ``store_not_writable``, ``disk_full``.
+    Raises EvalFault: ``no_such_run``, ``run_damaged``, ``other_schema_version``, the faults of scorers; BackendFault:
+    the faults of the judge's model; StoreFault: ``store_not_writable``, ``disk_full``.
     """
     run = read_run(folder.root)
     scores: dict[str, Score] = {}
@@ -129,9 +130,9 @@ def score_run(folder: RunFolder, *, judge: AnswerJudge | None = None, workers: i
 
 
 def scored_now(run: Run) -> Run:
-    """The run with scores for samples that have none yet, as of a run that still asks or was killed; nothing is written.
+    """Return the run with scores also for samples that have none yet, because the run was killed or still runs.
 
-    Answers that need a judge stay without a score.
+    Answers that need a judge get no score. Nothing is written.
     """
     found: dict[str, Score] = {}
     judged = "judge" in run.manifest.settings
@@ -139,7 +140,7 @@ def scored_now(run: Run) -> Run:
         if not isinstance(one, AnswerToScore):
             found[line.sample] = _wrong(one.code)
         elif not (judged and one.item.question.kind == "open"):
-            with suppress(EvalFault):  # such as that there is no judge
+            with suppress(EvalFault):  # such as ``no_judge``
                 found[line.sample] = score_value(one.item, one.value, one.answer, protocol=one.protocol)
     return replace(run, scores={**run.scores, **found}) if found else run
 
@@ -147,7 +148,7 @@ def scored_now(run: Run) -> Run:
 def _answers(
     run: Run, *, skip: Collection[str] = ()
 ) -> Iterator[tuple[Cell, SampleLine, AnswerToScore | EpisodeFault]]:
-    """The answers of samples whose question has a known answer; a fault where there is no episode to score."""
+    """Yield the answers of samples whose question has a known answer; a fault if there is no readable episode."""
     for cell, lines in run.by_cell():
         protocol = run.manifest.datasets[cell.dataset].protocol if cell.dataset in run.manifest.datasets else {}
         for line in lines:
@@ -168,5 +169,5 @@ def _answers(
 
 
 def _wrong(reason: str) -> Score:
-    """The score of a sample without a readable episode."""
+    """Return the score of a sample without a readable episode."""
     return Score(correct=False, score=0.0, scorer=NO_EPISODE, details={"reason": reason})

@@ -1,4 +1,4 @@
-"""A run as it is on disk: its cells, questions, finished samples, scores and episodes."""
+"""A run on disk: its cells, questions, finished samples, scores and episodes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from world_api.core.faults import EpisodeFault
 
 @dataclass(frozen=True, kw_only=True)
 class Gone:
-    """By arm, how many samples have an episode that is deleted or damaged; and how many episodes have no recording."""
+    """The number of samples by arm whose episode is deleted or damaged, and of episodes that have no recording."""
 
     episodes: Mapping[str, int] = field(default_factory=dict)
     recordings: int = 0
@@ -37,11 +37,11 @@ class Gone:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """A run as it is on disk.
+    """A run on disk.
 
-    ``samples`` are the finished ones of the run's cells, in the order of cells and questions; of a sample that was run again,
-    the last line counts. ``scores`` are by sample, those of the present episodes only. Episodes are read from disk on request;
-    a cell's journal is read once.
+    ``samples`` are the finished ones of the run's cells, in the order of cells and questions; if a sample was run
+    again, the last line counts. ``scores`` are by sample, only those of the present episodes. Episodes are read when
+    they are needed, a cell's journal once.
     """
 
     folder: RunFolder
@@ -56,17 +56,17 @@ class Run:
 
     @property
     def planned(self) -> int:
-        """How many samples the run has when it is finished."""
+        """Number of samples that the run has when it is finished."""
         return self.planned_in(self.cells.values())
 
     def planned_in(self, cells: Iterable[Cell]) -> int:
-        """How many samples some cells have when they are finished."""
+        """Return the number of samples that these cells have when they are finished."""
         counts = Counter(dataset for dataset, _ in self.items)
         return sum(counts[cell.dataset] for cell in cells)
 
     @cached_property
     def provenance(self) -> tuple[tuple[Provenance, int], ...]:
-        """Which code and endpoint ran samples, and how many; a sample that was run again counts each time."""
+        """Each record of code and endpoint, with the number of samples that it ran, counting repetitions."""
         known = self.manifest.provenance
         if not known:
             return ()
@@ -81,20 +81,20 @@ class Run:
 
     @cached_property
     def of_cell(self) -> Mapping[str, Sequence[SampleLine]]:
-        """The finished samples by the id of their cell; cells without one are left out."""
+        """The finished samples by the id of their cell; cells without finished samples are left out."""
         found: dict[str, list[SampleLine]] = {}
         for line in self.samples:
             found.setdefault(line.cell, []).append(line)
         return found
 
     def by_cell(self) -> Iterator[tuple[Cell, Sequence[SampleLine]]]:
-        """The cells with their finished samples; a journal is dropped from memory after its cell."""
+        """Yield the cells with their finished samples; a journal is dropped from memory after its cell."""
         for name, cell in self.cells.items():
             yield cell, self.of_cell.get(name, ())
             self.forget(name)
 
     def item(self, sample: SampleLine) -> Item:
-        """The question of a sample."""
+        """Return the question of a sample."""
         return self.items[self.cells[sample.cell].dataset, sample.item]
 
     def has_answer(self, sample: SampleLine) -> bool:
@@ -103,11 +103,11 @@ class Run:
 
     @property
     def unscored(self) -> int:
-        """How many finished samples have no score, and should."""
+        """Number of finished samples that have no score although their answer is known."""
         return sum(line.sample not in self.scores and self.has_answer(line) for line in self.samples)
 
     def entry(self, sample: SampleLine) -> JournalEntry | None:
-        """The episode of a sample as its journal holds it; None if the sample ended in a fault without an episode.
+        """Return the entry of a sample's episode in its journal; None if the sample ended without an episode.
 
         Raises EpisodeFault: ``recording_damaged``, ``recording_schema``, ``recording_missing``, ``unknown_episode``.
         """
@@ -127,12 +127,12 @@ class Run:
         return found
 
     def episode(self, sample: SampleLine) -> Episode | None:
-        """The episode of a sample. Raises as ``entry`` does."""
+        """Return the episode of a sample; None if it has none. Raises as ``entry`` does."""
         entry = self.entry(sample)
         return None if entry is None else entry.episode
 
     def journal(self, cell: str) -> Journal:
-        """The journal of a cell."""
+        """Return the journal of a cell, by the cell's id."""
         return Journal(self.folder.journal(cell))
 
     def forget(self, cell: str) -> None:
@@ -140,7 +140,7 @@ class Run:
         self._journals.pop(cell, None)
 
     def gone(self) -> Gone:
-        """Count what the finished samples lack; reads every journal once.
+        """Count missing or damaged episodes and recordings of the finished samples; every journal is read once.
 
         Raises EpisodeFault: ``recording_not_readable``.
         """
@@ -157,15 +157,15 @@ class Run:
 
 
 def refuse_unreadable(fault: EpisodeFault) -> None:
-    """Raise the fault of a file without read permission: unlike a damaged file it says nothing of its episodes."""
+    """Raise the fault if it is that of a file without read permission: the episodes in it may be intact."""
     if fault.code == "recording_not_readable":
         raise fault
 
 
 def read_run(path: Path | str) -> Run:
-    """Read a run; a bundle is unpacked first, for as long as this process lives.
+    """Read a run. A bundle is first unpacked into a folder that exists until this process ends.
 
-    Raises EvalFault: ``no_such_run``, ``run_damaged``, ``other_schema_version``; what opening a bundle names.
+    Raises EvalFault: ``no_such_run``, ``run_damaged``, ``other_schema_version``; the faults of opening a bundle.
     """
     path = Path(path)
     if path.is_file():
@@ -196,7 +196,7 @@ def read_run(path: Path | str) -> Run:
 
 
 def read_items(folder: RunFolder) -> dict[tuple[str, str], Item]:
-    """The questions of a run, by dataset and id, in the order in which they are asked.
+    """Return the questions of a run by dataset and id, in the order in which they are asked.
 
     Raises EvalFault: ``run_damaged``, ``other_schema_version``.
     """

@@ -1,6 +1,7 @@
-"""The worlds of a run: build those that are missing, open sessions on them.
+"""The worlds of a run: build missing worlds, open sessions on them.
 
-Each profile has a store of its own, since a video has one id in all of them: ``STORE/oracle/ID``, ``STORE/classical/ID``.
+Each profile has its own store, since a video has the same id in all of them: ``STORE/oracle/ID``,
+``STORE/classical/ID``.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ if TYPE_CHECKING:
 
 TRUE, PERCEIVED = "oracle", "classical"
 PROFILES = (TRUE, PERCEIVED)
-#: Before the name of an operation that is answered from the truth, in an otherwise classical world.
+#: Prefix of a world that is classical except for an operation answered from the truth.
 LADDER = "oracle:"
-#: Where subtitles that a dataset keeps in a form of its own are written for a build, inside the store.
+#: Folder in the store for subtitles that are converted from a dataset's own format.
 _SUBTITLES = ".subtitles"
 
 
 def profiles_of(world: str) -> tuple[str, ...]:
-    """The profiles that worlds have to be built with. Raises EvalFault: ``unknown_world``, ``unknown_rung``."""
+    """Return the profiles that a kind of world needs. Raises EvalFault: ``unknown_world``, ``unknown_rung``."""
     if world in PROFILES:
         return (world,)
     if not world.startswith(LADDER):
@@ -53,9 +54,10 @@ def profiles_of(world: str) -> tuple[str, ...]:
 def open_for(
     store: Path, world: str, item: Item, *, groups: Collection[str] = (), seeing: VisionConfig | None = None
 ) -> Session:
-    """A session on the world of a question's video, as of the question's moment; what it writes is kept in memory.
+    """Open a session on the world of a question's video, as of the question's moment; what it writes stays in memory.
 
-    Raises StoreFault: as opening a world names it; OperationFault: ``bad_as_of``, ``unknown_group``.
+    ``seeing`` is a vision model. Raises StoreFault: the faults of opening a world; OperationFault: ``bad_as_of``,
+    ``unknown_group``.
     """
     from world_api.api import open_session
 
@@ -70,9 +72,9 @@ def open_for(
 
 
 def hash_of(store: Path, profile: str, video: VideoFile) -> str | None:
-    """The hash of a video's world that is there and complete; None where it is not.
+    """Return the hash of a video's world; None if the world does not exist or is not complete.
 
-    Raises EvalFault: ``world_in_the_way``: the store has a world under that id which was made of something else; StoreFault:
+    Raises EvalFault: ``world_in_the_way``: the world with this id was made from another file; StoreFault:
     ``other_schema_version``, ``world_damaged``.
     """
     from world_api.world.store import open_world
@@ -87,7 +89,7 @@ def hash_of(store: Path, profile: str, video: VideoFile) -> str | None:
             return None
         raise
     size = video.path.stat().st_size if video.path is not None and video.path.is_file() else None
-    # A file of another size is another file; one of the same size is taken for the same, as reading it takes long.
+    # A file of the same size is assumed to be the same, as reading it would take long.
     if video.text is None and size is not None and manifest.complete and size != manifest.source.bytes:
         what = f"the {profile} world of {video.video_id} was made from another file"
         hint = "give another `store`, or build it again: videoworld build FILE --force"
@@ -96,7 +98,7 @@ def hash_of(store: Path, profile: str, video: VideoFile) -> str | None:
 
 
 def can_be_built(profile: str, video: VideoFile | None) -> bool:
-    """Whether a world of the video could be made."""
+    """Whether a world of the video can be built with this profile."""
     from world_api.build.truth import truth_path
 
     if video is None or not video.is_there or not is_name(video.video_id):
@@ -107,10 +109,9 @@ def can_be_built(profile: str, video: VideoFile | None) -> bool:
 
 
 def build_for_run(store: Path, profile: str, video: VideoFile, *, progress: Progress, clock: Clock) -> str:
-    """Build a world; its hash.
+    """Build a world and return its hash.
 
-    Raises MediaFault, StoreFault, BackendFault: as building names them; EvalFault: subtitles of the dataset that cannot be
-    read.
+    Raises MediaFault, StoreFault, BackendFault: the faults of building; EvalFault: unreadable subtitles of the dataset.
     """
     from world_api.api import build_world
     from world_api.options import BuildOptions, Listening
@@ -135,13 +136,14 @@ def build_for_run(store: Path, profile: str, video: VideoFile, *, progress: Prog
 
 EVERYTHING = "all"
 JOINT = "+"
-#: What is remembered is the caller's own, and no world's: there is no truth of it.
+#: The category of operations on the caller's own memories, for which there is no truth.
 _OF_THE_CALLER = "memory"
 
 
 def operations_on(step: str) -> tuple[str, ...]:
-    """The operations that a step names, in their published order: ``detect_objects``, ``perception``, ``entities+meta``, ``all``.
+    """Return the operations of a step such as ``detect_objects``, ``perception``, ``entities+meta`` or ``all``.
 
+    A step names operations, categories or ``all``, joined by ``+``. The order is the published one.
     Raises EvalFault: ``unknown_rung``.
     """
     offered = {name: item.category for name, item in OPERATIONS.items() if item.category != _OF_THE_CALLER}
@@ -158,17 +160,18 @@ def operations_on(step: str) -> tuple[str, ...]:
 
 Floats = NDArray[np.float64]
 
-#: Boxes of one thing in two worlds overlap at least so much (a detector's box is seldom the drawn one).
+#: Least IoU of the boxes of one thing in two worlds (a detector's box is seldom exact).
 _SAME = 0.3
-#: Seconds between two sightings that are compared, and the longest time that one sighting counts for.
+#: Most seconds between two sightings that are compared, and most seconds that one sighting counts for.
 _NEAR, _HOLDS = 0.3, 1.0
 
 
 class Counterparts:
-    """The entities of a perceived world and those of the true one. A true entity may be several perceived ones, not the reverse.
+    """Maps entities of a perceived world to those of the true one and back, by overlap of their boxes.
 
-    ``true_of`` and ``perceived_of`` give None where the other world has nothing of the kind: a thing that was not seen, a track of
-    nothing. Ids that are true ones already stay as they are.
+    A perceived entity has at most one true one, a true entity may have several perceived ones. ``true_of`` and
+    ``perceived_of`` return None if there is no counterpart: the thing was not detected, or the track is of nothing
+    real.
     """
 
     def __init__(self, perceived: Sequence[Track], true: Sequence[Track]) -> None:
@@ -185,20 +188,23 @@ class Counterparts:
                 self._parts.setdefault(entity_id, []).append(track)
 
     def true_of(self, entity_id: str, registered: Sequence[Registration] = ()) -> str | None:
-        """The true entity of a perceived one, or of one that was registered at a moment."""
+        """Return the true entity of a perceived or registered one, or None; a true id is returned unchanged."""
         if any(track.entity_id == entity_id for track in self._true):
             return entity_id
         moments = (self._true_at(item) for item in registered if item.entity_id == entity_id)
         return self._best.get(entity_id) or next(moments, None)
 
     def perceived_of(self, entity_id: str, during: TimeSpan | None = None) -> str | None:
-        """The perceived entity of a true one: of several the one that is visible longest, within an interval if one is given."""
+        """Return the perceived entity of a true one; None if there is none.
+
+        Of several it is the one that is visible longest, within the interval ``during`` if it is given.
+        """
         tracks = self._parts.get(entity_id, [])
         longest = max(tracks, key=lambda track: (_seconds(track, during), _seconds(track, None)), default=None)
         return None if longest is None else longest.entity_id
 
     def _true_at(self, item: Registration) -> str | None:
-        """The true entity whose box overlaps a registered one at its moment."""
+        """Return the true entity whose box overlaps that of a registered entity at its moment, or None."""
         best, found = _SAME, None
         for track in self._true:
             place = track.nearest(item.time)
@@ -210,7 +216,7 @@ class Counterparts:
 
 
 def overlap_seconds(one: Track, other: Track) -> float:
-    """Seconds during which the boxes of two tracks overlap, by the sightings of the first."""
+    """Return for how many seconds the boxes of two tracks overlap, at the sightings of the first track."""
     place = np.clip(np.searchsorted(other.times, one.times), 1, max(1, len(other.times) - 1))
     both = np.stack([place - 1, np.minimum(place, len(other.times) - 1)])
     gaps = np.abs(other.times[both] - one.times)
@@ -221,7 +227,7 @@ def overlap_seconds(one: Track, other: Track) -> float:
 
 
 def _ious(one: Floats, other: Floats) -> Floats:
-    """Intersection over union, box by box (n x 4 pixels each)."""
+    """Return the intersection over union of boxes, pair by pair (both n x 4, pixels)."""
     low, high = np.maximum(one[:, :2], other[:, :2]), np.minimum(one[:, 2:], other[:, 2:])
     shared = np.prod(np.clip(high - low, 0, None), axis=1)
     both = np.prod(one[:, 2:] - one[:, :2], axis=1) + np.prod(other[:, 2:] - other[:, :2], axis=1) - shared
@@ -236,16 +242,17 @@ def _seconds(track: Track, during: TimeSpan | None) -> float:
     return sum(part.duration for item in track.appearances if (part := item.clip(wide)) is not None)
 
 
-#: By which fields a record tells its time, the narrowest first.
+#: The fields with the times of a record, the narrowest interval first.
 _TIMES = (("timestamp", "timestamp"), ("time", "time"), ("start_time", "end_time"), ("first_time", "last_time"))
 _ENTITY = re.compile(r"\bent_\w+")
 
 
 class TrueWorld:
-    """Answers operations from the true world, with entity ids translated in both directions.
+    """Answers operations from the true world; entity ids are translated in both directions.
 
-    A thing that the perceived world does not know keeps its true id, which only operations answered from the truth know. True
-    ids of generated films are numbers: they tell that an entity exists, and neither its name nor its looks.
+    A thing without counterpart in the perceived world keeps its true id, which only operations answered from the truth
+    accept. True ids of generated films are numbers: they reveal that an entity exists, but neither its name nor its
+    looks.
     """
 
     def __init__(self, truth: Session) -> None:
@@ -254,14 +261,15 @@ class TrueWorld:
 
     @property
     def record(self) -> Mapping[str, Any]:
-        """The true world's hash and profile."""
+        """The profile and hash of the true world."""
         manifest = self._truth.view.world.manifest
         return {"profile": manifest.profile, "world_hash": self._truth.world_hash}
 
     def answer(self, session: Session, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """What the true world answers, in the ids of the session's.
+        """Return the result of an operation in the true world, with the entity ids of the session's world.
 
-        Raises VideoWorldError: what the operation names; ``unknown_entity`` for what is nothing in truth.
+        Raises VideoWorldError: the faults of the operation; ``unknown_entity`` for an entity that does not exist in
+        truth.
         """
         counterparts = self._known or Counterparts(list(session.view.tracks), list(self._truth.view.tracks))
         self._known = counterparts
@@ -287,7 +295,7 @@ class TrueWorld:
         return found or entity
 
     def _register(self, session: Session, counterparts: Counterparts, result: Mapping[str, Any]) -> None:
-        """What was registered in the true world is known to the session under its own id."""
+        """Register in the session, under its own id, what was registered in the true world."""
         for item in self._truth.registrations():
             if item.entity_id == result["entity_id"]:
                 at = TimeSpan(start=item.time, end=item.time)
@@ -297,7 +305,7 @@ class TrueWorld:
 
 
 def _translated(value: Any, counterparts: Counterparts, during: TimeSpan | None) -> Any:
-    """The value with true ids replaced, each by the entity that is perceived of it in the surrounding interval."""
+    """Return the value with each true id replaced by the entity that is perceived in the record's interval."""
     if isinstance(value, dict):
         own = _window(value) or during
         return {key: _translated(part, counterparts, own) for key, part in value.items()}
@@ -309,7 +317,7 @@ def _translated(value: Any, counterparts: Counterparts, during: TimeSpan | None)
 
 
 def _window(record: Mapping[str, Any]) -> TimeSpan | None:
-    """The interval or moment of a record."""
+    """Return the interval or moment of a record; None if it has no times."""
     for first, last in _TIMES:
         start, end = record.get(first), record.get(last)
         if isinstance(start, int | float) and isinstance(end, int | float) and start <= end:
@@ -328,12 +336,12 @@ def open_ladder(
     groups: Collection[str] = (),
     seeing: VisionConfig | None = None,
 ) -> Session:
-    """A session on the world in ``store``, in which some operations are answered from the true world in ``oracle``.
+    """Open a session on the world in ``store`` that answers some operations from the true world in ``oracle``.
 
-    ``operation`` names one, several joined by ``+``, a category of them, or ``all``. The session is like any other: flat and
-    induced tools call the operations through it, and what they answer is recorded and replayed the same. Episodes name
-    in their settings which operations were answered so, and the true world's hash.
-    Raises EvalFault: ``unknown_rung``; StoreFault, OperationFault: as ``open_session`` names them.
+    ``operation`` names one, several joined by ``+``, a category of them, or ``all``. Tools call the operations as in
+    any session, and their results are recorded and replayed likewise. The settings of episodes contain these operations
+    and the true world's hash. Raises EvalFault: ``unknown_rung``; StoreFault, OperationFault: those of
+    ``open_session``.
     """
     from world_api.api import open_session
 

@@ -1,8 +1,9 @@
 """Scoring: whether an answer is right, by kind of question and by the dataset's protocol.
 
-A *scorer* compares an answer with the accepted ones and returns a ``Score``; a protocol names the scorer of each kind of question.
-Open answers are put to a *judge* (a chat model); ``eval.scoring.labels`` measures its agreement with labels of people. Cited
-evidence is scored by its overlap with the true intervals. Other packages add scorers by an entry point (``scorers``).
+A *scorer* compares an answer with the accepted ones and returns a ``Score``; a protocol names the scorer of each kind
+of question. Open answers are sent to a *judge* (a chat model); ``eval.scoring.labels`` measures its agreement with
+labels of people. Cited evidence is scored by its overlap with the true intervals. Other packages add scorers by an
+entry point (``scorers``).
 """
 
 from eval.scoring.judge import JudgeCounts, ModelJudge, PublishedWording, WordsJudge, answer_judge, same_family

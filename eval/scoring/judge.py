@@ -1,4 +1,4 @@
-"""The judge of open answers: a chat model that does not know whose answer it judges, its prompts, and its verdicts on file."""
+"""The judge of open answers: a chat model that does not see which arm answered, its prompts, its recorded verdicts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from world_api.core.faults import EpisodeFault, EvalFault
 from world_api.core.files import open_regular
 from world_api.core.ports import ChatModel, Clock
 
-MAX_ANSWER_CHARACTERS = 8_000  #: of what is judged; an answer may have more, and little of it is an answer then
+MAX_ANSWER_CHARACTERS = 8_000  #: of an answer that are judged; the rest is cut off
 _MOST_PROMPT_BYTES = 200_000
 _THOUGHTS = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _FENCE = re.compile(r"^```\w*\s*|\s*```$")
@@ -35,7 +35,7 @@ _AROUND = " \t\r\n.。!！\"'*`"
 
 Messages = list[dict[str, Any]]
 
-#: The form of a reply, for servers that hold a model to one.
+#: The form of a reply, for servers that support structured output.
 REPLY_FORM: dict[str, Any] = {
     "type": "json_schema",
     "json_schema": {
@@ -52,9 +52,9 @@ REPLY_FORM: dict[str, Any] = {
 
 
 class OwnWording:
-    """Our prompts, in English, and in Chinese for questions that are asked in Chinese. The answer is in a marked field.
+    """Our prompts: English, or Chinese for questions in Chinese. The answer is in a field of its own.
 
-    ``hash`` names all that is not the question, ``structured`` is whether a reply has a form.
+    ``hash`` is over all prompts; ``structured``: replies have the form ``REPLY_FORM``.
     """
 
     structured = True
@@ -64,18 +64,18 @@ class OwnWording:
         self.hash = hashlib.sha256("".join(files.hash for files in self._prompts.values()).encode()).hexdigest()
 
     def messages(self, question: str, accepted: Sequence[str], given: str, *, again: bool) -> Messages:
-        """Instructions, and the material as one line of JSON in which no text can pass for a mark of the conversation.
+        """Return the instructions, and the material as one line of JSON, so that no text can look like a message.
 
-        ``again``: the last reply could not be read.
+        ``given`` is the answer to judge. ``again``: the last reply could not be read.
         """
         material = {"question": question, "accepted": list(accepted), "answer": given[:MAX_ANSWER_CHARACTERS]}
         instructions = self._prompts[language_of(question)].render("judge", again=again)
         return [{"role": "system", "content": instructions}, {"role": "user", "content": data_line(material)}]
 
     def read(self, reply: str) -> bool | None:
-        """The verdict of ``{"verdict": ...}``, or of one word alone; None if there is none.
+        """Return the verdict of ``{"verdict": ...}`` or of a single word such as yes; None for any other reply.
 
-        Words around it are not searched: an answer may have put them there.
+        The rest of a reply is not searched, since a judged answer may have made the judge repeat its words.
         """
         text = _FENCE.sub("", _THOUGHTS.sub("", reply).strip()).strip()
         said: Any = text
@@ -92,10 +92,10 @@ class OwnWording:
 
 
 class PublishedWording:
-    """A published prompt, as its file has it, read as its authors read replies: "yes" anywhere in it.
+    """A published prompt, used unchanged. As its authors do, "yes" anywhere in a reply is read as a yes.
 
-    The file's text holds ``{question}``, ``{ground_truth_answer}`` and ``{agent_answer}`` where they belong, as M3-Bench's does. It
-    marks no data as such; compare it with ours by ``measure_agreement``.
+    The file's text must contain ``{question}``, ``{ground_truth_answer}`` and ``{agent_answer}``, as M3-Bench's does.
+    It does not separate data from instructions; compare it with ours by ``measure_agreement``.
 
     Raises:
         EvalFault: ``bad_judge_prompt``.
@@ -117,13 +117,13 @@ class PublishedWording:
         self.hash = hashlib.sha256(raw).hexdigest()
 
     def messages(self, question: str, accepted: Sequence[str], given: str, *, again: bool) -> Messages:
-        """One message of the user's: the prompt, filled in once, so that no answer is taken for a place to fill."""
+        """Return the filled prompt as one user message. It is filled once, so placeholders in an answer stay."""
         values = {"question": question, "ground_truth_answer": " / ".join(accepted), "agent_answer": given}
         places = re.compile("{(" + "|".join(self._PARTS) + ")}")
         return [{"role": "user", "content": places.sub(lambda found: values[found[1]], self._text)}]
 
     def read(self, reply: str) -> bool | None:
-        """Yes if the word is in the reply; an empty reply is no verdict."""
+        """Return whether "yes" is in the reply; None for an empty reply."""
         text = _THOUGHTS.sub("", reply).strip().lower()
         return "yes" in text if text else None
 
@@ -141,14 +141,14 @@ def _bad_prompt(file: Path, why: str) -> EvalFault:
 
 SCHEMA_VERSION = 1
 UNREADABLE = "judge_unreadable"
-#: Tokens of a reply: a verdict takes ten, a model that thinks first some hundreds.
+#: Most tokens of a reply: a verdict needs ten, a reasoning model some hundreds more.
 _REPLY_TOKENS = 2_048
 _TRIES = 2
 
 
 @dataclass(kw_only=True)
 class JudgeCounts:
-    """The work of a judge: verdicts by new requests and from file, replies that could not be read, tokens."""
+    """The work of a judge: verdicts requested and recorded ones reused, unreadable replies, tokens."""
 
     requested: int = 0
     remembered: int = 0
@@ -157,17 +157,18 @@ class JudgeCounts:
     usage: Usage = field(default_factory=Usage)
 
     def record(self) -> dict[str, Any]:
-        """The wire form."""
+        """Return the JSON form."""
         counts = asdict(self)
         return {"asked": counts.pop("requested"), **counts, "usage": self.usage.record()}
 
 
 class ModelJudge:
-    """Asks a chat model at temperature 0, in a form where the server keeps one.
+    """Judges with a chat model at temperature 0, with structured replies if the server supports them.
 
-    A request holds the question, the accepted answers and the answer, and nothing of who answered. The same three get the
-    same verdict: from memory, or from ``record``, a file of JSON lines that keeps each request with its reply. Without a
-    model only what is on file can be said. Threads may share a judge; equal answers at the same time are one request too.
+    A request contains the question, the accepted answers and the answer, but not which arm answered. The same three get
+    the same verdict: from memory, or from ``record``, a file of JSON lines that stores each request with its reply.
+    Without a model only recorded verdicts are available. Threads may share a judge; equal answers at the same time are
+    one request.
     """
 
     def __init__(
@@ -197,11 +198,11 @@ class ModelJudge:
         self.name = own or next(iter(judges), "nobody")
 
     def verdict(self, question: str, accepted: tuple[str, ...], given: str) -> AnswerVerdict:
-        """Whether the answer says what an accepted one says; two replies that cannot be read make it wrong.
+        """Return whether the answer means the same as an accepted one; after two unreadable replies it counts as wrong.
 
         Raises:
-            EvalFault: ``no_judgement``: there is no model, and no verdict on file.
-            BackendFault: what the model names.
+            EvalFault: ``no_judgement``: there is no model, and no recorded verdict.
+            BackendFault: the faults of the model.
         """
         key = content_hash([self.name, question, list(accepted), given])
         own: Future[AnswerVerdict] = Future()
@@ -221,7 +222,7 @@ class ModelJudge:
         return verdict
 
     def _judged(self, key: str, question: str, accepted: tuple[str, ...], given: str) -> AnswerVerdict:
-        """Request a verdict, a second time if the reply cannot be read, and keep it."""
+        """Request a verdict, a second time if the reply cannot be read, and record it."""
         model = self._model
         if model is None:
             raise EvalFault(
@@ -254,7 +255,7 @@ class ModelJudge:
 
 
 class _StoredVerdict(BaseModel):
-    """The shape of a verdict on file."""
+    """The form of a recorded verdict."""
 
     model_config = ConfigDict(strict=True)
 
@@ -265,7 +266,7 @@ class _StoredVerdict(BaseModel):
 
 
 def _on_file(file: Path | None) -> dict[str, AnswerVerdict]:
-    """The verdicts of a file by key."""
+    """Return the recorded verdicts of a file, by key; empty without a file."""
     known: dict[str, AnswerVerdict] = {}
     if file is None or not file.exists():
         return known
@@ -289,12 +290,12 @@ BY_WORDS = "words"
 
 
 class WordsJudge:
-    """Says yes from a token F1 of one half on. It reads no meaning, and knows no negation."""
+    """Accepts an answer whose token F1 with an accepted one is 0.5 or more; it ignores meaning and negation."""
 
     name = BY_WORDS
 
     def verdict(self, question: str, accepted: tuple[str, ...], given: str) -> AnswerVerdict:
-        """Whether the answer shares its words with an accepted one."""
+        """Return whether the answer shares enough words with an accepted one."""
         tokens = cjk_tokens if any(map(has_cjk, accepted)) else squad_tokens
         f1 = max(overlap(tokens(given), tokens(one)).f1 for one in accepted)
         return AnswerVerdict(yes=f1 >= 0.5, judge=self.name)
@@ -309,13 +310,14 @@ def answer_judge(
     record: Path | None = None,
     wire: WireChoice = "auto",
 ) -> AnswerJudge | None:
-    """A judge of that model (``words``: token F1); without a model the verdicts on file, and None without those too.
+    """Return a judge with this model (``words``: token F1), without a model one with recorded verdicts only, or None.
 
-    ``prompt`` is a file with a published judge's prompt, ``record`` one of verdicts, ``wire`` how its endpoint is spoken to.
+    ``prompt`` is a file with a published judge's prompt, ``record`` the file of verdicts, ``wire`` the protocol of the
+    endpoint.
 
     Raises:
         EvalFault: ``bad_judge_prompt``, ``recording_damaged``, ``recording_schema``, ``several_judges``.
-        BackendFault: ``endpoint_not_configured`` and what else is wrong with an endpoint.
+        BackendFault: ``endpoint_not_configured`` and other faults of an endpoint.
     """
     from world_api.chat.models import endpoint_model
 
@@ -328,7 +330,7 @@ def answer_judge(
     return ModelJudge(chosen, clock=clock, record=record, wording=wording)
 
 
-#: What models are called that are of one family. A name may belong to several: a model that was distilled into another.
+#: Words in the names of a family's models. A name may belong to several families (a distilled model).
 _FAMILIES = {
     "OpenAI": "gpt chatgpt o1 o3 o4 davinci codex",
     "Anthropic": "claude",
@@ -355,9 +357,9 @@ _FAMILIES = {
 
 
 def families_of(model: str) -> frozenset[str]:
-    """The families that a model's name indicates; an unknown name is a family of its own, by its first word.
+    """Return the families that a model's name indicates; an unknown name is a family of its own, by its first word.
 
-    Owner and path are left out if the rest of the name is known: ``org/qwen3-8b`` is Qwen for every ``org``.
+    Owner and path are ignored if the rest of the name is known: ``org/qwen3-8b`` is Qwen for every ``org``.
     """
     whole = model.casefold()
     own = whole.rstrip("/").rpartition("/")[2]
@@ -371,7 +373,7 @@ def families_of(model: str) -> frozenset[str]:
 
 
 def same_family(judge: str, judged: Iterable[str]) -> str | None:
-    """A warning if a judge shares a family with a model it judges; else None."""
+    """Return a warning if a judge shares a family with a model that it judges; else None."""
     ours = families_of(judge)
     shared = sorted({model for model in judged if families_of(model) & ours})
     if not shared:

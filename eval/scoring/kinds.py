@@ -1,8 +1,9 @@
 """Scorers by kind of answer: choice, count, interval, order, and text by its words or by a judge.
 
-Exact match and token F1 are those of SQuAD (Rajpurkar et al. 2016, evaluation script 1.1): lower case, without ASCII punctuation
-and English articles, split at white space; F1 over the two bags of tokens. The variant ``cjk`` is ours: half-width forms (NFKC),
-punctuation of every script left out, and each Chinese, Japanese or Korean character a token of its own.
+Exact match and token F1 are those of SQuAD (Rajpurkar et al. 2016, evaluation script 1.1): lower case, without ASCII
+punctuation and English articles, split at white space; F1 over the two bags of tokens. The variant ``cjk`` is ours:
+normalised by NFKC, without the punctuation of any script, each Chinese, Japanese or Korean character a token of its
+own.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from world_api.core.spans import TimeSpan, merge_spans
 
 
 def accepted_values(item: Item) -> tuple[Any, ...]:
-    """All accepted answers in the type of the question, the first one first; an unfit one is ``item_without_answer``."""
+    """Return all accepted answers in the question's type. Raises EvalFault: ``item_without_answer``."""
     try:
         return tuple(value_of(item.question, value) for value in (item.answer, *item.also))
     except InvalidAnswer as why:
@@ -36,7 +37,7 @@ def accepted_values(item: Item) -> tuple[Any, ...]:
 
 
 def accepted_texts(item: Item) -> tuple[str, ...]:
-    """All accepted answers of an open question as text; datasets also hold numbers."""
+    """Return all accepted answers of an open question as text. Raises EvalFault: ``item_without_answer``."""
     texts = []
     for value in (item.answer, *item.also):
         if not isinstance(value, str | int | float) or isinstance(value, bool) or not str(value).strip():
@@ -46,7 +47,7 @@ def accepted_texts(item: Item) -> tuple[str, ...]:
 
 
 def given_value(item: Item, value: Any) -> Any | None:
-    """The given answer in the type of the question; None if it is of another type."""
+    """Return the given answer in the type of the question; None if it is of another type."""
     try:
         return value_of(item.question, value)
     except InvalidAnswer:
@@ -63,7 +64,7 @@ def _unusable(item: Item, why: str) -> EvalFault:
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
-#: Han, kana, hangul and the letters beside them: scripts that set no spaces between words, or need not.
+#: Han, kana, hangul and related characters: scripts in which words need no spaces between them.
 _CJK = re.compile(r"[\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf"
                   r"\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")  # fmt: skip
 
@@ -72,7 +73,7 @@ Tokeniser = Callable[[str], list[str]]
 
 @dataclass(frozen=True, kw_only=True)
 class Overlap:
-    """How two answers agree in words, each 0 to 1."""
+    """The overlap of two answers in words: exact match, and F1, precision and recall from 0 to 1."""
 
     exact: bool
     f1: float
@@ -81,12 +82,12 @@ class Overlap:
 
 
 def squad_tokens(text: str) -> list[str]:
-    """Tokens as SQuAD's evaluation makes them."""
+    """Return the tokens of a text as SQuAD's evaluation makes them."""
     return _ARTICLES.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split()
 
 
 def cjk_tokens(text: str) -> list[str]:
-    """Tokens of scripts in which a character may be a word; else as SQuAD's."""
+    """Return the tokens of a text in which a CJK character is a token of its own; other words as in SQuAD."""
     plain = "".join(
         "" if unicodedata.category(character)[0] == "P" or character in string.punctuation else character
         for character in unicodedata.normalize("NFKC", text).lower()
@@ -95,12 +96,12 @@ def cjk_tokens(text: str) -> list[str]:
 
 
 def has_cjk(text: str) -> bool:
-    """Whether a text holds a character of such a script."""
+    """Whether a text contains a Chinese, Japanese or Korean character."""
     return _CJK.search(text) is not None
 
 
 def overlap(given: Sequence[str], accepted: Sequence[str]) -> Overlap:
-    """Exact match and F1 of two lists of tokens; without a common token F1 is 0, also where both are empty."""
+    """Return exact match and F1 of two lists of tokens; F1 is 0 without a common token, also if both are empty."""
     shared = (Counter(given) & Counter(accepted)).total()
     exact = list(given) == list(accepted)
     if not shared:
@@ -114,11 +115,11 @@ PositiveShare = Annotated[float, Field(gt=0, le=1)]
 
 @dataclass(frozen=True, kw_only=True)
 class NoSettings:
-    """There is nothing to set."""
+    """The settings of a scorer without settings."""
 
 
 def score_choice(item: Item, value: Any, answer: str | None, context: Context) -> Score:
-    """Correct: the letter is the accepted one, or one of them. ``options`` gives the accuracy of guessing."""
+    """Score a choice: correct if the letter is an accepted one. The details contain the number of ``options``."""
     context.read(NoSettings)
     accepted = accepted_values(item)
     given = given_value(item, value)
@@ -131,16 +132,16 @@ def score_choice(item: Item, value: Any, answer: str | None, context: Context) -
 
 @dataclass(frozen=True, kw_only=True)
 class CountSettings:
-    """An answer is correct up to ``within`` off, or up to this share of the true number; 0 and 0, the default: exact."""
+    """A count is correct if its error is at most ``within``, or this share of the true number. Default: no error."""
 
     within: Annotated[int, Field(ge=0)] = 0
     within_share: Annotated[float, Field(ge=0)] = 0.0
 
 
 def score_count(item: Item, value: Any, answer: str | None, context: Context) -> Score:
-    """Correct: the accepted number. The score is one less the relative error, and not below zero.
+    """Score a count: correct if the error is within the settings. The score is 1 less the relative error, at least 0.
 
-    The error is that of the nearest accepted number; the relative error of a true zero is taken as if it were one.
+    The error is that to the nearest accepted number, relative to this number (to 1 if it is 0).
     """
     settings = context.read(CountSettings)
     accepted = accepted_values(item)
@@ -167,10 +168,10 @@ RECALL = "recall_1_at_"  #: before the threshold, in the details of a score
 
 @dataclass(frozen=True, kw_only=True)
 class IntervalSettings:
-    """``correct_at``: the IoU from which an answer is correct. ``thresholds`` of recall@1.
+    """``correct_at``: the least IoU of a correct answer. ``thresholds``: the values of IoU for recall@1.
 
-    ``least_seconds``: shorter intervals, given or accepted, are widened to this about their middle before they are compared, so that
-    a moment can be met; 0, the default, leaves them as they are.
+    ``least_seconds``: before the comparison, shorter intervals, given or accepted, are widened to this length around
+    their middle, so that a moment can be matched; with 0, the default, they are unchanged.
     """
 
     correct_at: PositiveShare = 0.5
@@ -179,7 +180,7 @@ class IntervalSettings:
 
 
 def score_interval(item: Item, value: Any, answer: str | None, context: Context) -> Score:
-    """The best IoU with an accepted interval; recall@1 at each threshold says whether the IoU is at least that."""
+    """Score an interval by the best IoU with an accepted one; recall@1 is whether the IoU reaches each threshold."""
     settings = context.read(IntervalSettings)
     accepted = [span_of(one) for one in accepted_values(item)]
     typed = given_value(item, value)
@@ -201,7 +202,7 @@ def score_interval(item: Item, value: Any, answer: str | None, context: Context)
 
 
 def interval_overlap(given: TimeSpan, accepted: TimeSpan, *, least_seconds: float = 0.0) -> float:
-    """IoU of two intervals; two equal moments without length have 1."""
+    """Return the IoU of two intervals; 1 if they are equal, also if they have no length."""
     one, other = (
         span
         if span.duration >= least_seconds
@@ -213,13 +214,13 @@ def interval_overlap(given: TimeSpan, accepted: TimeSpan, *, least_seconds: floa
 
 @dataclass(frozen=True, kw_only=True)
 class OrderSettings:
-    """An order is correct from this tau on; 1, the default: all of it right."""
+    """An order is correct if tau is at least ``correct_at``; by default only if it is completely right."""
 
     correct_at: Annotated[float, Field(gt=-1, le=1)] = 1.0
 
 
 def score_order(item: Item, value: Any, answer: str | None, context: Context) -> Score:
-    """The best tau-a with an accepted order, brought to 0 to 1 as the score."""
+    """Score an order by the best tau-a with an accepted one, mapped from -1...1 to 0...1."""
     settings = context.read(OrderSettings)
     accepted = accepted_values(item)
     given = given_value(item, value)
@@ -239,20 +240,20 @@ def score_order(item: Item, value: Any, answer: str | None, context: Context) ->
 
 @dataclass(frozen=True, kw_only=True)
 class TextSettings:
-    """An answer is correct if its words are those of an accepted one; with ``f1_at`` above 0, from that F1 on."""
+    """A text is correct if its words are those of an accepted one, or (``f1_at`` above 0) if its F1 is high enough."""
 
     f1_at: Annotated[float, Field(ge=0, le=1)] = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeSettings:
-    """``instead``: the scorer that is used without a judge; if it is empty, that is a fault."""
+    """``instead``: the scorer that is used if there is no judge; if it is empty, that is a fault."""
 
     instead: str = "text"
 
 
 def score_judged(item: Item, value: Any, answer: str | None, context: Context) -> Score:
-    """Correct: the judge says that the answer says what an accepted one says."""
+    """Score an open answer by the judge: correct if it means the same as an accepted one."""
     context.read(JudgeSettings)
     accepted = accepted_texts(item)
     given = given_text(value, answer)
@@ -267,12 +268,12 @@ def score_judged(item: Item, value: Any, answer: str | None, context: Context) -
 
 
 def text_scorer_for(item: Item) -> str:
-    """The scorer by words that fits the accepted answers."""
+    """Return the name of the scorer by words that fits the script of the accepted answers."""
     return "text_cjk" if any(map(has_cjk, accepted_texts(item))) else "text"
 
 
 def given_text(value: Any, answer: str | None) -> str | None:
-    """The words of an answer; None if it has none."""
+    """Return the text of an answer, first of ``value``; None if it is empty."""
     said = value if isinstance(value, str) else answer
     return said.strip() if isinstance(said, str) and said.strip() else None
 
@@ -280,7 +281,7 @@ def given_text(value: Any, answer: str | None) -> str | None:
 def score_words(
     item: Item, value: Any, answer: str | None, context: Context, *, tokens: Tokeniser = squad_tokens
 ) -> Score:
-    """Exact match and token F1 as SQuAD defines them, the best over all accepted answers."""
+    """Score an answer by exact match and token F1 as SQuAD defines them, the best over all accepted answers."""
     settings = context.read(TextSettings)
     accepted = accepted_texts(item)
     given = given_text(value, answer)
@@ -302,9 +303,9 @@ def score_words(
 
 @dataclass(frozen=True)
 class ShownMeasure:
-    """A measure under its name in ``Score.details``: a share, 0 without an answer, or a number, left out without one.
+    """A measure by its name in ``Score.details``. Without an answer, a ``share`` is 0 and a ``number`` is left out.
 
-    ``within`` are the least and the greatest value it can have: no mean and no end of an interval is beyond them.
+    ``within`` are the least and the greatest possible value; they bound the mean and its interval.
     """
 
     name: str
@@ -314,7 +315,10 @@ class ShownMeasure:
     within: tuple[float, float] = (0.0, 1.0)
 
     def of(self, details: Mapping[str, Any]) -> float | None:
-        """Its value in one score; None where it is left out."""
+        """Return its value in the details of one score.
+
+        If the details hold no number for it, a share is 0.0; a number is None, and left out of the mean.
+        """
         value = details.get(self.name)
         if isinstance(value, bool | int | float):
             return float(value)
@@ -332,7 +336,7 @@ _BY_KIND: dict[str, tuple[ShownMeasure, ...]] = {
 
 
 def measures_of(kind: str, details: Sequence[Mapping[str, Any]]) -> tuple[ShownMeasure, ...]:
-    """The measures that scores of one kind of answer have; none for choices and judged answers, for which accuracy is enough."""
+    """Return the measures that scores of one kind of answer have; none for choices and judged answers."""
     names = list(dict.fromkeys(name for one in details for name in one))
     shown = [measure for measure in _BY_KIND.get(kind, ()) if measure.name in names]
     for name in sorted(name for name in names if name.startswith(RECALL)) if kind == "interval" else ():
@@ -342,9 +346,9 @@ def measures_of(kind: str, details: Sequence[Mapping[str, Any]]) -> tuple[ShownM
 
 
 def evidence_iou(cited: Iterable[TimeSpan | CitedSpan], true: Iterable[TimeSpan]) -> float | None:
-    """IoU, by seconds, of the cited intervals together with the true ones together; None if the true ones are not known.
+    """Return the IoU, by seconds, of all cited intervals with all true ones; None if no true ones are known.
 
-    Nothing cited is 0. If all of them are moments without length, it is 1 if a cited one is a true one.
+    It is 0 if nothing is cited. If no interval has a length, it is 1 if a cited start is a true one.
     """
     given = [
         span if isinstance(span, TimeSpan) else TimeSpan(start=span.start_time, end=span.end_time) for span in cited

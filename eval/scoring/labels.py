@@ -1,4 +1,4 @@
-"""Labels of people for answers: their files, drawing answers to label, and the agreement of a judge with them."""
+"""Labels of people for answers: their files, drawing answers to label, and the agreement of a judge with labels."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ _MOST_BYTES = 64 * 1024 * 1024
 
 
 class LabelledPair(BaseModel):
-    """An answer, the accepted ones, and whether a person calls it right; other keys of a file are passed over.
+    """An answer, the accepted ones, and whether a person calls it right; other keys of a file are ignored.
 
-    ``category`` says what is tried (``paraphrase``, ``partial``, ``injection`` ...). For answers of a run ``id`` is that of
-    an answer to a question about a ``video``, and ``arms`` are those of which it was drawn. ``by`` says who labelled it.
+    ``category`` is the difficulty that the pair tests (``paraphrase``, ``partial``, ``injection`` ...), ``by`` the
+    person who labelled it. For answers of a run ``id`` is the ``answer_key``, and ``arms`` are the arms from whose
+    answers it was drawn.
     """
 
     model_config = ConfigDict(strict=True, frozen=True)
@@ -47,7 +48,7 @@ class LabelledPair(BaseModel):
     arms: Annotated[tuple[str, ...], Field(strict=False)] = ()
 
     def record(self) -> dict[str, Any]:
-        """The wire form; what is empty is left out."""
+        """Return the JSON form. Empty fields are omitted, except ``question``, ``answer`` and ``right``."""
         record = self.model_dump(mode="json")
         return {key: value for key, value in record.items() if value or key in ("question", "answer", "right")}
 
@@ -62,13 +63,13 @@ class _PairsFile(BaseModel):
 
 
 def shipped_pairs() -> tuple[LabelledPair, ...]:
-    """The pairs that come with the product, English and Chinese, written for it."""
+    """Return the pairs that are part of the package, in English and Chinese."""
     text = files("eval.scoring").joinpath("labelled", "pairs.json").read_text(encoding="utf-8")
     return _read(text, "pairs.json")
 
 
 def read_pairs(file: Path) -> tuple[LabelledPair, ...]:
-    """Read a user's labelled pairs (docs/scoring.md), with their arms from the file beside it, if there.
+    """Read a user's labelled pairs (docs/scoring.md), with their arms from the file beside it, if it exists.
 
     Raises:
         EvalFault: ``bad_pairs``.
@@ -85,7 +86,7 @@ def read_pairs(file: Path) -> tuple[LabelledPair, ...]:
 
 
 def own_pairs(file: Path) -> tuple[LabelledPair, ...]:
-    """The pairs of one file, without the file beside it.
+    """Read the pairs of one file, without the arms in the file beside it.
 
     Raises:
         EvalFault: ``bad_pairs``.
@@ -94,13 +95,13 @@ def own_pairs(file: Path) -> tuple[LabelledPair, ...]:
 
 
 def pairs_text(records: Iterable[Mapping[str, Any]]) -> str:
-    """A file of pairs, one a line."""
+    """Return the text of a file of pairs, with one pair per line."""
     lines = ",\n".join("  " + json_line(dict(record)) for record in records)
     return f'{{"schema_version": {SCHEMA_VERSION}, "pairs": [\n{lines}\n]}}\n'
 
 
 def arms_beside(file: Path) -> Path:
-    """The file with the arms of each pair, by id: people who label do not see it."""
+    """Return the path of the file with the arms of each pair, by id; it is separate, so that labelling is blind."""
     return file.with_name(f"{file.stem}.arms.json")
 
 
@@ -146,7 +147,7 @@ def _bad(name: str, why: str) -> EvalFault:
 
 @dataclass(frozen=True, kw_only=True)
 class GivenAnswer:
-    """What an arm answered to an open question, as a sample of a run."""
+    """An arm's answer in a sample of a run."""
 
     sample: str
     arm: str
@@ -158,10 +159,11 @@ class GivenAnswer:
 def draw_to_label(
     answers: Iterable[GivenAnswer], *, per_arm: int, seed: int
 ) -> tuple[dict[str, Any], dict[str, list[str]]]:
-    """Draw up to ``per_arm`` answers of each arm to open questions, in a seeded order; and the arms each was drawn of.
+    """Draw up to ``per_arm`` answers of each arm to open questions, in a seeded order; return them and their arms.
 
-    Each arm is drawn from all its different answers with equal chance, independently of the other arms: an answer that several
-    arms were drawn with is listed once, with all of them. ``right`` is null in each, to be made true or false by a person.
+    From each arm different answers are drawn with equal probability, independently of the other arms. An answer that
+    was drawn from several arms is listed once, with all of them. ``right`` is null in each pair, until a person sets it
+    to true or false.
     """
     found: dict[str, tuple[GivenAnswer, str]] = {}
     of_arm: dict[str, set[str]] = {}
@@ -188,7 +190,7 @@ def draw_to_label(
 
 
 def write_to_label(file: Path, labels: dict[str, Any], arms: Mapping[str, list[str]]) -> None:
-    """Write both files, one answer a line.
+    """Write the pairs to ``file`` and their arms to the file beside it.
 
     Raises:
         StoreFault: ``store_not_writable``, ``disk_full``.
@@ -198,13 +200,13 @@ def write_to_label(file: Path, labels: dict[str, Any], arms: Mapping[str, list[s
 
 
 def of_these(answers: Iterable[GivenAnswer], pairs: Iterable[LabelledPair]) -> list[LabelledPair]:
-    """The pairs that are answers of a run, by their ids."""
+    """Return the pairs whose ids are those of answers of a run."""
     known = {answer_key(one.item, said) for one in answers if (said := _said(one)) is not None}
     return [pair for pair in pairs if pair.id in known]
 
 
 def merged(before: Iterable[LabelledPair], taken: Iterable[LabelledPair], *, by: str) -> list[LabelledPair]:
-    """Labels that were there with new ones: the new one counts, for the arms of both."""
+    """Return earlier labels with new ones; if a pair has both, the new label counts, for the arms of both."""
     found = {pair.id: pair for pair in before}
     for pair in taken:
         arms = {*pair.arms, *(found[pair.id].arms if pair.id in found else ())}
@@ -213,13 +215,13 @@ def merged(before: Iterable[LabelledPair], taken: Iterable[LabelledPair], *, by:
 
 
 def answer_key(item: Item, said: str) -> str:
-    """The key of an answer to a question about a video: the same words to the same question have one label in all arms."""
+    """Return the key of an answer to a question about a video; equal answers of all arms share it, and so one label."""
     question = item.question
     return content_hash([item.video_id, question.text, question.as_of, list(accepted_texts(item)), said])[:16]
 
 
 def _said(one: GivenAnswer) -> str | None:
-    """The words of an answer to an open question that has a right one to hold it against."""
+    """Return the text of an answer to an open question; None if it is empty or no accepted answer is known."""
     is_open = one.item.question.kind == "open" and one.item.answer is not None
     return given_text(one.value, one.answer) if is_open else None
 
@@ -230,7 +232,7 @@ _Judged = list[tuple[LabelledPair, AnswerVerdict]]
 
 @dataclass(frozen=True, kw_only=True)
 class Share:
-    """How many pairs were judged as people do, and how the others differ."""
+    """Number of pairs that were judged as people label them (``agreed``), and of each kind of difference."""
 
     pairs: int
     agreed: int
@@ -243,7 +245,8 @@ class Share:
 class LengthBias:
     """Correlation of a yes with the logarithm of the answer's length, among answers with the same label.
 
-    0 is no bias, above 0 longer answers are judged better than people judge them. None if verdicts or lengths do not vary.
+    0 is no bias; above 0 the judge favours longer answers. None if verdicts or lengths do not vary. ``low`` and
+    ``high`` are the ends of its interval.
     """
 
     correlation: float | None
@@ -253,9 +256,9 @@ class LengthBias:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeAgreement:
-    """A judge against labels: accuracy with its interval, Cohen's kappa, by category and by arm, length bias.
+    """Agreement of a judge with labels: accuracy with its interval, Cohen's kappa, by category and by arm, length bias.
 
-    The interval draws videos where pairs name them, else questions.
+    The interval of the accuracy is bootstrapped over videos, or over questions for pairs without a video.
     """
 
     judge: str
@@ -270,20 +273,20 @@ class JudgeAgreement:
     length_bias: LengthBias
 
     def record(self) -> dict[str, Any]:
-        """The wire form."""
+        """Return the JSON form."""
         return {**asdict(self), "accuracy": self.accuracy.record()}
 
     @property
     def text(self) -> str:
-        """The agreement as text."""
+        """The agreement as text, one figure per line."""
         return "\n".join(_lines(self))
 
 
 def measure_agreement(judge: AnswerJudge, pairs: Sequence[LabelledPair], *, seed: int = 0) -> JudgeAgreement:
-    """Put every pair to the judge, in a seeded order, and compare.
+    """Send every pair to the judge, in a seeded order, and compare the verdicts with the labels.
 
     Raises:
-        EvalFault, BackendFault: what the judge names; ``nothing_to_compare``.
+        EvalFault, BackendFault: the faults of the judge; ``nothing_to_compare``.
     """
     order = list(range(len(pairs)))
     random.Random(seed).shuffle(order)  # noqa: S311 - an order, no secret
@@ -306,7 +309,7 @@ def measure_agreement(judge: AnswerJudge, pairs: Sequence[LabelledPair], *, seed
 
 
 def _length_bias(judged: _Judged, seed: int) -> LengthBias:
-    """Whether verdicts follow the length of answers where the label does not, with a percentile interval (95 %)."""
+    """Return the correlation of verdicts with answer lengths within each label, with a percentile interval (95 %)."""
     said = np.array([float(verdict.yes) for _, verdict in judged])
     long = np.array([math.log1p(len(pair.answer)) for pair, _ in judged])
     groups = np.array([int(pair.right) for pair, _ in judged])

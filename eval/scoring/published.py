@@ -1,15 +1,17 @@
-"""Scoring as others published it, reimplemented from their definitions: LoCoMo's F1, and reading a letter from a free reply.
+"""Scoring as others published it, implemented from their definitions: LoCoMo's F1, and letters of free replies.
 
-LoCoMo's F1 (Maharana et al. 2024, "Evaluating Very Long-Term Conversational Memory of LLM Agents", and the evaluation published
-with its data): tokens as SQuAD's without "and", stemmed; category 1 (several hops) takes answers apart at commas and means the best
-F1 of each part; 2, 3 and 4 are plain F1, of 3 only the part before a semicolon; 5 (adversarial) is right if the answer says that
-nothing is known. The file with the questions names the category.
+LoCoMo's F1 (Maharana et al. 2024, "Evaluating Very Long-Term Conversational Memory of LLM Agents", and the evaluation
+published with its data): tokens as SQuAD's without "and", stemmed. Category 1 (several hops): both answers are split at
+commas, and the score is the mean over the accepted parts of the best F1; 2, 3 and 4: plain F1, in 3 with the part
+before a semicolon; 5 (adversarial): right if the answer states that nothing is known. The file with the questions
+contains the category.
 
-Letters of free replies (``choice_reply``) are read by a published rule, so that figures of other models can be compared:
-``last_named``: the rule of MMMU's evaluation (Yue et al. 2024) that lmms-eval uses for NExT-QA. Punctuation round the reply is
-taken off; then letters in brackets count, else letters before a space, else before a full stop, else, in a reply of more
-than five words, the words of an option; of several the one named last. ``first_letter``: the rule of Video-MME's
-evaluation (Fu et al. 2024): without some leads ("The answer is"), the first capital letter of an option anywhere in the reply.
+Letters of free replies (``choice_reply``) are read by a published rule, so that figures of other models can be
+compared. ``last_named``: the rule of MMMU's evaluation (Yue et al. 2024) that lmms-eval uses for NExT-QA. Punctuation
+around the reply is removed; then letters in brackets count, else letters before a space, else before a full stop, else,
+in a reply of more than five words, the words of an option; of several the last one in the reply counts.
+``first_letter``: the rule of Video-MME's evaluation (Fu et al. 2024): the first capital letter of an option anywhere in
+the reply, after some phrases ("The answer is") are removed.
 """
 
 from __future__ import annotations
@@ -33,13 +35,16 @@ _SEVERAL_HOPS, _COMMON_SENSE, _ADVERSARIAL = 1, 3, 5
 
 @dataclass(frozen=True, kw_only=True)
 class LocomoSettings:
-    """LoCoMo reports the mean F1 and no accuracy; ``correct_at`` is the F1 from which we call an answer correct."""
+    """Settings for LoCoMo, which reports the mean F1 and no accuracy.
+
+    ``correct_at``: the F1 at or above which an answer counts as correct.
+    """
 
     correct_at: PositiveShare = 0.5
 
 
 def score_locomo(item: Item, value: Any, answer: str | None, context: Context) -> Score:
-    """F1 of the item's category (``labels["category"]``, 1 to 5), the best over all accepted answers."""
+    """Score an answer by its item's category (``labels["category"]``, 1 to 5), the best over accepted answers."""
     settings = context.read(LocomoSettings)
     category = item.labels.get("category")
     if category not in (1, 2, 3, 4, 5):
@@ -59,7 +64,7 @@ def score_locomo(item: Item, value: Any, answer: str | None, context: Context) -
 
 
 def category_f1(given: str, accepted: str, category: int) -> float:
-    """F1 of one answer against one accepted answer, as category 1, 2, 3 or 4 has it."""
+    """Return the F1 of one answer with one accepted answer, by the rule of category 1, 2, 3 or 4."""
     if category == _COMMON_SENSE:
         accepted = accepted.split(";", maxsplit=1)[0].strip()
     if category != _SEVERAL_HOPS:
@@ -70,7 +75,7 @@ def category_f1(given: str, accepted: str, category: int) -> float:
 
 
 def tokens_of(text: str) -> list[str]:
-    """Tokens stemmed by NLTK's Porter stemmer in its default mode, as in LoCoMo's evaluation; it needs no data of NLTK's."""
+    """Return LoCoMo's tokens, stemmed by NLTK's Porter stemmer in its default mode (which needs no NLTK data)."""
     from nltk.stem.porter import PorterStemmer
 
     stemmer = PorterStemmer()
@@ -79,7 +84,7 @@ def tokens_of(text: str) -> list[str]:
 
 _MARKS = (",", ".", "!", "?", ";", ":", "'")
 _FEW_WORDS = 5
-#: The last two are two leads each, run together where they were published; they are left so, since the figures were made by them.
+#: Each of the last two is two phrases without a comma between them, as published: the published figures used them.
 _LEADS = (
     "The best answer is", "The correct answer is", "The answer is", "The answer",
     "The best option is" "The correct option is", "Best answer:" "Best option:",
@@ -90,17 +95,17 @@ Options = Mapping[str, str]  #: letter -> words
 
 @dataclass(frozen=True, kw_only=True)
 class ReplySettings:
-    """``reader``: ``last_named`` or ``first_letter``.
+    """``reader``: the rule that reads the letter, ``last_named`` or ``first_letter``.
 
-    A reply without a letter is wrong. The published ``last_named`` draws one of the options there, which makes a figure higher by
-    chance and different each time.
+    A reply without a letter is wrong. The published ``last_named`` picks a random option instead, which raises the
+    figure by chance and makes it differ between evaluations.
     """
 
     reader: Literal["last_named", "first_letter"] = "last_named"
 
 
 def score_choice_reply(item: Item, value: Any, answer: str | None, context: Context) -> Score:
-    """The letter that the rule reads from the answer's words, against the accepted one."""
+    """Score a free reply: correct if the letter that the rule reads from it is an accepted one."""
     settings = context.read(ReplySettings)
     accepted = accepted_values(item)
     options = dict(zip(item.question.letters, item.question.options, strict=True))
@@ -115,14 +120,14 @@ def score_choice_reply(item: Item, value: Any, answer: str | None, context: Cont
 
 
 def last_named(reply: str, options: Options) -> str | None:
-    """The option named last; None if none is."""
+    """Return the letter of the option that a reply names last; None if it names none."""
     for mark in _MARKS:
         reply = reply.strip(mark)
     text = f" {reply} "
     for spelt, place in (("({})", "({})"), ("{} ", " {} "), ("{}.", " {} ")):
         named = [letter for letter in options if spelt.format(letter) in text]
         if named:
-            # Of letters that are nowhere alone the first one counts.
+            # If the letters have no such place (rfind is -1 for all), the first option counts.
             return named[0] if len(named) == 1 else max(named, key=lambda one: text.rfind(place.format(one)))
     small = text.lower()
     named = [letter for letter, words in options.items() if words.lower() in small]
@@ -132,7 +137,7 @@ def last_named(reply: str, options: Options) -> str | None:
 
 
 def first_letter(reply: str, options: Options) -> str | None:
-    """The first capital letter of an option; None if there is none."""
+    """Return the first capital letter of an option in a reply; None if there is none."""
     text = reply.strip()
     for lead in _LEADS:
         text = text.replace(lead, "")

@@ -1,4 +1,4 @@
-"""The score of an answer, the protocol that scorers follow, and the context they are given."""
+"""The score of an answer, the protocol of scorers, and the context that a scorer gets."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """``correct`` is what accuracy counts; ``score`` (0 to 1) is finer; ``details`` are the figures behind it, by name.
+    """The result of a scorer. ``correct`` counts for accuracy; ``score`` (0 to 1) may give partial credit.
 
-    ``scorer`` names who scored, with a version: ``interval/1``. An episode without an answer is wrong, with score 0.
+    ``details`` are the figures behind it, by name. ``scorer`` is the scorer's name with a version: ``interval/1``. An
+    episode without an answer is wrong, with score 0.
     """
 
     correct: bool
@@ -35,9 +36,10 @@ Settings = TypeVar("Settings", bound="DataclassInstance")
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerVerdict:
-    """What a judge says of one answer.
+    """The verdict of a judge on one answer.
 
-    ``yes``: it says what an accepted answer says. ``fault`` is why there is no verdict (it then counts as no): ``judge_unreadable``.
+    ``yes``: it means the same as an accepted answer. ``fault`` is the reason if there is no verdict (it then counts as
+    no): ``judge_unreadable``.
     """
 
     yes: bool
@@ -46,40 +48,40 @@ class AnswerVerdict:
 
 
 class AnswerJudge(Protocol):
-    """Says whether an open answer is right. The same question gets the same verdict."""
+    """Decides whether an open answer is right. The same question with the same answers gets the same verdict."""
 
     name: str
 
     def verdict(self, question: str, accepted: tuple[str, ...], given: str) -> AnswerVerdict:
-        """Whether ``given`` says what one of the accepted answers says.
+        """Return whether ``given`` means the same as one of the accepted answers.
 
         Raises:
-            BackendFault: what the model behind it names.
+            BackendFault: the faults of the model behind it.
         """
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """What a scorer has beside the answer: its own name with version, its settings in the protocol, the judge."""
+    """What a scorer gets besides the answer: its own name with version, its settings in the protocol, the judge."""
 
     scorer: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     judge: AnswerJudge | None = None
 
     def wrong(self, reason: str, **details: Any) -> Score:
-        """A wrong answer for a named reason."""
+        """Return the score 0 of a wrong answer; the details contain the reason, such as ``no_answer``."""
         return Score(correct=False, score=0.0, scorer=self.scorer, details={"reason": reason, **details})
 
     def scored(self, *, correct: bool, score: float, **details: Any) -> Score:
-        """What came out, under the scorer's name."""
+        """Return a score with the scorer's name; ``details`` are the figures behind it."""
         return Score(correct=correct, score=float(score), scorer=self.scorer, details=details)
 
     def read(self, kind: type[Settings]) -> Settings:
-        """The settings as a dataclass whose fields all have defaults.
+        """Return the settings as a dataclass; all its fields have defaults.
 
         Raises:
-            EvalFault: ``bad_protocol``: one is not known, or of another type than its default.
+            EvalFault: ``bad_protocol``: a setting is unknown or not valid.
         """
         known = [part.name for part in fields(kind)]
         unknown = [str(name) for name in self.settings if name not in known]
@@ -92,7 +94,7 @@ class Context:
             place = ".".join(map(str, fault["loc"]))
             message = fault["msg"].removeprefix("Value error, ")
             raise self._bad(f"setting {place!r}: {message}" if place else message, "see docs/scoring.md") from None
-        except ValueError as error:  # a value that JSON does not have
+        except ValueError as error:  # a value that JSON cannot hold
             raise self._bad(str(error), "see docs/scoring.md") from None
         return found
 

@@ -1,13 +1,14 @@
 """Scoring an answer by its dataset's protocol.
 
-A protocol names a scorer for each kind of question, with its settings where they are not the usual ones::
+A protocol names a scorer for each kind of question, with the settings that differ from the defaults::
 
     {"scoring": {"open": "judge/1", "interval": {"scorer": "interval/1", "correct_at": 0.3}}}
 
-A kind that it does not name is scored as usual: ``choice``, ``interval``, ``count`` and ``order`` by the scorer of that name,
-``open`` by the judge if one is given, else by words. Others add a ``Scorer`` by an entry point (docs/scoring.md): its attribute
-``version`` (1 if it has none) is part of its name (``mine/1``); if it has a dataclass as ``settings``, protocols are checked
-against it before anything runs. The product's own names cannot be taken.
+A kind that it does not name has a default: ``choice``, ``interval``, ``count`` and ``order`` are scored by the scorer
+of that name, ``open`` by the judge if there is one, else by words. Other packages add a ``Scorer`` by an entry point
+(docs/scoring.md): its attribute ``version`` (1 if it has none) is part of its name (``mine/1``); if it has a dataclass
+as ``settings``, protocols are checked against it before anything runs. The names of the package's own scorers cannot be
+replaced.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ ENTRY_POINT_GROUP = "video_world_api.scorers"
 
 @dataclass(frozen=True, kw_only=True)
 class Named:
-    """A scorer under its whole name. ``settings`` is what it reads of a protocol, where that is known."""
+    """A scorer with its name. ``settings`` is the dataclass that it reads its settings into; None if unknown."""
 
     name: str
     version: int = 1
@@ -47,7 +48,7 @@ class Named:
 
     @property
     def whole_name(self) -> str:
-        """With its version: ``interval/1``."""
+        """The name with the version: ``interval/1``."""
         return f"{self.name}/{self.version}"
 
 
@@ -66,12 +67,12 @@ _OWN = {name: Named(name=name, scorer=scorer, settings=settings) for name, score
 
 
 def scorer_names() -> tuple[str, ...]:
-    """The scorers there are, without versions: the product's own, then those of other packages, sorted."""
+    """Return the names of all scorers without versions: the package's own, then those of other packages, sorted."""
     return (*_OWN, *sorted(added(ENTRY_POINT_GROUP, own=_OWN)))
 
 
 def scorer_named(whole_name: str) -> Named:
-    """A scorer by name, with or without a version.
+    """Return a scorer by its name, with or without a version.
 
     Raises:
         EvalFault: ``unknown_scorer``, ``scorer_version``, ``scorer_not_loadable``.
@@ -119,7 +120,7 @@ _JUDGED = "judge"
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerToScore:
-    """An answer that is to be scored, with the protocol of its dataset."""
+    """An answer to be scored, with the protocol of its dataset."""
 
     item: Item
     value: Any
@@ -135,12 +136,12 @@ def score_value(
     judge: AnswerJudge | None = None,
     protocol: Mapping[str, Any] | None = None,
 ) -> Score:
-    """Score an episode's ``value`` and ``answer`` against an item. An episode without an answer has None and None, and is wrong.
+    """Score an episode's ``value`` and ``answer`` for an item. Both are None without an answer, which is wrong.
 
     Raises:
-        EvalFault: ``bad_protocol``, ``unknown_scorer``, ``scorer_version``, ``scorer_not_loadable``, ``item_without_answer``;
-            ``bad_score``: a scorer of others gives none; ``no_judge`` where the protocol wants one and nothing instead.
-        BackendFault: what the judge's model names.
+        EvalFault: ``bad_protocol``, ``unknown_scorer``, ``scorer_version``, ``scorer_not_loadable``,
+            ``item_without_answer``; ``bad_score``: an added scorer returns no valid score; ``no_judge``.
+        BackendFault: the faults of the judge's model.
     """
     kind = item.question.kind
     usual = kind if kind != "open" else _JUDGED if judge is not None else kinds.text_scorer_for(item)
@@ -155,7 +156,7 @@ def score_value(
 
 
 def _checked(score: Score, named: Named) -> Score:
-    """The score, if it is one: scorers of others' packages may give anything."""
+    """Return the score if it is valid, as an added scorer may return anything. Raises EvalFault: ``bad_score``."""
     if not isinstance(score.correct, bool) or not 0 <= score.score <= 1:
         raise EvalFault(
             "bad_score",
@@ -168,9 +169,9 @@ def _checked(score: Score, named: Named) -> Score:
 def score_all(
     answers: Sequence[AnswerToScore], *, judge: AnswerJudge | None = None, seed: int = 0, workers: int = 1
 ) -> list[Score]:
-    """The scores of many answers, in their order. They are put to the judge in a seeded order, ``workers`` at a time.
+    """Return the scores of many answers, in their order. The judge gets them in a seeded order, ``workers`` at a time.
 
-    So a drift while judging (a server under load, a model that is exchanged) does not affect one arm alone.
+    So a change during judging (a server under load, a model that is replaced) does not affect one arm alone.
 
     Raises:
         EvalFault, BackendFault: as ``score_value``.
@@ -186,13 +187,13 @@ def score_all(
         try:
             scores = {place: one.result() for place, one in futures.items()}
         except VideoWorldError:
-            pool.shutdown(cancel_futures=True)  # verdicts so far are on file; the rest is not requested
+            pool.shutdown(cancel_futures=True)  # the verdicts so far are recorded; no others are requested
             raise
     return [scores[place] for place in range(len(answers))]
 
 
 def check_protocol(protocol: Mapping[str, Any]) -> None:
-    """Look a protocol's scorers and their settings up before anything is run.
+    """Check that a protocol's scorers exist and that their settings are valid.
 
     Raises:
         EvalFault: ``bad_protocol``, ``unknown_scorer``, ``scorer_version``, ``scorer_not_loadable``.

@@ -1,7 +1,7 @@
 """Statistics of paired comparisons: cluster bootstrap, exact tests, families of tests, power, agreement of raters.
 
-Distributions and standard tests are those of SciPy and statsmodels (extra ``eval``), imported when first used. Every draw comes
-from a seed that the caller gives.
+Distributions and standard tests are those of SciPy and statsmodels (extra ``eval``), imported at first use. Every
+random draw uses a seed that the caller gives.
 """
 
 from eval.statistics.bootstrap import Floats, Indices, Method, cohen_kappa, correlation, kendall_tau, mean_interval

@@ -1,8 +1,8 @@
 """Confidence intervals of means and paired differences by a seeded bootstrap over clusters, and agreement of raters.
 
-Questions about one video are not independent, so whole videos are drawn again. Several seeds, or several libraries of one kind, are
-draws too: ``crossed`` names the seed, or the library, of each row. Rows are summed by cell first (a cluster, or a cluster crossed with
-seeds and libraries), so that the cost of a draw grows with the cells and not with the rows.
+Questions about one video are not independent, so whole videos are resampled. Seeds and libraries of one kind can be
+resampled too: ``crossed`` gives the seed, or the library, of each row. Rows are summed by cell first (a cluster, or a
+cluster crossed with seeds and libraries), so that the cost of a draw depends on the number of cells and not of rows.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from world_api.core.faults import EvalFault
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Method = Literal["expanded", "percentile"]
-#: ``one_cluster``: no interval can be made. ``no_spread``: all clusters say the same, and the interval is a point.
+#: ``one_cluster``: no interval is possible. ``no_spread``: all clusters are equal, and the interval is a point.
 #: ``few_clusters``: fewer than ``FEW_CLUSTERS``.
 Caution = Literal["one_cluster", "no_spread", "few_clusters"]
 
 DRAWS = 10_000
 LEVEL = 0.95
 FEW_CLUSTERS = 10  #: intervals over fewer clusters are called rough
-_LEAST_EFFECTIVE = 5  #: clusters that unequal sizes cannot bring the effective number below
-_MOST_NUMBERS = 4_000_000  #: held at once, of each kind
+_LEAST_EFFECTIVE = 5  #: least effective number of clusters, however unequal their sizes
+_MOST_NUMBERS = 4_000_000  #: most numbers of one kind in memory
 _NOTES: dict[str, str] = {
     "one_cluster": "one cluster only: no interval",
     "no_spread": "all clusters say the same: the interval tells nothing of other clusters",
@@ -40,7 +40,7 @@ _NOTES: dict[str, str] = {
 class Interval:
     """An estimate and the ends of its interval at ``level``; both ends are None if there is no interval.
 
-    ``rows`` values in ``clusters`` clusters were drawn again ``draws`` times, by ``method``.
+    It was computed by ``method`` from ``draws`` resamplings of ``rows`` values in ``clusters`` clusters.
     """
 
     estimate: float
@@ -55,11 +55,11 @@ class Interval:
 
     @property
     def note(self) -> str:
-        """The caution in words; empty if there is none."""
+        """The caution as text; empty if there is none."""
         return _NOTES[self.caution] if self.caution else ""
 
     def record(self) -> dict[str, Any]:
-        """The wire form."""
+        """Return the JSON form."""
         return {**asdict(self), "note": self.note}
 
 
@@ -73,14 +73,16 @@ def mean_interval(
     method: Method = "expanded",
     within: tuple[float, float] | None = None,
 ) -> Interval:
-    """The mean of values, one a row, with its interval; ``clusters`` names the cluster of each row.
+    """Return the mean of values, one per row, with its interval; ``clusters`` gives the cluster of each row.
 
-    Values may be paired differences: one arm less the other, on the same question and seed. Two equal arms give exactly zero.
-    ``within`` are the least and the greatest value a mean can have (-1 and 1 for differences of accuracy); the interval ends there.
+    Values may be paired differences: one arm less the other, on the same question and seed. Two equal arms give exactly
+    zero. ``within`` are the least and the greatest possible mean (-1 and 1 for differences of accuracy); the interval
+    is cut there.
 
-    ``percentile`` is the plain percentile interval. ``expanded``, the default, draws one cluster less than there are and takes on
-    each side the wider of the percentiles at the level of Student's t (Hesterberg 2015) and of t standard errors of the draws; t has
-    the degrees of freedom of the effective number of clusters, which is smaller if their sizes differ.
+    ``percentile`` is the plain percentile interval. ``expanded``, the default, resamples one cluster less than there
+    are. Each end is the more distant of two: the percentile at the level of Student's t (Hesterberg 2015), and t
+    standard errors of the draws; t has the degrees of freedom of the effective number of clusters, which is smaller if
+    their sizes differ.
 
     Raises:
         EvalFault: ``nothing_to_compare``, ``bad_sample``.
@@ -120,10 +122,10 @@ def _checked(values: Sequence[float], labels: Sequence[Sequence[Hashable]], draw
 
 @dataclass(frozen=True, kw_only=True)
 class Cells:
-    """Sums and numbers of rows by cell.
+    """Sums (``sums``) and numbers (``sizes``) of rows by cell.
 
-    ``levels[f][c]`` is the level of factor ``f`` in cell ``c``; the first factor is the cluster. ``counts`` are the levels of each
-    factor.
+    ``levels[f][c]`` is the level of factor ``f`` in cell ``c``; the first factor is the cluster. ``counts`` are the
+    numbers of levels of the factors.
     """
 
     sums: Floats
@@ -138,7 +140,7 @@ class Cells:
 
 
 def cells_of(values: Floats, factors: Sequence[Sequence[Hashable]]) -> Cells:
-    """Sum rows by cell. Levels are in the order of their names, so that the order of rows makes no difference."""
+    """Sum rows by cell. Levels are sorted by name, so that the order of rows makes no difference."""
     coded = [_coded(labels) for labels in factors]
     counts = tuple(count for _, count in coded)
     cells, place = np.unique(np.ravel_multi_index([codes for codes, _ in coded], counts), return_inverse=True)
@@ -151,7 +153,7 @@ def cells_of(values: Floats, factors: Sequence[Sequence[Hashable]]) -> Cells:
 
 
 def _coded(labels: Sequence[Hashable]) -> tuple[Indices, int]:
-    """The place of each label among all: numbers by size, then all else by how it is written."""
+    """Return each label's index in sorted order, and the number of labels; integers come first, then by ``repr``."""
     names = set(labels)
     numbers = sorted(name for name in names if isinstance(name, int))
     places = {name: place for place, name in enumerate([*numbers, *sorted(names.difference(numbers), key=repr)])}
@@ -159,10 +161,10 @@ def _coded(labels: Sequence[Hashable]) -> tuple[Indices, int]:
 
 
 def drawn_means(cells: Cells, *, seed: int, draws: int, fewer: int = 1) -> Floats:
-    """The mean in each draw: as many levels of every factor as there are, less ``fewer``, drawn with replacement.
+    """Return the mean of each draw: of every factor, as many levels as it has less ``fewer``, with replacement.
 
-    Drawing one level less than there are makes the spread of the draws that of the estimate (Rao and Wu 1988). A row counts
-    as often as its levels were drawn, multiplied (Owen 2007). Draws in which no row is left are left out.
+    With one level less, the spread of the draws is that of the estimate (Rao and Wu 1988). A row's weight is the
+    product of how often each of its levels was drawn (Owen 2007). Draws without any row are left out.
     """
     random = np.random.default_rng(seed)
     at_once = max(1, _MOST_NUMBERS // max(len(cells.sums), *cells.counts, 1))  # memory stays bounded
@@ -176,7 +178,7 @@ def drawn_means(cells: Cells, *, seed: int, draws: int, fewer: int = 1) -> Float
 
 
 def _means(cells: Cells, drawn: Sequence[Indices]) -> Floats:
-    if len(drawn) == 1:  # the sums of the clusters that were drawn, with no need to count them
+    if len(drawn) == 1:  # faster: sum the drawn clusters without counting them
         [only] = drawn
         means: Floats = cells.sums[only].sum(axis=1) / cells.sizes[only].sum(axis=1)
         return means
@@ -190,7 +192,7 @@ def _means(cells: Cells, drawn: Sequence[Indices]) -> Floats:
 
 
 def _times_drawn(chosen: Indices, count: int) -> Floats:
-    """How often each level was drawn in each draw; shape (draws, levels)."""
+    """Return how often each level was drawn in each draw; shape (draws, levels)."""
     draws = len(chosen)
     at = (chosen + count * np.arange(draws)[:, None]).ravel()
     return np.bincount(at, minlength=draws * count).reshape(draws, count).astype(np.float64)
@@ -199,7 +201,7 @@ def _times_drawn(chosen: Indices, count: int) -> Floats:
 def _ends(cells: Cells, *, seed: int, draws: int, method: Method) -> tuple[float | None, float | None, Caution | None]:
     if cells.counts[0] < 2:
         return None, None, "one_cluster"
-    # The rest of a subtraction must not look like a difference, nor the noise of sums like a spread.
+    # Rounding errors must not look like a difference or a spread.
     residuals = cells.sums - cells.mean * cells.sizes
     if np.abs(residuals).max() <= 1e-12 * max(1.0, float(np.abs(cells.sums).max())):
         return cells.mean, cells.mean, "no_spread"
@@ -219,7 +221,7 @@ def _ends(cells: Cells, *, seed: int, draws: int, method: Method) -> tuple[float
 
 
 def _degrees_of_freedom(cells: Cells, residuals: Floats) -> float:
-    """Effective levels less one of each factor, combined by Satterthwaite's formula."""
+    """Return the effective number of levels less one of each factor, combined by Satterthwaite's formula."""
     spreads, freedoms = [], []
     for levels, count in zip(cells.levels, cells.counts, strict=True):
         if count < 2:
@@ -237,7 +239,7 @@ def _degrees_of_freedom(cells: Cells, residuals: Floats) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Kappa:
-    """Agreement of two raters and Cohen's kappa with its interval; None if both always give the same one rating."""
+    """Agreement (0 to 1) of two raters and Cohen's kappa with its interval; None if all ratings are the same."""
 
     agreement: float
     kappa: float | None
@@ -247,9 +249,9 @@ class Kappa:
 
 
 def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float:
-    """Kendall's tau-a of two rankings of the same things: concordant less discordant pairs, over all pairs (Kendall 1938).
+    """Return Kendall's tau-a of two rankings: concordant less discordant pairs, over all pairs (Kendall 1938).
 
-    Ties count as neither. 1 for fewer than two things. SciPy has tau-b and tau-c alone, which correct for ties.
+    Ties count as neither. It is 1 for fewer than two things. SciPy only has tau-b and tau-c, which correct for ties.
 
     Raises:
         EvalFault: ``bad_sample``: they differ in length.
@@ -262,7 +264,7 @@ def kendall_tau(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable], *, seed: int) -> Kappa:
-    """Cohen's kappa (1960) of two raters, with a percentile interval over pairs that are drawn again.
+    """Return Cohen's kappa (1960) of two raters, with a percentile interval over resampled pairs.
 
     Raises:
         EvalFault: ``bad_sample``, ``nothing_to_compare``.
@@ -287,7 +289,7 @@ def cohen_kappa(first: Sequence[Hashable], second: Sequence[Hashable], *, seed: 
 def correlation(
     first: Sequence[float], second: Sequence[float], *, groups: Sequence[Hashable] | None = None
 ) -> float | None:
-    """Pearson's correlation; with ``groups`` of what is left when each group's mean is taken away. None if one does not vary.
+    """Return Pearson's correlation, with ``groups`` after subtracting group means; None if one side does not vary.
 
     Raises:
         EvalFault: ``bad_sample``.
@@ -304,7 +306,7 @@ def correlation(
 
 
 def _kappas(tables: Floats) -> Floats:
-    """Kappa of each table (n x k x k of counts); not finite if both raters give one rating only."""
+    """Return the kappa of each table (n x k x k of counts); not finite if both raters give one rating only."""
     many = tables.sum(axis=(1, 2))
     seen = np.trace(tables, axis1=1, axis2=2) / many
     chance = (tables.sum(axis=1) * tables.sum(axis=2)).sum(axis=1) / many**2

@@ -1,9 +1,10 @@
 """Tests of paired outcomes, their adjustment within a family, and the power of a planned contrast.
 
-*Power.* With a share ``discordance`` of questions that differ and a true difference ``effect`` the difference of a question (-1, 0
-or 1) has the variance ``discordance - effect ** 2``; ``standard_error`` is that of the mean over questions whose differences are
-correlated by ``correlation`` inside a video and by ``repeat_correlation`` between seeds (design effect: Kish 1965). It is tested at
-Student's t with one degree of freedom less than there are effective clusters.
+*Power.* ``discordance`` is the share of questions on which the arms differ, ``effect`` the true difference. The
+difference on one question (-1, 0 or 1) then has the variance ``discordance - effect ** 2``. ``standard_error`` is that
+of the mean over questions whose differences correlate by ``correlation`` within a video and by ``repeat_correlation``
+between seeds (design effect: Kish 1965). The test uses Student's t with one degree of freedom less than there are
+effective clusters.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ _AT_ONCE = 2_000_000  #: signs held in memory
 
 
 def mcnemar(pairs: Sequence[tuple[bool, bool]]) -> float:
-    """The p value of the exact, two-sided McNemar test (1947) of paired outcomes.
+    """Return the p value of the exact, two-sided McNemar test (1947) of paired outcomes.
 
-    It knows nothing of clusters: the companion of a clustered interval, not its replacement.
+    It ignores clusters, so it accompanies a clustered interval and does not replace it.
     """
     with from_extra("eval"):
         from scipy import stats
@@ -36,10 +37,10 @@ def mcnemar(pairs: Sequence[tuple[bool, bool]]) -> float:
 
 
 def sign_flip(differences: Sequence[float], clusters: Sequence[Hashable], *, seed: int, draws: int = 10_000) -> float:
-    """Two-sided p value of "no cluster favours either arm": the sum of differences under flipped signs of whole clusters.
+    """Return the two-sided p value of "no cluster favours either arm", by flipping the signs of whole clusters.
 
-    All flips are enumerated with 14 clusters or fewer, else ``draws`` of them are drawn. The test holds for clusters of any
-    size, as long as each cluster would as likely have had the opposite sign.
+    The statistic is the sum of differences. With 14 clusters or fewer all flips are enumerated, else ``draws`` random
+    ones. The test holds for clusters of any size if each cluster is as likely to have the opposite sign.
 
     Raises:
         EvalFault: ``nothing_to_compare``.
@@ -48,7 +49,7 @@ def sign_flip(differences: Sequence[float], clusters: Sequence[Hashable], *, see
         raise EvalFault("nothing_to_compare", "there is no difference to test", hint="run more samples")
     values = np.asarray(differences, dtype=np.float64)
     sums = np.abs(cells_of(values, [clusters]).sums)
-    # Which way a cluster went only matters for the sum that was observed.
+    # The sign of a cluster's sum only matters for the observed sum.
     least = abs(float(values.sum())) - 1e-9 * max(1.0, float(sums.sum()))
     if len(sums) <= _WHOLE:
         signs = np.array(list(itertools.product((-1.0, 1.0), repeat=len(sums))))
@@ -64,7 +65,7 @@ def sign_flip(differences: Sequence[float], clusters: Sequence[Hashable], *, see
 
 
 def holm(values: Mapping[str, float]) -> dict[str, float]:
-    """The p values of one family, adjusted by Holm (1979), in the order given.
+    """Return the p values of one family, adjusted by Holm (1979), in the order given.
 
     Raises:
         EvalFault: ``bad_sample``: a value is no probability.
@@ -87,9 +88,13 @@ USUAL_REPEAT_CORRELATION = 0.6
 
 @dataclass(frozen=True, kw_only=True)
 class ContrastPlan:
-    """A contrast as it is planned: questions of each video, and what is assumed of them.
+    """A planned comparison of two arms: number of questions of each video, and the assumptions for its power.
 
-    ``repeats`` are the seeds each question is asked with; their differences share ``repeat_correlation``.
+    ``repeats``: seeds that each question is asked with; ``repeat_correlation``: correlation of the differences of one
+    question between seeds. ``discordance``: share of questions on which the arms differ; ``correlation``: of the
+    differences of questions of one video. All shares are 0 to 1; ``level`` is the confidence level of the interval.
+
+    Raises EvalFault: ``bad_plan`` if a number is out of its range or there are no questions.
     """
 
     questions: tuple[int, ...]
@@ -109,9 +114,9 @@ class ContrastPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class Power:
-    """The power of a plan. ``detectable`` is the smallest difference found with a probability of 0.8; None if there is none.
+    """The power of a plan. ``detectable`` is the smallest difference with power 0.8; None if there is none.
 
-    ``power`` is None with fewer than two videos: no interval can be made.
+    ``power`` is None with fewer than two videos, which give no interval.
     """
 
     plan: ContrastPlan
@@ -122,7 +127,7 @@ class Power:
 
     @property
     def text(self) -> str:
-        """One sentence for a dry run, with what it assumes."""
+        """The power as a sentence, with its assumptions."""
         plan, videos = self.plan, len(self.plan.questions)
         many = f"{videos} videos, {sum(plan.questions)} questions, {plan.repeats} seeds"
         assumed = (
@@ -140,14 +145,14 @@ class Power:
         )
 
     def record(self) -> dict[str, Any]:
-        """The wire form."""
+        """Return the JSON form."""
         return {**asdict(self), "text": self.text}
 
 
 def power(questions: Sequence[int], *, effect: float, **assumed: Any) -> Power:
-    """The power of a paired contrast over videos with these numbers of questions; ``effect`` is a difference of accuracies.
+    """Return the power of a paired contrast over videos with these numbers of questions.
 
-    What is ``assumed`` are fields of ``ContrastPlan``.
+    ``effect`` is the true difference of accuracies (0 to 1); ``assumed`` are other fields of ``ContrastPlan``.
 
     Raises:
         EvalFault: ``bad_plan``.
@@ -169,7 +174,7 @@ def power(questions: Sequence[int], *, effect: float, **assumed: Any) -> Power:
 
 
 def standard_error(plan: ContrastPlan, effect: float) -> float:
-    """Of the mean paired difference over all questions and seeds."""
+    """Return the standard error of the mean paired difference over all questions and seeds."""
     sizes = np.asarray(plan.questions, dtype=np.float64)
     size = float((sizes**2).sum() / sizes.sum())
     alone = (1 + (plan.repeats - 1) * plan.repeat_correlation) / plan.repeats

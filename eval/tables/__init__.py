@@ -1,9 +1,10 @@
 """Tables of a run: accuracy and cost, paired comparisons, transfer of libraries, use of tools, the oracle ladder.
 
-A run is read into a ``Study``, one ``SampleRow`` per sample. ``tables_of`` makes all tables or those that are named; each is a
-list of figures (a column with the function that computes its cells) applied to the arms, pairs or tools that its rows are about.
-``compare`` compares two arms by name, ``flips_of`` shows the questions they differ on, ``choose`` freezes the tools that help.
-Tables are written as text, LaTeX and CSV (pandas, extra ``eval``).
+A run is read into a ``Study``, one ``SampleRow`` per sample. ``tables_of`` makes all tables or the named ones. A table
+is a list of figures (a column and the function that computes its cells), applied to the subject of each row: an arm, a
+pair or a tool. ``compare`` compares two arms by name, ``flips_of`` shows the questions on which only one of them is
+right, and ``choose`` writes a library of the tools that help. Tables are written as text, LaTeX and CSV (pandas, extra
+``eval``).
 """
 
 from eval.tables.comparisons import CONTROLS, ArmComparison, compare, concerns, paired_groups, pairs_of

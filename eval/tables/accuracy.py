@@ -1,4 +1,4 @@
-"""Accuracy and cost of every arm: overall, by domain and kind of question, by ending, by scorer, beside published figures."""
+"""Accuracy and cost of every arm: overall, by attribute of the questions, ending and scorer; published figures."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ ACCURACY: Figure[Group] = figure("accuracy", "share", lambda group: share(group.
 
 
 def library_figure(why: str = "") -> Figure[Group]:
-    """The name of the arm's library."""
+    """Return the column with the name of each arm's library; ``why`` is shown for an arm without one."""
     return figure("library", "text", lambda group: value_cell(group.first.library, why), aside=True)
 
 
 def _counter(name: str) -> Callable[[Group], TableCell]:
-    """The mean of a counter of episodes."""
+    """Return a function for the mean of a counter (an attribute of a row) over the samples with an episode."""
     return lambda group: mean(
         group.rows, lambda row: float(getattr(row, name)) if row.spend else None, why="no episodes"
     )
@@ -60,7 +60,7 @@ _MAIN: Figures[Group] = (
 
 
 def main_table(study: Study) -> Table:
-    """Accuracy, score and cost of each arm, in each world and budget."""
+    """Return the table of accuracy, score and cost of each arm, in each world and budget."""
     return study.table(
         "main",
         "Accuracy and cost of every arm",
@@ -89,7 +89,7 @@ def _cost(key: str, kind: Kind, cell: Callable[[Rows], TableCell], title: str, *
 
 
 def costs_table(study: Study) -> Table:
-    """What a sample of each arm costs, logically and physically, by what it goes to."""
+    """Return the table of the cost of a sample of each arm, logical and physical, in all and by part (judge ...)."""
     return study.table(
         "costs",
         "What a sample costs",
@@ -101,13 +101,13 @@ def costs_table(study: Study) -> Table:
 
 
 def by_tables(study: Study) -> list[Table]:
-    """Accuracy by task domain, by kind of question, by content of the videos."""
+    """Return three tables of accuracy: by task domain, by kind of question, by content of the videos."""
     titles = {"domain": "task domain", "kind": "kind of question", "content": "content of the video"}
     return [_by_table(study, name, f"Accuracy by {title}") for name, title in titles.items()]
 
 
 def _by_table(study: Study, name: str, title: str) -> Table:
-    """Accuracy of each arm by an attribute of the questions."""
+    """Return the table of each arm's accuracy for each value of an attribute ``name`` of the questions."""
     values = sorted({value for row in study.rows if (value := getattr(row, name)) is not None})
     return study.table(
         f"by_{name}",
@@ -121,7 +121,7 @@ def _by_table(study: Study, name: str, title: str) -> Table:
 
 
 def share_figure(name: str, value: str) -> Figure[Group]:
-    """Accuracy on the questions with one value of an attribute."""
+    """Return the column with the accuracy on the questions whose attribute ``name`` has this value."""
 
     def cell(group: Group) -> TableCell:
         own = [row for row in group.rows if getattr(row, name) == value]
@@ -131,7 +131,7 @@ def share_figure(name: str, value: str) -> Figure[Group]:
 
 
 def measures_table(study: Study) -> Table:
-    """The measures of each kind of answer, of each arm."""
+    """Return the table of the measures of each kind of answer, for each arm."""
     kinds = sorted(grouped(study.rows, lambda row: row.kind).items())
     known = dict.fromkeys(measure for kind, part in kinds for measure in _measures(kind, part))
     return study.table(
@@ -176,7 +176,7 @@ _ENDINGS: Figures[Group] = (
 
 
 def endings_table(study: Study) -> Table:
-    """The endings of every arm's episodes by outcome and reason; all failures, and all forced ends."""
+    """Return the table that counts each arm's episodes by outcome and reason of their end, the most frequent first."""
     ends = []
     for group in study.groups():
         parts = grouped(group.rows, lambda row: (row.outcome, row.reason))
@@ -209,7 +209,7 @@ _SCORERS: Figures[Group] = (
 
 
 def scorers_table(study: Study) -> Table:
-    """Every scorer of every arm, with its agreement with labels if there are any."""
+    """Return the table of the scorers of every arm, with their agreement with labels of people if there are any."""
     return study.table(
         "scorers",
         "Who scored, and agreement with people",
@@ -234,7 +234,7 @@ def _scorer(row: SampleRow) -> tuple[str, str, str]:
 
 
 def _agreement(study: Study, rows: Rows) -> dict[str, TableCell]:
-    """The agreement of scores with labels of people, on the samples that have one."""
+    """Return cells on the agreement of scores with labels of people, over the samples that have a label."""
     label = study.labels.right
     known = [row for row in rows if row.sample in label]
     if not known:
@@ -264,7 +264,7 @@ _BASELINES: Figures[Line] = (
 
 
 def baselines_table(study: Study) -> Table:
-    """Our arms, the floor of each dataset, and published figures with their models and budgets."""
+    """Return the table of our arms, chance for each dataset, and published figures with their models and budgets."""
     return study.table(
         "baselines",
         "Our figures beside the floor and the published ones",
@@ -290,7 +290,7 @@ def _our_line(group: Group) -> Group:
 
 
 def _other_lines(study: Study) -> Iterator[Line]:
-    """Chance and the published figures, as the protocols of the datasets give them."""
+    """Yield a line for chance and one for each published figure, as the datasets' protocols give them."""
     for name, record in sorted(study.datasets.items()):
         protocol = record.protocol
         if protocol.get("chance") is not None or protocol.get("chance_on"):
@@ -302,7 +302,10 @@ def _other_lines(study: Study) -> Iterator[Line]:
 
 
 def _chance(chance: Any, on: Any) -> CellsByKey:
-    """The accuracy of guessing, a share from 0 to 1."""
+    """Return the cells for the accuracy of guessing.
+
+    ``chance`` is a share from 0 to 1, else the cell is blank; ``on`` describes the questions that it is for.
+    """
     known = isinstance(chance, int | float) and not isinstance(chance, bool) and 0 <= chance <= 1
     why = str(on or "not given") if chance is None else f"{str(chance)[:40]} is no share from 0 to 1"
     return {
@@ -316,7 +319,7 @@ def _chance(chance: Any, on: Any) -> CellsByKey:
 
 
 def _published(entry: Mapping[str, Any]) -> CellsByKey:
-    """A published figure, in percent as its source gives it."""
+    """Return the cells of a published figure. The accuracy in ``entry`` is in percent, in the cell from 0 to 1."""
     texts = {key: None if (said := entry.get(key)) is None else str(said) for key in entry}
     percent, number = entry.get("accuracy"), entry.get("n")
     accuracy = percent / 100 if isinstance(percent, int | float) and not isinstance(percent, bool) else None

@@ -1,8 +1,8 @@
-"""Accuracy against cost: every arm at every budget, votes of several seeds, and arms against the baseline at equal spend.
+"""Accuracy against cost: every arm at every budget, votes of several seeds, arms against the baseline at equal cost.
 
-Votes (self-consistency) are computed from recorded episodes, at the cost of all of them. The winner is one of the recorded answers, so
-that nothing is scored again. Equal answers vote for each other; of intervals the one that overlaps most with the others wins. Ties are
-broken by chance, seeded.
+Votes (self-consistency) are computed from recorded episodes, at the cost of all voters. The winner is one of the
+recorded answers, so its score is known already. Equal answers vote for each other; of intervals, the one that overlaps
+most with the others wins. Ties are broken at random, with a fixed seed.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from world_api.core.canonical import canonical_json
 
 
 def _votes_of(group: Group) -> Iterator[tuple[int, list[SampleRow], list[SampleRow]]]:
-    """Votes of 2, 3, ... seeds of an arm, with all samples that voted.
+    """Yield the number of voters (2, 3, ...), the votes of the arm's first seeds, and all samples that voted.
 
-    The first seeds vote, in their order, so that more voters hold all the fewer had; on questions that each of them was asked.
+    Seeds are added in ascending order. Only questions that were asked with each of these seeds count.
     """
     seeds = sorted({row.seed for row in group.rows})
     questions = grouped(group.rows, lambda row: row.item)
@@ -39,7 +39,10 @@ def _votes_of(group: Group) -> Iterator[tuple[int, list[SampleRow], list[SampleR
 
 
 def _vote(voters: Sequence[SampleRow], *, seed: str) -> SampleRow:
-    """The vote as a sample of its own: the winner's outcome at the cost of all voters."""
+    """Return the vote as a sample: the winner's outcome at the summed cost of all voters.
+
+    Its money is None if the cost of any voter is unknown.
+    """
     known = [spent for row in voters if (spent := row.spent()) is not None]
     whole = sum(known, Account())
     if len(known) < len(voters) or any(spent.money is None for spent in known):
@@ -48,7 +51,7 @@ def _vote(voters: Sequence[SampleRow], *, seed: str) -> SampleRow:
 
 
 def winner(voters: Sequence[SampleRow], *, seed: str) -> SampleRow:
-    """The sample whose answer wins; one without an answer only if none has any."""
+    """Return the sample whose answer wins; a sample without an answer only if no voter has one."""
     held = [row for row in voters if row.value is not None and row.outcome != "failed"]
     if not held:
         return voters[0]
@@ -67,7 +70,7 @@ def _agreement(one: SampleRow, other: SampleRow) -> float:
 
 
 def _answer(row: SampleRow) -> str:
-    """An answer as it votes: words without case, spacing and a last full stop."""
+    """Return an answer as text to compare; strings without case, extra spaces and final full stops."""
     if isinstance(row.value, str):
         return " ".join(row.value.casefold().split()).rstrip(".。 ")
     return canonical_json(row.value)
@@ -75,9 +78,9 @@ def _answer(row: SampleRow) -> str:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Point:
-    """A point of the curve: an arm at a budget, with a number of voters; ``samples`` are the keys behind it.
+    """A point of the accuracy-cost curve: an arm at a budget, with a number of voters (1: no vote).
 
-    ``tokens`` is their mean, infinite if none are known.
+    ``samples`` are the keys of all samples that voted; ``tokens`` is the mean per question, infinite if unknown.
     """
 
     setting: Setting
@@ -90,22 +93,22 @@ class Point:
 
     @property
     def is_known(self) -> bool:
-        """Whether its tokens are known."""
+        """Whether the number of tokens is known."""
         return self.tokens < math.inf
 
     @property
     def name(self) -> str:
-        """The arm, its budget, and votes if there are any."""
+        """The arm and its budget, with the number of votes if there are several."""
         return f"{self.arm} {self.setting.budget}" + (f", {self.voters} votes" if self.voters > 1 else "")
 
     @property
     def scope(self) -> tuple[str, str]:
-        """Points of one dataset and world are compared."""
+        """Dataset and world: only points that share both are compared."""
         return self.setting.dataset, self.setting.world
 
 
 def points_of(study: Study) -> list[Point]:
-    """The points of all curves, each arm by itself: budgets in their order, then votes."""
+    """Return the points of all curves, ordered by dataset, world, arm and tokens."""
     found = []
     for group in study.groups():
         for voters, rows, behind in [(1, group.rows, group.rows), *_votes_of(group)]:
@@ -124,7 +127,7 @@ def points_of(study: Study) -> list[Point]:
 
 
 def curve_table(study: Study) -> Table:
-    """The points of the accuracy-cost curve of every arm."""
+    """Return the table of the points of every arm's accuracy-cost curve."""
     points = points_of(study)
     figures: Figures[Point] = (
         *words("dataset", "world", "arm", "budget"),
@@ -152,7 +155,10 @@ def curve_table(study: Study) -> Table:
 
 
 def _is_on_front(point: Point, points: Sequence[Point]) -> bool | None:
-    """Whether no other point of its world is as right for fewer tokens, or more right for no more; None without tokens."""
+    """Whether the point is on the Pareto front of its dataset and world; None if its tokens are unknown.
+
+    It is not if another point is as accurate for fewer tokens, or more accurate for no more tokens.
+    """
     if not point.is_known:
         return None
     others = [other for other in points if other.scope == point.scope]
@@ -189,7 +195,10 @@ def _spending(
     mark: str = "",
     **cells: TableCell | Value,
 ) -> Line:
-    """An arm at a budget, or over several, less the baseline at some spend: the mean of the parts on each question all have."""
+    """Return a row: an arm at one or several budgets, less the baseline at some spend.
+
+    Its difference is the mean of ``parts`` on each question that all parts have; without one it is blank with ``why``.
+    """
     values = Values()
     for item in parts[0] if parts else ():
         if all(item in part for part in parts):
@@ -208,7 +217,7 @@ def _spending(
 
 
 def matched_table(study: Study) -> Table:
-    """Every arm at every budget against the baseline at no less spend: another budget of it, or votes."""
+    """Return the table of every arm at every budget against the baseline at no less spend: more budget, or votes."""
     about = "the point of the baseline: budget, and votes where there are any"
     return study.table(
         "matched",
@@ -237,7 +246,7 @@ def _matched(point: Point, rivals: Sequence[Point]) -> Line:
 
 
 def _rivals(study: Study) -> Iterator[tuple[Point, list[Point]]]:
-    """Every point of an arm, without votes, and the points of the baseline in its world, the cheapest first."""
+    """Yield every point of an arm without votes, with the baseline's points of its dataset and world by tokens."""
     points = [point for point in points_of(study) if point.is_known and point.tokens > 0]
     baseline = study.baseline_in(study.rows)
     theirs = sorted((point for point in points if point.arm == baseline), key=lambda point: point.tokens)
@@ -248,7 +257,7 @@ def _rivals(study: Study) -> Iterator[tuple[Point, list[Point]]]:
 
 
 def along_table(study: Study) -> Table:
-    """Every arm against the baseline at the same spend, at each of its budgets and along the whole curve."""
+    """Return the table of every arm against the baseline at the same spend, at each budget and over all budgets."""
     by_arm = groupby(_rivals(study), key=lambda pair: (pair[0].scope, pair[0].arm))
     about = "the points of the baseline on both sides, and what share of each"
     return study.table(
@@ -266,7 +275,7 @@ def along_table(study: Study) -> Table:
 
 
 def _along(found: Sequence[tuple[Point, list[Point]]]) -> list[Line]:
-    """The mean over the budgets of an arm, then each of its budgets."""
+    """Return the row with the mean over an arm's budgets, then a row for each budget."""
     lines: list[Line] = []
     parts: list[_Differences] = []
     within: list[str] = []
@@ -287,7 +296,7 @@ def _along(found: Sequence[tuple[Point, list[Point]]]) -> list[Line]:
 
 
 def mixture(spend: float, points: Sequence[Point]) -> list[tuple[float, Point]]:
-    """The shares of two points that spend so much together, of one that spends just that; nothing outside their range."""
+    """Return one or two points with shares (sum 1) whose mean cost is ``spend`` tokens; empty if out of range."""
     low = max((point for point in points if point.tokens <= spend), key=lambda point: point.tokens, default=None)
     high = min((point for point in points if point.tokens >= spend), key=lambda point: point.tokens, default=None)
     if low is None or high is None:
@@ -299,7 +308,7 @@ def mixture(spend: float, points: Sequence[Point]) -> list[tuple[float, Point]]:
 
 
 def _differences(point: Point, mixed: Sequence[tuple[float, Point]]) -> _Differences:
-    """The accuracy of a point less that of a mixture, on each question that all of them have."""
+    """Return, for each question that all points have, the point's accuracy less the mixture's, and the samples used."""
     theirs = [(part, grouped(rival.rows, lambda row: row.item)) for part, rival in mixed]
     found: _Differences = {}
     for item, own in grouped(point.rows, lambda row: row.item).items():

@@ -1,7 +1,7 @@
-"""Cells computed from samples: means and shares with intervals, paired differences, and why there is none.
+"""Cells computed from samples: means and shares with intervals, and paired differences; or a blank with the reason.
 
-Intervals are over videos (``eval.statistics.bootstrap``); the seeds of a question are repetitions within its video. If libraries are
-draws, videos are crossed with libraries and seeds.
+Intervals are bootstrapped over videos (``eval.statistics.bootstrap``); the seeds of a question are repetitions within
+its video. If libraries are treated as random draws, the bootstrap resamples videos, libraries and seeds (crossed).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from eval.tables.table import TableCell, Value, blank
 Measure = Callable[[SampleRow], float | None]
 Bounds = tuple[float, float]
 
-SEED = 1  #: of every resampling
+SEED = 1  #: for all resampling
 NO_SAMPLES = "no samples"
 SHARE: Bounds = (0.0, 1.0)
 POINTS: Bounds = (-1.0, 1.0)
@@ -26,7 +26,7 @@ POINTS: Bounds = (-1.0, 1.0)
 
 @dataclass(frozen=True, kw_only=True)
 class Values:
-    """Numbers with the video, the seed and, where libraries are draws, the library of each; ``samples`` are behind them."""
+    """Numbers with the video (``clusters``), seed and library of each, for resampling; ``samples`` are their keys."""
 
     numbers: list[float] = field(default_factory=list)
     clusters: list[tuple[str, str]] = field(default_factory=list)
@@ -35,7 +35,7 @@ class Values:
     samples: list[str] = field(default_factory=list)
 
     def add(self, number: float, row: SampleRow, *others: SampleRow) -> None:
-        """Add a number that one sample gives, or that it gives together with others."""
+        """Add a number computed from one or several samples; the first one gives video, seed and library."""
         self.numbers.append(number)
         self.clusters.append(cluster(row))
         self.seeds.append(row.seed)
@@ -44,44 +44,47 @@ class Values:
 
     @property
     def are_drawn(self) -> bool:
-        """Whether several libraries are behind the numbers, which are draws as videos are."""
+        """Whether the numbers come from several libraries, which are then random draws like the videos."""
         return len(set(self.libraries)) > 1
 
     @property
     def clustered_p(self) -> float | None:
-        """The p value of sign flips over videos; None with fewer than two."""
+        """The p value of a sign-flip test over videos; None with fewer than two videos."""
         return sign_flip(self.numbers, self.clusters, seed=SEED) if len(set(self.clusters)) > 1 else None
 
 
 def correct(row: SampleRow) -> float:
-    """1 if the answer is right."""
+    """Return 1.0 if the answer is right, else 0.0."""
     return float(row.correct)
 
 
 def score(row: SampleRow) -> float:
-    """The finer score."""
+    """Return the score from 0 to 1, which may give partial credit."""
     return row.score
 
 
 def tokens(row: SampleRow) -> float | None:
-    """What the sample costs in tokens as if nothing were cached; None without an episode."""
+    """Return the sample's logical tokens (as if nothing were cached); None without an episode."""
     spent = row.spent()
     return float(spent.tokens) if spent is not None else None
 
 
 def money(row: SampleRow) -> float | None:
-    """The same in USD, if prices are known."""
+    """Return the sample's logical cost in USD; None without an episode or a price."""
     spent = row.spent()
     return spent.money if spent is not None else None
 
 
 def share(rows: Rows, *, measure: Measure = correct) -> TableCell:
-    """The mean of a measure between 0 and 1 with its interval."""
+    """Return the mean of a measure between 0 and 1, with its interval."""
     return mean(rows, measure, within=SHARE)
 
 
 def mean(rows: Rows, measure: Measure, *, why: str = NO_SAMPLES, within: Bounds | None = None) -> TableCell:
-    """The mean of a measure over the samples that have it; if its bounds are given, with an interval that ends there."""
+    """Return the mean of a measure where it is not None, with an interval if ``within`` (its bounds) is given.
+
+    The cell is blank, with the reason ``why``, if no sample has the measure.
+    """
     values = Values()
     for row in rows:
         if (value := measure(row)) is not None:
@@ -104,7 +107,10 @@ def interval(
     crossed: bool = False,
     also: Sequence[Sequence[str]] = (),
 ) -> TableCell:
-    """The mean of numbers with its interval; ``crossed``: seeds, libraries and the labels in ``also`` are draws as videos are."""
+    """Return the mean of numbers with its interval, which is cut to ``within``; a blank with ``why`` if there are none.
+
+    ``crossed``: seeds, libraries and the labels in ``also`` are resampled too, as random draws like the videos.
+    """
     if not values.numbers:
         return blank(why)
     labels: list[Sequence[Hashable]] = [values.seeds, values.libraries] if crossed else []
@@ -114,13 +120,16 @@ def interval(
 
 
 def interval_cell(found: Interval) -> TableCell:
-    """An estimate with its interval as a cell."""
+    """Return an estimate with its interval as a cell."""
     low, high = found.low, found.high
     return TableCell(value=found.estimate, low=low, high=high, n=found.rows, clusters=found.clusters, mark=found.note)
 
 
 def money_cell(rows: Rows, *, way: str = "logical") -> TableCell:
-    """Mean money; marked if it leaves something out."""
+    """Return the mean cost in USD, with the remark ``at least`` if some cost is not included.
+
+    ``way``: ``logical`` or ``physical``.
+    """
     spends = [row.spent(way) for row in rows]
     cell = mean(rows, lambda row: None if (spent := row.spent(way)) is None else spent.money, why="no price is known")
     least = any(spent.is_least or spent.money is None for spent in spends if spent is not None)
@@ -128,7 +137,10 @@ def money_cell(rows: Rows, *, way: str = "logical") -> TableCell:
 
 
 def tokens_cell(rows: Rows, *, way: str = "logical", part: str = "total", of: str = "tokens") -> TableCell:
-    """Mean tokens; marked if a server did not count them."""
+    """Return the mean number of tokens, with the remark ``estimated`` if a server did not count them.
+
+    ``way``: ``logical`` or ``physical``; ``part``: such as ``judge``; ``of``: the attribute of the account to average.
+    """
 
     def measure(row: SampleRow) -> float | None:
         spent = row.spent(way, part)
@@ -140,20 +152,20 @@ def tokens_cell(rows: Rows, *, way: str = "logical", part: str = "total", of: st
 
 
 def marked(cell: TableCell, mark: str) -> TableCell:
-    """The cell with one more remark."""
+    """Return the cell with a remark added."""
     return replace(cell, mark=f"{cell.mark}; {mark}" if cell.mark else mark)
 
 
 def count(number: int, rows: Iterable[SampleRow]) -> TableCell:
-    """A whole number, and the samples behind it."""
+    """Return a whole number as a cell, with the keys of the samples behind it."""
     return TableCell(value=number, samples=tuple(dict.fromkeys(keys(rows))))
 
 
 def counted(rows: Sequence[SampleRow]) -> TableCell:
-    """The number of some of the samples of a row, with their keys."""
+    """Return the number of these samples as a cell, with their keys."""
     return count(len(rows), rows)
 
 
 def value_cell(value: Value, why: str = "") -> TableCell:
-    """A value, or a blank with the reason."""
+    """Return a value as a cell, or a blank with the reason if it is None."""
     return TableCell(value=value) if value is not None else blank(why)

@@ -1,4 +1,4 @@
-"""Paired comparisons: every arm against the baseline, the primary contrast, the controls of abstraction, two groups by name."""
+"""Paired comparisons: arms against the baseline, the primary contrast, controls of abstraction, two groups by name."""
 
 from __future__ import annotations
 
@@ -19,49 +19,53 @@ Pair = tuple[SampleRow, SampleRow]
 _KEY = ("dataset", "item", "world", "budget", "seed")
 #: Parts of the design that two groups may be compared across, if each has a single value of its own.
 _ACROSS = ("world", "budget", "seed")
-#: The setting that follows from the library an arm has.
+#: The setting that depends on the arm's library.
 _OF_LIBRARY = "arm"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pairs:
-    """Samples of two groups about the same question, world, budget and seed; ``left`` and ``right`` are without a partner."""
+    """Pairs of samples of two groups with the same question, world, budget and seed.
+
+    ``left`` and ``right`` are samples of the first and second group without a partner.
+    """
 
     pairs: tuple[Pair, ...]
     left: tuple[SampleRow, ...] = ()
     right: tuple[SampleRow, ...] = ()
 
     def where(self, keep: Callable[[SampleRow], bool]) -> Pairs:
-        """The part whose first samples, or those without a partner, are kept."""
+        """Return the pairs whose first sample fulfils ``keep``, and the unpaired samples that do."""
         left, right = (tuple(filter(keep, rows)) for rows in (self.left, self.right))
         return Pairs(pairs=tuple(pair for pair in self.pairs if keep(pair[0])), left=left, right=right)
 
     @property
     def swapped(self) -> Pairs:
-        """The same pairs, second less first."""
+        """The same pairs with the two samples exchanged, without the unpaired samples."""
         return Pairs(pairs=tuple((other, one) for one, other in self.pairs))
 
     @property
     def rows(self) -> list[SampleRow]:
-        """All samples that are paired."""
+        """All paired samples."""
         return [row for pair in self.pairs for row in pair]
 
     @property
     def better(self) -> list[Pair]:
-        """Pairs of which only the first is right."""
+        """The pairs of which only the first sample is right."""
         return [pair for pair in self.pairs if pair[0].correct and not pair[1].correct]
 
     @property
     def worse(self) -> list[Pair]:
-        """Pairs of which only the second is right."""
+        """The pairs of which only the second sample is right."""
         return [pair for pair in self.pairs if pair[1].correct and not pair[0].correct]
 
     @property
     def questions(self) -> list[tuple[bool, bool]]:
-        """For each question, whether the first and whether the second is right, over all seeds.
+        """For each question, whether the first group and whether the second group is right, over all seeds.
 
-        Answers to one question are not independent, least of all those of a model that ignores the seed. If only one of the
-        two is right under more seeds, that one is right; else both are if any is right.
+        The seeds of one question are not independent, so they give one result. The group that is right under more seeds
+        counts as right, the other as wrong; with equal numbers both count as right, or as wrong if they are never
+        right.
         """
         right: dict[tuple[str, str], tuple[int, int]] = {}
         for one, other in self.pairs:
@@ -70,7 +74,7 @@ class Pairs:
         return [(first >= second and first > 0, second >= first and second > 0) for first, second in right.values()]
 
     def differences(self, measure: Measure) -> Values:
-        """The first less the second, if both have the measure."""
+        """Return the first sample's measure less the second's, for the pairs where both are known."""
         values = Values()
         for one, other in self.pairs:
             first, second = measure(one), measure(other)
@@ -80,17 +84,18 @@ class Pairs:
 
 
 def key_of(row: SampleRow, parts: Sequence[str] = _KEY) -> tuple[Any, ...]:
-    """The parts of the design that two samples must share to be compared."""
+    """Return the values of ``parts`` of the design, which must be equal for two samples to be a pair."""
     return tuple(getattr(row, part) for part in parts)
 
 
 def pairs_of(
     one: Iterable[SampleRow], other: Iterable[SampleRow], *, across: Sequence[str] = (), shared: bool = False
 ) -> Pairs:
-    """Pair two groups; parts of the design that are compared themselves (``across``: worlds, budgets) are not in the key.
+    """Pair the samples of two groups. ``across`` names the parts of the key to ignore, since they are what is compared.
 
-    If both have libraries and share some, one of them several, samples of one library belong together. ``shared``: several of
-    the first may have the same partner (libraries that are draws, against one baseline).
+    If the groups share libraries and there are several, both samples of a pair have the same library. ``shared``:
+    several samples of the first group may have the same partner (several libraries as random draws, against one
+    baseline).
 
     Raises:
         EvalFault: ``ambiguous_pairs``: two samples of one group have the same key.
@@ -126,9 +131,9 @@ def _by_key(rows: Iterable[SampleRow], parts: Sequence[str]) -> dict[tuple[Any, 
 
 
 def differing(pairs: Pairs) -> list[str]:
-    """How the samples that are compared differ beside their answers, in words: one difference is what is studied.
+    """Return in words how paired samples differ in their set-up; a single difference is the one that is studied.
 
-    Settings that only one of two systems has are part of the system, and so is a library that only one has.
+    A setting or library that only one of two systems has counts as part of the system.
     """
     found: dict[str, None] = {}
     for one, other in pairs.pairs:
@@ -146,20 +151,20 @@ def differing(pairs: Pairs) -> list[str]:
 
 
 def concerns(pairs: Pairs) -> list[str]:
-    """What differs between samples that are compared beside what is studied; nothing if the comparison is clean."""
+    """Return the differences between paired samples other than the studied one; empty if the comparison is clean."""
     found = differing(pairs)
     return found[1:] if found and found[0] in ("systems", "libraries") else found if len(found) > 1 else []
 
 
-#: Why there is no p value if several libraries are behind a difference: flipping videos alone would take those drawn for all.
+#: Why there is no p value with several libraries: flipping only videos would treat these libraries as fixed.
 DRAWN = "libraries are draws: the interval crosses them"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Contrast:
-    """One comparison: samples of an arm against samples of another, in one setting; ``domain`` or ``name`` says of which part.
+    """A comparison of an arm with another in one setting; ``domain`` or ``name`` identifies the part that is compared.
 
-    ``p_holm`` is the clustered p value adjusted over the table it is in.
+    ``p_holm`` is the clustered p value, adjusted by Holm's method over the rows of its table.
     """
 
     setting: Setting
@@ -173,12 +178,12 @@ class Contrast:
 
     @property
     def key(self) -> str:
-        """A name within a family."""
+        """A text that identifies the comparison within its table."""
         return "\n".join((self.setting.dataset, self.setting.world, self.setting.budget, self.arm, self.domain))
 
     @property
     def rows(self) -> Rows:
-        """All samples that are paired."""
+        """All paired samples."""
         return self.pairs.rows
 
     @property
@@ -188,35 +193,35 @@ class Contrast:
 
     @cached_property
     def values(self) -> Values:
-        """The differences in accuracy."""
+        """The paired differences in accuracy."""
         return self.pairs.differences(correct)
 
     @cached_property
     def p(self) -> float | None:
-        """The clustered p value; None with fewer than two videos, or if libraries are draws too."""
+        """The clustered p value; None with fewer than two videos, or if libraries are random draws as well."""
         return None if self.values.are_drawn else self.values.clustered_p
 
     def p_cell(self, p: float | None) -> TableCell:
-        """A p value, or why there is none."""
+        """Return a p value as a cell, or a blank with the reason."""
         return value_cell(p, "no pairs" if not self.pairs.pairs else DRAWN if self.values.are_drawn else "one video")
 
     def mcnemar(self) -> TableCell:
-        """The exact p value over questions."""
+        """Return the p value of McNemar's exact test over questions."""
         is_known = self.pairs.pairs and not self.values.are_drawn
         return self.p_cell(mcnemar(self.pairs.questions) if is_known else None)
 
     def side(self, place: int) -> TableCell:
-        """The accuracy of one side, on the pairs."""
+        """Return the accuracy of one side (0: the arm, 1: the other) on the pairs."""
         rows = [pair[place] for pair in self.pairs.pairs]
         return replace(mean(rows, correct), samples=keys(rows))
 
     def side_right(self, place: int) -> TableCell:
-        """The number of pairs of which only one side is right."""
+        """Return the number of pairs of which only this side is right (0: the arm, 1: the other)."""
         pairs = self.pairs.worse if place else self.pairs.better
         return count(len(pairs), [row for pair in pairs for row in pair])
 
     def difference(self, measure: Measure = correct, why: str = "no pairs") -> TableCell:
-        """The mean difference of a measure with its interval."""
+        """Return the mean paired difference of a measure with its interval; a blank with ``why`` if there is none."""
         within = POINTS if measure in (correct, score) else None
         values = self.values if measure is correct else self.pairs.differences(measure)
         return interval(values, within=within, why=why, crossed=self.values.are_drawn)
@@ -262,14 +267,14 @@ _NOTE = "Differences are the arm less the other on the same question, world, bud
 
 
 def comparison_table(study: Study, name: str, title: str, found: Sequence[Contrast], *, note: str) -> Table:
-    """Contrasts as one family."""
+    """Return a table of contrasts whose p values are adjusted together (Holm)."""
     adjusted = holm({item.key: item.p for item in found if item.p is not None})
     family = [replace(item, p_holm=adjusted.get(item.key)) for item in found]
     return study.table(name, title, _FIGURES, family, note=note)
 
 
 def contrasts(study: Study, *, by_domain: bool = False) -> Iterator[Contrast]:
-    """Every arm against the baseline, in each setting; with ``by_domain`` in each task domain by itself."""
+    """Yield every arm against the baseline in each setting; with ``by_domain`` one contrast for each task domain."""
     for group, baseline in study.beside_baseline():
         if baseline is None or group.arm == baseline.arm:
             continue
@@ -280,12 +285,12 @@ def contrasts(study: Study, *, by_domain: bool = False) -> Iterator[Contrast]:
 
 
 def contrast_of(group: Group, against: str, pairs: Pairs) -> Contrast:
-    """An arm against another one in its setting, whose pairs these are."""
+    """Return the contrast of an arm with another one (``against``) in the same setting."""
     return Contrast(setting=group.setting, arm=group.arm, against=against, pairs=pairs)
 
 
 def comparisons_table(study: Study, *, by_domain: bool = False) -> Table:
-    """Every arm against the baseline, without the primary contrast, which has a table of its own."""
+    """Return the table of every arm against the baseline, without the primary contrast, which has its own table."""
     try:
         primary = {(item.key, item.against) for item in primary_contrasts(study)}
     except EvalFault:
@@ -299,7 +304,7 @@ def comparisons_table(study: Study, *, by_domain: bool = False) -> Table:
 
 
 def primary_contrasts(study: Study) -> list[Contrast]:
-    """The contrast that the run named before, in each dataset; none if it named none, or nothing of it is there yet."""
+    """Return the primary contrast of the run for each dataset; empty if none is named or it has no samples yet."""
     named = study.primary or {}
     keys_of_part = [key for key in ("dataset", "world", "budget", "domain") if named.get(key)]
     rows = [row for row in study.rows if all(getattr(row, key) == named[key] for key in keys_of_part)]
@@ -308,7 +313,7 @@ def primary_contrasts(study: Study) -> list[Contrast]:
 
 
 def _primary_of(study: Study, named: Mapping[str, str | None], rows: Rows) -> Contrast | None:
-    """The primary contrast in one dataset."""
+    """Return the primary contrast in one dataset; None if one of its arms has no samples."""
     library = named.get("library")
     one, other = ([row for row in rows if row.arm_name == named.get(key)] for key in ("arm", "against"))
     if library:
@@ -329,7 +334,7 @@ def _primary_of(study: Study, named: Mapping[str, str | None], rows: Rows) -> Co
 
 
 def primary_table(study: Study) -> Table:
-    """The one contrast that was named before anything was run; a row for each dataset if there are several."""
+    """Return the table of the primary contrast, which was named before the run; one row for each dataset."""
     found = primary_contrasts(study)
     named = ", ".join(f"{key} {value}" for key, value in (study.primary or {}).items() if value)
     family = "Being the only one of its family its p value is not adjusted. "
@@ -343,7 +348,7 @@ def primary_table(study: Study) -> Table:
     return comparison_table(study, "primary", "Primary contrast", found, note=note)
 
 
-#: Each control, and what it gives without abstraction.
+#: Each control, with what it provides without abstraction.
 CONTROLS = {
     "flat": "the operations alone",
     "flat+domain": "the domain's text",
@@ -371,7 +376,7 @@ _ABSTRACTION: Figures[Group] = (
 
 
 def abstraction_table(study: Study) -> Table:
-    """Every arm of ``hier`` with a real library against the four controls of its setting."""
+    """Return the table of every ``hier`` arm with a real library, compared with the four controls in its setting."""
     return study.table(
         "abstraction",
         "What abstraction may claim",
@@ -390,7 +395,10 @@ def abstraction_table(study: Study) -> Table:
 
 
 def _controls(row: SampleRow, groups: Sequence[Group]) -> Iterator[tuple[str, Group]]:
-    """The arm of each control, with hints of the same library; the one with the shortest name if there are several."""
+    """Yield each control that was run, with its samples; of several arms, the one with the shortest name.
+
+    For ``hints`` only arms with the same library as ``row`` are considered.
+    """
     for name in CONTROLS:
         found = [own for own in groups if own.first.system == name]
         if name == "hints":
@@ -400,7 +408,7 @@ def _controls(row: SampleRow, groups: Sequence[Group]) -> Iterator[tuple[str, Gr
 
 
 def _against_controls(group: Group, controls: Mapping[str, Group]) -> Group:
-    """An arm against each control of its setting that was run; its rows are those that have a pair with one of them."""
+    """Compare an arm with each control of its setting that was run; the rows of the result are its paired samples."""
     all_pairs = {name: pairs_of(group.rows, rival.rows) for name, rival in controls.items()}
     found = {name: contrast_of(group, name, pairs) for name, pairs in all_pairs.items() if pairs.pairs}
     differences = {name: item.difference() for name, item in found.items()}
@@ -429,9 +437,9 @@ def _against_controls(group: Group, controls: Mapping[str, Group]) -> Group:
 
 
 def _composite(found: Mapping[str, Contrast], differences: Mapping[str, TableCell], *, all_beaten: bool) -> CellsByKey:
-    """The smallest of the differences, and what it may claim: all controls must be beaten.
+    """Return the cells for the smallest of the differences, and whether the arm beats all controls.
 
-    Its interval is from the smallest lower to the smallest upper end.
+    Its interval runs from the smallest lower end to the smallest upper end.
     """
     cells = list(differences.values())
     lows, highs = ([end for cell in cells if (end := getattr(cell, side)) is not None] for side in ("low", "high"))
@@ -459,7 +467,7 @@ def _composite(found: Mapping[str, Contrast], differences: Mapping[str, TableCel
 
 @dataclass(frozen=True, kw_only=True)
 class ArmComparison:
-    """Two groups, paired. ``across`` are the parts of the design that are compared themselves, such as worlds."""
+    """Two groups, paired. ``across`` names the parts of the design that are compared themselves, such as ``world``."""
 
     one: str
     other: str
@@ -469,20 +477,23 @@ class ArmComparison:
 
     @property
     def differs(self) -> list[str]:
-        """How the two differ, in words: the first difference is what is studied."""
+        """How the two groups differ, in words; the first difference is the one that is studied."""
         return [*self.across, *differing(self.pairs)]
 
     @property
     def concerns(self) -> list[str]:
-        """What differs beside the one thing that is studied."""
+        """The differences other than the one that is studied."""
         return self.differs[1:] if self.across else concerns(self.pairs)
 
 
 def paired_groups(study: Study, one: str, other: str, filters: Sequence[str] = ()) -> ArmComparison:
-    """Pair two groups by name, also across world, budget or seed if each has its own single one.
+    """Pair two groups by name.
+
+    If each group has a single world, budget or seed and these differ, the groups are paired across them.
 
     Raises:
-        EvalFault: ``unknown_arm``, ``bad_filter``, ``nothing_chosen``, ``several_arms``, ``ambiguous_pairs``, ``no_pairs``.
+        EvalFault: ``unknown_arm``, ``bad_filter``, ``nothing_chosen``, ``several_arms``, ``ambiguous_pairs``,
+            ``no_pairs``.
     """
     rows = filtered(study.rows, filters)
     first, second = chosen(rows, one), chosen(rows, other)
@@ -499,7 +510,7 @@ def paired_groups(study: Study, one: str, other: str, filters: Sequence[str] = (
 
 
 def compare(study: Study, one: str, other: str, filters: Sequence[str] = ()) -> ArmComparison:
-    """Compare two groups of samples, with a table of all and, if there are several task domains, one by domain.
+    """Compare two groups: a table over all samples and, if there are several task domains, one by domain.
 
     Raises:
         EvalFault: as ``paired_groups``.
@@ -516,7 +527,7 @@ def compare(study: Study, one: str, other: str, filters: Sequence[str] = ()) -> 
 
 
 def _contrasts(found: ArmComparison, *, by_domain: bool) -> list[Contrast]:
-    """A contrast for each setting, or for each setting and domain, with the samples of it that have no partner."""
+    """Return a contrast for each setting, or for each setting and domain, including the samples without a partner."""
     pairs = found.pairs
     # If worlds or budgets are compared, those of the first group name the setting.
     shared: dict[str, str] = {name: getattr(pairs.pairs[0][0], name) for name in found.across if name != "seed"}

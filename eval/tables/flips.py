@@ -1,4 +1,4 @@
-"""The questions whose outcome flipped between two arms, with both trajectories."""
+"""The questions that only one of two arms answered right, with both trajectories."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from world_api.core.faults import EpisodeFault
 from world_api.core.identifiers import columns as width_of
 
 Which = Literal["all", "a", "b"]
-#: A terminal narrower than this shows one trajectory under the other.
+#: In narrower terminals one trajectory is below the other.
 SIDE_BY_SIDE = 120
 _GAP = " | "
 
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """One arm's sample, with its episode if it can be read; else ``why`` says what is wrong."""
+    """One arm's sample, with its episode; if that is None, ``why`` is the reason."""
 
     row: SampleRow
     episode: Episode | None
     why: str = ""
 
     def record(self) -> dict[str, Any]:
-        """The wire form."""
+        """Return the JSON form."""
         names = ("sample", "arm", "correct", "score", "outcome", "reason")
         episode = summary_record(self.episode) if self.episode is not None else None
         return {**{name: getattr(self.row, name) for name in names}, "episode": episode, "why": self.why}
@@ -48,7 +48,7 @@ class Flip:
     other: Side
 
     def record(self) -> dict[str, Any]:
-        """The wire form."""
+        """Return the JSON form. ``right`` is ``a`` if the first arm is right, else ``b``."""
         question, row = self.item.question, self.one.row
         return {
             "item": self.item.id,
@@ -70,14 +70,14 @@ class Flip:
 
 
 def flipped(pairs: Pairs, which: Which = "all") -> list[tuple[SampleRow, SampleRow]]:
-    """The pairs of which one alone is right: those of the first arm, then those of the second."""
+    """Return the pairs of which only one sample is right, first those of the first arm; ``which`` selects one arm."""
     better = pairs.better if which in ("all", "a") else []
     worse = pairs.worse if which in ("all", "b") else []
     return [*better, *worse]
 
 
 def flips_of(run: Run, flips: Sequence[tuple[SampleRow, SampleRow]]) -> list[Flip]:
-    """Flips with their episodes; a cell's journal is read once."""
+    """Read the episodes of flips. Each cell's journal is read once."""
     sides: dict[str, Side] = {}
     for cell, rows in grouped((row for pair in flips for row in pair), lambda row: row.cell).items():
         sides.update({row.sample: _side(run, row) for row in rows})
@@ -97,7 +97,10 @@ def _side(run: Run, row: SampleRow) -> Side:
 
 
 def flip_text(flip: Flip, *, width: int, full: bool = False) -> str:
-    """A flip for a terminal: the question with its truth, then both trajectories, side by side if there is room."""
+    """Return a flip as text: the question with its reference answer, then both trajectories.
+
+    They are side by side if ``width`` (in characters) allows; ``full`` shows replies and calls in full length.
+    """
     lines = list(_question(flip, min(width, 2 * SIDE_BY_SIDE)))
     if width >= SIDE_BY_SIDE:
         half = (width - len(_GAP)) // 2
@@ -123,7 +126,7 @@ def _question(flip: Flip, width: int) -> Iterator[str]:
 
 
 def _column(side: Side, width: int, *, full: bool) -> list[list[str]]:
-    """One trajectory in blocks that are aligned: the outcome, then one block a round."""
+    """Return one trajectory as blocks of lines: the outcome, then one block for each round."""
     row = side.row
     verdict = f"{row.arm}: {'RIGHT' if row.correct else 'WRONG'}, score {row.score:.2f}"
     head = [verdict, f"episode {row.cell}/{row.episode}" if row.episode else "no episode"]
@@ -142,7 +145,7 @@ def _column(side: Side, width: int, *, full: bool) -> list[list[str]]:
 
 
 def _fitted(lines: Sequence[str], width: int) -> list[str]:
-    """Lines that fit: long ones are cut, trees of calls keep their shape."""
+    """Return the lines; those with more than ``width`` columns are cut."""
     return [cut(line, width) if width_of(line) > width else line for line in lines]
 
 

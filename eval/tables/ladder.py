@@ -1,4 +1,4 @@
-"""The oracle ladder: accuracy with one operation at a time answered from the truth, and what is lost where."""
+"""The oracle ladder: accuracy if single operations are answered from the truth, and how much each part loses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from eval.tables.comparisons import P_CLUSTERED, PAIRS, Contrast, pairs_of
 from eval.tables.study import Line, Rows, Study, grouped, videos, words
 from eval.tables.table import CellsByKey, Figures, Table, blank, figure
 
-#: The worlds that are the truth, whole or for one operation.
+#: The true world, and the prefix of worlds with single operations from the truth.
 TRUTH, LADDER = "oracle", "oracle:"
 Part = Literal["operation", "together", "tools", "controller"]
 _Question = tuple[str, str, str, str, int]
@@ -23,12 +23,12 @@ _Question = tuple[str, str, str, str, int]
 
 @dataclass(frozen=True, kw_only=True)
 class AccuracyLoss:
-    """A part of what is lost, in shares of all ``questions``.
+    """A part of the lost accuracy, as a share of all ``questions``. All parts sum to 1 less the accuracy without truth.
 
-    ``operation``: what is gained when ``step`` alone is answered from the truth, so lost in its perception or retrieval.
-    ``together``: what all operations gain from the truth beyond the sum of the steps measured. ``tools``: what the reference
-    arm gets right more than this one when all is true; below 0 the tools help. ``controller``: what the reference
-    arm gets wrong even so. All parts together are 1 less the accuracy on the perceived worlds, whichever steps were measured.
+    ``operation``: the gain if only the operation ``step`` is answered from the truth; its perception or retrieval loses
+    this. ``together``: the gain if all operations are, beyond the sum of the measured steps. ``tools``: how much more
+    the reference arm gets right than this arm on true worlds; below 0 the tools help. ``controller``: what the
+    reference arm gets wrong even there.
     """
 
     part: Part
@@ -38,10 +38,11 @@ class AccuracyLoss:
 
 
 def ladder_of(rows: Rows, *, arm: str, reference: str = "flat", built: str = "classical") -> list[AccuracyLoss]:
-    """Where an arm loses accuracy, over the questions that were asked on every one of its steps.
+    """Return where an arm loses accuracy, over the questions that were asked on all of its steps.
 
-    Steps that overlap (``detect_objects`` and ``perception``) are all shown; ``together`` then takes back what is counted twice.
-    Nothing if the arm did not run on perceived and on true worlds, or the reference on true ones.
+    Steps may overlap (``detect_objects`` and ``perception``); ``together`` then subtracts what is counted twice.
+    ``built`` is the world without truth. Empty if the arm did not run on perceived and on true worlds, or the reference
+    arm not on true ones.
     """
     scores: dict[tuple[str, str], dict[_Question, float]] = {}
     for row in rows:
@@ -71,7 +72,7 @@ def ladder_of(rows: Rows, *, arm: str, reference: str = "flat", built: str = "cl
 
 
 def _is_built(world: str) -> bool:
-    """Whether worlds of that name are made from pixels."""
+    """Whether worlds of this name are made from pixels only."""
     return world != TRUTH and not world.startswith(LADDER)
 
 
@@ -88,7 +89,7 @@ _LADDER: Figures[Line] = (
 
 
 def ladder_table(study: Study) -> Table:
-    """Each arm on worlds from pixels, with one operation from the truth, and on worlds from the truth."""
+    """Return the table of each arm's accuracy on worlds from pixels, with one operation true, and on true worlds."""
     return study.table(
         "ladder",
         "The oracle ladder",
@@ -102,7 +103,7 @@ def ladder_table(study: Study) -> Table:
 
 
 def _steps(study: Study) -> Iterator[Line]:
-    """An arm on each step of the ladder, compared with the worlds from pixels."""
+    """Yield a row for each arm and step of the ladder, compared with the worlds from pixels."""
     for (dataset, budget, arm), own in grouped(study.rows, lambda row: (row.dataset, row.budget, row.arm)).items():
         worlds = grouped(own, lambda row: row.world)
         built = [world for world in worlds if _is_built(world)]
@@ -133,7 +134,7 @@ _LOSSES: Figures[Line] = (
 
 
 def losses_table(study: Study) -> Table:
-    """What each arm gets wrong, split into operations (perception and retrieval), tools and controller."""
+    """Return the table of each arm's errors, by part: operations (perception and retrieval), tools and controller."""
     return study.table(
         "losses",
         "Where accuracy is lost",

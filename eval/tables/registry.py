@@ -1,4 +1,4 @@
-"""All tables of a run, in the order in which they are read."""
+"""All tables of a run, in the order of display."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eval.tables.table import Figure, Table, figure
 from world_api.core.faults import EvalFault
 
 Maker = Callable[[Study], Table | Sequence[Table]]
-#: The function that makes each table, by its name; tables that are made together have one function.
+#: The function that makes each table, by the names of all tables that it makes.
 _MAKERS: Mapping[tuple[str, ...], Maker] = {
     ("primary",): comparisons.primary_table,
     ("main",): accuracy.main_table,
@@ -42,7 +42,9 @@ _MAKERS: Mapping[tuple[str, ...], Maker] = {
 
 
 def tables_of(run: Run | Study, only: Collection[str] | None = None) -> list[Table]:
-    """Every table of a run, or ``only`` those. One without rows says in its note what it needs, or why it cannot be made.
+    """Return every table of a run, or only the tables named in ``only``.
+
+    The note of a table without rows states what the table needs, or why it cannot be made.
 
     Raises:
         EvalFault: ``not_scored``.

@@ -1,8 +1,9 @@
-"""One row per sample: what tables, tests and charts are made of; and the facts of the libraries of a run.
+"""One row per sample, from which tables, tests and charts are made; and the facts on the libraries of a run.
 
-Each journal is read once, and of its episodes only the figures are kept. *Calls* are those that the model made and that ran; what a
-system does by itself before the first round, and the submission of the answer, do not count. *Malformed* counts the slips of
-replies and calls, except calls that were well formed and only repeated. *Empty* counts calls that ran and found nothing.
+Each journal is read once; only figures of its episodes are kept. *Calls* are those that the model made and that ran;
+calls that a system makes itself before the first round, and the submission of the answer, do not count. *Malformed*
+counts unusable replies and calls, except calls that were well formed and only repeated. *Empty* counts calls that ran
+and found nothing.
 """
 
 from __future__ import annotations
@@ -37,9 +38,10 @@ from world_api.operations import EVERY_OPERATION
 class LibraryFacts:
     """A library as its manifest describes it.
 
-    ``tools`` are the hashes of its tools' documents by name, in the library's order. ``of`` is the hash of the library that it is
-    an arm of or was edited from, ``dropped`` the tools that edit left out; ``lineage`` are the hashes of all libraries that it was
-    edited from, oldest first. ``why`` says why nothing more is known.
+    ``tools`` maps the names of its tools, in the library's order, to the hashes of their documents. ``of`` is the hash
+    of the library that it is derived from (as a control arm or by editing), ``dropped`` the tools that the edit
+    removed; ``lineage`` are the hashes of all libraries that it was edited from, oldest first. ``why`` is the reason if
+    nothing more is known.
     """
 
     name: str
@@ -57,35 +59,35 @@ class LibraryFacts:
 
     @property
     def left_out(self) -> str | None:
-        """The one tool that it lacks of its parent, where that is all the difference."""
+        """The one tool that its parent has and it has not, if this is the only difference; else None."""
         return self.dropped[0] if len(self.dropped) == 1 and not self.changed and self.of is not None else None
 
     @property
     def is_induced(self) -> bool:
-        """Whether its tools come from an induction: also as a selected part of it, but not as placebo or by chance."""
+        """Whether its tools come from an induction or a selection from one; false for placebo and random libraries."""
         return bool(self.induction) and self.arm not in ("placebo", "random")
 
     def figure(self, part: str, name: str) -> float | None:
-        """A finite number that the manifest says of the library's own induction, in its ``cost`` or ``yields``."""
+        """Return a finite number from ``cost`` or ``yields`` of its own induction; None if there is none."""
         value = _object(self.induction.get(part)).get(name) if self.is_induced else None
         known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
         return float(value) if known and value is not None else None
 
     @property
     def tokens(self) -> float | None:
-        """Tokens that its induction took."""
+        """Tokens that its induction used; None if unknown."""
         parts = [self.figure("cost", name) for name in ("prompt_tokens", "completion_tokens")]
         known = [part for part in parts if part is not None]
         return sum(known) if known else None
 
 
 def library_facts(name: str, hash_: str | None, *, made_by_run: Path, record: LibraryRecord | None) -> LibraryFacts:
-    """The facts of a library by name: from the run's own folder, else from where it is installed, if it is the same one.
+    """Return the facts on a library, from the run's own folder or else from the installed library with this hash.
 
-    ``record`` is what the run's manifest says of it: all that is known if the library itself is gone.
+    ``record`` is the entry in the run's manifest, the only source if the library itself no longer exists.
     """
     folders: list[Traversable] = [made_by_run / Path(name).name]
-    with contextlib.suppress(VideoWorldError):  # not installed: what the run's manifest says is all there is
+    with contextlib.suppress(VideoWorldError):  # not installed: only the run's manifest is left
         folders.append(find_library(name))
     for folder in folders:
         with contextlib.suppress(VideoWorldError):
@@ -132,14 +134,14 @@ def _text(value: Any) -> str | None:
 
 
 def _hash_of(value: Any) -> str | None:
-    """The content hash in what a manifest says of another library."""
+    """Return the content hash from a manifest's reference to another library; None if it has none."""
     named = _object(value)
     return _text(named.get("content_hash")) or _text(named.get("hash")) or _text(value)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ToolUse:
-    """One tool called in an episode: a library's tool by name and hash, or an operation (``hash`` None)."""
+    """The calls of one tool in an episode: a library's tool by name and hash, or an operation (``hash`` None)."""
 
     name: str
     hash: str | None
@@ -150,13 +152,13 @@ class ToolUse:
 
     @property
     def found(self) -> int:
-        """Calls that neither failed nor came back empty."""
+        """Number of calls that neither failed nor returned an empty result."""
         return self.calls - self.failed - self.empty
 
 
 @dataclass(frozen=True, kw_only=True, order=True)
 class Setting:
-    """What arms are compared within: the same questions, worlds and budget."""
+    """The dataset, kind of world and budget; arms are compared within one setting."""
 
     dataset: str
     world: str
@@ -167,18 +169,19 @@ class Setting:
 class SampleRow:
     """A sample: its place in the design, its outcome and its cost.
 
-    ``library_domain`` and ``library_arm`` come from the library's manifest (no arm: the library as it was frozen),
-    ``score`` and ``details`` from the scorer. A sample without an episode has its fault's code as ``reason``, counts as wrong, and
-    has no cost. ``spend`` holds ``logical`` and ``physical``, each with ``controller``, ``perception``, ``judge`` and ``total``.
-    ``plumbing``: the rule-based model answered. ``settings`` are those of the episode's task (without an episode those of the arm),
-    ``world_hash`` is the world it saw, ``offered`` the tools of a library that it was offered, ``value`` the answer in the type of
-    the question. ``gone``: the episode is deleted or damaged.
+    ``library_domain`` and ``library_arm`` come from the library's manifest (``library_arm`` None: the library as it was
+    frozen), ``score`` and ``details`` from the scorer. A sample without an episode has its fault's code as ``reason``,
+    counts as wrong, and has no cost. ``spend`` holds ``logical`` and ``physical``, each with ``controller``,
+    ``perception``, ``judge`` and ``total``. ``plumbing``: the rule-based model answered, so the figures only test the
+    program. ``settings`` are those of the episode's task (without an episode those of the arm), ``world_hash`` is of
+    the world used, ``offered`` are the library's tools that the model could call, ``value`` is the answer in the type
+    of the question. ``gone``: the episode is deleted or damaged.
     """
 
     sample: str
     cell: str
-    arm: str  #: with its library, where it has one: ``hier@hand_A``
-    arm_name: str  #: as the configuration has it
+    arm: str  #: with its library, if it has one: ``hier@hand_A``
+    arm_name: str  #: as in the configuration
     system: str
     library: str | None
     library_hash: str | None
@@ -220,37 +223,37 @@ class SampleRow:
 
     @property
     def setting(self) -> Setting:
-        """The setting in which it may be compared."""
+        """The setting within which it is compared."""
         return Setting(dataset=self.dataset, world=self.world, budget=self.budget)
 
     @property
     def has_real_library(self) -> bool:
-        """Whether its library is meant to help: no placebo and no random composites."""
+        """Whether it has a library that is meant to help: no placebo and no random tools."""
         return self.library is not None and self.library_arm not in ("placebo", "random")
 
     @property
     def exposure(self) -> str:
-        """Which operations and tools the system could call."""
+        """Which operations and tools the system could call: ``all``, ``tools`` or ``tools_first``."""
         return str(self.settings.get("exposure", "all"))
 
     def spent(self, way: str = "logical", part: str = "total") -> Account | None:
-        """The amounts spent, counted one way; None without an episode."""
+        """Return the amounts spent, ``logical`` or ``physical``, by one part or in total; None without an episode."""
         return self.spend.get(way, {}).get(part)
 
 
 _WELL_FORMED = frozenset({"asked_before"})
-#: Tools that a system may offer which are neither operations nor tools of a library.
+#: Tools of a system that are neither operations nor tools of a library.
 _OWN = frozenset({SUBMIT_ANSWER, JudgedItems.name, "compose_tool"})
-#: The result of an operation that returns a text and no list.
+#: The key of the text, for operations that return no list.
 _TEXT_RESULTS = {"describe_segment": "caption", "query_entity_state": "answer"}
 
 
 def found_nothing(call: CallRecord) -> bool:
-    """Whether a call ran without a fault and found nothing."""
+    """Whether a call ran without a fault and its result is empty."""
     if call.failed:
         return False
     status = call.result.get("status")
-    if isinstance(status, str):  # a tool says so itself
+    if isinstance(status, str):  # only results of tools have a status
         return status == "empty"
     if call.tool not in EVERY_OPERATION:
         return False
@@ -276,7 +279,7 @@ def _uses(made: Sequence[CallRecord], hashes: Mapping[str, str]) -> tuple[ToolUs
 
 
 def _offered(episode: Episode) -> tuple[str, ...]:
-    """The tools of a library that the model was offered."""
+    """Return the names of the library's tools that the model could call."""
     names = (_object(tool.get("function")).get("name") for tool in episode.tools)
     return tuple(name for name in names if isinstance(name, str) and name not in _OWN and name not in EVERY_OPERATION)
 
@@ -289,9 +292,9 @@ _NO_SCORE = Score(correct=False, score=0.0, scorer="none/1", details={"reason": 
 
 @dataclass(frozen=True, kw_only=True)
 class RunRows:
-    """The rows of a run, what is left out by reason, and the facts of its libraries by name.
+    """The rows of a run, the number of samples left out by reason, and the facts on its libraries by name.
 
-    ``unknown`` are the samples of questions without a known answer: they are shown, and in no figure.
+    ``unknown`` are the samples of questions without a known answer: they are listed, but count in no figure.
     """
 
     rows: tuple[SampleRow, ...]
@@ -301,7 +304,7 @@ class RunRows:
 
 
 def rows_of(run: Run) -> list[SampleRow]:
-    """One row for each scored sample, in the order of the run's samples.
+    """Return one row for each scored sample, in the order of the run's samples.
 
     Raises:
         EvalFault: ``not_scored``.
@@ -310,10 +313,10 @@ def rows_of(run: Run) -> list[SampleRow]:
 
 
 def read_rows(run: Run) -> RunRows:
-    """The rows of a run, with what is left out of them.
+    """Return the rows of a run, with the number of samples left out.
 
     Raises:
-        EvalFault: ``not_scored``: there are samples, and no score of any.
+        EvalFault: ``not_scored``: there are samples with a known answer, and none has a score.
     """
     answered = [line for line in run.samples if run.has_answer(line)]
     scored = {line.sample for line in answered if line.sample in run.scores}
@@ -341,7 +344,7 @@ def read_rows(run: Run) -> RunRows:
 
 
 def libraries_of(run: Run) -> dict[str, LibraryFacts]:
-    """The libraries of the run's arms, by the names the arms use."""
+    """Return the facts on the libraries of the run's arms, by the names that the arms use."""
     hashes: dict[str, str | None] = {}
     for cell in run.cells.values():
         if cell.arm.library is not None:
@@ -375,7 +378,7 @@ def _rows_of_cell(
 def _episodes(
     journal: Journal, wanted: Mapping[str, Item], library: LibraryFacts | None
 ) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
-    """Fields of rows from the episodes of a journal, by their names; and the faults of those that cannot be read."""
+    """Return the fields of rows by the names of their episodes, and the fault codes of episodes that cannot be read."""
     hashes = library.tools if library is not None else {}
     seen: dict[str, dict[str, Any]] = {}
     lost: dict[str, str] = {}
@@ -393,7 +396,7 @@ def _episodes(
 
 
 def _fields_of(episode: Episode, item: Item, hashes: Mapping[str, str]) -> dict[str, Any]:
-    """The figures of an episode as fields of a row; ``hashes`` are those of its library's tool documents, by name."""
+    """Return the figures of an episode as fields of a row; ``hashes`` are its library's document hashes, by tool."""
     made = [call for call in episode.tool_calls if call.round > 0]
     accounts = accounts_of(episode)
     ways = {"logical": accounts.logical, "physical": accounts.physical}

@@ -1,9 +1,9 @@
-"""The selected library: which tools of a library help on development questions, and a fork that keeps these, with the evidence.
+"""The selected library: which tools help on development questions, and a fork of the library that keeps only these.
 
-A tool enters if it raises accuracy or lowers cost. The evidence is of two kinds. *Left out*: the library less the same library
-without the tool, paired; this shows what the tool brings. *Use*: on the questions whose episodes called the tool, the library less
-the baseline, paired; this is weaker: the model chooses when to call a tool, and the effects of several tools in one episode cannot
-be separated.
+A tool enters if it raises accuracy or lowers cost. There are two kinds of evidence. *Left out*: the library is compared
+with the same library without the tool, paired; this measures the effect of the tool. *Use*: on the questions whose
+episodes called the tool, the library is compared with the baseline, paired; this is weaker, because the model chooses
+when to call a tool, and the effects of several tools in one episode cannot be separated.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ By = Literal["left_out", "use", "nothing"]
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """The evidence on one tool: the paired difference in accuracy, and the tokens that it saves a question."""
+    """The evidence on one tool: the paired difference in accuracy, and the tokens that it saves per question."""
 
     tool: str
     by: By
@@ -45,7 +45,7 @@ class Evidence:
     why: str
 
     def record(self) -> dict[str, Any]:
-        """The wire form, for the manifest of the selected library."""
+        """Return the JSON form, for the manifest of the selected library."""
         return {
             "tool": self.tool,
             "by": self.by,
@@ -58,7 +58,7 @@ class Evidence:
         }
 
     def line(self, *, sign: str, width: int) -> str:
-        """The evidence on one line, for people."""
+        """Return the evidence as one line of text; ``sign`` comes first, ``width`` is that of the tool's name."""
         gain, saved = self.accuracy.number, self.saved.number
         figures = "accuracy unknown" if gain is None else f"accuracy {100 * gain:+.1f} points"
         figures += "" if saved is None else f", {saved:,.0f} tokens saved"
@@ -67,10 +67,10 @@ class Evidence:
 
 
 def library_rows(study: Study, library: str, arm: str | None) -> list[SampleRow]:
-    """The samples of ``hier`` with a library, by its name in the run or its hash.
+    """Return the samples of ``hier`` with a library, given by its name in the run or its hash, and of one arm.
 
     Raises:
-        EvalFault: ``unknown_library``, ``several_arms``.
+        EvalFault: ``unknown_library``; ``several_arms``: not exactly one arm is left.
     """
     known = [row for row in study.rows if row.system == "hier" and row.library]
     rows = [row for row in known if library in (row.library, row.library_hash)]
@@ -87,7 +87,7 @@ def library_rows(study: Study, library: str, arm: str | None) -> list[SampleRow]
 
 
 def evidence_of(study: Study, own: Rows, *, sure: bool = False) -> list[Evidence]:
-    """The evidence on every tool that the arm was offered; ``sure``: the whole interval must be above zero."""
+    """Return the evidence on every tool that the arm could call. ``sure``: the whole interval must be above zero."""
     left_out: dict[str, list[Pair]] = {}
     for item in left_out_contrasts(study):
         if item.arm == own[0].arm:
@@ -139,7 +139,7 @@ def _ends(cell: TableCell) -> Mapping[str, float | None]:
 
 @dataclass(frozen=True, kw_only=True)
 class Selected:
-    """A selection: the evidence on each tool, the tools that are kept, and the library."""
+    """A selection: the evidence on each tool, the names of the tools that are kept, and the new library (``fork``)."""
 
     evidence: tuple[Evidence, ...]
     kept: tuple[str, ...]
@@ -148,12 +148,13 @@ class Selected:
 
 
 def check_split(run: Run, rows: Iterable[SampleRow], domains: Collection[Domain]) -> None:
-    """Refuse to select on anything but development questions: questions that tools are chosen by cannot measure them.
+    """Check that all questions are development questions: those that select the tools cannot evaluate them.
 
-    A question is a development question if it says so itself, or if it says nothing and its domain puts its video in that split.
+    A question's split is its own and the one that its domain gives its video. One must be known; each known one must be
+    ``development``.
 
     Raises:
-        EvalFault: ``not_development``, with what the questions are.
+        EvalFault: ``not_development``, with the number of other questions by split.
     """
     named = {domain.name: domain for domain in domains}
     found: Counter[str] = Counter()
@@ -182,11 +183,11 @@ def choose(
     allow_judge: bool = False,
     groups: Collection[str] = (),
 ) -> Selected:
-    """Freeze the library of the tools that enter, and of those that they call.
+    """Write a library of the tools that enter and of the tools that these call, into the folder ``out``.
 
     Raises:
         EvalFault: ``nothing_selected``.
-        ToolFault: what forking raises.
+        ToolFault: the faults of forking a library.
     """
     entering = [item.tool for item in evidence if item.enters and item.tool in library.tools]
     if not entering:
@@ -221,7 +222,7 @@ def choose(
 
 
 def with_callees(library: ToolLibrary, names: Iterable[str]) -> set[str]:
-    """Tools with all the tools that they call, directly or through others."""
+    """Return tools together with all the library's tools that they call, directly or through others."""
     found: set[str] = set()
     waiting = [name for name in names if name in library.tools]
     while waiting:

@@ -1,8 +1,9 @@
 """The study of a run, from which all tables are made: its samples as rows, grouped and chosen, with labels of people.
 
-Labels of open answers are a file of labelled pairs, ``RUN/labels.json``, which ``videoworld eval label RUN --take`` writes. A label
-is of an answer to a question about a video; it counts for the samples with exactly that answer, of the arms that it was drawn of (of
-all, if it names none). Arms are named on a command line as ``flat``, ``hier@hand_A``, ``hier@library=hand_A``, ``flat@world=oracle``.
+Labels of open answers are a file of labelled pairs, ``RUN/labels.json``, which ``videoworld eval label RUN --take``
+writes. A label belongs to an answer to a question about a video. It counts for the samples with exactly that answer, if
+their arm is among those that it names (or it names none). On a command line arms are written ``flat``, ``hier@hand_A``,
+``hier@library=hand_A`` or ``flat@world=oracle``.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ Rows = Sequence[SampleRow]
 
 
 class _Subject(Protocol):
-    """The subject of a row: the keys of the samples behind it, and all samples that count for the table."""
+    """The subject of a row: the keys of the samples behind it, and all samples that the table counts for it."""
 
     @property
     def samples(self) -> tuple[str, ...]: ...
@@ -45,7 +46,8 @@ AnySubject = TypeVar("AnySubject", bound=_Subject)
 class Line:
     """The subject of a row that holds its own cells, by the keys of their columns.
 
-    ``rows`` are the samples that count for the table, ``behind`` the keys of those behind its figures, if they are others.
+    ``rows`` are the samples that the table counts; ``behind`` are the keys of the samples behind its figures, if these
+    differ.
     """
 
     cells: Mapping[str, TableCell | Value] = field(default_factory=dict)
@@ -60,7 +62,7 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Group(Line):
-    """The samples of one arm in one setting, all seeds together, or a part of them."""
+    """The samples of one arm in one setting, all seeds together, or a part of these samples."""
 
     study: Study
     setting: Setting
@@ -68,17 +70,17 @@ class Group(Line):
 
     @property
     def first(self) -> SampleRow:
-        """Any of the samples: they share arm and library."""
+        """One of the samples, to read the arm and library that all of them share."""
         return self.rows[0]
 
     @property
     def library(self) -> LibraryFacts | None:
-        """What is known of the arm's library."""
+        """The facts on the arm's library; None without one."""
         return self.study.libraries.get(self.first.library or "")
 
 
 def words(*names: str) -> tuple[Figure[Any], ...]:
-    """Text columns of what the subjects hold under these keys."""
+    """Return text columns whose cells are the subjects' values under these keys."""
     about = {"world": "how the worlds were made"}
     return tuple(figure(name, "text", about=about.get(name, "")) for name in names)
 
@@ -88,7 +90,7 @@ PLACE = words("dataset", "world", "budget", "arm")
 
 @dataclass(frozen=True, kw_only=True)
 class Labels:
-    """Labels of people for samples, by key; ``why`` says why there are none."""
+    """Labels of people (right or wrong) by the key of the sample; ``why`` is the reason if there are none."""
 
     right: Mapping[str, bool] = field(default_factory=dict)
     why: str = "no answer of it was labelled"
@@ -96,7 +98,7 @@ class Labels:
 
 @dataclass(frozen=True, kw_only=True)
 class Study(RunRows):
-    """The rows of a run and what it takes to make tables of them."""
+    """The rows of a run with all else that its tables need."""
 
     primary: Mapping[str, str | None] | None = None
     datasets: Mapping[str, DatasetRecord] = field(default_factory=dict)
@@ -104,31 +106,35 @@ class Study(RunRows):
 
     @property
     def watermark(self) -> str | None:
-        """The watermark of every figure, if the rule-based model answered."""
+        """The watermark of every figure, if the rule-based model answered; else None."""
         return WATERMARK if any(row.plumbing for row in (*self.rows, *self.unknown)) else None
 
     @property
     def warning(self) -> str | None:
-        """How many samples are wrong only because their episode is gone."""
+        """A warning with the number of samples that are wrong only because their episode is gone, or None."""
         return warning_of(self.rows)
 
     def with_rows(self, rows: Iterable[SampleRow]) -> Study:
-        """The same study of fewer samples."""
+        """Return the same study with these samples only."""
         return replace(self, rows=tuple(rows))
 
     def groups(self) -> Iterator[Group]:
-        """The samples of each arm in each setting."""
+        """Yield the samples of each arm in each setting."""
         for own in self.by_setting():
             yield from own.values()
 
     def by_setting(self) -> Iterator[dict[str, Group]]:
-        """The groups of each setting, by arm."""
+        """Yield the groups of each setting, by arm."""
         for setting, within in grouped(self.rows, lambda row: row.setting).items():
             arms = grouped(within, lambda row: row.arm)
             yield {arm: Group(study=self, setting=setting, arm=arm, rows=own) for arm, own in arms.items()}
 
     def baseline_in(self, rows: Rows) -> str | None:
-        """The arm that others are compared with: the one the run names, else one of the system ``flat``, the plainest first."""
+        """Return the arm that others are compared with: the one that the run names, else one of the system ``flat``.
+
+        Of several ``flat`` arms without a library it is the one named ``flat``, else the one with the shortest name.
+        None without one.
+        """
         arms = {row.arm: row for row in rows}
         named = (self.primary or {}).get("against")
         if named is not None and named in arms:
@@ -137,7 +143,7 @@ class Study(RunRows):
         return min(flats, key=lambda name: (name != "flat", len(name), name), default=None)
 
     def beside_baseline(self) -> Iterator[tuple[Group, Group | None]]:
-        """Every group with the group of the baseline in its setting, if there is one."""
+        """Yield every group with the baseline's group in its setting; None in its place if there is no baseline."""
         for groups in self.by_setting():
             name = self.baseline_in([group.first for group in groups.values()])
             for group in groups.values():
@@ -155,10 +161,10 @@ class Study(RunRows):
         empty: str | None = None,
         left_out: Mapping[str, int] | None = None,
     ) -> Table:
-        """A table with one row a subject, with its counts and its watermark.
+        """Return a table with one row for each subject, with its counts and its watermark.
 
-        ``of`` are the samples it is about, each counted once; by default those of the subjects. ``empty`` is the note of a table
-        without rows, if it is another one.
+        ``of`` are the samples that the table is about, each counted once; by default those of the subjects. ``empty``
+        replaces the note if the table has no rows.
         """
         shown, held = tuple(figures), tuple(subjects)
         rows = (row for subject in held for row in subject.rows) if of is None else of
@@ -181,7 +187,7 @@ class Study(RunRows):
 
 
 def warning_of(rows: Rows) -> str | None:
-    """How many samples count as wrong because their episode is gone or damaged, by arm; None where none is."""
+    """Return a warning with the number of samples by arm whose episode is deleted or damaged; None without any."""
     gone = Counter(row.arm for row in rows if row.gone)
     if not gone:
         return None
@@ -201,7 +207,7 @@ def study_of(run: Run) -> Study:
 
 
 def grouped(rows: Iterable[SampleRow], key: Callable[[SampleRow], Key]) -> dict[Key, list[SampleRow]]:
-    """Rows by a key, in the order in which the keys come up."""
+    """Return rows by a key, in the order of the first row of each key."""
     found: dict[Key, list[SampleRow]] = {}
     for row in rows:
         found.setdefault(key(row), []).append(row)
@@ -209,17 +215,17 @@ def grouped(rows: Iterable[SampleRow], key: Callable[[SampleRow], Key]) -> dict[
 
 
 def videos(rows: Iterable[SampleRow]) -> set[tuple[str, str]]:
-    """The clusters: the videos of samples, each within its dataset."""
+    """Return the videos of samples, each with its dataset: the clusters of the bootstrap."""
     return {cluster(row) for row in rows}
 
 
 def cluster(row: SampleRow) -> tuple[str, str]:
-    """The cluster of a sample."""
+    """Return the cluster of a sample: its dataset and video."""
     return row.dataset, row.video
 
 
 def keys(rows: Iterable[SampleRow]) -> tuple[str, ...]:
-    """The keys of samples."""
+    """Return the keys of samples."""
     return tuple(row.sample for row in rows)
 
 
@@ -227,7 +233,7 @@ LABELS = "labels.json"
 
 
 def labels_of(run: Run, rows: Iterable[SampleRow]) -> Labels:
-    """The labels of a run's samples; none if the file is not labelled completely."""
+    """Return the labels of a run's samples; none if the file cannot be read or lacks a label."""
     path = run.folder.root / LABELS
     if not path.exists():
         return Labels()
@@ -245,7 +251,7 @@ def labels_of(run: Run, rows: Iterable[SampleRow]) -> Labels:
     return Labels(right=found)
 
 
-#: What samples can be chosen by, beside the name of the arm.
+#: The keys of filters; arms are chosen by name.
 FILTERS = (
     "library", "library_domain", "library_arm", "dataset", "world", "budget", "seed", "model", "domain", "kind",
     "content", "template", "system", "video", "item",
@@ -253,10 +259,10 @@ FILTERS = (
 
 
 def chosen(rows: Sequence[SampleRow], wanted: str) -> list[SampleRow]:
-    """The samples of an arm, or of a system that one arm has, with filters after ``@``.
+    """Return the samples of an arm, or of a system that only one arm has, that pass the filters after ``@``.
 
     Raises:
-        EvalFault: ``unknown_arm``, with the nearest; ``bad_filter``; ``several_arms``, if a system is named that has several.
+        EvalFault: ``unknown_arm``, with the nearest name; ``bad_filter``; ``nothing_chosen``; ``several_arms``.
     """
     whole = [row for row in rows if row.arm == wanted]
     name, at, filters = wanted.partition("@")
@@ -277,10 +283,10 @@ def chosen(rows: Sequence[SampleRow], wanted: str) -> list[SampleRow]:
 
 
 def filtered(rows: Sequence[SampleRow], filters: Sequence[str]) -> list[SampleRow]:
-    """The samples that all of the filters (``key=value``, ``key=none``) leave.
+    """Return the samples that pass all filters (``key=value``; ``key=none`` for a missing value).
 
     Raises:
-        EvalFault: ``bad_filter``; ``nothing_chosen``, with the values that there are.
+        EvalFault: ``bad_filter``; ``nothing_chosen``, with the values that exist.
     """
     found = list(rows)
     for pair in filters:
@@ -297,26 +303,26 @@ def filtered(rows: Sequence[SampleRow], filters: Sequence[str]) -> list[SampleRo
 
 
 def opened_study(path: Path) -> tuple[Run, Study]:
-    """A run, or a bundle of one, with its rows read.
+    """Read a run, or a bundle of one, and its rows; samples without a score are scored if no judge is needed.
 
     Raises:
-        EvalFault: ``no_such_run``, ``run_damaged``, ``not_scored``; what a bundle names.
+        EvalFault: ``no_such_run``, ``run_damaged``, ``not_scored``; the faults of opening a bundle.
     """
     run = scored_now(read_run(path))
     return run, study_of(run)
 
 
-#: Why samples of libraries are left out where libraries are draws.
+#: Why samples are left out if libraries are random draws.
 FORKS = "of libraries that are made from others of the run"
 
 
 def independent(
     rows: Iterable[SampleRow], libraries: Mapping[str, LibraryFacts]
 ) -> tuple[list[SampleRow], tuple[str, ...]]:
-    """The samples with one library of each lineage, and the names of the libraries that are left out.
+    """Return the samples with one library of each lineage, and the names of the libraries that are left out.
 
-    A library under a second name, a fork of it, what was selected from it and the results of the same induction are no further
-    draws. Of those that belong together the one with the fewest ancestors stays, of several the first.
+    A copy under a second name, a fork, a selection and libraries of the same induction are not independent. Of related
+    libraries the one with the fewest ancestors is kept, and the first of several. Samples without a library are kept.
     """
     held = list(rows)
     hashes = {row.library: row.library_hash for row in held if row.library is not None}

@@ -1,7 +1,8 @@
-"""A table as plain data: what the report renders, what LaTeX and CSV are written from.
+"""A table as plain data, from which the report, LaTeX and CSV are written.
 
-A cell knows its interval, how many samples and videos are behind it, and which; one that cannot be computed is blank and says
-why. Shares are from 0 to 1 and differences of shares from -1 to 1; only the writers make percent of them.
+A cell holds its value with interval, the number of samples and videos behind it, and their keys; a cell that cannot be
+computed is blank and holds the reason. Shares are from 0 to 1 and differences of shares from -1 to 1; only the writers
+convert to percent.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ Subject_contra = TypeVar("Subject_contra", contravariant=True)
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """A column: ``key`` is stable and names it in CSV, ``title`` heads it, ``about`` explains it in a sentence.
+    """A column: ``key`` is stable and names it in CSV, ``title`` is its heading, ``about`` explains it in a sentence.
 
-    One that is ``aside`` is left out where there is little room, as on paper and in a terminal.
+    A column with ``aside`` is omitted if there is little room, as on paper and in a terminal.
     """
 
     key: str
@@ -37,11 +38,11 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class TableCell:
-    """One figure or word. ``value`` None is blank, and ``why`` says why; a figure that is not known is never 0.
+    """One figure or word. If ``value`` is None, the cell is blank and ``why`` is the reason; unknown is never 0.
 
-    ``low`` and ``high`` are the ends of the interval. ``n`` counts what the figure is a mean or share of, ``clusters`` the videos.
-    ``mark`` is a remark that changes how it is read (``at least``, ``estimated``). ``samples`` are the keys of the samples that it
-    comes from, if these are not those of its row.
+    ``low`` and ``high`` are the ends of the interval. ``n`` is the number of samples or pairs that the figure is a mean
+    or share of, ``clusters`` that of the videos. ``mark`` is a remark that changes the meaning (``at least``,
+    ``estimated``). ``samples`` are the keys of the samples behind it, if these are not those of its row.
     """
 
     value: Value = None
@@ -55,18 +56,18 @@ class TableCell:
 
     @property
     def number(self) -> float | None:
-        """The value, if it is a number."""
+        """The value, if it is a number; else None."""
         return float(self.value) if isinstance(self.value, int | float) else None
 
     @property
     def is_sure(self) -> bool:
-        """Whether its interval is above zero and over enough videos: a few that all agree make a narrow one."""
+        """Whether its interval is above zero and over enough videos (over few it can be narrow by chance)."""
         return self.low is not None and self.low > 0 and (self.clusters or 0) >= FEW_CLUSTERS
 
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """Cells in the order of the columns; ``samples`` are behind all of them that do not name their own."""
+    """Cells in the order of the columns; ``samples`` are the keys behind every cell that has none of its own."""
 
     cells: tuple[TableCell, ...]
     samples: tuple[str, ...] = ()
@@ -74,13 +75,13 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure(Generic[Subject_contra]):
-    """A column together with the function that computes its cell from the subject of a row: an arm, a pair of arms, a tool."""
+    """A column with the function that computes its cell from the subject of a row: an arm, a pair of arms, a tool."""
 
     column: Column
     cell: Callable[[Subject_contra], TableCell]
 
 
-#: What a row holds, by the keys of its columns.
+#: The cells or values of a row, by the keys of their columns.
 CellsByKey: TypeAlias = dict[str, TableCell | Value]
 Figures: TypeAlias = tuple[Figure[Subject_contra], ...]
 
@@ -94,9 +95,10 @@ def figure(
     about: str = "",
     aside: bool = False,
 ) -> Figure[Subject_contra]:
-    """A column and its cells, from a function that returns the cell or only its value; the title is the key if none is given.
+    """Return a column with the function for its cells; ``value`` returns a cell or only its value.
 
-    Without a function the subject holds the cell under the key: in its ``cells``, as an attribute, or in its ``setting``.
+    Without ``value`` the cell is read from the subject: from its ``cells`` by key, from an attribute, or from its
+    ``setting``. The title is the key by default.
     """
 
     def cell(subject: Subject_contra) -> TableCell:
@@ -113,10 +115,11 @@ def _held(subject: Any, key: str) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A table with what must be read beside it.
+    """A table with the notes that belong to it.
 
-    ``name`` is stable and names files. ``note`` says what the figures are and what they may be taken for. ``n`` and ``clusters``
-    count the samples and videos of the whole table, ``left_out`` what is not in it, by reason. ``watermark`` must be shown.
+    ``name`` is stable and names files. ``note`` explains the figures and what may be concluded from them. ``n`` and
+    ``clusters`` count the samples and videos of the whole table, ``left_out`` the samples that are not in it, by
+    reason. ``watermark`` must be shown.
     """
 
     name: str
@@ -135,7 +138,7 @@ class Table:
             raise ValueError(f"table {self.name}: its rows do not fit its columns")
 
     def place(self, key: str) -> int:
-        """The index of a column.
+        """Return the index of the column with this key.
 
         Raises:
             KeyError: no column has that key.
@@ -144,28 +147,28 @@ class Table:
         return places[key]
 
     def cell(self, row: int, key: str) -> TableCell:
-        """A cell by the number of its row and the key of its column."""
+        """Return a cell by the index of its row and the key of its column."""
         return self.rows[row].cells[self.place(key)]
 
     def samples(self, row: int, key: str) -> tuple[str, ...]:
-        """The keys of the samples behind a cell."""
+        """Return the keys of the samples behind a cell."""
         own = self.cell(row, key).samples
         return self.rows[row].samples if own is None else own
 
     def column(self, key: str) -> list[Value]:
-        """All values of a column."""
+        """Return the values of the column with this key, one for each row."""
         place = self.place(key)
         return [row.cells[place].value for row in self.rows]
 
     @property
     def footer(self) -> str:
-        """What must be read with the figures: how many samples and videos, and what is left out."""
+        """The line under the table: the number of samples and videos, and what is left out."""
         parts = [f"{self.n:,} samples of {self.clusters:,} videos"]
         parts += [f"left out: {number:,} {why}" for why, number in self.left_out.items() if number]
         return "; ".join(parts) + "."
 
     def record(self) -> dict[str, Any]:
-        """The wire form."""
+        """Return the JSON form."""
         names = ("name", "title", "note", "watermark", "n", "clusters")
         return {
             "schema_version": SCHEMA_VERSION,
@@ -177,7 +180,7 @@ class Table:
 
 
 def blank(why: str) -> TableCell:
-    """A cell for a figure that cannot be computed."""
+    """Return a cell for a figure that cannot be computed; ``why`` is the reason."""
     return TableCell(why=why)
 
 

@@ -1,4 +1,4 @@
-"""Tables of tool libraries: use of every tool, the funnel to right answers, what each tool brings, what induction yields and costs."""
+"""Tables of tool libraries: use and effect of every tool, the funnel to right answers, yield and cost of induction."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NOT_INDUCED = "the library was not induced"
 
 
 def library_uses(row: SampleRow) -> list[ToolUse]:
-    """The uses of tools of the library that the sample was offered."""
+    """Return the uses of those tools that belong to the library."""
     return [use for use in row.tools if use.name in row.offered]
 
 
@@ -51,7 +51,7 @@ _TOOL: Figures[Group] = (
 
 
 def tools_table(study: Study) -> Table:
-    """Every tool of every library, also those that were never called."""
+    """Return the table of every tool of every library, including tools that were never called."""
     groups = _offered(study)
     return study.table(
         "tools",
@@ -65,12 +65,12 @@ def tools_table(study: Study) -> Table:
 
 
 def _offered(study: Study) -> list[Group]:
-    """The arms that were offered tools of a library."""
+    """Return the arms that could call tools of a library."""
     return [group for group in study.groups() if any(row.offered for row in group.rows)]
 
 
 def _tool(group: Group, name: str) -> Group:
-    """A tool of a library that an arm was offered, with its uses; its rows are the samples that used it."""
+    """Return a tool of an arm's library, with its uses as cells; its rows are the samples that called it."""
     used = [(row, use) for row, use in _uses(group.rows) if use.name == name]
     rows, uses = [row for row, _ in used], [use for _, use in used]
     calls, found, failed, inner = (
@@ -114,7 +114,7 @@ _USE: Figures[Group] = (
 
 
 def tool_use_table(study: Study) -> Table:
-    """How each arm that has a library uses it."""
+    """Return the table of how much each arm with a library uses the library."""
     return study.table(
         "tool_use",
         "Use of libraries",
@@ -146,7 +146,7 @@ def _library_use(group: Group) -> Group:
 
 
 def entropy(made: Counter[str]) -> float:
-    """Shannon's entropy of calls over tools, in bits."""
+    """Return Shannon's entropy of the calls over tools, in bits."""
     total = made.total()
     return sum(-number / total * math.log2(number / total) for number in made.values() if number) + 0.0
 
@@ -164,7 +164,10 @@ _LEFT_OUT: Figures[Contrast] = (
 
 
 def leave_one_out_table(study: Study) -> Table:
-    """What each tool brings: the library less the same library without it, if such arms were run."""
+    """Return a table of the effect of each tool: a library compared with the same library without the tool.
+
+    If the run has no such arms, the table is empty and its note explains how to make them.
+    """
     note = "The library less the same library without the tool, paired; intervals (95 %) over videos. Positive: the tool helps. "
     missing = (
         "No library of this run is another one without one tool; `videoworld tools fork --drop` makes such libraries."
@@ -174,7 +177,7 @@ def leave_one_out_table(study: Study) -> Table:
 
 
 def left_out_contrasts(study: Study) -> Iterator[Contrast]:
-    """A whole library against the same library without one tool (``name``), alike in all else."""
+    """Yield contrasts of a library with the same library without one tool (``name``), all else being equal."""
     for arms in study.by_setting():
         for other, one in product(arms.values(), arms.values()):
             facts, whole, less = other.library, one.first, other.first
@@ -203,7 +206,7 @@ _FUNNEL: Figures[Group] = (
 
 
 def funnel_table(study: Study) -> Table:
-    """The funnel of every library that was exposed, in tools and in episodes."""
+    """Return the table of how many tools and episodes of each library reach each step up to a right answer."""
     return study.table(
         "funnel",
         "From a library's tools to right answers",
@@ -235,12 +238,12 @@ def _funnel(group: Group) -> Group:
 
 
 def missing_induction(facts: LibraryFacts) -> str:
-    """Why a figure of the induction of a library is missing."""
+    """Return the reason why a figure on the induction of a library is missing."""
     return "the manifest does not say" if facts.is_induced else _NOT_INDUCED
 
 
 def _induction_tokens(facts: LibraryFacts) -> TableCell:
-    """The tokens of the induction, marked if a server did not count them."""
+    """Return the tokens of the induction, with the remark ``estimated`` if a server did not count them."""
     if facts.tokens is None:
         return blank(missing_induction(facts))
     cost = facts.induction.get("cost")
@@ -248,7 +251,7 @@ def _induction_tokens(facts: LibraryFacts) -> TableCell:
     return TableCell(value=facts.tokens, mark="estimated" * estimated)
 
 
-#: The tools that an induction counts.
+#: The counts of tools in the record of an induction.
 _COUNTS: Figures[Line] = (
     figure("asked", "count", title="asked for"),
     figure("written", "count", about="in the first emission"),
@@ -273,7 +276,7 @@ _YIELDS: Figures[Line] = (
 
 
 def yields_table(study: Study) -> Table:
-    """What every library of the run was made of, and at what yield."""
+    """Return the table of every library of the run: its origin, and the yield and cost of its induction."""
     return study.table(
         "yields",
         "Libraries, and the yield of their induction",
@@ -330,7 +333,7 @@ _BREAK_EVEN: Figures[Contrast] = (
 
 
 def break_even_table(study: Study) -> Table:
-    """What the making of libraries costs for each question, and when it is earned back."""
+    """Return the table of what the induction of libraries costs per question, and when its cost is saved again."""
     return study.table(
         "break_even",
         "What induction costs, and when it is earned back",
@@ -347,7 +350,7 @@ def break_even_table(study: Study) -> Table:
 
 
 def _earned(group: Group, baseline: Group, facts: LibraryFacts) -> Contrast:
-    """An arm with a library against the baseline, and what the induction of the library took."""
+    """Return the contrast of an arm with the baseline, with cells on the cost of inducing its library."""
     pairs, spent, why = pairs_of(group.rows, baseline.rows), facts.tokens, missing_induction(facts)
     saved = interval(pairs.swapped.differences(tokens), why="no pair with episodes")
     money_saved = interval(pairs.swapped.differences(money), why="no price is known")
@@ -365,7 +368,10 @@ def _earned(group: Group, baseline: Group, facts: LibraryFacts) -> Contrast:
 
 
 def break_even(spent: float | None, saved: TableCell, why: str) -> TableCell:
-    """After how many questions the amount spent is saved again."""
+    """Return the number of questions after which ``saved`` (per question) adds up to ``spent``.
+
+    It is blank if nothing is saved; ``why`` is the reason if ``spent`` is None.
+    """
     if spent is None or saved.number is None:
         return blank(why if spent is None else saved.why)
     if saved.number <= 0:

@@ -1,7 +1,7 @@
 """Tool libraries against the domains of questions, and libraries as random draws.
 
-Variance components are by the method of moments (ANOVA) for a crossed design with random effects, one mean for each library, video and
-seed; Searle, Casella & McCulloch 1992, chapter 4. The design must be complete.
+Variance components are estimated by the method of moments (ANOVA) for a crossed design with random effects, one mean
+for each library, video and seed; Searle, Casella & McCulloch 1992, chapter 4. The design must be complete.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from eval.tables.rows import SampleRow
 from eval.tables.study import FORKS, PLACE, Group, Line, Rows, Study, grouped, independent, keys, words
 from eval.tables.table import CellsByKey, Figures, Table, TableCell, Value, blank, figure
 
-#: With this number of independent inductions a claim is about a way of inducing, and not about one library.
+#: Least number of independent inductions for a claim about a method of induction, not about one library.
 ENOUGH = 5
 Effect = tuple[str, ...]
 
@@ -38,7 +38,7 @@ _LIBRARY: Figures[Group] = (
 
 
 def transfer_tables(study: Study) -> list[Table]:
-    """Accuracy by library and domain, the paired difference to the baseline, and own less other libraries."""
+    """Return three tables by domain: accuracy by library, difference to the baseline, own less other libraries."""
     groups, lines, behind = [], [], list[SampleRow]()
     domains = _domains(study.rows)
     for group, baseline in study.beside_baseline():
@@ -79,7 +79,7 @@ def _domains(rows: Rows) -> list[str]:
 
 
 def _real_libraries(rows: Rows) -> list[SampleRow]:
-    """The samples of ``hier`` with a library that was made for a domain."""
+    """Return the samples of ``hier`` with a real library (no control arm) that was induced for a domain."""
     return [row for row in rows if row.system == "hier" and row.has_real_library and row.library_domain]
 
 
@@ -98,7 +98,7 @@ _OWN_OTHER: Figures[Line] = (
 
 
 def own_other_table(study: Study) -> Table:
-    """Libraries that were induced for the domain of the question, less those that were induced for another."""
+    """Return the table of libraries induced for the question's domain, less those induced for other domains."""
     lines, forks = [], 0
     for setting, within in grouped(study.rows, lambda row: row.setting).items():
         for arm, made in grouped(_real_libraries(within), lambda row: row.arm_name).items():
@@ -121,9 +121,9 @@ def own_other_table(study: Study) -> Table:
 
 
 def _own_less_other(place: Mapping[str, Value], rows: Rows) -> Line:
-    """Libraries of the questions' own domain less those of other domains.
+    """Return the row for libraries of the questions' own domain less those of other domains.
 
-    If some domain has several libraries, libraries are draws: each own one is paired with each other one.
+    If a domain has several libraries, these are random draws: each own library is paired with each other library.
     """
     made_for = {row.library: row.library_domain for row in rows}
     drawn = len(set(made_for.values())) < len(made_for)
@@ -189,7 +189,7 @@ _VARIANCE: Figures[Line] = (
 
 
 def draws_tables(study: Study) -> list[Table]:
-    """The gain over the baseline with libraries as draws, and the components of its variance."""
+    """Return two tables: the gain over the baseline with libraries as random draws, and its variance components."""
     draws = list(_draws(study))
     behind = {key for line, _, _ in draws for key in line.samples}
     about = [row for row in study.rows if row.sample in behind]
@@ -222,9 +222,9 @@ def draws_tables(study: Study) -> list[Table]:
 
 
 def _draws(study: Study) -> Iterator[tuple[Line, Values, list[str]]]:
-    """Gains of all libraries of one domain on the questions of one domain (or of all), in one setting.
+    """Yield gains over the baseline by setting, arm, domain of the libraries, and domain of the questions or ``all``.
 
-    With each are its numbers, and the samples of libraries that are no draws of their own.
+    Each comes with its numbers, and with the samples of libraries that are not independent draws.
     """
     for setting, within in grouped(study.rows, lambda row: row.setting).items():
         name = study.baseline_in(within)
@@ -265,7 +265,7 @@ def _gain_cells(values: Values, study: Study, names: Collection[str]) -> CellsBy
 
 
 def _component_cells(values: Values) -> Iterator[CellsByKey]:
-    """Each variance component of the gains: source, levels, variance and share."""
+    """Yield the cells of each variance component of the gains: source, levels, variance and share."""
     factors = {
         "library": list(values.libraries),
         "video": ["\n".join(item) for item in values.clusters],
@@ -288,13 +288,13 @@ def _component_cells(values: Values) -> Iterator[CellsByKey]:
 
 
 class Incomplete(Exception):
-    """A design that is not crossed completely, or has nothing to cross."""
+    """The design is not completely crossed, or has fewer than two factors."""
 
 
 def components(numbers: Sequence[float], factors: Mapping[str, Sequence[str]]) -> dict[Effect, float]:
-    """Variance components of every effect of a completely crossed design, the interaction of all factors last: the rest.
+    """Return the variance components of all effects of a crossed design; the last is the rest (all factors).
 
-    The numbers of one cell are averaged. Components may come out below zero.
+    Numbers in the same cell of the design are averaged. Components may be below zero.
 
     Raises:
         Incomplete: a combination of levels has no number, or there are fewer than two factors.
@@ -316,7 +316,7 @@ def components(numbers: Sequence[float], factors: Mapping[str, Sequence[str]]) -
 
 
 def _times(sizes: Mapping[str, int], effect: Effect) -> int:
-    """How many numbers each level of an effect has."""
+    """Return the number of cells of the design at each level of an effect."""
     return int(np.prod([size for name, size in sizes.items() if name not in effect], dtype=np.int64))
 
 
@@ -333,7 +333,7 @@ def _table_of_means(numbers: Sequence[float], labels: Sequence[Sequence[str]]) -
 
 
 def _mean_square(means: NDArray[np.float64], axes: Sequence[int]) -> float:
-    """Of an effect: its deviations, those of the effects inside it taken away, by degrees of freedom."""
+    """Return the mean square of an effect, without the effects inside it."""
     others = tuple(axis for axis in range(means.ndim) if axis not in axes)
     effect = means.mean(axis=others, keepdims=True)
     for number in range(len(axes)):

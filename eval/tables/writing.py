@@ -1,9 +1,9 @@
 """Tables as text: for a terminal, as LaTeX and as CSV.
 
-The same cell has the same words in all of them: shares in percent, differences with their sign, blanks as a dash. LaTeX and CSV are
-written by pandas (extra ``eval``; ``BackendFault`` ``extra_missing``). LaTeX has ``booktabs`` rules and everything that comes from
-outside escaped. CSV (RFC 4180) has figures as they are, shares from 0 to 1, with the ends of intervals in columns of their own; text
-that a spreadsheet would take for a formula is written behind an apostrophe.
+A cell has the same text in a terminal and in LaTeX: shares in percent, differences with their sign, blanks as a dash.
+LaTeX and CSV are written by pandas (extra ``eval``; ``BackendFault`` ``extra_missing``). LaTeX uses ``booktabs``; all
+text from outside is escaped. CSV (RFC 4180) has unformatted figures, shares from 0 to 1, with the ends of intervals in
+columns of their own; text that a spreadsheet would read as a formula gets an apostrophe in front.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _SIGNED = ("points", "change")
 
 
 def heading(column: Column) -> str:
-    """The title of a column, with its unit if it has one."""
+    """Return the title of a column, with its unit if it has one."""
     unit = _UNITS.get(column.kind, "")
     return f"{column.title}, {unit}" if unit and unit not in column.title else column.title
 
 
 def cell_text(cell: TableCell, column: Column, *, interval: bool = True) -> str:
-    """A cell as text: its value, its interval in brackets, and ``*`` if there is a remark."""
+    """Return a cell as text: its value, its interval in brackets, and ``*`` if there is a remark."""
     if cell.value is None:
         return BLANK if cell.why else ""
     text = value_text(cell.value, column)
@@ -40,7 +40,7 @@ def cell_text(cell: TableCell, column: Column, *, interval: bool = True) -> str:
 
 
 def value_text(value: str | float | int | bool, column: Column) -> str:
-    """A figure as its column shows it."""
+    """Return a value as text, in the format of its column."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):
@@ -48,17 +48,17 @@ def value_text(value: str | float | int | bool, column: Column) -> str:
     kind, number = column.kind, 100.0 * value if column.kind in ("share", "points") else float(value)
     if kind == "p":
         return "<0.001" if number < 0.001 else f"{number:.3f}"
-    # Small quantities keep two figures, large ones none.
+    # Small numbers have four decimals, large ones none.
     places = 4 if number != 0 and abs(number) < 0.1 else 2 if abs(number) < 100 else 0
     places = {"money": 4, "count": 0, "tokens": 0, "share": 1, "points": 1, "seconds": 1}.get(kind, places)
     comma = "" if kind == "money" else ","
     text = f"{number:{'+' if kind in _SIGNED else ''}{comma}.{places}f}"
-    # Without the sign of a zero that was rounded: "-0.0" says nothing that "0.0" does not.
+    # A number that is rounded to zero has no sign: "0.0", not "-0.0".
     return text.lstrip("+-") if not text.strip("+-0.,") else text
 
 
 def remarks(cell: TableCell) -> str:
-    """Why a cell is blank, or how it is to be read."""
+    """Return why a cell is blank, or the remark on it; empty if there is neither."""
     return cell.why or cell.mark
 
 
@@ -66,7 +66,7 @@ _WIDTH = 100
 
 
 def table_text(table: Table, *, only: Sequence[str] | None = None) -> str:
-    """The table in columns, with what must be read beside it; ``only`` names the columns that are shown."""
+    """Return the table as columns of text, with its notes; ``only`` are the keys of the columns to show."""
     places = [place for place, column in enumerate(table.columns) if only is None or column.key in only]
     chosen = [table.columns[place] for place in places]
     shown = [[cell_text(row.cells[place], table.columns[place]) for place in places] for row in table.rows]
@@ -79,7 +79,7 @@ def table_text(table: Table, *, only: Sequence[str] | None = None) -> str:
 
 
 def fields_text(table: Table, place: int) -> str:
-    """One row of a table, a field a line."""
+    """Return one row of a table (``place`` is its index) as text, one field per line."""
     pairs = list(zip(table.columns, table.rows[place].cells, strict=True))
     width = max(width_of(heading(column)) for column, _ in pairs)
     lines = _title(table)
@@ -115,20 +115,20 @@ _SPECIAL = {
     ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}", "'": r"\textquotesingle{}",
     "`": r"\textasciigrave{}",
 }  # fmt: skip
-_WIDE = 7  #: columns beyond which a table is made as small as the page is wide
+_WIDE = 7  #: with more columns, a table is scaled to the width of the page
 
 
 def escaped(text: str) -> str:
-    r"""Text that LaTeX sets literally, on one line. Characters without a printed form are left out.
+    r"""Return text that LaTeX prints literally, on one line. Characters that cannot be printed are removed.
 
-    Ligatures (``--``, ``?```) are broken up, and brackets are kept from being read as an argument of ``\\``.
+    Ligatures (``--``, ``?```) are separated, and brackets are protected from being read as an argument of ``\\``.
     """
     kept = "".join(letter if letter.isprintable() else " " * letter.isspace() for letter in text)
     return "".join(_SPECIAL.get(letter, letter) for letter in " ".join(kept.split()))
 
 
 def latex(table: Table) -> str:
-    """The table as a ``table`` environment, with what must be read beside it under its rules.
+    """Return the table as a ``table`` environment, with its notes below.
 
     Raises:
         BackendFault: ``extra_missing``.
@@ -170,16 +170,16 @@ def latex(table: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
-#: How a field begins that spreadsheets compute, or that hides such a beginning.
+#: First characters of fields that spreadsheets compute, or that hide such a character.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\0", "＝", "＋", "－", "＠")
 
 
 def comma_separated(table: Table) -> str:
-    """The table with one line a row under a line of headings; lines end in CR LF.
+    """Return the table as CSV, with a line of headings; lines end in CR LF.
 
     Beside each figure are, if any row has them, its ``KEY_low``, ``KEY_high``, ``KEY_n``, ``KEY_clusters`` and
-    ``KEY_remark`` (why it is blank, or how it is to be read). The last columns say the table's ``watermark`` and what was
-    ``left_out``, the same in each row, so that they go where the figures go.
+    ``KEY_remark`` (why it is blank, or a remark). The last columns are the table's ``watermark`` and ``left_out``; each
+    row repeats them, so that they are not lost when rows are copied.
 
     Raises:
         BackendFault: ``extra_missing``.
@@ -203,13 +203,13 @@ def comma_separated(table: Table) -> str:
 
 
 def guarded(text: str) -> str:
-    """Text that no spreadsheet takes for a formula."""
+    """Return text that no spreadsheet reads as a formula: with an apostrophe in front if needed, without NUL."""
     plain = text.encode("utf-8", errors="replace").decode().replace("\0", "")
     return "'" + plain if plain.lstrip(" ").startswith(_FORMULA) else plain
 
 
 def _field(value: str | float | int | bool | None) -> str:
-    """A figure to the last digit that means something; text guarded; a blank as nothing."""
+    """Return a value as a CSV field: numbers with 10 digits, text guarded, None as an empty field."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -220,7 +220,7 @@ def _field(value: str | float | int | bool | None) -> str:
 
 
 def write_tables(tables: Iterable[Table], folder: Path | str) -> list[Path]:
-    """Write each table as LaTeX and as CSV; the files, in order. Names are those of the tables.
+    """Write each table as ``NAME.tex`` and ``NAME.csv`` into a folder; return the paths, in order.
 
     Raises:
         StoreFault: ``store_not_writable``, ``disk_full``.
