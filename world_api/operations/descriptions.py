@@ -152,7 +152,7 @@ def brief(view: View, span: TimeSpan, said: Sequence[str] = ()) -> str:
 
 
 def path_in_words(view: View, track: Track, appearance: TimeSpan, *, boxes: int = 8) -> str:
-    """Return the path of an appearance in words: places, motions, and up to ``boxes`` boxes (pixels), each with its time."""
+    """Return the path of an appearance in words: places, motions, and up to ``boxes`` boxes (pixels) with times."""
     seen = track.during(appearance)
     positions = np.unique(
         np.linspace(seen.start, seen.stop - 1, num=min(boxes, seen.stop - seen.start)).round().astype(int)
@@ -165,7 +165,7 @@ def path_in_words(view: View, track: Track, appearance: TimeSpan, *, boxes: int 
 
 
 def _seen(view: View, span: TimeSpan) -> tuple[list[str], str]:
-    """Return sentences about the tracks of an interval, and how many are left out: ``2 more moving things`` or empty."""
+    """Return sentences about the tracks of an interval, and how many are left out: ``2 more moving things`` or ""."""
     tracks = view.tracks_in(span)
     described = []
     for track in tracks[:MAX_SEEN]:

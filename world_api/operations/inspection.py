@@ -60,7 +60,7 @@ _SPEECH, _SCREEN = ORDER.index("speech"), ORDER.index("screen_text")
 
 
 def _lines(passages: Passages, span: TimeSpan) -> Positions:
-    """Return the positions of the spoken lines and screen texts of an interval, by start; at one start speech is first."""
+    """Return the positions of the spoken lines and screen texts of an interval, by start; at one start speech first."""
     near = passages.touching(span)
     said, shown = (near[passages.sources[near] == source] for source in (_SPEECH, _SCREEN))
     found = np.concatenate([said, _once(passages, shown)])

@@ -289,7 +289,7 @@ def actions_in(session: Session, span: TimeSpan) -> list[tuple[Action, Source]]:
 
 @dataclass(frozen=True, kw_only=True)
 class IdentifiedEntity:
-    """The thing that a hint describes: its registration, the parsed hint, and words that do not hold or are unmeasured."""
+    """What a hint describes: its registration, the parsed hint, and the words that do not hold or were not measured."""
 
     registration: Registration
     reading: ParsedDescription

@@ -36,7 +36,7 @@ class CaptionIndex:
     """The captions that a session searches, fixed while it is open. ``digest`` is a hash of them, empty for none."""
 
     def __init__(self, said: Sequence[tuple[TimeSpan, str, float]] = ()) -> None:
-        """Index captions, given in any order as (interval, text, time of a frame); those of long intervals are left out."""
+        """Index captions, in any order as (interval, text, time of a frame); those of long intervals are left out."""
         kept = sorted((item for item in said if item[0].duration <= LONGEST), key=lambda item: (item[0], item[1]))
         self.passages = tuple(
             Passage(span=span, text=text, source="caption", confidence=None, frame_time=shown)

@@ -183,7 +183,7 @@ def _table(database: Any) -> Any:
 
 @contextmanager
 def _database(store: Path) -> Iterator[Any]:
-    """Open the database; raise its errors (disk, half-written index, rewrite by another process) as a ``StoreFault``."""
+    """Open the database; raise its errors (disk, damaged index, rewrite by another process) as a ``StoreFault``."""
     # Lance's native log tells of every table it creates; it reads its level when it is loaded.
     os.environ.setdefault("LANCEDB_LOG", "error")
     import lancedb

@@ -131,7 +131,7 @@ def embedder_key(embedder: TextEmbedder) -> str:
 
 
 def _kept(vectors: Vectors) -> pa.Table:
-    """Return vectors (n x dimension) as a table with one row per dimension, so that a search reads only those it needs."""
+    """Return vectors (n x dimension) as a table with one row per dimension: a search reads only those that it needs."""
     flat = pa.array(np.ascontiguousarray(vectors.T).reshape(-1))
     return pa.table({"values": pa.FixedSizeListArray.from_arrays(flat, len(vectors))})
 

@@ -78,7 +78,7 @@ def _counted(text: str) -> tuple[tuple[str, int], ...]:
 
 
 class LexicalIndex:
-    """A BM25 index of several parts ``(postings, count)``: the first ``count`` documents of each, numbered throughout."""
+    """A BM25 index of several parts ``(postings, count)``: the first ``count`` documents of each, one after another."""
 
     def __init__(self, *parts: tuple[Postings, int]) -> None:
         self._parts = parts
@@ -198,7 +198,7 @@ class VectorIndex:
     def nearest(
         self, query: Vectors, count: int, *, first: int = 0, end: int | None = None, above: float = 0.0
     ) -> tuple[Positions, NDArray[np.float64]]:
-        """Return positions and scores of the best ``count`` rows in ``[first, end)``, best first, equal ones by position.
+        """Return positions and scores of the best ``count`` rows in ``[first, end)``, best first, ties by position.
 
         ``query`` is one row; scores are inner products. Rows that do not score more than ``above`` (0 or more) are left
         out.
@@ -230,7 +230,7 @@ class VectorIndex:
     def _by_column(
         self, query: NDArray[np.float32], used: Positions, count: int, first: int, end: int, above: float
     ) -> tuple[Positions, NDArray[np.float64]]:
-        """Do ``nearest`` by the query's non-zero dimensions, added in a fixed order: scores do not depend on the range."""
+        """Do ``nearest`` by the query's non-zero dimensions, added in a fixed order: a range does not change scores."""
         scores = np.zeros(end - first, dtype=np.float32)
         for dimension in used.tolist():
             scores += query[dimension] * self._columns[dimension, first:end]
@@ -258,7 +258,10 @@ class Rows:
 def nearest_of(
     parts: Sequence[Rows], query: Vectors, count: int, among: Sequence[tuple[int, int]], above: float = 0.0
 ) -> tuple[Positions, NDArray[np.float64]]:
-    """Return numbers and scores of the rows nearest to a query in several parts; ``among``: half-open ranges of numbers."""
+    """Return numbers and scores of the rows of several parts nearest to a query.
+
+    ``among``: half-open ranges of numbers in which they have to be. ``above``: as in ``VectorIndex.nearest``.
+    """
     found = [part.nearest(query, count, first, end, above) for part in parts for first, end in among]
     positions = np.concatenate([positions for positions, _ in found])
     scores = np.concatenate([scores for _, scores in found])
@@ -267,7 +270,7 @@ def nearest_of(
 
 
 class VisualDescriptors:
-    """The visual descriptors of a view. ``vectors`` (all rows x dimension) include hidden rows; the methods ignore them."""
+    """The visual descriptors of a view. ``vectors`` (all rows x dimension) include rows that the cut hides."""
 
     def __init__(self, view: View) -> None:
         rows = view.world.rows("looks")

@@ -60,7 +60,7 @@ class Texts:
         return {text: number for number, text in enumerate(self._texts.to_pylist())}
 
     def of_rows(self, table: str) -> Positions:
-        """Return the text number of each row of a table in ``SPEAKING``, or of each track's description for ``tracks``."""
+        """Return the text number of each row of a table of ``SPEAKING``; for ``tracks`` of each track's description."""
         return self._numbers[table]
 
     def holding(self, term: str) -> Positions:
@@ -81,7 +81,7 @@ class Texts:
 
     @cached_property
     def bags(self) -> tuple[Positions, NDArray[np.int32], NDArray[np.int32]]:
-        """The terms of all texts, text after text: the end of each text's part; each term's number; each term's count."""
+        """The terms of all texts, text after text: the end of each text's part; the number and the count of each term."""
         texts, _, _, content = self._tables
         return texts.column("end").to_numpy(), content.column("term").to_numpy(), content.column("count").to_numpy()
 
@@ -201,7 +201,7 @@ class Passages(Items[Passage]):
         return found
 
     def _numbered(self, texts: Sequence[str]) -> Positions:
-        """Return the numbers of texts: those of the whole world's texts, so that views can be compared; else negative ones."""
+        """Return the numbers of texts: for texts of the whole world theirs, so that views compare equal; else negative."""
         known, new = self._known.number_of_text if texts else {}, self.new_texts
         numbers = [known[text] if text in known else new.setdefault(text, -1 - len(new)) for text in texts]
         return np.array(numbers, dtype=np.int64)

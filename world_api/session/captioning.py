@@ -37,7 +37,7 @@ _ENOUGH = 3
 
 @dataclass(frozen=True, kw_only=True)
 class LookEstimate:
-    """Requests, frames and tokens that will be sent. ``assumed`` is the basis of the tokens; ``kept`` counts cached captions.
+    """Requests, frames and tokens that will be sent. ``assumed``: the basis of the tokens; ``kept``: cached captions.
 
     With ``is_bound`` requests and frames are upper bounds, not counting requests that a client repeats after no reply;
     otherwise they are expected values. Tokens are estimates in both cases, because only the server counts them.
@@ -104,7 +104,7 @@ def estimate_question(config: VisionConfig, width: int, height: int) -> LookEsti
 
 @dataclass(frozen=True, kw_only=True)
 class Captioned:
-    """Result of a captioning run: how many captions were made, how many were cached, and the failed segments with faults."""
+    """Result of a captioning run: how many captions were made, how many were cached, and the failed segments."""
 
     made: int
     kept: int

@@ -122,7 +122,7 @@ class Overlay:
             return list(self._read)
 
     def digest(self) -> str:
-        """Return a hash of all events so far, empty if there are none; logs with different events have different hashes.
+        """Return a hash of all events so far, empty if there are none; different events have different hashes.
 
         Raises StoreFault: ``session_damaged``.
         """
@@ -140,7 +140,7 @@ class Overlay:
             return max((count for count, plan in self._plans if set(plan.files) <= set(listed)), default=0)
 
     def plan_commit(self, files: Sequence[str]) -> None:
-        """Record which files of rows will hold the events so far. Call it under ``locked``, before the manifest lists them.
+        """Record which files of rows will hold the events so far. Call it under ``locked``, before the manifest is written.
 
         Raises StoreFault: ``store_not_writable``, ``disk_full``.
         """

@@ -206,7 +206,7 @@ class Session:
         return list(found.values())
 
     def write_memory(self, *, level: Level, span: TimeSpan, content: str, parts: Sequence[str] = ()) -> MemoryWritten:
-        """Append a memory to the overlay and return it. Sessions whose causal cut is before the end of this view do not see it.
+        """Append a memory to the overlay and return it. Sessions with a cut before the end of this view do not see it.
 
         Its id is a hash of its content, its number in the log and the session's name.
         """

@@ -62,7 +62,7 @@ class FrameChoice:
         return max(1, min(self.most, math.ceil(seconds / self.spacing - 1e-9)))
 
     def times(self, span: TimeSpan, until: float) -> tuple[float, ...]:
-        """Return the times of the frames in seconds: the middles of equal parts of the interval, all before ``until``."""
+        """Return the times of the frames in seconds: the middles of equal parts of the interval, before ``until``."""
         end = min(span.end, until)
         start = min(span.start, end)
         count = self.count(end - start)

@@ -122,7 +122,7 @@ class ListedCaption(BaseModel):
 
 
 class CaptionSet(BaseModel):
-    """The captions that are searched, in the order of their intervals. ``hash`` covers their content, empty for none."""
+    """The captions that are searched, in the order of their intervals. ``hash`` covers their content; empty for none."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -143,9 +143,10 @@ _CAPTIONS = "captions/set.json"
 
 
 class VisionCache:
-    """The cached looks of one producer at one world, and the list of searched captions; in memory if the folder is read-only.
+    """The cached looks of one producer at one world, and the list of searched captions.
 
-    ``name`` computes the request of a look from its content; a file whose name differs from it is not used.
+    They are in memory if the folder is read-only. ``name`` computes the request of a look from its content; a file with
+    another name is not used.
     """
 
     def __init__(self, folder: Path, name: Callable[[CachedLook], str]) -> None:
@@ -161,7 +162,7 @@ class VisionCache:
         return self._read(self._folder / f"{request}.json")
 
     def once(self, request: str, make: Callable[[], CachedLook]) -> tuple[CachedLook, bool]:
-        """Return a cached look, or make and cache it; and whether this call made it. Equal requests wait for each other.
+        """Return a look, cached or made now, and whether this call made it. Equal requests wait for each other.
 
         Raises VideoWorldError: the faults of ``make``; the next request tries again.
         """

@@ -80,7 +80,7 @@ class Derived:
         *,
         rows: Mapping[str, int | None] | None = None,
     ) -> list[pa.Table]:
-        """Return the tables of these names. If all are stored, undamaged and of the right schema and size, they are mapped from disk.
+        """Return the tables of these names: mapped from disk if all are stored, undamaged and as ``schemas`` and ``rows`` require.
 
         Otherwise ``make`` computes all of them.
 
@@ -176,7 +176,7 @@ def derived_folder(store: Path, manifest: Manifest) -> Path:
 
 
 def derived_key(manifest: Manifest) -> str:
-    """Return a hash of what derived tables depend on: the video's facts, rows except those of sessions, code and libraries.
+    """Return a hash of what derived tables depend on: video facts, rows except those of sessions, code and libraries.
 
     Tables that depend on an embedder have its own key in their names.
     """

@@ -112,7 +112,7 @@ class _TextLine:
 
 
 def join_readings(rows: pa.Table, shots: Sequence[TimeSpan], whole: TimeSpan) -> list[ScreenText]:
-    """Join rows of ``screen_texts`` into texts with intervals, in time order; ``shots`` tile the visible part ``whole``."""
+    """Join rows of ``screen_texts`` into texts with intervals, in time order; ``shots`` tile the interval ``whole``."""
     moments = list(_moments(rows.to_pylist()))
     starts = shots.starts.tolist() if isinstance(shots, Items) else [shot.start for shot in shots]
     running: list[_TextLine] = []

@@ -277,7 +277,7 @@ def _read(whole: pa.Buffer, schema: pa.Schema | None) -> pa.Table:
 
 
 def _is_compressed(metadata: pa.Buffer) -> bool:
-    """Whether a record batch is compressed, by its metadata: a FlatBuffer, which Arrow verified when it read the message.
+    """Whether a record batch is compressed, by its metadata: a FlatBuffer that Arrow verified when it read the message.
 
     Raises struct.error: it is cut short.
     """

@@ -1,4 +1,4 @@
-"""Intervals of a video: arrays of them, scenes, spoken lines, captions, camera movements, and the segments for searches.
+"""Intervals of a video: arrays of them, scenes, spoken lines, captions, camera movements, and segments for searches.
 
 A world of days has hundreds of thousands of lines and sightings. ``Items`` holds their times as arrays sorted by start;
 an operation finds items by binary search, and only these become objects.
@@ -163,7 +163,7 @@ class Spoken:
 
 @dataclass(frozen=True, kw_only=True)
 class Said:
-    """A stored sentence or label for an interval (a caption or an action). ``subject``: the acting track's id or empty."""
+    """A stored sentence or label for an interval (a caption or an action). ``subject``: a track's name or empty."""
 
     span: TimeSpan
     text: str

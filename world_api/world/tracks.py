@@ -328,7 +328,7 @@ class Tracks(Items[Track]):
         return self._at(self.reopened.place_of_part.get(name), self.whole.place_of_part.get(name))
 
     def _at(self, reopened: int | None, place: int | None) -> Track | None:
-        """Return the track at a position of ``reopened``, else that at a position of ``whole`` if the cut does not change it."""
+        """Return the track at a position of ``reopened``, else at one of ``whole`` if the cut does not change it."""
         if reopened is not None:
             return self.reopened.track(reopened)
         at = len(self._settled) if place is None else int(np.searchsorted(self._settled, place))
@@ -359,7 +359,7 @@ class Tracks(Items[Track]):
         return tracks[order], starts[order], ends[order]
 
     def each(self, whole: NDArray[Number], reopened: NDArray[Number]) -> NDArray[Number]:
-        """Return one value for each track, from the values of all tracks of ``whole`` and of ``reopened``; shape (n,)."""
+        """Return one value for each track, shape (n,), from the values of all tracks in ``whole`` and ``reopened``."""
         found = np.empty(len(self), dtype=whole.dtype)
         found[self._is_settled] = whole[self.origins[self._is_settled]]
         found[~self._is_settled] = reopened[-1 - self.origins[~self._is_settled]]

@@ -106,7 +106,7 @@ def _rows_wrong(world: World) -> list[str]:
 
 
 def _kept_wrong(world: World) -> list[str]:
-    """Return a line for each stored table of derived rows that differs from the world's files. Open worlds are not used."""
+    """Return a line for each stored table of derived rows that differs from the rows in the world's files."""
     kept = Derived(derived_folder(world.folder.parent, world.manifest))
     wrong = []
     for name in TABLES:

@@ -113,7 +113,7 @@ class View:
         return bool(self.cut.visible(self.world.rows(name)).any())
 
     def first_hidden(self, table: str) -> float:
-        """Return the time of the earliest row that the cut hides in a table with a column ``time``; infinite for none."""
+        """Return the time of the earliest row that the cut hides in a table of moments; infinite if it hides none."""
         rows = self.world.rows(table)
         return float(rows.column("time").to_numpy()[~self.cut.visible(rows)].min(initial=math.inf))
 
@@ -258,7 +258,7 @@ class View:
         )
 
     def _intervals(self, table: str, make: Callable[[dict[str, Any], TimeSpan], Item]) -> Items[Item]:
-        """Return the visible rows of a table of intervals, clipped to the visible part; ``make`` creates an item from a row."""
+        """Return the visible rows of a table of intervals, clipped to the visible part, as items made by ``make``."""
         rows = self.world.rows(table)
         starts = rows.column("start").to_numpy()
         ends = np.maximum(starts, rows.column("end").to_numpy())
@@ -284,7 +284,7 @@ class WholeView(View):
 
     @cached_property
     def words(self) -> tuple[Positions, Times]:
-        """The positions of the rows of ``words`` in order of the lines they belong to, and the starts of those lines."""
+        """Positions of the rows of ``words`` in the order of their lines, and the starts of these lines (seconds)."""
         starts = self.world.rows("words").column("line_start").to_numpy()
         order = np.argsort(starts, kind="stable")
         return order, starts[order]
