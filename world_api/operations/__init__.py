@@ -1,7 +1,8 @@
 """The sixteen atomic operations and the optional groups: each is one typed function, declared with ``@operation``.
 
-``OPERATIONS`` holds the sixteen in their published order; ``operations_for`` adds the groups that an experiment switches on by
-name; ``run`` calls an operation on a session. A new operation takes its argument and result types from here.
+``OPERATIONS`` holds the sixteen in their published order; ``operations_for`` adds the groups that an experiment
+switches on by name; ``run`` calls an operation on a session. The types for arguments and results of new operations are
+exported here.
 """
 
 from collections import ChainMap

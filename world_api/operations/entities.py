@@ -47,7 +47,7 @@ from world_api.world.tracks import Track
 
 #: Seconds before and after a moment that count as its surroundings.
 AROUND = 2.0
-#: Confidence of an answer to the question, and of one that only lists what is known.
+#: Confidence of an answer that addresses the question, and of one that only lists known facts.
 SPOKEN_TO, ONLY_KNOWN = 0.6, 0.2
 
 Teller = Callable[[Session, Track, float, TimeSpan], str]
@@ -176,7 +176,7 @@ _NEXT_QUESTION = re.compile(r"\band\b|[,;.?!，；。？！、]")
 #: Words without content in a question, beside those without content in a description.
 _ASIDE = frozenset("appearance appear moment now currently meanwhile then time scene video picture".split())
 _NO_WORD = re.compile(r"\bent_\w+|什么颜色|[他她它这那](?:们|个人|个)?|什么|怎么样?|吗|呢|吧|现在|正在|此时|这时|是")
-#: Words that request what no row says about an entity at a moment, though they have no content in a description.
+#: Words for what no row contains about an entity at a moment, though they are stop words in a description.
 _UNANSWERED = re.compile(r"\b(?:when|why|whose)\b|什么时候|何时|为什么")
 
 

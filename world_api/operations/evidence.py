@@ -57,7 +57,10 @@ def interval(session: Session, video_id: str, start_time: float, end_time: float
 
 
 def optional_interval(session: Session, video_id: str, time_range: TimeRange | None) -> TimeSpan | None:
-    """Return the ``interval`` of a range; None if there is no range. The video's id is checked in both cases."""
+    """Return the ``interval`` of a range; None if there is no range. The video's id is checked in both cases.
+
+    Raises OperationFault: ``wrong_video``, and the other faults of ``interval``.
+    """
     session.check_video(video_id)
     return None if time_range is None else interval(session, video_id, time_range.start_time, time_range.end_time)
 

@@ -183,8 +183,11 @@ def _table(database: Any) -> Any:
 
 @contextmanager
 def _database(store: Path) -> Iterator[Any]:
-    """Open the database; raise its errors (disk, damaged index, rewrite by another process) as a ``StoreFault``."""
-    # Lance's native log tells of every table it creates; it reads its level when it is loaded.
+    """Open the database; raise its errors (disk, damaged index, rewrite by another process) as a named fault.
+
+    Raises StoreFault: ``store_not_writable``, ``disk_full``, ``catalogue_damaged``.
+    """
+    # Lance's native log reports every table it creates; its level is read when the library is loaded.
     os.environ.setdefault("LANCEDB_LOG", "error")
     import lancedb
 

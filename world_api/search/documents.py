@@ -158,7 +158,7 @@ def prepare(store: Path, video_id: str, embedder: TextEmbedder, *, rebuild: bool
     except StoreFault as fault:
         if rebuild or fault.code != "store_not_writable":
             raise
-        _read_all(folder, embedder)  # the first table that is not kept says where it cannot be written
+        _read_all(folder, embedder)  # the first missing table raises the fault, with its path
 
 
 def _read_all(folder: Path, embedder: TextEmbedder, *, rebuild: bool = False) -> Derived:

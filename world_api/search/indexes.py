@@ -170,7 +170,7 @@ def fuse(rankings: Sequence[NDArray[np.int64]], count: int, *, k: int = 60) -> N
     return fused
 
 
-#: A query that uses at most this share of the dimensions is answered from its own columns.
+#: A query with at most this share of non-zero dimensions is answered from their columns.
 SPARSE = 0.2
 
 

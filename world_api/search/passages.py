@@ -56,7 +56,7 @@ class Texts:
 
     @cached_property
     def number_of_text(self) -> dict[str, int]:
-        """The number of each text."""
+        """The number of each text, by the text."""
         return {text: number for number, text in enumerate(self._texts.to_pylist())}
 
     def of_rows(self, table: str) -> Positions:
@@ -76,12 +76,12 @@ class Texts:
 
     @cached_property
     def number_of(self) -> dict[str, int]:
-        """The number of each term."""
+        """The number of each term, by the term."""
         return {term: number for number, term in enumerate(self.terms.to_pylist())}
 
     @cached_property
     def bags(self) -> tuple[Positions, NDArray[np.int32], NDArray[np.int32]]:
-        """The terms of all texts, text after text: the end of each text's part; the number and the count of each term."""
+        """The terms of all texts, text after text: the end of each text's part; each term's number; each term's count."""
         texts, _, _, content = self._tables
         return texts.column("end").to_numpy(), content.column("term").to_numpy(), content.column("count").to_numpy()
 
@@ -201,7 +201,7 @@ class Passages(Items[Passage]):
         return found
 
     def _numbered(self, texts: Sequence[str]) -> Positions:
-        """Return the numbers of texts: for texts of the whole world theirs, so that views compare equal; else negative."""
+        """Return the numbers of texts: those of the whole world, so that views compare equal, or new negative ones."""
         known, new = self._known.number_of_text if texts else {}, self.new_texts
         numbers = [known[text] if text in known else new.setdefault(text, -1 - len(new)) for text in texts]
         return np.array(numbers, dtype=np.int64)

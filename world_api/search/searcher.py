@@ -51,7 +51,7 @@ class MatchingPassage:
 
 @dataclass(frozen=True, kw_only=True)
 class SegmentHit:
-    """A segment that a search found. ``score`` is for ordering only; ``passage`` is the best match, None for looks.
+    """A segment that a search found. ``score`` is for ordering only; ``passage``: the best match, None in ``by_look``.
 
     ``lines`` are the passages of speech and screen text that share as much with the query as ``passage``, in time
     order; empty if it shares no word.

@@ -140,7 +140,7 @@ class Overlay:
             return max((count for count, plan in self._plans if set(plan.files) <= set(listed)), default=0)
 
     def plan_commit(self, files: Sequence[str]) -> None:
-        """Record which files of rows will hold the events so far. Call it under ``locked``, before the manifest is written.
+        """Record which files of rows will hold the events so far, before the manifest lists them. Call it under ``locked``.
 
         Raises StoreFault: ``store_not_writable``, ``disk_full``.
         """
@@ -169,7 +169,10 @@ class Overlay:
         return nullcontext() if self.path is None else file_lock(self.path.with_suffix(".lock"))
 
     def drop(self) -> None:
-        """Delete the log, even if it cannot be read."""
+        """Delete the log, even if it cannot be read.
+
+        Raises StoreFault: ``store_not_writable``.
+        """
         with self._own:
             self._start((0, 0))
             if self.path is not None:
@@ -186,7 +189,10 @@ class Overlay:
             raise not_writable(path, error) from error
 
     def _refresh(self) -> None:
-        """Read the lines added since the last reading; if the file was replaced, read it from the start."""
+        """Read the lines added since the last reading; if the file was replaced, read it from the start.
+
+        Raises StoreFault: ``session_damaged``.
+        """
         if (path := self.path) is None:
             return
         try:
@@ -393,7 +399,7 @@ def _new_names(world: World, events: Sequence[EntityRegistered]) -> list[EntityR
 
 
 def _producers(folder: Path) -> set[str]:
-    """The producers of all rows that sessions committed to a world."""
+    """Return the producers of all rows that sessions committed to a world."""
     world = World(folder, read_manifest(folder))
     return {producer for table in SESSION_TABLES for producer in world.rows(table).column("producer").to_pylist()}
 

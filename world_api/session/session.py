@@ -30,7 +30,7 @@ class StandIn(Protocol):
 
     @property
     def record(self) -> Mapping[str, Any]:
-        """What its answers depend on besides the session, as JSON."""
+        """What its answers depend on besides the session, as JSON; part of cache keys."""
         ...
 
     def answer(self, session: Session, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -148,9 +148,10 @@ class Session:
 
     @property
     def perception(self) -> dict[str, Any] | None:
-        """The vision model, the captions that are searched and their embedding model; None without a vision model.
+        """The settings of perception that results depend on, as JSON: the models and the captions; None without a vision model.
 
-        ``caption_set`` identifies what a captioning run listed, ``captions`` the part that this session sees.
+        ``caption_set`` identifies the captions that a captioning run listed, ``captions`` those of them that this
+        session sees.
         """
         seeing, meanings = self.backends.seeing, self.backends.meanings
         if seeing is None:

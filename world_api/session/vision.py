@@ -39,10 +39,10 @@ from world_api.session.vision_cache import CachedAction, CachedCost, CachedLook,
 from world_api.world.manifest import Manifest
 from world_api.world.tables import SESSION_TABLES
 
-#: What a look depends on beside the world and the model: interval, times, boxes, question and subject; part of its cache key.
+#: What a look depends on besides the world and the model: interval, times, boxes, question and subject; part of its cache key.
 Parameters = dict[str, Any]
 
-#: Least seconds from a look to the cut: a frame counts from half a millisecond early on, and the one at the cut is hidden.
+#: Least seconds between a look and the cut: a frame counts from half a millisecond early, and the cut's is hidden.
 BEFORE = 0.001
 #: Pictures of a thing that a question about it uses at most.
 MAX_SPOTS = 3
@@ -52,7 +52,7 @@ LONGEST_QUESTION = 2_000
 
 @dataclass(frozen=True, kw_only=True)
 class FrameChoice:
-    """Which frames of an interval are looked at: at most ``most``, no closer than ``spacing`` seconds, spread evenly."""
+    """Which frames of an interval a model looks at: at most ``most``, no closer than ``spacing`` seconds, spread evenly."""
 
     most: int = 6
     spacing: float = 1.0
@@ -97,7 +97,7 @@ class VisionConfig:
 class LookBudget:
     """Counts the looks of one session. Threads may share it.
 
-    All methods raise:
+    ``count`` and ``reuse`` raise:
         OperationFault: ``looks_spent``, if no more are allowed.
     """
 
@@ -271,7 +271,10 @@ class Vision:
         return self._look("state", parameters)
 
     def _parameters(self, span: TimeSpan, until: float, question: str = "") -> Parameters:
-        """Return what a look at the visible part of an interval depends on besides the world and the model."""
+        """Return what a look at the visible part of an interval depends on besides the world and the model.
+
+        Raises OperationFault: ``not_yet``, if nothing of the interval is visible.
+        """
         if span.start >= until:
             raise _not_yet(until)
         visible = TimeSpan(start=round_time(span.start), end=round_time(min(span.end, until)))

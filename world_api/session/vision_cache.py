@@ -65,7 +65,7 @@ class CachedCost(BaseModel):
 
 
 class CachedLook(BaseModel):
-    """One look as it is stored. ``start`` and ``end`` in seconds; all ``frame_times`` are before ``end``.
+    """One look as it is stored. ``start`` and ``end`` in seconds; no frame time is after ``end``.
 
     ``digest`` is the hash of all other fields.
     """
@@ -79,7 +79,7 @@ class CachedLook(BaseModel):
     task: LookTask
     start: FiniteFloat = Field(ge=0)
     end: FiniteFloat
-    #: What the look depends on beside the world and the producer; stored under an older name.
+    #: What the look depends on besides the world and the producer; stored under an older name.
     parameters: dict[str, Any] = Field(validation_alias="asked", serialization_alias="asked")
     frame_times: tuple[FiniteFloat, ...] = Field(min_length=1, max_length=_MAX_ITEMS)
     text: str = Field(max_length=MAX_TEXT)
@@ -122,7 +122,7 @@ class ListedCaption(BaseModel):
 
 
 class CaptionSet(BaseModel):
-    """The captions that are searched, in the order of their intervals. ``hash`` covers their content; empty for none."""
+    """The captions that are searched, in the order of their intervals. ``hash`` covers them; empty if there are none."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

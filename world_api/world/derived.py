@@ -80,9 +80,9 @@ class Derived:
         *,
         rows: Mapping[str, int | None] | None = None,
     ) -> list[pa.Table]:
-        """Return the tables of these names: mapped from disk if all are stored, undamaged and as ``schemas`` and ``rows`` require.
+        """Return the tables of these names, mapped from disk if all are stored, undamaged and of this schema and length.
 
-        Otherwise ``make`` computes all of them.
+        Otherwise ``make`` computes all of them. ``rows``: the number of rows of each table, if it is known.
 
         Raises StoreFault: ``store_not_writable``, ``disk_full``, if they have to be stored and cannot be.
         """
@@ -152,7 +152,7 @@ class Derived:
             with pa.OSFile(str(part), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
                 # One chunk a column, so that a column is one array when it is mapped again.
                 writer.write_table(table.combine_chunks())
-            # Hashed before it takes the name that other processes write to as well.
+            # Hashed before it is renamed, because other processes write a file of the final name, too.
             digest = hash_file(part)
             part.replace(path)
         except OSError as error:

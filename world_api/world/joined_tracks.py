@@ -27,9 +27,9 @@ AT_EDGE = 0.01
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-#: One row per track, in order of start_time. first, end: its rows in the joined sightings. start_time, end_time: its first
-#: and last sighting in an appearance. known_from: when its first sighting was known; known_at: when all its sightings and
-#: links were, infinite if links contradict each other.
+#: One row per track, in order of start_time. first, end: its rows in the joined sightings. start_time, end_time: its
+#: first and last sighting in an appearance. known_from: when its first sighting was known; known_at: when all its
+#: sightings and links were, infinite if links contradict each other.
 TRACKS = pa.schema(
     [
         ("track", pa.string()), ("category", pa.string()), ("colours", pa.list_(pa.string())),
@@ -202,7 +202,7 @@ def _categories(groups: _Groups, column: pa.ChunkedArray, confidence: NDArray[np
 
 
 def _colours(groups: _Groups, column: pa.ChunkedArray, order: Ints) -> pa.Array:
-    """Return up to ``MAX_HINT_COLOURS`` colours of each track, those of enough sightings, the most prominent first.
+    """Return up to ``MAX_HINT_COLOURS`` colours of each track: those noted in enough sightings, most prominent first.
 
     A sighting lists its colours by share; the first one counts most.
     """

@@ -79,7 +79,7 @@ class StageFacts(_Model):
 
 
 class Loss(_Model):
-    """A part of the source that could not be used, with its times in seconds."""
+    """A part of the source that could not be used, with its times in seconds (None if they are not known)."""
 
     code: str
     message: str

@@ -24,11 +24,11 @@ from world_api.core.lexicon import fold
 from world_api.core.spans import Box, TimeSpan
 from world_api.world.timeline import Items, Positions
 
-#: Seconds that a text is taken to stay on screen unless a later reading says otherwise; a reader notes it again by then.
+#: Seconds for which a text counts as on screen after a row, if no later row contradicts it; a build repeats rows earlier.
 TEXT_STAYS = 15.0
 #: A text read before and after a cut, at most this many seconds apart and missing at no moment between, is one.
 _ACROSS_CUT = 6.0
-#: Changing digits at one place (a clock, a score) are one text for at most this long, with gaps up to the second (seconds).
+#: Changing digits at one place (a clock, a score) are one text for at most this long, with gaps up to that (seconds).
 _CHANGING_SECONDS, _CHANGING_GAP = 60.0, 35.0
 #: Least similarity of two readings of one line, and the length from which reading errors are forgiven.
 _ALIKE, _LONG_ENOUGH = 0.85, 5

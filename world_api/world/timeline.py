@@ -118,7 +118,7 @@ def shared_prefix(one: Items[Any], other: Items[Any], *more: tuple[NDArray[Any],
 
 
 def ranges(firsts: Positions, ends: Positions) -> Positions:
-    """Concatenate the integer ranges ``[first, end)``."""
+    """Return the integer ranges ``[first, end)``, concatenated."""
     lengths = ends - firsts
     total = int(lengths.sum())
     starts = np.repeat(firsts - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths) if total else firsts[:0]

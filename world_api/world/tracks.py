@@ -121,7 +121,7 @@ class Track:
 
     @property
     def span(self) -> TimeSpan:
-        """From the start of the first to the end of the last appearance."""
+        """The time from the start of the first to the end of the last appearance."""
         return TimeSpan(start=self.appearances[0].start, end=self.appearances[-1].end)
 
     def between(self, span: TimeSpan) -> slice:
@@ -140,12 +140,12 @@ class Track:
         return int(np.argmin(np.abs(self.times - time)))
 
     def box(self, position: int) -> Box:
-        """The box of one sighting."""
+        """Return the box of the sighting at a position."""
         x1, y1, x2, y2 = (float(value) for value in self.boxes[position])
         return Box(x1=x1, y1=y1, x2=x2, y2=y2)
 
     def appearance_of(self, position: int) -> TimeSpan:
-        """The appearance that a sighting belongs to."""
+        """Return the appearance that the sighting at a position belongs to."""
         time = float(self.times[position])
         return next(span for span in reversed(self.appearances) if span.start <= time)
 
@@ -155,7 +155,7 @@ class Track:
 
 
 def size_in_words(area: float, width: int, height: int) -> Size:
-    """Return ``large``, ``medium`` or ``small``: the share of an area in a picture of that size (pixels)."""
+    """Return ``large``, ``medium`` or ``small``, by the share that an area has in a picture (all in pixels)."""
     share = area / max(width * height, 1)
     return "large" if share >= LARGE_SHARE else "small" if share < SMALL_SHARE else "medium"
 
@@ -301,7 +301,7 @@ class Tracks(Items[Track]):
     """
 
     def __init__(self, whole: JoinedTracks, sightings: pa.Table, links: pa.Table, cut: Cut, *, until: float) -> None:
-        # When tracks were known whole takes a while to find out, and without a cut nothing asks for it.
+        # The times at which tracks were completely known are slow to compute, and not needed without a cut.
         is_settled = np.ones(whole.count, dtype=np.bool_) if cut.as_of is None else cut.shows_each(whole.known_at)
         shortened = np.flatnonzero(cut.shows_each(whole.known_from) & ~is_settled)
         rows = np.sort(whole.rows[ranges(whole.firsts[shortened], whole.ends[shortened])])
@@ -398,7 +398,7 @@ class Likeness:
 
 
 class Likenesses:
-    """The links of a world between tracks that look alike, indexed by track."""
+    """The links between tracks of one world that look alike, indexed by track."""
 
     def __init__(self, world: World) -> None:
         rows = world.rows("look_links").sort_by([("known_at", "ascending"), ("later", "ascending")])

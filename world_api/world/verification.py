@@ -25,7 +25,7 @@ from world_api.world.tables import TABLES
 
 #: Limits in seconds and bytes of memory, and the bytes of the world on disk that allow another second.
 _SECONDS, _MEMORY, _BYTES_A_SECOND = 120.0, 8 << 30, 2 << 20
-#: What the process runs.
+#: The program of the process.
 _PROGRAM = f"import sys; from {__name__} import main; main(*sys.argv[1:])"
 
 
@@ -35,7 +35,7 @@ def check_apart(store: Path, video_id: str) -> list[str]:
     Raises StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``.
     """
     folder = world_folder(store, video_id)
-    with suppress(OSError):  # the process says so, too
+    with suppress(OSError):  # the process reports it, too
         check_plain(folder)
     # The holes of sparse files do not count.
     files = (entry for entry in folder.rglob("*") if not entry.is_symlink() and entry.is_file())

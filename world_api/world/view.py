@@ -109,7 +109,7 @@ class View:
         return self.cut.visible_rows(self.world.rows(name))
 
     def has_rows(self, name: str) -> bool:
-        """Whether any row of a table is visible."""
+        """Return whether any row of a table is visible."""
         return bool(self.cut.visible(self.world.rows(name)).any())
 
     def first_hidden(self, table: str) -> float:
@@ -225,7 +225,7 @@ class View:
 
     @cached_property
     def tracks(self) -> Tracks:
-        """The tracks, in order of first sighting."""
+        """The visible tracks, in order of first sighting."""
         sightings, links = self.world.rows("sightings"), self.rows("track_links")
         return Tracks(self.whole.joined, sightings, links, self.cut, until=self.duration)
 
@@ -236,7 +236,7 @@ class View:
 
     @cached_property
     def camera_movements(self) -> Items[CameraMovement]:
-        """Movements of the camera, in time order."""
+        """The visible movements of the camera, in time order."""
         return camera_movements(self.rows("camera"), self.shots)
 
     def tracks_in(self, span: TimeSpan) -> list[Track]:
@@ -340,5 +340,8 @@ class WholeView(View):
 
 
 def open_view(world: World, as_of: float | None) -> View:
-    """Return a view of a world as of a time (seconds), or of the whole world for None; all callers share the latter."""
+    """Return a view of a world as of a time (seconds), or of the whole world for None; all callers share the latter.
+
+    Raises OperationFault: ``bad_as_of``.
+    """
     return world.once(WholeView) if as_of is None else View(world, as_of)
