@@ -1,8 +1,8 @@
 """The sixteen atomic operations and the optional groups: each is one typed function, declared with ``@operation``.
 
 ``OPERATIONS`` holds the sixteen in their published order; ``operations_for`` adds the groups that an experiment
-switches on by name; ``run`` calls an operation on a session. The types for arguments and results of new operations are
-exported here.
+switches on by name; ``run`` calls an operation on a session. New operations import their argument and result types from
+here.
 """
 
 from collections import ChainMap

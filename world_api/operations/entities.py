@@ -64,7 +64,7 @@ def state_in_words(
     """Return an answer from stored rows and its confidence (0 to 1).
 
     ``span``: the interval around the moment in which the entity is seen (``seen_around``), None if it is not seen.
-    ``within``: the interval in which the caller wants the moment to be, or None.
+    ``within``: an interval in which the moment has to be, or None.
     """
     if span is None:
         return _absent(entity, at, within), SPOKEN_TO

@@ -141,7 +141,7 @@ def cite_passage(session: Session, passage: Passage, inside: TimeSpan | None = N
 
 
 def cite_passages(session: Session, passages: Iterable[Passage], inside: TimeSpan | None = None) -> list[EvidenceItem]:
-    """Return evidence for passages, or for their parts in the interval ``inside``; none of it twice."""
+    """Return evidence for passages, or for their parts in the interval ``inside``, without repetitions."""
     found: dict[tuple[float, float, str], EvidenceItem] = {}
     for passage in passages:
         item = cite_passage(session, passage, inside)
@@ -159,9 +159,10 @@ def segment_hit(
     confidence: float | None = None,
     lines: Sequence[MatchingPassage] = (),
 ) -> Hit:
-    """Return a segment that was found in the form of results.
+    """Return the hit for a segment, as results list it.
 
-    ``passage`` is the best match. If there is none, ``snippet`` describes the segment, and its source is ``look``.
+    ``passage`` is the best match. If there is none, ``snippet`` describes the segment, and the hit's source is
+    ``look``.
     """
     return Hit(
         **times(span),
@@ -184,7 +185,7 @@ def segment_hit(
 
 
 def hits(session: Session, found: Sequence[SegmentHit]) -> list[Hit]:
-    """Return search hits in the form of results, each with at most ``MAX_LINES`` matching lines."""
+    """Return search hits as results list them, each with at most ``MAX_LINES`` matching lines."""
     return [segment_hit(session, hit.span, hit.passage, score=hit.score, lines=hit.lines[:MAX_LINES]) for hit in found]
 
 

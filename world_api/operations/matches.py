@@ -46,7 +46,7 @@ class HintMatch:
 
     @property
     def fits_partly(self) -> bool:
-        """Whether nothing excludes the track, and some word holds or none is missing."""
+        """Whether nothing excludes the track, and some word holds or no word was measured not to hold."""
         return not self.excluded and (bool(self.held) or not self.missing)
 
     @property
@@ -56,7 +56,7 @@ class HintMatch:
 
     @property
     def share(self) -> float:
-        """The share of held words among held, missing and unjudged ones, 0 to 1; 1 if there are no words."""
+        """The share of the description's words that were measured and hold, 0 to 1; 1 if there are no words."""
         return len(self.held) / (len(self.held) + len(self.lacks)) if self.lacks else 1.0
 
 

@@ -81,7 +81,7 @@ class Texts:
 
     @cached_property
     def bags(self) -> tuple[Positions, NDArray[np.int32], NDArray[np.int32]]:
-        """The terms of all texts, text after text: the end of each text's part; each term's number; each term's count."""
+        """The terms of all texts, text after text: where each text ends, and the number and the count of each term."""
         texts, _, _, content = self._tables
         return texts.column("end").to_numpy(), content.column("term").to_numpy(), content.column("count").to_numpy()
 

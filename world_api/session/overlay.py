@@ -140,7 +140,7 @@ class Overlay:
             return max((count for count, plan in self._plans if set(plan.files) <= set(listed)), default=0)
 
     def plan_commit(self, files: Sequence[str]) -> None:
-        """Record which files of rows will hold the events so far, before the manifest lists them. Call it under ``locked``.
+        """Record which files of rows will hold the events so far, before the manifest lists them, under ``locked``.
 
         Raises StoreFault: ``store_not_writable``, ``disk_full``.
         """

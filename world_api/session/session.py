@@ -148,7 +148,7 @@ class Session:
 
     @property
     def perception(self) -> dict[str, Any] | None:
-        """The settings of perception that results depend on, as JSON: the models and the captions; None without a vision model.
+        """The vision model, the searched captions and their embedding model, as JSON; None without a vision model.
 
         ``caption_set`` identifies the captions that a captioning run listed, ``captions`` those of them that this
         session sees.

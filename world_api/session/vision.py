@@ -39,7 +39,7 @@ from world_api.session.vision_cache import CachedAction, CachedCost, CachedLook,
 from world_api.world.manifest import Manifest
 from world_api.world.tables import SESSION_TABLES
 
-#: What a look depends on besides the world and the model: interval, times, boxes, question and subject; part of its cache key.
+#: What a look depends on besides the world and the model: interval, times, boxes, question, subject; part of its key.
 Parameters = dict[str, Any]
 
 #: Least seconds between a look and the cut: a frame counts from half a millisecond early, and the cut's is hidden.
@@ -52,7 +52,7 @@ LONGEST_QUESTION = 2_000
 
 @dataclass(frozen=True, kw_only=True)
 class FrameChoice:
-    """Which frames of an interval a model looks at: at most ``most``, no closer than ``spacing`` seconds, spread evenly."""
+    """Which frames of an interval are looked at: spread evenly, ``spacing`` seconds apart or less, but at most ``most``."""
 
     most: int = 6
     spacing: float = 1.0
@@ -146,7 +146,10 @@ def part_of(image: Image, box: Sequence[float]) -> Image:
 
 
 def _bounds(first: float, last: float, size: int) -> tuple[int, int]:
-    """Return bounds in whole pixels inside the frame, at least ``_SMALLEST_PART`` apart if the frame is that large."""
+    """Return the bounds of a crop along one axis, in whole pixels inside the frame.
+
+    They are at least ``_SMALLEST_PART`` apart if the frame is that large.
+    """
     middle, half = (first + last) / 2, max((last - first) / 2, _SMALLEST_PART / 2)
     low, high = math.floor(middle - half), math.ceil(middle + half)
     low, high = max(0, min(low, size - _SMALLEST_PART)), min(size, max(high, _SMALLEST_PART))
@@ -211,7 +214,7 @@ _DETECTIONS = TypeAdapter(list[DetectedObject])
 
 @dataclass(frozen=True, kw_only=True)
 class LookSpot:
-    """A time (seconds) and a box in its frame (pixels of the displayed frame); None for the whole frame."""
+    """A time (seconds) and a box in its frame (pixels of the displayed frame); ``box`` is None for the whole frame."""
 
     time: float
     box: Box | None

@@ -122,7 +122,7 @@ class ListedCaption(BaseModel):
 
 
 class CaptionSet(BaseModel):
-    """The captions that are searched, in the order of their intervals. ``hash`` covers them; empty if there are none."""
+    """The captions that are searched, in the order of their intervals. ``hash`` covers them; empty without captions."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -80,9 +80,10 @@ class Derived:
         *,
         rows: Mapping[str, int | None] | None = None,
     ) -> list[pa.Table]:
-        """Return the tables of these names, mapped from disk if all are stored, undamaged and of this schema and length.
+        """Return the tables of these names, mapped from disk if all are stored, undamaged and of the right schema.
 
-        Otherwise ``make`` computes all of them. ``rows``: the number of rows of each table, if it is known.
+        Otherwise ``make`` computes all of them. ``rows``: the number of rows that a stored table must have, None for
+        any.
 
         Raises StoreFault: ``store_not_writable``, ``disk_full``, if they have to be stored and cannot be.
         """

@@ -24,7 +24,7 @@ from world_api.core.lexicon import fold
 from world_api.core.spans import Box, TimeSpan
 from world_api.world.timeline import Items, Positions
 
-#: Seconds for which a text counts as on screen after a row, if no later row contradicts it; a build repeats rows earlier.
+#: Seconds for which a text counts as on screen after a row, unless a later row contradicts it; rows repeat earlier.
 TEXT_STAYS = 15.0
 #: A text read before and after a cut, at most this many seconds apart and missing at no moment between, is one.
 _ACROSS_CUT = 6.0
@@ -70,7 +70,10 @@ class _TextLine:
     seen: float = -math.inf  #: when its digits were last there, unread
 
     def goes_on_with(self, reading: _Reading, shot: int, previous_moment: float) -> bool:
-        """Whether a later reading belongs to this line. ``shot`` is the reading's; times are in seconds."""
+        """Whether a later reading belongs to this line.
+
+        ``shot``: the position of the reading's shot; ``previous_moment``: the last time before it (seconds) with rows.
+        """
         last = self.readings[-1]
         if not _same_place(last.place, reading.place):
             return False

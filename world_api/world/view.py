@@ -94,7 +94,7 @@ class View:
         return TimeSpan(start=0.0, end=self.duration)
 
     def frame_at(self, time: float) -> TimeSpan:
-        """Return the span from a visible time on that is as long as a frame is shown, ended with the visible part."""
+        """Return a span of one frame's duration that begins at a visible time, cut at the end of the visible part."""
         return TimeSpan(start=time, end=max(time, min(time + self.world.manifest.video.frame_seconds, self.duration)))
 
     @cached_property
