@@ -116,8 +116,8 @@ def caption_segments(
 ) -> Captioned:
     """Caption every visible segment without a cached caption; ``progress`` gets the seconds of video done and in total.
 
-    Several threads work until all segments are done, or a fault would affect all of them. A fault of a single segment
-    is only recorded. Sessions opened afterwards search the captions (``name_captions``).
+    Several threads work until all segments are done or a fault occurs that would affect all of them. Other faults are
+    only recorded. Sessions opened afterwards search the captions (``name_captions``).
 
     Raises:
         VideoWorldError: a fault of every segment: an unreachable endpoint, a refused key, pictures not accepted.

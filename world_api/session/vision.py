@@ -52,7 +52,7 @@ LONGEST_QUESTION = 2_000
 
 @dataclass(frozen=True, kw_only=True)
 class FrameChoice:
-    """Which frames of an interval are looked at: spread evenly, ``spacing`` seconds apart or less, but at most ``most``."""
+    """Which frames of an interval are used: evenly spread, up to ``spacing`` seconds apart, no more than ``most``."""
 
     most: int = 6
     spacing: float = 1.0
@@ -244,19 +244,19 @@ class Vision:
         self.kept = VisionCache(folder, lambda kept: self._name(kept.task, kept.parameters, kept.producer))
 
     def caption(self, span: TimeSpan, *, until: float) -> CachedLook:
-        """Describe an interval in words."""
+        """Return a look that describes an interval in words."""
         return self._look("caption", self._parameters(span, until))
 
     def answer(self, span: TimeSpan, question: str, *, until: float) -> CachedLook:
-        """Answer a question about an interval from its frames."""
+        """Return a look that answers a question about an interval from its frames."""
         return self._look("answer", self._parameters(span, until, question))
 
     def actions(self, span: TimeSpan, *, until: float) -> CachedLook:
-        """Name the actions in an interval, as short labels."""
+        """Return a look that names the actions in an interval, as short labels."""
         return self._look("actions", self._parameters(span, until))
 
     def state(self, spots: Sequence[LookSpot], question: str, *, subject: str, until: float) -> CachedLook:
-        """Answer a question about one thing from crops around it, at the first ``MAX_SPOTS`` visible moments.
+        """Return a look that answers a question about one thing, from crops at the first ``MAX_SPOTS`` visible moments.
 
         ``subject``: the thing in words.
         """

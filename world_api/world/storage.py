@@ -135,7 +135,7 @@ def _read_entry(folder: Path, table: str, entry: FileEntry) -> pa.Table:
 def _check_rows(table: str, rows: pa.Table) -> None:
     """Check that a video can have these rows.
 
-    Raises ValueError: with what is wrong.
+    Raises ValueError: if it cannot; the message names the fault.
     """
     for name, column in zip(rows.column_names, rows.columns, strict=True):
         _check_column(name, column)

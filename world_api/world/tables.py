@@ -82,7 +82,7 @@ TABLES: dict[str, TableSpec] = {
             ("kind", _TEXT),
             ("score", _F32),
         ),
-        # Two tracks that look alike; possibly different things. score: 0 to 1, not calibrated; columns as in track_links.
+        # Two tracks that look alike; possibly different things. score: 0 to 1, not calibrated; columns: as track_links.
         _table(
             "look_links",
             ("earlier", "later"),

@@ -130,7 +130,7 @@ class Track:
         return slice(int(first), int(end))
 
     def during(self, appearance: TimeSpan) -> slice:
-        """Return the sightings of one of its appearances, with the one at its end, as a slice of the arrays."""
+        """Return the sightings of one of its appearances, including the one at its end, as a slice of the arrays."""
         first = np.searchsorted(self.times, appearance.start)
         end = np.searchsorted(self.times, appearance.end, side="right")
         return slice(int(first), int(end))

@@ -109,7 +109,7 @@ class View:
         return self.cut.visible_rows(self.world.rows(name))
 
     def has_rows(self, name: str) -> bool:
-        """Return whether any row of a table is visible."""
+        """Whether any row of a table is visible."""
         return bool(self.cut.visible(self.world.rows(name)).any())
 
     def first_hidden(self, table: str) -> float:
