@@ -1,13 +1,14 @@
 """The sixteen atomic operations and the optional groups: each is one typed function, declared with ``@operation``.
 
-``OPERATIONS`` holds the sixteen in their published order; ``operations_for`` adds the groups that an experiment switches on by
-name; ``run`` calls an operation on a session. A new operation takes its argument and result types from here.
+``OPERATIONS`` holds the sixteen in their published order; ``operations_for`` adds the groups that an experiment
+switches on by name; ``run`` calls an operation on a session. New operations import their argument and result types from
+here.
 """
 
 from collections import ChainMap
 from collections.abc import Iterable, Mapping
 
-from world_api.operations import entities, inspection, memory, navigation, perception  # they declare
+from world_api.operations import entities, inspection, memory, navigation, perception  # they register operations
 from world_api.operations.registry import (
     ALWAYS,
     CATEGORIES,
@@ -35,12 +36,14 @@ OPERATIONS: dict[str, Operation] = {
     if item.group == ALWAYS
 }
 _OPTIONAL: dict[str, Operation] = {item.name: item for item in declared() if item.group != ALWAYS}
-#: name -> declaration of everything that there is, the sixteen first: for looking up what is known to be meant.
+#: name -> declaration of every operation, the sixteen first, whether or not a session offers it.
 EVERY_OPERATION: Mapping[str, Operation] = ChainMap(_OPTIONAL, OPERATIONS)
 
 
 def operations_for(groups: Iterable[str]) -> Mapping[str, Operation]:
-    """What a session with these groups switched on offers: the sixteen, then the groups in their declared order.
+    """Return the operations that a session with these optional groups offers, by name.
+
+    The sixteen come first, then those of the groups, in the order of their declaration.
 
     Raises OperationFault: ``unknown_group``.
     """
@@ -49,7 +52,7 @@ def operations_for(groups: Iterable[str]) -> Mapping[str, Operation]:
 
 
 def operations_of(group: str) -> Mapping[str, Operation]:
-    """The operations of one optional group, in their declared order.
+    """Return the operations of one optional group by name, in the order of their declaration.
 
     Raises OperationFault: ``unknown_group``.
     """

@@ -1,6 +1,6 @@
-"""Descriptions in words: where things are in the picture, how they move, and captions made from that.
+"""Descriptions in words: where things are in the picture, how they move, and captions of intervals.
 
-Words come from measured boxes alone.
+Positions and motions are computed from measured boxes only.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from world_api.world.view import View
 
 #: Share of the picture's width or height below which a movement counts as none.
 STILL_SHARE = 0.06
-#: Seconds over which entering and leaving are judged.
+#: Seconds at the start and at the end of an appearance that count as entering and leaving.
 EDGE_SECONDS = 1.5
 #: Lines of speech, and texts on screen, that a description quotes at most; moving things that it describes.
 MAX_QUOTES = 8
@@ -27,7 +27,7 @@ MAX_SEEN = 6
 
 @dataclass(frozen=True, kw_only=True)
 class TrackMotion:
-    """A motion of a track in an interval."""
+    """A motion of a track in an interval. ``label`` is in words, such as ``moves to the left``."""
 
     label: str
     span: TimeSpan
@@ -35,13 +35,13 @@ class TrackMotion:
 
 
 def size_class(box: Box, view: View) -> str:
-    """``large``, ``medium`` or ``small``: the box's share of the picture."""
+    """Return ``large``, ``medium`` or ``small``, by the share of the picture that the box covers."""
     video = view.world.manifest.video
     return size_in_words(box.area, video.width, video.height)
 
 
 def position(box: Box, view: View) -> str:
-    """Place of a box in the picture: ``left``, ``middle``, ``right``, with ``top`` or ``bottom`` if it is there."""
+    """Return the place of a box in the picture, by its centre: ``left``, ``middle``, ``right``, ``top left``, ..."""
     video = view.world.manifest.video
     x, y = box.center
     across = ("left", "middle", "right")[max(0, min(2, int(3 * x / video.width)))]
@@ -50,7 +50,10 @@ def position(box: Box, view: View) -> str:
 
 
 def motions(view: View, track: Track, span: TimeSpan) -> list[TrackMotion]:
-    """The motions of a track in an interval: entering, moving or staying, leaving; in time order."""
+    """Return the motions of a track in an interval: for each appearance entering, then moving or staying, then leaving.
+
+    Entering and leaving are included if the appearance starts or ends in the interval; their spans may exceed it.
+    """
     found: list[TrackMotion] = []
     for appearance in track.appearances:
         part = appearance.clip(span) or (appearance if span.contains(appearance.start) else None)
@@ -71,7 +74,7 @@ def motions(view: View, track: Track, span: TimeSpan) -> list[TrackMotion]:
 
 
 def has_ended(view: View, appearance: TimeSpan) -> bool:
-    """Whether an appearance is over: enough of the video after it is visible."""
+    """Whether an appearance has ended: more than ``EDGE_SECONDS`` of visible video follow it."""
     return appearance.end < view.duration - EDGE_SECONDS
 
 
@@ -85,9 +88,10 @@ class Description:
 
 
 def caption(view: View, span: TimeSpan, seen_as: str | None = None) -> Description:
-    """Describe an interval. Speech and screen text are quoted; the text says how many are left out.
+    """Describe an interval in one text. Speech and screen text are quoted; the text states how many quotes are omitted.
 
-    ``seen_as`` is the caption of a vision model; it replaces the descriptions of tracks, which say less.
+    ``seen_as`` is the caption of a vision model. If it is given, the descriptions of tracks, which contain less, are
+    not used.
     """
     passages = passages_of(view).inside(span)
     unseen = ""
@@ -120,15 +124,18 @@ def caption(view: View, span: TimeSpan, seen_as: str | None = None) -> Descripti
 
 
 def more_than(count: int, most: int, what: str, of_what: str = "") -> list[str]:
-    """``5 more lines``, if there are more than ``most``; else nothing."""
+    """Return ``["5 more lines"]`` if ``count`` exceeds ``most`` by 5, and an empty list if it does not exceed it.
+
+    ``what`` is the noun in the singular; ``of_what`` is added at the end.
+    """
     left = count - most
     return [f"{left} more {what}{'s' * (left != 1)}{of_what}"] if left > 0 else []
 
 
 def brief(view: View, span: TimeSpan, said: Sequence[str] = ()) -> str:
-    """A scene in one short line: what is seen, else what is written, else what is said.
+    """Describe an interval in one line of about 120 characters at most: what is seen, then screen texts, then speech.
 
-    ``said``: captions of a vision model; they replace the descriptions of tracks, which say less.
+    ``said``: captions of a vision model. The first one, if any, is used instead of stored captions and tracks.
     """
     passages = passages_of(view)
     near = passages.touching(span)
@@ -145,7 +152,7 @@ def brief(view: View, span: TimeSpan, said: Sequence[str] = ()) -> str:
 
 
 def path_in_words(view: View, track: Track, appearance: TimeSpan, *, boxes: int = 8) -> str:
-    """An appearance's path: from where to where, doing what, and at most ``boxes`` sampled boxes."""
+    """Return the path of an appearance in words: places, motions, and up to ``boxes`` boxes (pixels) with times."""
     seen = track.during(appearance)
     positions = np.unique(
         np.linspace(seen.start, seen.stop - 1, num=min(boxes, seen.stop - seen.start)).round().astype(int)
@@ -158,7 +165,7 @@ def path_in_words(view: View, track: Track, appearance: TimeSpan, *, boxes: int 
 
 
 def _seen(view: View, span: TimeSpan) -> tuple[list[str], str]:
-    """One sentence for each track, and how many tracks are left out."""
+    """Return sentences about the tracks of an interval, and how many are left out: ``2 more moving things`` or ""."""
     tracks = view.tracks_in(span)
     described = []
     for track in tracks[:MAX_SEEN]:

@@ -1,6 +1,7 @@
-"""Entities, their trajectories, and questions about an entity at a moment.
+"""Operations on entities: registration, trajectories, and questions about an entity at a moment.
 
-A question is answered from tracks, stored actions and what is said meanwhile; a vision model is asked only for the rest.
+A question is answered from tracks, stored actions and speech. The session's vision model, if there is one, answers what
+was not measured.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from world_api.world.tracks import Track
 
 #: Seconds before and after a moment that count as its surroundings.
 AROUND = 2.0
-#: Confidence of an answer to the question, and of one that only lists what is known.
+#: Confidence of an answer that addresses the question, and of one that only lists known facts.
 SPOKEN_TO, ONLY_KNOWN = 0.6, 0.2
 
 Teller = Callable[[Session, Track, float, TimeSpan], str]
@@ -60,7 +61,11 @@ def state_in_words(
     within: TimeSpan | None,
     span: TimeSpan | None,
 ) -> tuple[str, float]:
-    """The answer and its confidence (0 to 1); ``span`` is where the entity is seen around the moment, None if it is not."""
+    """Return an answer from stored rows and its confidence (0 to 1).
+
+    ``span``: the interval around the moment in which the entity is seen (``seen_around``), None if it is not seen.
+    ``within``: an interval in which the moment has to be, or None.
+    """
     if span is None:
         return _absent(entity, at, within), SPOKEN_TO
     if isinstance(entity, Registration):
@@ -76,9 +81,10 @@ def state_in_words(
 
 
 def seen_around(session: Session, entity: Track | Registration, at: float, within: TimeSpan | None) -> TimeSpan | None:
-    """The interval around a moment in which an entity's state is described: part of ``within`` and of its appearance.
+    """Return the interval for which an entity's state is described: the part of an appearance inside ``within``.
 
-    None if the entity is not seen at the moment, or the moment is outside ``within``. A registration is seen in one frame.
+    By default it is the part within ``AROUND`` seconds of the moment. None if the entity is not seen then, or the
+    moment is outside ``within``. A registration without a track is seen in one frame.
     """
     if within is not None and not within.contains(at):
         return None
@@ -92,7 +98,7 @@ def seen_around(session: Session, entity: Track | Registration, at: float, withi
 
 
 def _moments_around(session: Session, at: float) -> TimeSpan:
-    """The default interval around a moment."""
+    """Return the default interval around a moment: ``AROUND`` seconds on each side, inside the visible part."""
     return TimeSpan(start=max(0.0, at - AROUND), end=min(session.view.duration, at + AROUND))
 
 
@@ -113,7 +119,7 @@ def _where(session: Session, entity: Track, at: float, _: TimeSpan) -> str:
 
 
 def _doing(session: Session, entity: Track, _: float, span: TimeSpan) -> str:
-    # An appearance ends with its last sighting, at which it is said to leave.
+    # An appearance ends with its last sighting. Leaving is a motion at that moment, so the interval has to contain it.
     closed = TimeSpan(start=span.start, end=session.view.frame_at(span.end).end)
     acts = [
         (action.label, interval_of(action))
@@ -144,7 +150,7 @@ def _heard(session: Session, _: Track, __: float, span: TimeSpan) -> str:
 
 
 def _timed(what: str, span: TimeSpan) -> str:
-    """A fact with the times for which it holds."""
+    """Return a fact with its times: ``is seen (1.0-2.5 s)``."""
     return f"{what} ({span.start:.1f}-{span.end:.1f} s)"
 
 
@@ -170,7 +176,7 @@ _NEXT_QUESTION = re.compile(r"\band\b|[,;.?!，；。？！、]")
 #: Words without content in a question, beside those without content in a description.
 _ASIDE = frozenset("appearance appear moment now currently meanwhile then time scene video picture".split())
 _NO_WORD = re.compile(r"\bent_\w+|什么颜色|[他她它这那](?:们|个人|个)?|什么|怎么样?|吗|呢|吧|现在|正在|此时|这时|是")
-#: Words that request what no row says about an entity at a moment, though they have no content in a description.
+#: Words for what no row contains about an entity at a moment, though they are stop words in a description.
 _UNANSWERED = re.compile(r"\b(?:when|why|whose)\b|什么时候|何时|为什么")
 
 
@@ -178,7 +184,8 @@ _UNANSWERED = re.compile(r"\b(?:when|why|whose)\b|什么时候|何时|为什么"
 class StateQuestion:
     """A parsed question about an entity.
 
-    ``tellers`` produce the facts that answer it; ``matched`` are the words that rows answer, ``unmatched`` the others.
+    ``tellers`` are the functions that return the facts for the answer; ``matched`` are the words that stored rows can
+    answer, ``unmatched`` those that they cannot.
     """
 
     tellers: list[Teller]
@@ -187,15 +194,15 @@ class StateQuestion:
 
     @property
     def is_measured(self) -> bool:
-        """Whether rows answer the whole question (where, with whom, what is said), so that no model has to look."""
+        """Whether stored rows answer all of it (where, with whom, what is said), so that no vision model is needed."""
         return bool(self.matched) and not self.unmatched and all(tell in _MEASURED for tell in self.tellers)
 
 
 def read_question(session: Session, query: str) -> StateQuestion:
-    """Parse a question part by part.
+    """Parse a question part by part; ``and`` and punctuation separate the parts.
 
-    A part is answered if all that it requests was measured, or if it requests a colour of clothes. A word for a narrower kind
-    (``man``) only names the person, so its part counts as answered.
+    A part counts as answered if everything in it was measured, or if it is about a colour of clothes. A word for a
+    narrower kind (``man``) only names the person and does not prevent this.
     """
     tellers: list[Teller] = []
     matched: list[str] = []
@@ -327,7 +334,7 @@ def query_entity_state(
 
 
 def _appearance(session: Session, entity: Track | Registration, span: TimeSpan) -> TrajectoryPart:
-    """One appearance of a track, or the frame of a registration without one."""
+    """Return an appearance of a track as a part of a trajectory, or the frame of a registration without a track."""
     track = entity if isinstance(entity, Track) else None
     seen_once = "" if isinstance(entity, Track) else f"seen once, at box {[round(side) for side in entity.box]}"
     return TrajectoryPart(

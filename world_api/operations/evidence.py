@@ -1,4 +1,4 @@
-"""Time checks of a call, evidence and hits of results, and the looks of a vision model that results rest on."""
+"""Helpers of operations: checks of times, evidence and hits in results, and looks of the vision model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from world_api.world.tracks import Track
 
 
 def moment(session: Session, video_id: str, timestamp: float) -> float:
-    """Check that a moment is visible. The visible interval is half-open, so its end is not.
+    """Check that a moment is visible and return it, in seconds. The end of the visible part itself is not visible.
 
     Raises OperationFault: ``wrong_video``, ``not_yet``, ``time_out_of_range``.
     """
@@ -32,9 +32,10 @@ def moment(session: Session, video_id: str, timestamp: float) -> float:
 
 
 def interval(session: Session, video_id: str, start_time: float, end_time: float) -> TimeSpan:
-    """Check an interval of positive length and clip its end to what is visible; the result's hint says so.
+    """Return an interval with its end clipped to the visible part, rounded to milliseconds.
 
-    Raises OperationFault: ``wrong_video``, ``bad_time_range``, ``not_yet``, ``time_out_of_range``.
+    Raises OperationFault: ``wrong_video``, ``bad_time_range`` (no millisecond is left), ``not_yet``,
+    ``time_out_of_range``.
     """
     session.check_video(video_id)
     if end_time <= start_time:
@@ -56,13 +57,19 @@ def interval(session: Session, video_id: str, start_time: float, end_time: float
 
 
 def optional_interval(session: Session, video_id: str, time_range: TimeRange | None) -> TimeSpan | None:
-    """The interval of an optional range, or None."""
+    """Return the ``interval`` of a range; None if there is no range. The video's id is checked in both cases.
+
+    Raises OperationFault: ``wrong_video``, and the other faults of ``interval``.
+    """
     session.check_video(video_id)
     return None if time_range is None else interval(session, video_id, time_range.start_time, time_range.end_time)
 
 
 def beyond(session: Session, time: float) -> OperationFault:
-    """The fault for a time that is not visible; behind a causal cut it does not reveal the video's length."""
+    """Return the fault for a time that is not visible: ``not_yet`` behind a causal cut, else ``time_out_of_range``.
+
+    Behind a cut it does not reveal the video's length.
+    """
     if not session.view.complete:
         return OperationFault(
             "not_yet",
@@ -84,7 +91,7 @@ SNIPPET_CHARACTERS = 200
 
 
 class Times(TypedDict):
-    """The three times of an interval in a result, in seconds."""
+    """Start, end and centre of an interval in a result, in seconds."""
 
     start_time: float
     end_time: float
@@ -92,7 +99,7 @@ class Times(TypedDict):
 
 
 def times(span: TimeSpan) -> Times:
-    """The three times of an interval in a result."""
+    """Return ``start_time``, ``end_time`` and ``center_time`` of an interval, in seconds rounded to milliseconds."""
     return {
         "start_time": round_time(span.start),
         "end_time": round_time(span.end),
@@ -101,16 +108,16 @@ def times(span: TimeSpan) -> Times:
 
 
 def interval_of(item: Interval) -> TimeSpan:
-    """The interval of an entry of a result."""
+    """Return the interval of an entry of a result."""
     return TimeSpan(start=item.start_time, end=item.end_time)
 
 
 def evidence(
     session: Session, span: TimeSpan, source: Source, confidence: float | None, frame_time: float | None = None
 ) -> EvidenceItem:
-    """Return one piece of evidence inside the visible part; its frame is the middle one by default.
+    """Return a piece of evidence for the part of a span that is visible. Its frame is by default the one in the middle.
 
-    The span is half-open: a frame at or after its end becomes the last one before.
+    A ``frame_time`` at or after the end becomes the time of the last frame before the end.
     """
     visible = span.clamp(session.view.span)
     shown = visible.center if frame_time is None else max(frame_time, visible.start)
@@ -127,14 +134,14 @@ def evidence(
 
 
 def cite_passage(session: Session, passage: Passage, inside: TimeSpan | None = None) -> EvidenceItem:
-    """Evidence for a passage, or for the part of it inside an interval."""
+    """Return evidence for a passage, or for the part of it in the interval ``inside``."""
     span = passage.span if inside is None else passage.span.clamp(inside)
     shown = passage.frame_time if span.contains(passage.frame_time) else None
     return evidence(session, span, passage.source, passage.confidence, shown)
 
 
 def cite_passages(session: Session, passages: Iterable[Passage], inside: TimeSpan | None = None) -> list[EvidenceItem]:
-    """Evidence for passages, or for the parts of them inside an interval, without repetition."""
+    """Return evidence for passages, or for their parts in the interval ``inside``, without repetitions."""
     found: dict[tuple[float, float, str], EvidenceItem] = {}
     for passage in passages:
         item = cite_passage(session, passage, inside)
@@ -152,7 +159,11 @@ def segment_hit(
     confidence: float | None = None,
     lines: Sequence[MatchingPassage] = (),
 ) -> Hit:
-    """A segment found in its wire form; ``passage`` is the best match, ``snippet`` describes a segment without one."""
+    """Return the hit for a segment, as results list it.
+
+    ``passage`` is the best match. If there is none, ``snippet`` describes the segment, and the hit's source is
+    ``look``.
+    """
     return Hit(
         **times(span),
         segment_id=segment_id(span),
@@ -174,12 +185,12 @@ def segment_hit(
 
 
 def hits(session: Session, found: Sequence[SegmentHit]) -> list[Hit]:
-    """Search hits in their wire form."""
+    """Return search hits as results list them, each with at most ``MAX_LINES`` matching lines."""
     return [segment_hit(session, hit.span, hit.passage, score=hit.score, lines=hit.lines[:MAX_LINES]) for hit in found]
 
 
 def candidates(session: Session, found: Sequence[SegmentHit]) -> Candidates:
-    """The result of a search for words or meaning."""
+    """Return the result of a search for words or meaning, with its evidence and hint."""
     more = any(len(hit.lines) > MAX_LINES for hit in found)
     return Candidates(
         candidates=hits(session, found),
@@ -190,7 +201,7 @@ def candidates(session: Session, found: Sequence[SegmentHit]) -> Candidates:
 
 
 def cite_hits(session: Session, found: Sequence[SegmentHit]) -> list[EvidenceItem]:
-    """One piece of evidence for each hit, in their order, inside the hit."""
+    """Return one piece of evidence for each hit, in the same order and inside the hit's interval."""
     return [
         evidence(session, hit.span, "look", None)
         if hit.passage is None
@@ -200,31 +211,32 @@ def cite_hits(session: Session, found: Sequence[SegmentHit]) -> list[EvidenceIte
 
 
 def nothing_found(found: Sequence[object]) -> str:
-    """The hint of an empty search."""
+    """Return the hint for a search without results; an empty text if something was found."""
     return "" if found else "nothing matched; use fewer or other words, or list_scenes for an overview"
 
 
 def shorten(text: str, limit: int = SNIPPET_CHARACTERS) -> str:
-    """A text on one line, cut at a limit with an ellipsis."""
+    """Return a text on one line, cut to ``limit`` characters, the last of which is then an ellipsis."""
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
 def seen_in(session: Session, span: TimeSpan) -> CachedLook | None:
-    """The caption of an interval by the vision model; None if the session has no model.
+    """Return the vision model's caption of an interval; None if the session has no vision model.
 
-    Raises MediaFault: ``source_missing``, ``undecodable``; BackendFault: as the model names it.
+    Raises MediaFault: ``source_missing``, ``undecodable``; BackendFault: the faults of the model.
     """
     seeing = session.backends.seeing
     return None if seeing is None else seeing.caption(span, until=session.view.duration)
 
 
 def said_of(session: Session, example: TimeSpan) -> list[str]:
-    """The captions of an example, to find captions of similar meaning; none if there is nothing to compare.
+    """Return captions of an example interval, for a search for captions of similar meaning.
 
-    If only other parts of the video have captions, the model captions the example.
+    If it has none, the vision model captions it. Empty if the session cannot compare captions, or if no other part of
+    the video has any.
 
-    Raises MediaFault: ``source_missing``, ``undecodable``; BackendFault: as the model names it.
+    Raises MediaFault: ``source_missing``, ``undecodable``; BackendFault: the faults of the model.
     """
     if session.backends.meanings is None or not session.captions.passages:
         return []
@@ -238,13 +250,13 @@ def said_of(session: Session, example: TimeSpan) -> list[str]:
 
 
 def look_evidence(session: Session, look: CachedLook, span: TimeSpan) -> EvidenceItem:
-    """Evidence for a look: its interval, and the middle one of its frames."""
+    """Return evidence for a look at an interval, with the time of the middle one of its frames."""
     shown = look.frame_times[len(look.frame_times) // 2]
     return evidence(session, span, "caption", look.confidence, shown)
 
 
 def look_note(look: CachedLook) -> str:
-    """A note on the model, the frames it saw, and what it was not certain of."""
+    """Return a note for a result's hint: the model, the frames it saw, and what it was not certain of."""
     first, last = look.frame_times[0], look.frame_times[-1]
     count = len(look.frame_times)
     where = f"1 frame at {first:g} s" if count == 1 else f"{count} frames from {first:g} to {last:g} s"
@@ -253,7 +265,11 @@ def look_note(look: CachedLook) -> str:
 
 
 def spots_of(entity: Track | Registration, at: float, span: TimeSpan) -> list[LookSpot]:
-    """The moments and boxes at which to look at an entity: the sighting nearest to a moment, and others in the interval."""
+    """Return up to ``MAX_SPOTS`` times and boxes at which a vision model looks at an entity, in time order.
+
+    These are the sighting nearest to ``at`` and others spread over ``span``; empty if there is none. Sightings of which
+    the picture's edge leaves little are avoided. A registration without a track has one.
+    """
     if isinstance(entity, Registration):
         return [LookSpot(time=entity.time, box=entity.place)]
     part = entity.during(span)

@@ -1,7 +1,7 @@
 """The optional group ``inspect``: questions to a vision model, transcripts, and exhaustive scans of segments.
 
-The sixteen find what is likely; these operations establish what is there and what is not, and cost more. An experiment
-switches them on by name, for all arms or none.
+The sixteen find probable matches; these operations establish what is there and what is not, and cost more. An
+experiment switches them on by name, for all arms or none.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _SPEECH, _SCREEN = ORDER.index("speech"), ORDER.index("screen_text")
 
 
 def _lines(passages: Passages, span: TimeSpan) -> Positions:
-    """The spoken lines and screen texts of an interval, by start; of those with the same start speech comes first."""
+    """Return the positions of the spoken lines and screen texts of an interval, by start; at one start speech first."""
     near = passages.touching(span)
     said, shown = (near[passages.sources[near] == source] for source in (_SPEECH, _SCREEN))
     found = np.concatenate([said, _once(passages, shown)])
@@ -69,7 +69,7 @@ def _lines(passages: Passages, span: TimeSpan) -> Positions:
 
 
 def _once(passages: Passages, shown: Positions) -> Positions:
-    """Drop screen texts that repeat a text which is still on screen."""
+    """Remove screen texts that repeat a text which is still on screen."""
     if len(shown) == 0:
         return shown
     shown = shown[np.lexsort((passages.starts[shown], passages.texts[shown]))]
@@ -81,9 +81,10 @@ def _once(passages: Passages, shown: Positions) -> Positions:
 
 
 def _page(passages: Passages, lines: Positions, span: TimeSpan) -> tuple[int, float | None]:
-    """The number of lines on the page, and the start of the next page; None if nothing is left.
+    """Return the number of lines on the page, and the start of the next page in seconds; None if there is no next page.
 
-    Lines with the same start are on the same page. If a page cannot hold all lines of one start, the last of them are left out.
+    Lines with the same start are on the same page. If a page cannot hold all lines of one start, the last of them are
+    left out.
     """
     sizes = [len(passages.quoted(position)) for position in lines[:MAX_LINES].tolist()]
     count = max(1, int(np.searchsorted(np.cumsum(sizes), MAX_CHARACTERS, side="right"))) if sizes else 0
@@ -109,7 +110,7 @@ _CURSOR = re.compile(r"s([0-9a-f]{1,12})\.([0-9a-f]{16})", re.ASCII)
 
 
 def _edge(session: Session, scan: Scan, segment: int) -> float:
-    """The start of a segment in seconds, or the end of the last one."""
+    """Return the start of a segment in seconds; after the last scanned segment, the end of that segment."""
     segments = session.view.segments
     if segment < scan.end:
         return round_time(float(segments.starts[segment]))
@@ -119,7 +120,7 @@ def _edge(session: Session, scan: Scan, segment: int) -> float:
 def _match(
     session: Session, query: str | None, scan: Scan, segment: int, scores: NDArray[np.float64] | None
 ) -> tuple[Hit, EvidenceItem, bool]:
-    """The hit of a segment, evidence for it, and whether lines of it are left out."""
+    """Return the hit of a segment, its evidence, and whether some of its matching lines are left out."""
     span = session.view.segments[segment]
     if query is None or scores is None:
         hit = segment_hit(session, span, None, snippet=brief(session.view, span))
@@ -140,7 +141,7 @@ def _match(
 
 
 def _sources(session: Session, within: TimeSpan | None) -> str:
-    """The sources of passages in an interval, in words."""
+    """Return the sources of the passages in an interval (None: in the whole view) as text: ``speech, caption``."""
     passages = passages_of(session.view)
     sources = passages.sources[passages.touching(within)] if within else passages.sources
     found = {ORDER[int(number)] for number in np.unique(sources)}
@@ -299,7 +300,7 @@ def scan_segments(
     scan = session.view.once(Scanner).scan(query, session.captions, within=within, least=min_confidence)
 
     def seal(place: int) -> str:
-        """The part of a cursor that ties a position to this scan of this world."""
+        """Return a hash that binds the position in a cursor to this scan of this world."""
         bounds = None if within is None else [within.start, within.end]
         return content_hash([session.memo_key, query, bounds, min_confidence, place])[:16]
 

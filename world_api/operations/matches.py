@@ -30,8 +30,8 @@ NEAR = 0.6
 class HintMatch:
     """How well a track fits a description, word by word (canonical words).
 
-    ``missing`` words were measured and do not hold; ``unjudged`` words were not measured on this track. ``excluded``: a negated
-    word holds, or the category is another one.
+    ``held`` words were measured and hold, ``missing`` words were measured and do not hold, ``unjudged`` words were not
+    measured on this track. ``excluded``: a negated word holds, or the track is of another category.
     """
 
     held: tuple[str, ...] = ()
@@ -41,31 +41,31 @@ class HintMatch:
 
     @property
     def fits(self) -> bool:
-        """Whether every word that can be judged holds."""
+        """Whether every word was measured and holds, and nothing excludes the track."""
         return not self.excluded and not self.lacks
 
     @property
     def fits_partly(self) -> bool:
-        """Whether some word holds, or its looks were not measured."""
+        """Whether nothing excludes the track, and some word holds or no word was measured not to hold."""
         return not self.excluded and (bool(self.held) or not self.missing)
 
     @property
     def lacks(self) -> list[str]:
-        """The words that it was not measured to fit."""
+        """The words that do not hold or were not measured."""
         return [*self.missing, *self.unjudged]
 
     @property
     def share(self) -> float:
-        """The share of the judged words that hold, 0 to 1; 1 of none."""
+        """The share of the description's words that were measured and hold, 0 to 1; 1 if there are no words."""
         return len(self.held) / (len(self.held) + len(self.lacks)) if self.lacks else 1.0
 
 
 def match_description(track: Track, reading: ParsedDescription) -> HintMatch:
-    """Compare a description with what is known of a track: its category and its colours.
+    """Compare a description with the category and the colours of a track.
 
-    A neutral colour alone ("in black", "in grey or black") describes the whole outfit, so it must be the track's main colour;
-    negated, it must be none of its colours. A moving object that was not recognised may be of any category, and a track without
-    colours may have any colour.
+    A neutral colour alone ("in black", "in grey or black") describes the whole outfit, so it must be the track's main
+    colour; negated, it must be none of its colours. A moving object that was not recognised may be of any category, and
+    a track without colours may have any colour.
     """
     unknown_kind = track.category == "moving_object"
     unjudged: list[str] = []
@@ -88,7 +88,7 @@ def match_description(track: Track, reading: ParsedDescription) -> HintMatch:
 
 
 def colours_in_words(reading: ParsedDescription) -> list[str]:
-    """The colours that a description asks for or excludes: ``red``, ``grey or black``, ``not white``."""
+    """Return the colours that a description requires or excludes: ``red``, ``grey or black``, ``not white``."""
     return [*map(_one_of, reading.wanted), *(f"not {colour}" for colour in sorted(reading.negated_colours))]
 
 
@@ -97,7 +97,7 @@ def _one_of(colours: frozenset[str]) -> str:
 
 
 def tracks_at(session: Session, time: float, near: float = NEAR) -> list[Track]:
-    """The tracks with a sighting near a moment, the nearest first."""
+    """Return the tracks that are seen at a moment or within ``near`` seconds of it, the nearest first."""
     found = []
     for track in session.view.tracks.around(time, near):
         gap = abs(float(track.times[track.nearest(time)]) - time)
@@ -108,9 +108,10 @@ def tracks_at(session: Session, time: float, near: float = NEAR) -> list[Track]:
 
 
 def best_match(tracks: Sequence[Track], reading: ParsedDescription) -> tuple[Track, HintMatch] | None:
-    """The track that fits a description best, else the one that fits the largest part of it; None if none fits.
+    """Return the track that fits a description best, and how it fits; None if no track fits even partly.
 
-    If no word can be judged, a single track is taken, but none of several.
+    Tracks that fit in every word are preferred. If no word can be judged, a single track is returned, but none of
+    several.
     """
     if not reading.is_judged and len(tracks) != 1:
         return None
@@ -123,9 +124,9 @@ def best_match(tracks: Sequence[Track], reading: ParsedDescription) -> tuple[Tra
 
 
 def listed_entities(session: Session, limit: int) -> tuple[list[Entity], int]:
-    """Build-time identities, then what was registered beyond them, each in order of first appearance.
+    """Return at most ``limit`` entities, and the number of all entities.
 
-    At most ``limit`` of them, and how many there are.
+    Tracks come first, then registrations without a track, each in order of first appearance.
     """
     registered = {item.entity_id: item for item in session.registrations()}
     tracks = session.view.tracks
@@ -157,17 +158,17 @@ def _entity(session: Session, thing: Track | Registration, own: Registration | N
 
 
 def side_left(session: Session, track: Track, appearance: TimeSpan) -> Side | None:
-    """The side to which a track left at the end of an appearance; None before that is over."""
+    """Return the side to which a track left at the end of an appearance; None for no side, or if it has not ended."""
     return track.leaves_to(appearance) if has_ended(session.view, appearance) else None
 
 
 def look_alikes(session: Session, entity_id: str) -> list[LookAlike]:
-    """The entities that a build-time identity may be the same as."""
+    """Return the entities that an entity may be the same as; empty for a registration without a track."""
     return [LookAlike(entity_id=item.entity_id, score=item.score) for item in session.view.may_be(entity_id)]
 
 
 def find_entity(session: Session, entity_id: str) -> Track | Registration:
-    """The track of a build-time identity, or a registration without one.
+    """Return the entity with an id: its track, or its registration if it has no track.
 
     Raises OperationFault: ``unknown_entity``.
     """
@@ -183,9 +184,9 @@ def find_entity(session: Session, entity_id: str) -> Track | Registration:
     )
 
 
-#: Confidence is scaled by this where a description has words that cannot be judged.
+#: Factor for a confidence if a description has words that cannot be judged.
 UNCHECKED = 0.6
-#: Labels made from boxes alone.
+#: Confidence of actions that are derived from boxes only.
 MOTION_CONFIDENCE = 0.6
 
 
@@ -196,10 +197,11 @@ MAX_DETECTIONS = 60
 def find_objects(
     session: Session, *, at: float, category: str, text_query: str | None, within: TimeSpan | None
 ) -> Detections:
-    """Objects of a category near a moment.
+    """Find objects of a category near a moment, or in the interval ``within`` if it is given.
 
-    Stored tracks come first. If there is none and a detector knows the category, it looks at that frame. If nothing fits all
-    words that can be judged, objects that fit some are given with what they lack.
+    They are stored tracks. If there is none of the category and a detector knows it, the frame at the moment is
+    examined. If nothing fits all words of ``text_query``, objects that fit some are returned with the words that they
+    lack.
     """
     kind = session.vocabulary.read_category(category)
     description = session.vocabulary.read(text_query or "", of=kind.kinds)
@@ -242,9 +244,9 @@ def find_objects(
 def _examined(
     session: Session, at: float, kinds: frozenset[str] | None, within: TimeSpan | None, *, looked: bool
 ) -> tuple[TimeSpan, bool]:
-    """The interval searched, and whether all of it was searched for these categories.
+    """Return the interval that was searched, and whether all of it was searched for these categories.
 
-    Stored rows cover every moment; the detector covers only the frame it ``looked`` at.
+    Stored rows cover every moment. The detector covers one frame; ``looked``: whether it was used.
     """
     stored = session.view.vocabulary.categories
     is_stored = bool(stored) and (kinds is None or kinds <= stored)
@@ -255,7 +257,10 @@ def _examined(
 
 
 def actions_in(session: Session, span: TimeSpan) -> list[tuple[Action, Source]]:
-    """The actions in an interval: stored ones, motions of other tracks, camera movements; in time order."""
+    """Return the actions in an interval with their sources, in time order.
+
+    These are stored actions, motions of tracks without stored actions, and camera movements.
+    """
     found: list[tuple[Action, Source]] = []
     for said in session.view.actions.during(span):
         track = session.view.tracks.find(said.subject)
@@ -284,7 +289,7 @@ def actions_in(session: Session, span: TimeSpan) -> list[tuple[Action, Source]]:
 
 @dataclass(frozen=True, kw_only=True)
 class IdentifiedEntity:
-    """The thing that a hint names: its registration, the parsed hint, and the words that it was not measured to fit."""
+    """What a hint describes: its registration, the parsed hint, and the words that do not hold or were not measured."""
 
     registration: Registration
     reading: ParsedDescription
@@ -292,7 +297,9 @@ class IdentifiedEntity:
 
 
 def identify(session: Session, at: float, hint: str) -> IdentifiedEntity:
-    """The thing a hint names at a moment: a tracked one; if nothing of its kind is tracked, one detected in that very frame.
+    """Find the thing that a hint describes at a moment.
+
+    It is a track. If nothing of the hint's category is tracked then, it is a detection in the frame at that moment.
 
     Raises OperationFault: ``nothing_matches``; ``bad_arguments`` for a blank hint.
     """
@@ -326,7 +333,7 @@ def identify(session: Session, at: float, hint: str) -> IdentifiedEntity:
 
 
 def _seen_id(session: Session, at: float, box: Box) -> str:
-    """The id of a thing that was detected: that of a registration whose box overlaps at that moment, else a new one."""
+    """Return the id of a registration whose box overlaps with a detected box at about the same time; else a new id."""
     for item in session.registrations():
         if math.isclose(item.time, at, abs_tol=NEAR) and item.place.iou(box) >= SAME_BOX:
             return item.entity_id
@@ -345,7 +352,7 @@ def _nothing_matches(at: float, hint: str, reading: ParsedDescription, tracks: S
 
 
 def _sureness(match: HintMatch, reading: ParsedDescription) -> float:
-    """Factor by which words that do not hold, or cannot be judged, lower a confidence."""
+    """Return the factor (0 to 1) for a confidence if words do not hold or cannot be judged; 1 if all hold."""
     return match.share * (UNCHECKED if reading.unmatched or match.unjudged else 1.0)
 
 
@@ -370,7 +377,7 @@ def _from_track(
 
 
 def _look(session: Session, at: float, reading: ParsedDescription) -> list[tuple[Detection, Source]]:
-    """Detections in that frame; they have no colours, so colours of a description count as lacking."""
+    """Return detections in the frame at a moment. They have no colours, so they lack all colours of the description."""
     lacks = colours_in_words(reading)
     sureness = UNCHECKED if lacks or reading.unmatched else 1.0
     return [

@@ -85,7 +85,7 @@ def merge_events(session: Session, *, video_id: VideoId, event_ids: EventIds) ->
 
 
 def _share(count: int) -> int:
-    """How many characters of each memory are shown, so that all of them can be read together."""
+    """Return how many characters of each memory a result with ``count`` memories shows."""
     return max(SHORTEST_CONTENT, SHOWN_CHARACTERS // max(1, count))
 
 

@@ -1,4 +1,4 @@
-"""Navigation, semantic retrieval, and facts about the video and its entities."""
+"""Operations for navigation, semantic search, and facts about the video and its entities."""
 
 from __future__ import annotations
 
@@ -109,10 +109,10 @@ def search_segments_by_text(session: Session, *, video_id: VideoId, query: Query
 
 
 def group_into_chapters(starts: Times, ends: Times, strengths: Times, limit: int) -> list[tuple[int, int]]:
-    """Group neighbouring scenes so that at most ``limit`` groups are left; each as first and end position.
+    """Group neighbouring scenes into at most ``limit`` chapters; return the first and end position of each (half-open).
 
-    Groups begin at the strongest boundaries, first taken a mean chapter apart, then closer; otherwise a quarter of an hour with
-    many cuts would take all of them and leave hours undivided.
+    Chapters begin at the strongest scene boundaries: first at those a mean chapter length apart, then at closer ones.
+    Without this distance a quarter of an hour with many cuts would use up all chapters and leave hours undivided.
     """
     if len(starts) <= limit:
         return [(i, i + 1) for i in range(len(starts))]
@@ -130,7 +130,7 @@ def group_into_chapters(starts: Times, ends: Times, strengths: Times, limit: int
 
 
 def _scenes_in(scenes: Items[SceneInterval], span: TimeSpan) -> Positions:
-    """Positions of the scenes that overlap a span."""
+    """Return the positions of the scenes that overlap a span."""
     touching = scenes.touching(span)
     return touching[scenes.ends[touching] > span.start]
 

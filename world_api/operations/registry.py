@@ -29,11 +29,12 @@ Implementation = TypeVar("Implementation", bound=Callable[..., Result])
 
 @dataclass(frozen=True, kw_only=True)
 class Operation:
-    """One operation of the video's world.
+    """One operation on a world.
 
-    ``depends_on_session``: the answer may change with what the session wrote, so a cache of results must include the session's
-    ``session_key``. ``price`` is that of answering from rows. ``looks`` is the greatest number of requests to the session's vision
-    model, if it has one; their cost is charged as it is spent. ``group`` is the optional group, ``""`` for the sixteen.
+    ``depends_on_session``: the answer may change with what the session wrote, so a cache of results must include the
+    session's ``session_key``. ``price`` is the cost of an answer from stored rows. ``looks`` is the greatest number of
+    requests to the session's vision model, if it has one; their cost is charged in addition. ``group`` is the optional
+    group, ``""`` for the sixteen.
     """
 
     name: str
@@ -49,9 +50,9 @@ class Operation:
     implementation: Callable[..., Result]
 
     def validate(self, arguments: Mapping[str, Any]) -> BaseModel:
-        """The arguments, checked against the declaration; nothing is coerced but int to float.
+        """Check arguments against the declaration and return them as a model. No type is converted except int to float.
 
-        Raises OperationFault: ``bad_arguments``, naming every fault.
+        Raises OperationFault: ``bad_arguments``, which lists the first eight faults.
         """
         _check_text(self.name, arguments)
         try:
@@ -64,20 +65,23 @@ class Operation:
             ) from None
 
     def signature(self) -> list[str]:
-        """The parameter names, optional ones marked with ``?``."""
+        """Return the names of the parameters; those of optional ones end with ``?``."""
         return [name + ("" if field.is_required() else "?") for name, field in self.parameters.model_fields.items()]
 
     def parameters_schema(self) -> dict[str, Any]:
-        """JSON Schema of the arguments."""
+        """Return the JSON Schema of the arguments."""
         return self.parameters.model_json_schema()
 
     def result_schema(self) -> dict[str, Any]:
-        """JSON Schema of the result."""
+        """Return the JSON Schema of the result."""
         return self.result.model_json_schema(mode="serialization")
 
 
 def _check_text(name: str, arguments: Mapping[str, Any]) -> None:
-    """Refuse text that no file and no wire can carry (half a surrogate pair, as bytes that are no UTF-8 leave it)."""
+    """Check that all text can be encoded as UTF-8; half a surrogate pair cannot.
+
+    Raises OperationFault: ``bad_arguments``.
+    """
     try:
         repr_of = json.dumps(dict(arguments), ensure_ascii=False, default=str)
         repr_of.encode()
@@ -108,17 +112,17 @@ _DECLARED: dict[str, Operation] = {}
 
 
 def declared() -> tuple[Operation, ...]:
-    """All declarations, in the order in which their modules were imported."""
+    """Return all declared operations, in the order in which their modules were imported."""
     return tuple(_DECLARED.values())
 
 
 def group_names() -> tuple[str, ...]:
-    """The optional groups, in the order in which they were declared."""
+    """Return the names of the optional groups, in the order of their declaration."""
     return tuple(dict.fromkeys(item.group for item in declared() if item.group != ALWAYS))
 
 
 def check_groups(names: Iterable[str]) -> frozenset[str]:
-    """Check names of groups.
+    """Check names of optional groups and return them as a set.
 
     Raises OperationFault: ``unknown_group``.
     """
@@ -141,10 +145,10 @@ def operation(
     depends_on_session: bool = False,
     group: str = ALWAYS,
 ) -> Callable[[Implementation], Implementation]:
-    """Declare the decorated function as an operation.
+    """Declare the decorated function as an operation; the arguments are fields of ``Operation``.
 
-    Its first parameter is the session; the others, keyword-only, are the operation's parameters; its
-    docstring's text is the description a model reads; its return annotation is the result.
+    The function's first parameter is the session; the others, keyword-only, are the operation's parameters. Its
+    docstring is the description that models read, its return annotation the type of the result.
     """
 
     def declare(function: Implementation) -> Implementation:
@@ -173,11 +177,11 @@ def operation(
 
 
 def run(session: Session, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Call an operation by name with JSON arguments; the result as JSON.
+    """Call an operation by name with JSON arguments, and return its result as JSON values.
 
     Raises:
         OperationFault: ``unknown_operation``, ``operation_off``, ``bad_arguments``, and the faults of the operation.
-        BackendFault: a backend the call needs is missing.
+        BackendFault: a model that the call needs is missing.
     """
     operation_ = _switched_on(session, name)
     checked = operation_.validate(arguments)
@@ -190,7 +194,7 @@ def run(session: Session, name: str, arguments: Mapping[str, Any]) -> dict[str, 
 
 
 def _clipped(session: Session, values: Mapping[str, Any]) -> str:
-    """The hint that an interval was clipped to what is visible; empty if it was not."""
+    """Return the hint that an interval was clipped to the visible part; an empty text if none was."""
     ends = [values["end_time"]] if "end_time" in values else []
     ends += [value.end_time for value in values.values() if isinstance(value, TimeRange)]
     duration = round_time(session.view.duration)

@@ -1,7 +1,7 @@
 """Search over the segments of a view: by words, by meaning, by look; exhaustive scans; the catalogue of a store.
 
-``prepare`` computes the indexes of a world ahead of time and keeps them beside it. ``Searcher`` ranks the segments of one view;
-behind a causal cut it uses only what the cut lets through.
+``prepare`` computes the indexes of a world ahead of time and stores them beside it. ``Searcher`` ranks the segments of
+one view; behind a causal cut it uses only visible rows.
 """
 
 from __future__ import annotations

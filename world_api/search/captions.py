@@ -1,4 +1,4 @@
-"""Captions as a part of search: found by their words, and by their meaning if a model embeds texts."""
+"""Search in the captions of a vision model: by words, and by meaning if the session has a model that embeds texts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from world_api.search.indexes import index_terms
 from world_api.search.passages import Passage
 from world_api.world.timeline import MAX_SECONDS, Items, Positions
 
-#: Seconds; a caption of a longer interval says too little about each part of it to find one.
+#: Seconds; a caption of a longer interval is too general to find a part of it.
 LONGEST = 3 * MAX_SECONDS
 #: A caption belongs to a segment if they share at least this part of the shorter of the two.
 SHARE = 0.3
@@ -33,10 +33,10 @@ _OFF_UNIT = 1e-3
 
 
 class CaptionIndex:
-    """The captions that a session searches, fixed while it is open. ``digest`` identifies the set; empty for an empty set."""
+    """The captions that a session searches, fixed while it is open. ``digest`` is a hash of them, empty for none."""
 
     def __init__(self, said: Sequence[tuple[TimeSpan, str, float]] = ()) -> None:
-        """Take (interval, text, time of a frame) of each, in any order."""
+        """Index captions, in any order as (interval, text, time of a frame); those of long intervals are left out."""
         kept = sorted((item for item in said if item[0].duration <= LONGEST), key=lambda item: (item[0], item[1]))
         self.passages = tuple(
             Passage(span=span, text=text, source="caption", confidence=None, frame_time=shown)
@@ -46,7 +46,7 @@ class CaptionIndex:
         self.digest = content_hash(content)[:32] if content else ""
 
     def in_each(self, segments: Items[TimeSpan]) -> list[list[int]]:
-        """The numbers of the captions that belong to each segment, in order."""
+        """Return for each segment the captions that belong to it, as positions in ``passages``, in order."""
         found: list[list[int]] = [[] for _ in range(len(segments))]
         for number, passage in enumerate(self.passages):
             for at in segments_of(passage, segments):
@@ -54,7 +54,7 @@ class CaptionIndex:
         return found
 
     def holding(self, terms: frozenset[str]) -> list[Passage]:
-        """The captions that contain all of some terms, in order."""
+        """Return the captions that contain all of ``terms``, in time order; none if there are no terms."""
         return [passage for passage, own in zip(self.passages, self._terms, strict=True) if terms and terms <= own]
 
     @cached_property
@@ -62,12 +62,12 @@ class CaptionIndex:
         return [frozenset(index_terms(passage.text)) for passage in self.passages]
 
     def inside(self, span: TimeSpan) -> list[Passage]:
-        """The captions that share time with an interval, in order."""
+        """Return the captions that overlap an interval, in time order."""
         return [passage for passage in self.passages if passage.span.overlap(span) > 0]
 
 
 def segments_of(caption: Passage, segments: Items[TimeSpan]) -> list[int]:
-    """The segments that a caption belongs to, by their positions."""
+    """Return the positions of the segments that a caption belongs to: those that share enough time with it."""
     found = []
     for at in segments.touching(caption.span).tolist():
         shared = segments[at].overlap(caption.span)
@@ -80,19 +80,19 @@ class _KeptVector(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     schema_version: Literal[2] = 2
-    digest: str = ""  #: of all the rest
+    digest: str = ""  #: hash of the other fields
     text: str
     tokens: int = Field(ge=0)
     estimated: bool
     vector: str  #: 32-bit floats, little endian, in base 64
 
     def sealed(self) -> _KeptVector:
-        """The same with its digest."""
+        """Return a copy in which ``digest`` is the hash of the other fields."""
         return self.model_copy(update={"digest": self._content()})
 
     @property
     def is_sound(self) -> bool:
-        """Whether it is as it was sealed, and a unit vector (or all zero)."""
+        """Whether ``digest`` matches the content and the vector has unit length (or is all zero)."""
         values = self.values().astype(np.float64)
         length = float(np.linalg.norm(values))
         return self.digest == self._content() and values.size > 0 and (length == 0 or abs(length - 1) <= _OFF_UNIT)
@@ -101,15 +101,16 @@ class _KeptVector(BaseModel):
         return content_hash(self.model_dump(mode="json", exclude={"digest"}))
 
     def values(self) -> Vectors:
-        """The numbers."""
+        """Return the vector as 32-bit floats, shape (dimension,)."""
         found: Vectors = np.frombuffer(base64.b64decode(self.vector, validate=True), dtype="<f4").astype(np.float32)
         return found
 
 
 class Meanings:
-    """A cache of text vectors from a paid model, in a folder; in memory if that cannot be written.
+    """A cache of text vectors from a paid model, in a folder; in memory if the folder cannot be written.
 
-    Vectors of captions are an index, paid for once; a query is charged each time, as a look is.
+    A caption is charged only when its vector is requested from the model; a query is charged each time, even if it is
+    cached.
     """
 
     def __init__(self, embedder: EmbeddingModel, folder: Path) -> None:
@@ -119,9 +120,9 @@ class Meanings:
         self.producer = embedder.producer
 
     def of_captions(self, texts: Sequence[str]) -> Vectors:
-        """One unit vector a text.
+        """Return one unit vector per text, shape (n, dimension).
 
-        Raises BackendFault: as the embedding model names it; ``embedding_changed``.
+        Raises BackendFault: the faults of the model; ``embedding_changed`` if cached vectors have another length.
         """
         self._fill(texts)
         vectors = [self._vector(text) for text in texts]
@@ -130,9 +131,9 @@ class Meanings:
         return np.stack(vectors)
 
     def of_query(self, text: str) -> Vectors:
-        """The vector of a query, as one row.
+        """Return the vector of a query, shape (1, dimension).
 
-        Raises BackendFault: as the embedding model names it.
+        Raises BackendFault: the faults of the model.
         """
         if not self._fill([text]):
             name = self._name(text)
@@ -146,9 +147,9 @@ class Meanings:
         return self._vector(text)[np.newaxis]
 
     def likeness(self, texts: Sequence[str], queries: Vectors) -> Vectors:
-        """Cosine of each text and the nearest of some vectors, shape (n,).
+        """Return for each text the cosine with the nearest of the query vectors, shape (n,).
 
-        Raises BackendFault: as the embedding model names it; ``embedding_changed``.
+        Raises BackendFault: the faults of the model; ``embedding_changed`` if vectors differ in length.
         """
         vectors = self.of_captions(texts)
         if vectors.shape[1] != queries.shape[1]:
@@ -164,7 +165,7 @@ class Meanings:
         )
 
     def _fill(self, texts: Sequence[str]) -> bool:
-        """Request the missing vectors; return whether there were any."""
+        """Request the missing vectors from the model; return whether any were missing."""
         if not self.missing(texts):
             return False
         with exclusive(self._folder, "meanings"):
@@ -174,7 +175,7 @@ class Meanings:
         return bool(missing)
 
     def missing(self, texts: Sequence[str]) -> list[str]:
-        """The distinct texts without a cached vector."""
+        """Return the distinct texts that have no cached vector."""
         return [text for text in dict.fromkeys(texts) if self._find(text) is None]
 
     def _ask(self, texts: list[str]) -> None:
@@ -209,7 +210,7 @@ class Meanings:
 
 
 def by_meaning(captions: CaptionIndex, meanings: Meanings, queries: Vectors, segments: Items[TimeSpan]) -> Positions:
-    """Rank the segments that have a caption by the similarity of their nearest caption to any of some vectors."""
+    """Return the positions of the segments that have a caption, ranked by their caption nearest to a query vector."""
     own = captions.in_each(segments)
     said = [at for at, numbers in enumerate(own) if numbers]
     if not said:

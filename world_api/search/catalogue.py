@@ -45,7 +45,7 @@ SCHEMA = pa.schema(
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogueHit:
-    """A segment of some video that matches. ``score`` only orders."""
+    """A matching segment of one of the videos; times in seconds. ``score`` is only for ordering."""
 
     video_id: str
     segment_id: str
@@ -56,7 +56,7 @@ class CatalogueHit:
 
 
 def rebuild(store: Path) -> int:
-    """Make the catalogue again from every readable world, in one batch; how many segments it holds.
+    """Create the catalogue again from every readable world, in one batch; return the number of segments in it.
 
     Raises StoreFault: ``store_not_writable``, ``disk_full``, ``catalogue_damaged``.
     """
@@ -67,9 +67,9 @@ def rebuild(store: Path) -> int:
 
 
 def search(store: Path, query: str, top_k: int) -> list[CatalogueHit]:
-    """Segments of all videos that share a word or a concept with the query, the best first.
+    """Return segments of all videos that share a word or a concept with the query, ordered from best to worst.
 
-    Worlds that changed since the last search are put in first, all in one batch; if none did, nothing is written.
+    Worlds that changed since the last search are indexed before it, in one batch; if none changed, nothing is written.
 
     Raises StoreFault: ``no_such_store``, ``store_not_writable``, ``disk_full``, ``catalogue_damaged``.
     """
@@ -95,7 +95,7 @@ def search(store: Path, query: str, top_k: int) -> list[CatalogueHit]:
 
 
 def _update(store: Path, database: Any, built: dict[str, str]) -> None:
-    """Delete the segments of worlds that are gone or were rebuilt, and add those of new ones."""
+    """Delete the segments of removed and rebuilt worlds from the catalogue, and add those of new and rebuilt ones."""
     table = _table(database)
     stale, fresh = _changes(table, built)
     if table is None:
@@ -109,7 +109,7 @@ def _update(store: Path, database: Any, built: dict[str, str]) -> None:
 
 
 def _changes(table: Any, built: dict[str, str]) -> tuple[list[str], list[str]]:
-    """The videos to delete from the catalogue, and those to add."""
+    """Return the ids of the videos to delete from the catalogue, and of those to add; a rebuilt video is in both."""
     held: set[tuple[str, str]] = set()
     if table is not None:
         known = table.search().select(["video_id", "built"]).to_arrow().group_by(["video_id", "built"]).aggregate([])
@@ -119,9 +119,10 @@ def _changes(table: Any, built: dict[str, str]) -> tuple[list[str], list[str]]:
 
 
 def _rows(store: Path, video_ids: Iterable[str]) -> pa.Table:
-    """One row a segment of these worlds. ``shown`` is for readers; ``terms`` are ours, so both searches read words alike.
+    """Return a table with one row for each segment of these worlds; worlds that cannot be read are left out.
 
-    A world that cannot be read has none; `videoworld worlds` reports it.
+    ``shown`` is the text for users. ``terms`` are the terms that searches in one video use, so that both find the same
+    words.
     """
     parts = [SCHEMA.empty_table()]
     for video_id in video_ids:
@@ -149,7 +150,7 @@ def _rows_of(view: View) -> pa.Table:
 
 
 def _built(store: Path) -> dict[str, str]:
-    """The readable worlds of a store, and a hash of what their segments come from."""
+    """Return the ids of the readable worlds of a store, each with a hash of its files of rows."""
     found = {}
     for video_id in list_worlds(store):
         with suppress(StoreFault):
@@ -158,7 +159,7 @@ def _built(store: Path) -> dict[str, str]:
 
 
 def _hash(manifest: Manifest) -> str:
-    """Hash of all files of rows except those that sessions committed."""
+    """Return a hash of all files of rows except those that sessions committed."""
     files = [[entry.path, entry.sha256] for entry in manifest.files if entry.table not in SESSION_TABLES]
     return content_hash(sorted(files))[:32]
 
@@ -173,7 +174,7 @@ def _write(database: Any, rows: pa.Table) -> None:
 
 
 def _table(database: Any) -> Any:
-    """The table of the catalogue; None if there is none, or one of another version."""
+    """Return the table of the catalogue; None if there is none, or one with another schema."""
     if TABLE not in database.list_tables().tables:
         return None
     table = database.open_table(TABLE)
@@ -182,8 +183,11 @@ def _table(database: Any) -> Any:
 
 @contextmanager
 def _database(store: Path) -> Iterator[Any]:
-    """Open the database and turn its plain errors (disk, half-written index, a rewrite by another process) into a named fault."""
-    # Lance's native log tells of every table it creates; it reads its level when it is loaded.
+    """Open the database; raise its errors (disk, damaged index, rewrite by another process) as a named fault.
+
+    Raises StoreFault: ``store_not_writable``, ``disk_full``, ``catalogue_damaged``.
+    """
+    # Lance's native log reports every table it creates; its level is read when the library is loaded.
     os.environ.setdefault("LANCEDB_LOG", "error")
     import lancedb
 

@@ -1,6 +1,6 @@
-"""The text of each segment as one document, with its postings and vectors, indexed once for the uncut world.
+"""The text of each segment as one document, with postings and vectors, indexed once for the world without a cut.
 
-``prepare`` derives all tables of a world ahead of time, so that readers find them on disk.
+``prepare`` computes all tables of a world ahead of time, so that readers find them on disk.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from world_api.world.view import WholeView
 
 
 class WholeDocuments:
-    """The documents of a world without a cut, indexed; shared by all sessions on it."""
+    """The indexed documents (texts of the segments) of a world without a causal cut; all its sessions share them."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -39,23 +39,23 @@ class WholeDocuments:
         self._vectors: OnceEach[str, VectorIndex] = OnceEach()
 
     def read_all(self, embedder: TextEmbedder) -> None:
-        """Load or derive all tables that are kept beside the world."""
+        """Load the stored tables of this class, and compute those that are missing."""
         _ = (self.look_index, self.text_vectors(embedder))
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """How many terms each document has."""
+        """The number of terms in each document, shape (n,)."""
         return self._postings[3]
 
     def find(self, term: str) -> tuple[Positions, Positions]:
-        """The documents that hold a term, rising, and how often each does."""
+        """Return the documents that contain a term, in rising order, and how often each contains it."""
         terms, documents, frequencies, _ = self._postings
         number = self._texts.number_of.get(term, -1)
         part = slice(*np.searchsorted(terms, [number, number + 1]).tolist())
         return documents[part], frequencies[part]
 
     def text_vectors(self, embedder: TextEmbedder) -> VectorIndex:
-        """The documents' vectors."""
+        """Return the index of the documents' vectors."""
 
         def make() -> pa.Table:
             passages = passages_of(self._view)
@@ -68,14 +68,14 @@ class WholeDocuments:
 
     @cached_property
     def look_index(self) -> VectorIndex:
-        """The mean look of each segment, zero where no frame of it was described."""
+        """The index of the mean look of each segment; a zero vector if no frame of the segment was described."""
         segments = self._view.segments
         return self._index(
             "looks.segments", lambda: _kept(VisualDescriptors(self._view).means(segments.starts, segments.ends))
         )
 
     def _index(self, name: str, make: Callable[[], pa.Table], rows: int | None = None) -> VectorIndex:
-        """The index of a table of vectors, which holds them dimension by dimension (dimension x count)."""
+        """Load or make a table of vectors, stored dimension by dimension (dimension x count), and return its index."""
         schema = pa.schema([("values", pa.list_(pa.float32(), self._count))])
         table = self._world.derived.table(name, make, schema=schema, rows=rows)
         return VectorIndex(matrix(table.column("values"), self._count))
@@ -86,7 +86,7 @@ class WholeDocuments:
 
     @cached_property
     def _postings(self) -> tuple[Positions, Positions, Positions, Positions]:
-        """The postings in order of their terms: number of the term, document, frequency; then the lengths of documents."""
+        """The postings in order of terms: term numbers, documents and frequencies; then the length of each document."""
         passages, texts, count = passages_of(self._view), self._texts, self._count
         segment, passage = passages.in_each(self._view.segments)
         bag_ends, bag_terms, bag_counts = texts.bags
@@ -108,9 +108,10 @@ class WholeDocuments:
 def document_texts(
     passages: Passages, segment: Positions, passage: Positions, *, count: int, first: int = 0, quoted: bool = False
 ) -> list[str]:
-    """The text of each of ``count`` segments from the ``first`` on: what its passages say, line by line.
+    """Return the text of each of ``count`` segments from position ``first`` on: its passages, one per line.
 
-    ``quoted``: as it is shown, without the further words that it is found by.
+    ``segment`` and ``passage`` are the pairs of ``Passages.in_each``. ``quoted``: the texts as users see them, without
+    the additional words for search (in another language).
     """
     numbers = passages.texts[passage].tolist()
     texts = map(passages.quoted, passage.tolist()) if quoted else map(passages.text, numbers)
@@ -121,16 +122,16 @@ def document_texts(
 
 
 def embedder_key(embedder: TextEmbedder) -> str:
-    """Hash of what vectors depend on beside the texts: the embedder and the source of its module."""
+    """Return a hash of what vectors depend on besides the texts: the embedder and the source code of its module."""
     try:
         source = getsource(import_module(type(embedder).__module__))
     except (OSError, TypeError, ImportError):
-        source = ""  # a class made at a prompt has none; its producer has to identify it
+        source = ""  # a class defined interactively has none; its producer has to identify it
     return content_hash([embedder.producer, embedder.dimension, type(embedder).__qualname__, source])[:16]
 
 
 def _kept(vectors: Vectors) -> pa.Table:
-    """Vectors (n x dimension) as a table: one row a dimension, so that a search reads the ones it needs."""
+    """Return vectors (n x dimension) as a table with one row per dimension: a search reads only those that it needs."""
     flat = pa.array(np.ascontiguousarray(vectors.T).reshape(-1))
     return pa.table({"values": pa.FixedSizeListArray.from_arrays(flat, len(vectors))})
 
@@ -142,10 +143,10 @@ _WORLDS_OWN = ("world_damaged", "no_such_world", "other_schema_version", "bad_vi
 
 
 def prepare(store: Path, video_id: str, embedder: TextEmbedder, *, rebuild: bool = False) -> None:
-    """Derive a world's tables, tracks, segments and search indexes, and keep them beside it.
+    """Compute a world's tables, tracks, segments and search indexes, and store them beside it.
 
-    What is kept already is not derived again, unless ``rebuild``; if all of it is kept, the store may be read-only. If another
-    process does the same, the call waits.
+    Stored ones are computed again only with ``rebuild``; if all are stored, the store may be read-only. The call waits
+    while another process does the same.
 
     Raises StoreFault: ``no_such_world``, ``world_damaged``, ``store_not_writable``, ``disk_full``.
     """
@@ -157,11 +158,11 @@ def prepare(store: Path, video_id: str, embedder: TextEmbedder, *, rebuild: bool
     except StoreFault as fault:
         if rebuild or fault.code != "store_not_writable":
             raise
-        _read_all(folder, embedder)  # the first table that is not kept says where it cannot be written
+        _read_all(folder, embedder)  # the first missing table raises the fault, with its path
 
 
 def _read_all(folder: Path, embedder: TextEmbedder, *, rebuild: bool = False) -> Derived:
-    """Load or derive all tables of a world under the name of its folder, which may have been copied."""
+    """Load or compute all tables of a world. Its id is the name of the folder, which may be a copy of another one."""
     manifest = read_manifest(folder).model_copy(update={"video_id": folder.name})
     derived = Derived(derived_folder(folder.parent, manifest), keep=True, rebuild=rebuild)
     world = World(folder, manifest, derived=derived)
@@ -174,7 +175,7 @@ def _read_all(folder: Path, embedder: TextEmbedder, *, rebuild: bool = False) ->
 
 
 def prepare_all(store: Path, embedder: TextEmbedder, *, rebuild: bool = False) -> None:
-    """Prepare every readable world of a store.
+    """Prepare every world of a store; worlds that cannot be read are skipped.
 
     Raises StoreFault: ``store_not_writable``, ``disk_full``.
     """

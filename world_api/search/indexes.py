@@ -1,7 +1,7 @@
 """Indexes: BM25 over texts in English or Chinese, exact vector search (FAISS), exact quotes, and rankings from scores.
 
-Statistics are those of the visible texts, so an index behind a causal cut knows nothing of what comes after it.
-Source: Robertson and Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond (2009); k1 = 1.2, b = 0.75.
+Statistics are those of the visible texts only, so nothing after a causal cut influences a search. Source: Robertson and
+Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond (2009); k1 = 1.2, b = 0.75.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ _K1, _B = 1.2, 0.75
 
 
 def index_terms(text: str) -> list[str]:
-    """The terms of a text: its words, and the concepts they name (marked ``#``)."""
+    """Return the terms of a text: its words (stems), and the colours and categories they name, marked ``#``."""
     return words(text) + sorted(f"#{concept}" for concept in concepts(text))
 
 
 def query_terms(query: str) -> list[str]:
-    """The terms of a query, without words of no content."""
+    """Return the terms of a query: as ``index_terms`` does, but without stop words."""
     return content_words(query) + sorted(f"#{concept}" for concept in concepts(query))
 
 
 class Postings(Protocol):
-    """Which documents hold a term."""
+    """An inverted index: the documents that contain each term."""
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """How many terms each of the n documents has."""
+        """The number of terms in each document, shape (n,)."""
         ...
 
     def find(self, term: str) -> tuple[Positions, Positions]:
-        """The documents that hold a term, rising, and how often each does."""
+        """Return the documents that contain a term, in rising order, and how often each contains it."""
         ...
 
 
 class TextPostings:
-    """The postings of some texts, made in memory."""
+    """The postings of a list of texts, in memory."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         postings: dict[str, tuple[list[int], list[int]]] = {}
@@ -66,19 +66,19 @@ class TextPostings:
         self._postings = postings
 
     def find(self, term: str) -> tuple[Positions, Positions]:
-        """The documents that hold a term, rising, and how often each does."""
+        """Return the documents that contain a term, in rising order, and how often each contains it."""
         documents, frequencies = self._postings.get(term, ([], []))
         return np.array(documents, dtype=np.int64), np.array(frequencies, dtype=np.int64)
 
 
 @lru_cache(maxsize=4096)
 def _counted(text: str) -> tuple[tuple[str, int], ...]:
-    """The terms of a text with how often each occurs; memories are searched again and again."""
+    """Return the terms of a text, each with its count; cached, because memories are searched repeatedly."""
     return tuple(Counter(index_terms(text)).items())
 
 
 class LexicalIndex:
-    """BM25 over the first documents of several postings, one part after the other; a query touches only its own terms."""
+    """A BM25 index of several parts ``(postings, count)``: the first ``count`` documents of each, one after another."""
 
     def __init__(self, *parts: tuple[Postings, int]) -> None:
         self._parts = parts
@@ -86,11 +86,11 @@ class LexicalIndex:
 
     @classmethod
     def of_texts(cls, texts: Sequence[str]) -> LexicalIndex:
-        """An index of some texts alone."""
+        """Return an index of a list of texts."""
         return cls((TextPostings(texts), len(texts)))
 
     def scores(self, query: str) -> NDArray[np.float64]:
-        """BM25 score of every document (length n); 0 where no term matches."""
+        """Return the BM25 score of every document, shape (n,); 0 if no term matches."""
         total = np.zeros(self._count, dtype=np.float64)
         for term in dict.fromkeys(query_terms(query)):
             documents, frequencies = self._find(term)
@@ -145,13 +145,13 @@ def _tells_words(character: str) -> bool:
 
 @lru_cache(maxsize=16384)
 def _bare(text: str) -> str:
-    """Letters, marks and digits in lower case, with one space for all that is between them."""
+    """Return the letters, marks and digits of a text in lower case, with one space for everything between them."""
     folded = unicodedata.normalize("NFKC", text).casefold().replace("'", "").replace("’", "")
     return " ".join("".join(char if unicodedata.category(char)[0] in "LMN" else " " for char in folded).split())
 
 
 def best_first(scores: NDArray[np.float64] | NDArray[np.float32], count: int | None = None) -> NDArray[np.int64]:
-    """Positions by falling score, equal scores in their own order; only positive scores, the first ``count`` of them."""
+    """Return positions by falling score, equal scores in rising order: only positive scores, at most ``count``."""
     found = np.flatnonzero(scores > 0)
     if count is not None and len(found) > count:
         own = scores[found]
@@ -163,22 +163,22 @@ def best_first(scores: NDArray[np.float64] | NDArray[np.float32], count: int | N
 
 
 def fuse(rankings: Sequence[NDArray[np.int64]], count: int, *, k: int = 60) -> NDArray[np.float64]:
-    """Reciprocal rank fusion (Cormack et al. 2009): the fused score of each of ``count`` items; 0 for unranked ones."""
+    """Return a score for each of ``count`` items by reciprocal rank fusion (Cormack et al. 2009); 0 if unranked."""
     fused = np.zeros(count, dtype=np.float64)
     for ranking in rankings:
         fused[ranking] += 1.0 / (k + 1 + np.arange(len(ranking)))
     return fused
 
 
-#: A query that uses at most this share of the dimensions is answered from its own columns.
+#: A query with at most this share of non-zero dimensions is answered from their columns.
 SPARSE = 0.2
 
 
 class VectorIndex:
     """n vectors of unit length (or zero), searched exactly.
 
-    ``columns`` (dimension x n) holds them dimension by dimension: a query of few dimensions, as hashed words give, reads
-    only those. For others a FAISS index is built when it is first searched.
+    ``columns`` (dimension x n) holds them dimension by dimension: a query with few non-zero dimensions, such as hashed
+    words, reads only those. For other queries a FAISS index is built when it is first needed.
     """
 
     def __init__(self, columns: Vectors) -> None:
@@ -198,9 +198,10 @@ class VectorIndex:
     def nearest(
         self, query: Vectors, count: int, *, first: int = 0, end: int | None = None, above: float = 0.0
     ) -> tuple[Positions, NDArray[np.float64]]:
-        """Positions and scores of the nearest of the rows ``[first, end)``, best first, equal scores in their own order.
+        """Return positions and scores of the best ``count`` rows in ``[first, end)``, best first, ties by position.
 
-        ``query`` is one row; only rows that score more than ``above`` (0 or more) are found.
+        ``query`` is one row; scores are inner products. Rows that do not score more than ``above`` (0 or more) are left
+        out.
         """
         end = len(self) if end is None else min(end, len(self))
         count = min(count, end - first)
@@ -218,7 +219,7 @@ class VectorIndex:
         faiss.omp_set_num_threads(1)  # for this thread: to distribute one query costs more than it saves
         try:
             best, _ = self._index.search(query, count, params=among)
-            # Of equal scores those of the first positions are wanted, so all that are as good as the last one are found.
+            # Among equal scores the first positions come first, so all rows as good as the last one are found.
             least = max(np.float32(above), np.nextafter(best[0, -1], np.float32(-np.inf)))
             _, scores, positions = self._index.range_search(query, float(least), params=among)
         finally:
@@ -229,7 +230,7 @@ class VectorIndex:
     def _by_column(
         self, query: NDArray[np.float32], used: Positions, count: int, first: int, end: int, above: float
     ) -> tuple[Positions, NDArray[np.float64]]:
-        """The same, from the columns a query uses, always added in the same order, so that a range does not change scores."""
+        """Do ``nearest`` by the query's non-zero dimensions, added in a fixed order: a range does not change scores."""
         scores = np.zeros(end - first, dtype=np.float32)
         for dimension in used.tolist():
             scores += query[dimension] * self._columns[dimension, first:end]
@@ -239,7 +240,7 @@ class VectorIndex:
 
 @dataclass(frozen=True, kw_only=True)
 class Rows:
-    """The first ``count`` rows of an index, which are numbered from ``offset`` on in a whole of several."""
+    """The first ``count`` rows of an index. In an index of several parts they are numbered from ``offset`` on."""
 
     index: VectorIndex
     count: int
@@ -248,7 +249,7 @@ class Rows:
     def nearest(
         self, query: Vectors, count: int, first: int, end: int, above: float
     ) -> tuple[Positions, NDArray[np.float64]]:
-        """The nearest of the rows numbered ``[first, end)``."""
+        """Return the rows nearest to a query among those numbered ``[first, end)``, as ``VectorIndex.nearest`` does."""
         own_first, own_end = max(0, first - self.offset), min(self.count, end - self.offset)
         found, scores = self.index.nearest(query, count, first=own_first, end=own_end, above=above)
         return found + self.offset, scores
@@ -257,7 +258,10 @@ class Rows:
 def nearest_of(
     parts: Sequence[Rows], query: Vectors, count: int, among: Sequence[tuple[int, int]], above: float = 0.0
 ) -> tuple[Positions, NDArray[np.float64]]:
-    """The nearest rows of several parts, among some half-open ranges of their numbers."""
+    """Return numbers and scores of the rows of several parts nearest to a query.
+
+    ``among``: half-open ranges of numbers in which they have to be. ``above``: as in ``VectorIndex.nearest``.
+    """
     found = [part.nearest(query, count, first, end, above) for part in parts for first, end in among]
     positions = np.concatenate([positions for positions, _ in found])
     scores = np.concatenate([scores for _, scores in found])
@@ -266,7 +270,7 @@ def nearest_of(
 
 
 class VisualDescriptors:
-    """Visual descriptors of a view. ``vectors`` (all rows x dimension) also hold rows behind the cut; ``of`` selects."""
+    """The visual descriptors of a view. ``vectors`` (all rows x dimension) include rows that the cut hides."""
 
     def __init__(self, view: View) -> None:
         rows = view.world.rows("looks")
@@ -275,7 +279,7 @@ class VisualDescriptors:
         self._visible = view.cut.visible(rows)
 
     def of(self, span: TimeSpan) -> Positions:
-        """The visible rows of an interval; if it has none, the row nearest to its middle."""
+        """Return the visible rows of an interval; if it has none, the visible row nearest to its middle."""
         first, end = np.searchsorted(self._times, [span.start, span.end]).tolist()
         inside: Positions = np.flatnonzero(self._visible[first:end]) + first
         if len(inside) or len(self._times) == 0:
@@ -287,7 +291,7 @@ class VisualDescriptors:
         return seen[nearest : nearest + 1]
 
     def means(self, starts: NDArray[np.float64], ends: NDArray[np.float64]) -> Vectors:
-        """Mean descriptor of each interval, unit length; zero if it has none."""
+        """Return the mean descriptor of each interval, unit length, shape (n, dimension); zero without visible rows."""
         found = np.zeros((len(starts), DESCRIPTOR_DIMENSION), dtype=np.float32)
         firsts, lasts = np.searchsorted(self._times, starts), np.searchsorted(self._times, ends)
         for number in np.flatnonzero(lasts > firsts).tolist():
@@ -298,7 +302,7 @@ class VisualDescriptors:
 
 
 def unit(vectors: NDArray[np.float32]) -> Vectors:
-    """The same directions at unit length; zero stays zero."""
+    """Return the vectors (rows) scaled to unit length; a zero vector remains zero."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     same: Vectors = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0).astype(np.float32)
     return same

@@ -40,48 +40,48 @@ _TABLES = {
 
 
 class Texts:
-    """The distinct texts of a whole world, numbered."""
+    """The distinct texts of a whole world, each with a number, and the terms in them."""
 
     def __init__(self, world: World) -> None:
         self._world = world
 
     def read_all(self) -> None:
-        """Load or derive all tables that are kept beside the world."""
+        """Load the stored tables of this class, and compute those that are missing."""
         _ = self._tables
 
     def text(self, number: int) -> str:
-        """A text by its number."""
+        """Return the text with a number."""
         found: str = self._texts[number].as_py()
         return found
 
     @cached_property
     def number_of_text(self) -> dict[str, int]:
-        """The number of each text."""
+        """The number of each text, by the text."""
         return {text: number for number, text in enumerate(self._texts.to_pylist())}
 
     def of_rows(self, table: str) -> Positions:
-        """The text numbers of the rows of a table of ``SPEAKING``; of ``tracks`` those of their descriptions."""
+        """Return the text number of each row of a table of ``SPEAKING``; for ``tracks`` of each track's description."""
         return self._numbers[table]
 
     def holding(self, term: str) -> Positions:
-        """The numbers of the texts that hold a term, rising."""
+        """Return the numbers of the texts that contain a term, in rising order."""
         ends, terms, _ = self.bags
         found: Positions = np.searchsorted(ends, np.flatnonzero(terms == self.number_of.get(term, -1)), side="right")
         return found
 
     @property
     def terms(self) -> pa.ChunkedArray:
-        """The different terms of all texts; concepts begin with ``#``."""
+        """The distinct terms of all texts; concepts (colours and categories) begin with ``#``."""
         return self._tables[2].column("term")
 
     @cached_property
     def number_of(self) -> dict[str, int]:
-        """The number of each term."""
+        """The number of each term, by the term."""
         return {term: number for number, term in enumerate(self.terms.to_pylist())}
 
     @cached_property
     def bags(self) -> tuple[Positions, NDArray[np.int32], NDArray[np.int32]]:
-        """The terms of each text: where its own end (after those of the texts before it), term numbers, how often."""
+        """The terms of all texts, text after text: where each text ends, and the number and the count of each term."""
         texts, _, _, content = self._tables
         return texts.column("end").to_numpy(), content.column("term").to_numpy(), content.column("count").to_numpy()
 
@@ -118,7 +118,7 @@ class Texts:
 
 
 def _descriptions(tracks: JoinedTracks) -> pa.Array:
-    """The description of each track in both languages."""
+    """Return the description of each track, in English and Chinese."""
     looks = zip(tracks.categories.to_pylist(), map(tuple, tracks.colours.to_pylist()), strict=True)
     return pa.array([_description(category, colours) for category, colours in looks], pa.string())
 
@@ -128,7 +128,7 @@ def _description(category: str, colours: tuple[str, ...]) -> str:
     return f"{hint_in_words(category, colours)} {hint_in_chinese(category, colours)}".strip()
 
 
-#: A line counts as spoken in a segment that holds at least this share of it (or it of the segment).
+#: A spoken line belongs to a segment if they share at least this part of the shorter of the two.
 SPEECH_SHARE = 0.3
 #: The order in which the sources of an interval are listed.
 ORDER: tuple[Source, ...] = ("speech", "screen_text", "caption", "tracker")
@@ -142,7 +142,7 @@ _TRACKS = len(SPEAKING)
 class Passage:
     """A citable piece of content.
 
-    ``terms`` are further words it is found by (another language); ``speaker`` says it, where that is known.
+    ``terms`` are additional words for search (in another language). ``speaker`` is empty if it is not known.
     """
 
     span: TimeSpan
@@ -159,7 +159,7 @@ class Passages(Items[Passage]):
 
     Attributes:
         sources: The source of each passage, as its position in ``ORDER``, shape (n,).
-        texts: The number of each passage's text in ``Texts``, shape (n,); negative for a text that only the cut has.
+        texts: The number of each passage's text in ``Texts``, shape (n,); negative for a text that only this cut has.
     """
 
     def __init__(self, view: View) -> None:
@@ -186,11 +186,14 @@ class Passages(Items[Passage]):
         super().__init__(starts[order], ends[order], self._passage)
 
     def ending_by(self, time: float) -> Items[TimeSpan]:
-        """The spans of the passages, cut off at a time unless that changes to which earlier segments they belong."""
+        """Return the spans of the passages, ended at ``time`` at the latest, except those of speech.
+
+        The length of a spoken line decides to which segments it belongs, so it is not changed.
+        """
         return spans(self.starts, np.where(self.sources == _SPEECH, self.ends, np.minimum(self.ends, time)))
 
     def _numbers(self, table: str, items: Items[Spoken] | Items[ScreenText] | Items[Said]) -> Positions:
-        """The text numbers of a list; its ``rows`` are -1 for items that were derived for the cut."""
+        """Return the text number of each item of a list; items whose ``rows`` are -1 were computed for this cut."""
         kept = items.rows >= 0
         found: Positions = np.empty(len(items), dtype=np.int64)
         found[kept] = self._known.of_rows(table)[items.rows[kept]]
@@ -198,19 +201,22 @@ class Passages(Items[Passage]):
         return found
 
     def _numbered(self, texts: Sequence[str]) -> Positions:
-        """The numbers of texts. One that the uncut world has too keeps its number, so that its segments compare equal."""
+        """Return the numbers of texts: those of the whole world, so that views compare equal, or new negative ones."""
         known, new = self._known.number_of_text if texts else {}, self.new_texts
         numbers = [known[text] if text in known else new.setdefault(text, -1 - len(new)) for text in texts]
         return np.array(numbers, dtype=np.int64)
 
     def inside(self, span: TimeSpan) -> list[Passage]:
-        """The passages of an interval: speech, screen text, captions, tracks; each in time order."""
+        """Return the passages that belong to an interval: speech, screen text, captions, tracks; each in time order."""
         found = self.touching(span)
         found = found[_belongs(self.sources[found], self.starts[found], self.ends[found], span.start, span.end)]
         return [self._passage(i) for i in found[np.argsort(self.sources[found], kind="stable")].tolist()]
 
     def in_each(self, segments: Items[TimeSpan], first: int = 0) -> tuple[Positions, Positions]:
-        """The passages of each of some segments that tile time, from ``first`` on: pairs of segment and passage, in order."""
+        """Return pairs of a segment and a passage that belongs to it, as two arrays of positions, segment by segment.
+
+        ``segments`` follow one another without gaps; those before position ``first`` are left out.
+        """
         starts, ends = segments.starts[first:], segments.ends[first:]
         if len(starts) == 0:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
@@ -231,11 +237,11 @@ class Passages(Items[Passage]):
         return segment[order] + first, passage[order]
 
     def text(self, number: int) -> str:
-        """The text of a number in ``texts``."""
+        """Return the text with a number of ``texts``."""
         return self._known.text(number) if number >= 0 else list(self.new_texts)[-1 - number]
 
     def quoted(self, position: int) -> str:
-        """The text of the passage at a position, as it is quoted."""
+        """Return the text of the passage at a position as results quote it."""
         number = int(self.texts[position])
         if self.sources[position] != _TRACKER:
             return self.text(number)
@@ -244,7 +250,7 @@ class Passages(Items[Passage]):
         return self._hints[number]
 
     def first_texts(self, near: Positions, span: TimeSpan, source: Source, count: int) -> list[str]:
-        """The first ``count`` distinct texts of one source in an interval, as they are quoted.
+        """Return the first ``count`` distinct texts of one source in an interval, as results quote them.
 
         ``near``: positions of the passages that touch the interval.
         """
@@ -280,12 +286,12 @@ class Passages(Items[Passage]):
 
 
 def passages_of(view: View) -> Passages:
-    """The passages of a view; all views of a whole world share theirs."""
+    """Return the passages of a view, computed once; views that see the whole world share theirs."""
     return (view.whole if view.complete else view).once(Passages)
 
 
 def unchanged_segments(view: View) -> int:
-    """The number of leading segments that the cut does not change, with all their passages."""
+    """Return how many of the first segments, with all their passages, are the same as without the cut."""
     if view.complete:
         return len(view.segments)
     whole = view.whole
@@ -301,7 +307,7 @@ def unchanged_segments(view: View) -> int:
 def _belongs(
     sources: Positions, starts: Times, ends: Times, first: Times | float, last: Times | float
 ) -> NDArray[np.bool_]:
-    """Whether passages that touch an interval belong to it: a spoken line only with a sufficient share of it."""
+    """Return which passages that touch an interval belong to it; a spoken line must share enough time with it."""
     shared = np.maximum(0.0, np.minimum(ends, last) - np.maximum(starts, first))
     enough = shared >= SPEECH_SHARE * np.minimum(ends - starts, np.subtract(last, first))
     belongs: NDArray[np.bool_] = (sources != _SPEECH) | enough

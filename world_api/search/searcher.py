@@ -1,7 +1,8 @@
 """Search over the visible segments: words (BM25), meaning (dense), looks (descriptors); and exhaustive scans for words.
 
-Vectors are searched exactly, by inner product, in FAISS indexes in memory. A causal cut searches the leading
-rows of the uncut world's index that it does not change, and a small index of the rest. A scan ranks nothing and leaves nothing out.
+Vectors are searched exactly, by inner product, in FAISS indexes in memory. Behind a causal cut a search uses the first
+rows of the whole world's index, which the cut does not change, and a small index of the rest. A scan finds all matches
+and does not rank them.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ FUSED = 400
 
 @dataclass(frozen=True, kw_only=True)
 class MatchingPassage:
-    """A passage that shares words with a query; ``as_given``: it holds the query word for word."""
+    """A passage that shares words with a query; ``as_given``: it contains the query word for word."""
 
     passage: Passage
     as_given: bool
@@ -50,10 +51,10 @@ class MatchingPassage:
 
 @dataclass(frozen=True, kw_only=True)
 class SegmentHit:
-    """A segment found. ``score`` only orders; ``passage`` is the best match, None for a match of looks.
+    """A segment that a search found. ``score`` is for ordering only; ``passage``: the best match, None in ``by_look``.
 
-    ``lines`` are the passages of speech and screen text that share as much with the query as ``passage``, in time order;
-    empty if it shares no word.
+    ``lines`` are the passages of speech and screen text that share as much with the query as ``passage``, in time
+    order; empty if it shares no word.
     """
 
     span: TimeSpan
@@ -63,9 +64,9 @@ class SegmentHit:
 
 
 class Searcher:
-    """The searches of one view. Indexes of unchanged segments are shared by all views of a world; the rest is indexed here.
+    """Searches the segments of one view. Indexes are loaded or made when they are first used.
 
-    Indexes are loaded or made on first use.
+    Segments that the causal cut does not change use the indexes of the whole world; the rest is indexed here.
     """
 
     def __init__(
@@ -83,12 +84,12 @@ class Searcher:
         self._meanings = meanings
 
     def by_text(self, query: str, top_k: int) -> list[SegmentHit]:
-        """Words and meaning, fused by reciprocal rank."""
+        """Return segments by words and meaning, the best first; the two rankings are fused by reciprocal rank."""
         dense, _ = self._dense(query, FUSED, (0, len(self._view.segments)))
         return self._fused(best_first(self.lexical.scores(query), FUSED), dense, top_k, query)
 
     def by_meaning(self, query: str, top_k: int, within: TimeSpan | None) -> list[SegmentHit]:
-        """Dense search, optionally only among segments whose middle is inside an interval."""
+        """Return segments by meaning, the best first; with ``within`` only those whose middle is inside it."""
         among = (0, len(self._view.segments))
         if within is not None:
             centers = (self._view.segments.starts + self._view.segments.ends) / 2
@@ -102,7 +103,11 @@ class Searcher:
         return self._fused(near, self._dense(query, FUSED, among)[0], top_k, query)
 
     def by_example(self, example: TimeSpan, said: Sequence[str], top_k: int) -> list[SegmentHit]:
-        """Segments that look like an example or whose captions are close to its captions, without those that overlap it."""
+        """Return segments similar to an example interval in look or in captions, the best first.
+
+        Segments that overlap the example are excluded. ``said`` are the captions of the example; without them, or
+        without a model that embeds captions, only the look counts.
+        """
         if self._meanings is None or not said:
             return self.by_look(example, min(top_k, FUSED))
         looks = self.by_look(example, FUSED)
@@ -112,13 +117,13 @@ class Searcher:
         return self._fused(near[apart], places, top_k, " ".join(said))
 
     def _fused(self, one: Positions, other: Positions, top_k: int, query: str) -> list[SegmentHit]:
-        """The best of two rankings by reciprocal rank."""
+        """Return the best hits of two rankings of segments, fused by reciprocal rank."""
         fused = fuse([one, other], len(self._view.segments))
         best = best_first(fused, top_k)
         return self._hits(best, fused[best], query)
 
     def by_look(self, example: TimeSpan, top_k: int) -> list[SegmentHit]:
-        """Segments that look like an example interval, without those that overlap it."""
+        """Return segments that look like an example interval, the best first, without those that overlap it."""
         places = self._looks.of(example)
         if len(places) == 0:
             return []
@@ -134,7 +139,7 @@ class Searcher:
 
     @property
     def _same(self) -> int:
-        """The number of leading segments with the same texts as in the whole world, whose index has no captions of models."""
+        """The number of first segments that use the whole world's index; 0 if captions of models are searched."""
         return 0 if self._captions.passages else unchanged_segments(self._view)
 
     @cached_property
@@ -143,7 +148,7 @@ class Searcher:
 
     @cached_property
     def _rest(self) -> list[str]:
-        """The texts of the other segments."""
+        """The texts of the segments after the first ``_same``, with the captions of models."""
         passages, count = passages_of(self._view), len(self._view.segments) - self._same
         inside = passages.in_each(self._view.segments, self._same)
         texts = document_texts(passages, *inside, count=count, first=self._same)
@@ -154,7 +159,7 @@ class Searcher:
 
     @cached_property
     def lexical(self) -> LexicalIndex:
-        """The words of the segments."""
+        """The BM25 index of all segments."""
         return LexicalIndex((self._whole, self._same), (TextPostings(self._rest), len(self._rest)))
 
     @cached_property
@@ -190,7 +195,7 @@ class Searcher:
 
 
 def _rows(whole: VectorIndex, rest: VectorIndex, same: int) -> list[Rows]:
-    """The first ``same`` rows of one index, then those of another."""
+    """Return the first ``same`` rows of one index and all rows of another as one sequence."""
     return [Rows(index=whole, count=same, offset=0), Rows(index=rest, count=len(rest), offset=same)]
 
 
@@ -203,7 +208,7 @@ class QueryMatcher:
         self._words = frozenset(words(query))
 
     def best(self, passages: Sequence[Passage]) -> list[Passage]:
-        """The passages that share most with the query: its exact words, then its content words, then any word.
+        """Return the passages that share most with the query: its exact words, then its content words, then any word.
 
         The shortest is the first: the snippet of a hit.
         """
@@ -213,7 +218,7 @@ class QueryMatcher:
         return sorted(best, key=lambda passage: _terms_of(passage.text, passage.terms)[1])
 
     def lines(self, best: Sequence[Passage]) -> tuple[MatchingPassage, ...]:
-        """Those of the best passages that are spoken or written and share content, in time order."""
+        """Return those of the best passages that are speech or screen text and share content words, in time order."""
         lines = [(p, *self._shared(p)) for p in best if p.source in ("speech", "screen_text")]
         lines.sort(key=lambda item: (item[0].span.start, item[0].span.end))
         return tuple(
@@ -229,7 +234,7 @@ class QueryMatcher:
 
 @lru_cache(maxsize=65536)
 def _terms_of(text: str, more: str) -> tuple[frozenset[str], int]:
-    """The terms of a passage, and its number of words."""
+    """Return the terms of a passage and its number of words. ``more``: its additional words for search."""
     own = words(text)
     return frozenset(own) | {f"#{concept}" for concept in concepts(f"{text} {more}")}, len(own)
 
@@ -238,8 +243,9 @@ def _terms_of(text: str, more: str) -> tuple[frozenset[str], int]:
 class Scan:
     """Result of a scan of the segments ``first`` to ``end`` (positions, half-open).
 
-    ``matching``: positions of the segments that match, rising. ``segments`` and ``passages`` (n): which passage matched in
-    which segment, segment after segment; ``captions``: matching captions of models, by segment. Empty without a query.
+    ``matching``: positions of the segments that match, rising. ``segments`` and ``passages`` (n): which passage matched
+    in which segment, segment after segment; ``captions``: matching captions of models, by segment. Without a query
+    these three are empty.
     """
 
     first: int
@@ -250,7 +256,7 @@ class Scan:
     captions: Mapping[int, Sequence[Passage]]
 
     def found_in(self, segment: int, passages: Passages) -> list[Passage]:
-        """The passages that matched in a segment."""
+        """Return the passages and the captions that matched in a segment."""
         first, end = np.searchsorted(self.segments, [segment, segment + 1]).tolist()
         return [*(passages[place] for place in self.passages[first:end].tolist()), *self.captions.get(segment, ())]
 
@@ -265,10 +271,10 @@ class Scanner:
         self._in_segment, self._inside = self._passages.in_each(view.segments)
 
     def scan(self, query: str | None, captions: CaptionIndex, *, within: TimeSpan | None, least: float | None) -> Scan:
-        """The segments that share time with an interval and in which one passage holds every required term of the query.
+        """Find the segments that overlap an interval and in which one passage contains all required terms of the query.
 
-        ``captions`` are further passages, from models. ``least`` is the confidence that a passage needs if its source gives one.
-        Without a query all segments match.
+        ``captions`` are additional passages, from models. ``least`` is the confidence that a passage needs if its
+        source gives one. Without a query all segments match.
         """
         segments = self._view.segments
         first, end = 0, len(segments)
@@ -308,7 +314,7 @@ class Scanner:
         return fits
 
     def _holding(self, terms: list[str]) -> Positions:
-        """The numbers of the texts that hold all terms: those of the whole world, and those that only the cut has."""
+        """Return the numbers of the texts that contain all terms, negative numbers for texts that only this cut has."""
         if not terms:
             return np.zeros(0, dtype=np.int64)
         known = reduce(np.intersect1d, map(self._texts.holding, terms))

@@ -1,7 +1,7 @@
-"""Sessions: a world behind a causal cut, with an overlay for what the caller writes and a vision model that it may ask.
+"""Sessions: a world behind a causal cut, with an overlay for what the caller writes and, if chosen, a vision model.
 
-A ``Session`` is what operations run on. Its overlay is a log beside the world; ``commit_session`` adds it to the world.
-``Vision`` looks at frames through a cache, ``caption_segments`` captions a whole video.
+Operations run on a ``Session``. Its overlay is a log beside the world; ``commit_session`` adds it to the world.
+``Vision`` requests looks at frames through a cache, ``caption_segments`` captions a whole video.
 """
 
 from __future__ import annotations

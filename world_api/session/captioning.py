@@ -1,7 +1,7 @@
 """Captioning of all segments of a video with a vision model: estimates, and runs with several requests at a time.
 
-Cached captions are not requested again, so an interrupted run continues where it stopped. At the end of a run sessions search
-the captions of all segments from then on.
+Cached captions are not requested again, so an interrupted run continues where it stopped. Sessions that are opened
+after a run search the captions of all segments.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ _ENOUGH = 3
 
 @dataclass(frozen=True, kw_only=True)
 class LookEstimate:
-    """Requests, frames and tokens that will be sent; ``assumed`` says what the tokens rest on.
+    """Requests, frames and tokens that will be sent. ``assumed``: the basis of the tokens; ``kept``: cached captions.
 
-    With ``is_bound`` requests and frames are upper bounds, except for what a client repeats after no answer; else they are
-    expected values. Tokens are estimates in both cases: only the server counts them.
+    With ``is_bound`` requests and frames are upper bounds, not counting requests that a client repeats after no reply;
+    otherwise they are expected values. Tokens are estimates in both cases, because only the server counts them.
     """
 
     requests: int
@@ -55,7 +55,7 @@ class LookEstimate:
 def estimate_captions(view: View, seeing: Vision, config: VisionConfig) -> LookEstimate:
     """Estimate captioning every visible segment that has no cached caption.
 
-    Tokens come from earlier captions of this video if a server counted enough of them; else they are assumed.
+    Tokens are those of earlier captions of this video if a server counted enough of them; otherwise they are assumed.
     """
     missing = _missing(view, seeing)
     counts = [config.choice.count(span.duration) for span in missing]
@@ -82,9 +82,10 @@ def estimate_captions(view: View, seeing: Vision, config: VisionConfig) -> LookE
 
 
 def estimate_question(config: VisionConfig, width: int, height: int) -> LookEstimate:
-    """Upper bound of the looks of one question: every look that it may take, each with the most frames.
+    """Return an upper bound for the looks of one question: all looks that it may use, each with the most frames.
 
-    Tokens are those of the more expensive kind of look with the longest question; a part of a frame may be square.
+    Tokens are those of the more expensive kind of look, with the longest question. ``width`` and ``height`` (pixels)
+    are the video's; a crop of a thing counts as a square. Without a limit of looks the numbers are 0.
     """
     looks = config.most_looks or 0
     side = config.vision.longest_side
@@ -103,7 +104,7 @@ def estimate_question(config: VisionConfig, width: int, height: int) -> LookEsti
 
 @dataclass(frozen=True, kw_only=True)
 class Captioned:
-    """Result of a run: numbers of captions made and found in the cache, and the segments that failed, with the fault."""
+    """Result of a captioning run: how many captions were made, how many were cached, and the failed segments."""
 
     made: int
     kept: int
@@ -113,13 +114,13 @@ class Captioned:
 def caption_segments(
     view: View, seeing: Vision, config: VisionConfig, *, progress: Callable[[float, float], None]
 ) -> Captioned:
-    """Caption every visible segment that has no caption; ``progress`` receives the seconds done and in all.
+    """Caption every visible segment without a cached caption; ``progress`` gets the seconds of video done and in total.
 
-    At the end of the run its captions are searched from then on (``name_captions``). Several threads work, until all segments
-    are done or a fault would affect all segments.
+    Several threads work until all segments are done or a fault occurs that would affect all of them. Other faults are
+    only recorded. Sessions opened afterwards search the captions (``name_captions``).
 
     Raises:
-        VideoWorldError: what would fail for every segment: an endpoint that is gone, a refused key, pictures not taken.
+        VideoWorldError: a fault of every segment: an unreachable endpoint, a refused key, pictures not accepted.
     """
     missing = _missing(view, seeing)
     total, done, made = sum(span.duration for span in missing), 0.0, 0
@@ -180,7 +181,7 @@ def caption_segments(
 def name_captions(view: View, seeing: Vision) -> None:
     """Let sessions that are opened from now on search the cached captions of all segments.
 
-    Behind a cut nothing changes: the last segment is not complete there.
+    Does nothing behind a causal cut, where the last segment is not complete.
     """
     if view.complete:
         seeing.search_from_now([span for span in view.segments if span.duration > 0], until=view.duration)

@@ -2,10 +2,10 @@
 
 A log holds one JSON line per event.
 
-Every session has its own log, so parallel sessions never see each other's writes. Two processes that share a session take
-turns under a lock; an event is numbered by its place in the log. An incomplete last line (the machine died while
-writing) is removed at the next write; the events before it stay. A line that plans a commit is no event: if the commit is
-interrupted, it names the files of the world that hold the events before it.
+Every session has its own log, so parallel sessions never see each other's writes. Two processes that share a session
+take turns under a lock; an event is numbered by its place in the log. An incomplete last line (the machine failed
+during a write) is removed at the next write; the events before it remain. A line that plans a commit is not an event:
+it names the files of rows that will hold the events before it, so that an interrupted commit can be repeated.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class _Event(BaseModel):
 
 
 class MemoryWritten(_Event):
-    """A memory. ``parts``: ids of the memories a merged one was made of, else empty."""
+    """The event of a written memory. ``parts``: ids of the memories that a merged one was made from, else empty."""
 
     event: Literal["memory_written"] = "memory_written"
     memory_id: str
@@ -63,14 +63,14 @@ class MemoryWritten(_Event):
 
     @property
     def span(self) -> TimeSpan:
-        """What the memory is about."""
+        """The interval that the memory is about."""
         return TimeSpan(start=self.start, end=self.end)
 
 
 class EntityRegistered(_Event):
-    """An entity named by the session: a track's identity, or a box at a moment (pixels) where no track was.
+    """The event of a registered entity: a track, or a thing without a track at a time and in a box (pixels).
 
-    ``hint``: the caller's words for it; what was measured is ``category``, ``box`` and the track.
+    ``hint`` contains the caller's words for it; ``category`` and ``box`` were measured.
     """
 
     event: Literal["entity_registered"] = "entity_registered"
@@ -83,7 +83,7 @@ class EntityRegistered(_Event):
 
 
 class CommitPlanned(BaseModel):
-    """The events so far are part of the world once its manifest lists these files of rows; without files, at once."""
+    """A line of the log: the events before it are part of the world if the manifest lists all these files of rows."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -99,9 +99,9 @@ _LINES: TypeAdapter[Event | CommitPlanned] = TypeAdapter(Event | CommitPlanned)
 
 
 class Overlay:
-    """The log of one session. ``path`` None keeps it in memory, for an episode that leaves nothing behind.
+    """The log of one session. ``path``: its file; with None the log is in memory only and leaves no file behind.
 
-    A log only grows, so only lines that are new since the last reading are read.
+    A log only grows, so each reading reads only new lines.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -113,7 +113,7 @@ class Overlay:
         self._own = RLock()  # for the threads of this process; ``locked`` is for other processes
 
     def events(self) -> list[Event]:
-        """All events so far, in order.
+        """Return all events so far, in order.
 
         Raises StoreFault: ``session_damaged``.
         """
@@ -122,7 +122,7 @@ class Overlay:
             return list(self._read)
 
     def digest(self) -> str:
-        """A hash of all events so far: two logs have the same only where they hold the same.
+        """Return a hash of all events so far, empty if there are none; different events have different hashes.
 
         Raises StoreFault: ``session_damaged``.
         """
@@ -131,7 +131,7 @@ class Overlay:
             return self._digest
 
     def number_committed(self, listed: Collection[str]) -> int:
-        """The number of leading events that a world holds whose manifest lists these files.
+        """Return how many of the first events a world already contains; ``listed``: the files in its manifest.
 
         Raises StoreFault: ``session_damaged``.
         """
@@ -140,7 +140,7 @@ class Overlay:
             return max((count for count, plan in self._plans if set(plan.files) <= set(listed)), default=0)
 
     def plan_commit(self, files: Sequence[str]) -> None:
-        """Note which files of rows will hold the events so far; call it under ``locked``, before the manifest lists them.
+        """Record which files of rows will hold the events so far, before the manifest lists them, under ``locked``.
 
         Raises StoreFault: ``store_not_writable``, ``disk_full``.
         """
@@ -162,14 +162,17 @@ class Overlay:
             return event
 
     def locked(self) -> AbstractContextManager[None]:
-        """Keep other writers of this session waiting.
+        """Return a context manager inside which other processes that write this session have to wait.
 
         Raises StoreFault: ``store_not_writable``.
         """
         return nullcontext() if self.path is None else file_lock(self.path.with_suffix(".lock"))
 
     def drop(self) -> None:
-        """Delete the log, even if it cannot be read."""
+        """Delete the log, even if it cannot be read.
+
+        Raises StoreFault: ``store_not_writable``.
+        """
         with self._own:
             self._start((0, 0))
             if self.path is not None:
@@ -186,7 +189,10 @@ class Overlay:
             raise not_writable(path, error) from error
 
     def _refresh(self) -> None:
-        """Read the log up to its end."""
+        """Read the lines added since the last reading; if the file was replaced, read it from the start.
+
+        Raises StoreFault: ``session_damaged``.
+        """
         if (path := self.path) is None:
             return
         try:
@@ -234,7 +240,7 @@ SESSIONS = "sessions"
 
 @dataclass(frozen=True, kw_only=True)
 class Committed:
-    """What a commit added to a world, and the world's hash since."""
+    """Result of a commit: how many memories and entities it added to the world, and the world's new hash."""
 
     video_id: str
     session: str
@@ -243,12 +249,12 @@ class Committed:
     world_hash: str
 
     def record(self) -> dict[str, Any]:
-        """The wire form."""
+        """Return the JSON form."""
         return dict(vars(self))
 
 
 def open_overlay(store: Path, video_id: str, name: str) -> Overlay:
-    """The overlay of a named session.
+    """Return the overlay of a named session, whose log need not exist yet.
 
     Raises StoreFault: ``bad_video_id``, ``bad_session_name``.
     """
@@ -257,7 +263,7 @@ def open_overlay(store: Path, video_id: str, name: str) -> Overlay:
 
 
 def list_sessions(store: Path, video_id: str) -> list[tuple[str, int]]:
-    """The sessions that wrote something: name and number of events.
+    """Return the name and the number of events of each session that has a log, sorted by name.
 
     Raises StoreFault: ``no_such_world``, ``session_damaged``.
     """
@@ -268,10 +274,10 @@ def list_sessions(store: Path, video_id: str) -> list[tuple[str, int]]:
 
 
 def reserve_session(store: Path, video_id: str, prefix: str) -> str:
-    """Make the empty log of a new session and return its name: the first ``PREFIX-N`` that no session of the world ever had.
+    """Create the empty log of a new session and return its name: the first ``PREFIX-N`` that is free.
 
-    The process that creates the log owns the name. A commit writes the name to the world before it removes the log, so the
-    world is read last.
+    A name is free if no log has it and the world has no rows of a session of this name. The process that creates the
+    log owns the name. A commit writes the name to the world before it removes the log, so the world is read last.
 
     Raises:
         StoreFault: ``no_such_world``, ``world_damaged``, ``bad_session_name``, ``store_not_writable``, ``disk_full``.
@@ -295,9 +301,9 @@ def reserve_session(store: Path, video_id: str, prefix: str) -> str:
 
 
 def forget_reserved(store: Path, video_id: str, name: str) -> None:
-    """Remove what is left of a session that ``reserve_session`` named: its log, and its lock.
+    """Delete the log and the lock file of a session that ``reserve_session`` created.
 
-    Only here the lock is removed too: the name was never published, so no process waits on it. Locks of other sessions stay.
+    The name was never published, so no process waits for this lock. Locks of other sessions are never deleted.
 
     Raises StoreFault: ``store_not_writable``.
     """
@@ -309,7 +315,7 @@ def forget_reserved(store: Path, video_id: str, name: str) -> None:
 
 
 def drop_session(store: Path, video_id: str, name: str) -> int:
-    """Delete a session's log and return how many events it had.
+    """Delete a session's log and return how many events it had; 0 if it could not be read.
 
     Raises StoreFault: ``no_such_world``, ``no_such_session``.
     """
@@ -324,14 +330,15 @@ def drop_session(store: Path, video_id: str, name: str) -> int:
 
 
 def commit_session(store: Path, video_id: str, name: str) -> Committed:
-    """Replay a session's log onto the world as new rows, then drop the session.
+    """Add the events of a session's log to the world as new rows, then delete the log.
 
-    Writers of the session wait meanwhile. The rows are written first, then the log notes their files, then the manifest lists
-    them; the log is removed last. So after an interrupted commit, at any point, committing again adds what is missing and nothing
-    twice, even if other commits or writes came in between.
+    Other writers of the session wait. The rows are written first, then the log records their files, then the manifest
+    lists them; the log is deleted last. An interrupted commit can therefore be repeated at any point: it adds what is
+    missing and nothing twice, even after other commits or writes.
 
     Raises:
-        StoreFault: ``no_such_world``, ``no_such_session``, ``session_damaged``, ``store_not_writable``, ``world_locked``.
+        StoreFault: ``no_such_world``, ``no_such_session``, ``session_damaged``, ``store_not_writable``,
+            ``world_locked``.
     """
     overlay = _existing(store, video_id, name)
     with world_lock(store, video_id), overlay.locked():
@@ -380,7 +387,7 @@ def _existing(store: Path, video_id: str, name: str) -> Overlay:
 
 
 def _new_names(world: World, events: Sequence[EntityRegistered]) -> list[EntityRegistered]:
-    """The registrations that change what the world calls an entity."""
+    """Return the registrations of entities that the world does not have, or has with another ``hint``."""
     rows = world.rows("registrations")
     called = dict(zip(rows.column("entity_id").to_pylist(), rows.column("hint").to_pylist(), strict=True))
     fresh = []
@@ -392,7 +399,7 @@ def _new_names(world: World, events: Sequence[EntityRegistered]) -> list[EntityR
 
 
 def _producers(folder: Path) -> set[str]:
-    """The producers of all rows that sessions committed to a world."""
+    """Return the producers of all rows that sessions committed to a world."""
     world = World(folder, read_manifest(folder))
     return {producer for table in SESSION_TABLES for producer in world.rows(table).column("producer").to_pylist()}
 

@@ -1,7 +1,7 @@
 """A session: a world behind a causal cut, with an overlay for what the caller writes.
 
-Measurements of single operations give a session stand-ins: objects that answer an operation in its place. A stand-in receives
-the checked call; records of the session list its operations.
+For measurements of single operations a session can have stand-ins: objects that answer an operation in place of the
+world. A stand-in receives the checked call; the session's records list the operations with stand-ins.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class StandIn(Protocol):
 
     @property
     def record(self) -> Mapping[str, Any]:
-        """JSON identity of a stand-in: all its answers depend on beside the session."""
+        """What its answers depend on besides the session, as JSON; part of cache keys."""
         ...
 
     def answer(self, session: Session, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The result of an operation; what it writes, it writes to the session.
+        """Return the result of an operation. Rows that the operation writes are written to the session.
 
-        Raises VideoWorldError: what the operation names.
+        Raises VideoWorldError: any fault that the operation declares.
         """
         ...
 
@@ -47,10 +47,10 @@ SEEN = "ent_seen_"
 
 @dataclass(frozen=True, kw_only=True)
 class Backends:
-    """Models that a session may use beyond stored rows.
+    """Models that a session can use in addition to stored rows.
 
-    ``looker`` is None without the video or a detector, ``seeing`` if no vision model was chosen, and ``meanings`` if no model
-    that embeds captions was chosen.
+    ``looker`` is None without the video or a detector, ``seeing`` if no vision model was chosen, and ``meanings`` if no
+    model that embeds captions was chosen.
     """
 
     text_embedder: TextEmbedder
@@ -63,7 +63,7 @@ class Backends:
 class Registration:
     """A registered entity, from the overlay or from committed rows.
 
-    ``label`` holds the words it was registered with; no measurement confirms them.
+    ``label`` contains the words it was registered with; no measurement confirms them.
     """
 
     entity_id: str
@@ -76,7 +76,7 @@ class Registration:
 
     @property
     def hint(self) -> str:
-        """Its measured looks in words: ``person``."""
+        """Its category in words: ``person``. Its colours are not recorded."""
         return hint_in_words(self.category, ())
 
     @property
@@ -87,12 +87,12 @@ class Registration:
 
     @property
     def source(self) -> Source:
-        """Its source: the tracker, or a detector that looked at that frame."""
+        """What found it: ``tracker``, or ``detector`` if it was detected in a single frame."""
         return "detector" if self.entity_id.startswith(SEEN) else "tracker"
 
 
 class Session:
-    """One caller's view of one video: what is visible, what this caller wrote, and which optional groups are on."""
+    """One caller's view of one video: what is visible, what the caller wrote, and the optional groups of operations."""
 
     def __init__(
         self, *, view: View, overlay: Overlay, backends: Backends, name: str, groups: frozenset[str] = frozenset()
@@ -112,12 +112,12 @@ class Session:
 
     @property
     def video_id(self) -> str:
-        """The video this session is on."""
+        """The id of the session's video."""
         return self.view.video_id
 
     @property
     def as_of(self) -> float | None:
-        """The causal cut in seconds, or None."""
+        """The causal cut in seconds; None if the whole video is visible."""
         return self.view.as_of
 
     @property
@@ -143,14 +143,15 @@ class Session:
 
     @property
     def stood_in(self) -> dict[str, Any] | None:
-        """The operations that stand-ins answer, with their records; None if there is none."""
+        """The ``record`` of each stand-in by the name of its operation; None if there is no stand-in."""
         return {name: dict(self.stand_ins[name].record) for name in sorted(self.stand_ins)} or None
 
     @property
     def perception(self) -> dict[str, Any] | None:
-        """The vision model, the captions that are searched and their embedding model; None without a vision model.
+        """The vision model, the searched captions and their embedding model, as JSON; None without a vision model.
 
-        ``caption_set`` identifies what a captioning run listed, ``captions`` the part that this session sees.
+        ``caption_set`` identifies the captions that a captioning run listed, ``captions`` those of them that this
+        session sees.
         """
         seeing, meanings = self.backends.seeing, self.backends.meanings
         if seeing is None:
@@ -165,17 +166,17 @@ class Session:
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """The categories that visible rows or the detector of single frames can judge."""
+        """The categories that visible rows or the detector for single frames can judge."""
         looker = self.backends.looker
         return self.view.vocabulary.extended(() if looker is None else looker.categories())
 
     @cached_property
     def searcher(self) -> Searcher:
-        """Search over the visible part."""
+        """The search over the visible part."""
         return Searcher(self.view, self.backends.text_embedder, captions=self.captions, meanings=self.backends.meanings)
 
     def check_video(self, video_id: str) -> None:
-        """Refuse a call for another video.
+        """Check that a call is for this session's video.
 
         Raises OperationFault: ``wrong_video``.
         """
@@ -187,7 +188,7 @@ class Session:
             )
 
     def memories(self, level: Level | None = None) -> list[MemoryWritten]:
-        """The visible memories of a level (or all), committed ones first, then in the order of writing."""
+        """Return the visible memories of a level (None: of all), committed ones first, each in the order of writing."""
         rows = self.view.rows("memories").drop_columns(["number", "producer"]).to_pylist()
         committed = (MemoryWritten.model_construct(**{**row, "parts": tuple(row["parts"])}) for row in rows)
         written = (event for event in self._visible_events() if isinstance(event, MemoryWritten))
@@ -195,7 +196,7 @@ class Session:
         return [memory for memory in found.values() if level is None or memory.level == level]
 
     def registrations(self) -> list[Registration]:
-        """The visible registered entities, committed ones first, then in the order of registering."""
+        """Return the visible registered entities, committed ones first, each in the order of registration."""
         found: dict[str, Registration] = {}
         for row in self.view.rows("registrations").to_pylist():
             box = tuple(round(row[side], 1) for side in ("x1", "y1", "x2", "y2"))
@@ -206,9 +207,9 @@ class Session:
         return list(found.values())
 
     def write_memory(self, *, level: Level, span: TimeSpan, content: str, parts: Sequence[str] = ()) -> MemoryWritten:
-        """Append a memory to the overlay; it is known from the end of what this session sees on.
+        """Append a memory to the overlay and return it. Sessions with a cut before the end of this view do not see it.
 
-        Its id comes from its content and its place in the session.
+        Its id is a hash of its content, its number in the log and the session's name.
         """
 
         def make(number: int) -> MemoryWritten:
@@ -238,6 +239,6 @@ class Session:
 
 
 def _registration(record: Mapping[str, Any], *, committed: bool) -> Registration:
-    """A registration from a row or an event, whose ``hint`` holds the caller's words."""
+    """Return the registration in a row or an event, in which ``hint`` contains the caller's words."""
     same = {name: record[name] for name in ("entity_id", "category", "time", "box")}
     return Registration(**same, label=record["hint"], confidence=round(record["confidence"], 2), committed=committed)

@@ -39,10 +39,10 @@ from world_api.session.vision_cache import CachedAction, CachedCost, CachedLook,
 from world_api.world.manifest import Manifest
 from world_api.world.tables import SESSION_TABLES
 
-#: What a look depends on beside the world and the model: interval, times, boxes, question and subject; part of its cache key.
+#: What a look depends on besides the world and the model: interval, times, boxes, question, subject; part of its key.
 Parameters = dict[str, Any]
 
-#: Seconds before a cut; a frame counts as begun half a millisecond early, and that of the cut must not be shown.
+#: Least seconds between a look and the cut: a frame counts from half a millisecond early, and the cut's is hidden.
 BEFORE = 0.001
 #: Pictures of a thing that a question about it uses at most.
 MAX_SPOTS = 3
@@ -52,17 +52,17 @@ LONGEST_QUESTION = 2_000
 
 @dataclass(frozen=True, kw_only=True)
 class FrameChoice:
-    """Which frames of an interval are looked at: at most ``most``, no closer than ``spacing`` seconds, spread evenly."""
+    """Which frames of an interval are used: evenly spread, up to ``spacing`` seconds apart, no more than ``most``."""
 
     most: int = 6
     spacing: float = 1.0
 
     def count(self, seconds: float) -> int:
-        """How many frames an interval of that length gives."""
+        """Return the number of frames of an interval of this length; at least 1."""
         return max(1, min(self.most, math.ceil(seconds / self.spacing - 1e-9)))
 
     def times(self, span: TimeSpan, until: float) -> tuple[float, ...]:
-        """The middles of equal parts of the visible interval, in seconds; none of them at or after ``until``."""
+        """Return the times of the frames in seconds: the middles of equal parts of the interval, before ``until``."""
         end = min(span.end, until)
         start = min(span.start, end)
         count = self.count(end - start)
@@ -73,12 +73,12 @@ class FrameChoice:
 
 @dataclass(frozen=True, kw_only=True)
 class VisionConfig:
-    """A model that looks, and how it is used.
+    """A vision model and how it is used.
 
-    ``embedder`` makes captions comparable in meaning, if there is one. ``at_once``: concurrent requests. ``most_looks``: looks
-    that one session may take, None for any number. Every request that is sent counts, and so does a cached look the first time,
-    so that a full and an empty cache give the same result. Requests that a client repeats after no answer do not count.
-    ``host``: where frames are sent.
+    ``embedder`` compares captions by meaning, if there is one. ``at_once``: most concurrent requests. ``most_looks``:
+    most looks in one session, None for any number. Every request that is sent counts, and so does a cached look the
+    first time, so that a full and an empty cache give the same result. Requests that a client repeats after no reply do
+    not count. ``host``: where frames are sent.
     """
 
     vision: VisionModel
@@ -90,14 +90,14 @@ class VisionConfig:
 
     @property
     def producer(self) -> str:
-        """All that an answer depends on beside the world and what is asked."""
+        """Names what an answer depends on besides the world and the request: the model and the choice of frames."""
         return f"{self.vision.producer}/{self.choice.most}x{self.choice.spacing:g}s"
 
 
 class LookBudget:
     """Counts the looks of one session. Threads may share it.
 
-    All methods raise:
+    ``count`` and ``reuse`` raise:
         OperationFault: ``looks_spent``, if no more are allowed.
     """
 
@@ -119,12 +119,12 @@ class LookBudget:
             self._used += looks
 
     def made(self, request: str) -> None:
-        """Note that a look was answered; from then on it costs this session nothing."""
+        """Record that a look was answered: this session can use it again without another count."""
         with self._lock:
             self._counted.add(request)
 
     def reuse(self, request: str) -> None:
-        """Count a cached look, unless this session had it already."""
+        """Count a cached look, unless this session has used it before."""
         with self._lock:
             if request not in self._counted:
                 self.count()
@@ -136,7 +136,7 @@ _SMALLEST_PART = 32  #: pixels; a smaller part shows nothing
 
 
 def part_of(image: Image, box: Sequence[float]) -> Image:
-    """Crop a box from a frame, with a margin."""
+    """Return the part of a frame in a box (x1, y1, x2, y2 in pixels), with a margin around it."""
     height, width = image.shape[:2]
     x1, y1, x2, y2 = box
     across, down = _MARGIN * (x2 - x1) + 1, _MARGIN * (y2 - y1) + 1
@@ -146,7 +146,10 @@ def part_of(image: Image, box: Sequence[float]) -> Image:
 
 
 def _bounds(first: float, last: float, size: int) -> tuple[int, int]:
-    """Bounds in whole pixels inside the frame, at least ``_SMALLEST_PART`` apart if the frame is that large."""
+    """Return the bounds of a crop along one axis, in whole pixels inside the frame.
+
+    They are at least ``_SMALLEST_PART`` apart if the frame is that large.
+    """
     middle, half = (first + last) / 2, max((last - first) / 2, _SMALLEST_PART / 2)
     low, high = math.floor(middle - half), math.ceil(middle + half)
     low, high = max(0, min(low, size - _SMALLEST_PART)), min(size, max(high, _SMALLEST_PART))
@@ -158,16 +161,16 @@ FOLDER = ".on-demand"
 
 
 def world_key(manifest: Manifest) -> str:
-    """Hash of what is looked at: the rows that sessions do not write, and the source file.
+    """Return a hash of what is looked at: the source file, and the rows that sessions do not write.
 
-    The file distinguishes films of which few stages ran. Commits of sessions change no picture and do not count.
+    The source file distinguishes worlds with few rows. Commits of sessions do not change the key.
     """
     rows = sorted(f"{entry.table} {entry.sha256}" for entry in manifest.files if entry.table not in SESSION_TABLES)
     return content_hash([manifest.source.sha256, manifest.video.model_dump(mode="json"), rows])
 
 
 class FrameLooker:
-    """Detection on demand in one world's video; ``world_key`` identifies the frames."""
+    """Detects objects in single frames of one world's video, with a cache. ``world_key`` identifies the frames."""
 
     def __init__(self, *, frames: FrameSource, detector: ObjectDetector, world_key: str, cache: Path) -> None:
         self._frames = frames
@@ -176,11 +179,11 @@ class FrameLooker:
         self._cache = cache
 
     def categories(self) -> frozenset[str]:
-        """The category words it knows."""
+        """Return the categories that the detector knows."""
         return self._detector.categories()
 
     def detect(self, time: float, category: str) -> Sequence[DetectedObject]:
-        """Objects of a category in the frame played at a time (seconds), the surest first.
+        """Return objects of a category in the frame that is shown at a time (seconds), the most confident first.
 
         Raises MediaFault: ``source_missing``, ``undecodable``.
         """
@@ -194,7 +197,7 @@ class FrameLooker:
         return found
 
     def _detect(self, time: float, category: str) -> list[DetectedObject]:
-        """Detections as the next reader of the cache gets them: rounded."""
+        """Run the detector; numbers are rounded as in the cache."""
         found = self._detector.detect(self._frames.frame_played_at(time), category)
         return [
             DetectedObject(
@@ -211,22 +214,22 @@ _DETECTIONS = TypeAdapter(list[DetectedObject])
 
 @dataclass(frozen=True, kw_only=True)
 class LookSpot:
-    """A moment (seconds) and a box of its frame (pixels of the displayed frame); None for the whole frame."""
+    """A time (seconds) and a box in its frame (pixels of the displayed frame); ``box`` is None for the whole frame."""
 
     time: float
     box: Box | None
 
 
 class Vision:
-    """Looks at one world's video, for one session. Threads may share it.
+    """Requests looks at one world's video from a vision model, for one session. Threads may share it.
 
-    ``frames`` None: the video is missing; cached looks are still returned. ``world_key`` identifies the frames. Nothing at or
-    after ``until``, the end of what the session sees, is looked at.
+    ``frames`` is None if the video is missing; cached looks are still returned. ``world_key`` identifies the frames.
+    ``until`` (seconds) is the end of what the session sees; no frame at or after it is used.
 
     ``caption``, ``answer``, ``actions`` and ``state`` raise:
-        OperationFault: ``not_yet``, if nothing of it is visible; ``looks_spent``.
+        OperationFault: ``not_yet``, if nothing of the interval is visible; ``looks_spent``.
         MediaFault: ``source_missing``, ``undecodable``.
-        BackendFault: as the model names it.
+        BackendFault: the faults of the model.
     """
 
     def __init__(self, config: VisionConfig, *, frames: FrameSource | None, world_key: str, cache: Path) -> None:
@@ -241,19 +244,22 @@ class Vision:
         self.kept = VisionCache(folder, lambda kept: self._name(kept.task, kept.parameters, kept.producer))
 
     def caption(self, span: TimeSpan, *, until: float) -> CachedLook:
-        """Describe an interval in words."""
+        """Return a look that describes an interval in words."""
         return self._look("caption", self._parameters(span, until))
 
     def answer(self, span: TimeSpan, question: str, *, until: float) -> CachedLook:
-        """Answer a question about an interval from its frames."""
+        """Return a look that answers a question about an interval from its frames."""
         return self._look("answer", self._parameters(span, until, question))
 
     def actions(self, span: TimeSpan, *, until: float) -> CachedLook:
-        """Name the actions in an interval, as short labels."""
+        """Return a look that names the actions in an interval, as short labels."""
         return self._look("actions", self._parameters(span, until))
 
     def state(self, spots: Sequence[LookSpot], question: str, *, subject: str, until: float) -> CachedLook:
-        """Answer a question about one thing from crops around it, at the first ``MAX_SPOTS`` visible moments."""
+        """Return a look that answers a question about one thing, from crops at the first ``MAX_SPOTS`` visible moments.
+
+        ``subject``: the thing in words.
+        """
         seen = [spot for spot in spots if spot.time <= until][:MAX_SPOTS]
         if not seen:
             raise _not_yet(until)
@@ -268,7 +274,10 @@ class Vision:
         return self._look("state", parameters)
 
     def _parameters(self, span: TimeSpan, until: float, question: str = "") -> Parameters:
-        """What a look at the visible part of an interval depends on beside the world and the model."""
+        """Return what a look at the visible part of an interval depends on besides the world and the model.
+
+        Raises OperationFault: ``not_yet``, if nothing of the interval is visible.
+        """
         if span.start >= until:
             raise _not_yet(until)
         visible = TimeSpan(start=round_time(span.start), end=round_time(min(span.end, until)))
@@ -277,11 +286,11 @@ class Vision:
         return {**facts, "question": question, "subject": ""}
 
     def kept_caption(self, span: TimeSpan, *, until: float) -> CachedLook | None:
-        """The cached caption of an interval, or None."""
+        """Return the cached caption of an interval; None if there is none."""
         return self.kept.get(self._name("caption", self._parameters(span, until)))
 
     def search_from_now(self, spans: Sequence[TimeSpan], *, until: float) -> CaptionSet:
-        """Let new sessions search the cached captions of these intervals, and no others."""
+        """Let new sessions search the cached captions of exactly these intervals; return the set of these captions."""
         looks = (self.kept_caption(span, until=until) for span in spans)
         captions = CaptionSet.of([kept for kept in looks if kept is not None])
         if captions != self.kept.listed():
@@ -289,9 +298,9 @@ class Vision:
         return captions
 
     def said(self, captions: CaptionSet, *, until: float) -> list[tuple[TimeSpan, str, float]]:
-        """The captions of a set that end by ``until``: interval, text, and the time of one of its frames.
+        """Return the captions of a set that end by ``until``: interval, text, and the time of one of its frames.
 
-        A caption that is no longer cached as it was listed is left out.
+        A caption that is no longer cached with the listed content is left out.
         """
         looks = (self.kept.get(item.request) for item in captions.captions if item.end <= until)
         listed = {item.digest for item in captions.captions}

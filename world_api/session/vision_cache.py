@@ -1,15 +1,15 @@
-"""The vision cache, one file a look, and the list of captions that sessions search.
+"""The vision cache, one file per look, and the list of captions that sessions search.
 
 ::
 
     STORE/.on-demand/<world>/<producer>/<request>.json
     STORE/.on-demand/<world>/<producer>/captions/set.json
 
-Equal requests are sent once: threads wait for each other, and processes too if the folder is writable. A file that cannot be
-read, does not match its name or was changed counts as absent, and is written again.
+Equal requests are sent once: threads wait for each other, and processes too if the folder is writable. A file that
+cannot be read, does not match its name or was changed counts as absent, and is written again.
 
-Sessions search the captions that a captioning run made of whole segments. The answer to a single question is cached but not
-listed, so the searched captions change only at the end of a captioning run.
+Sessions search the captions that a captioning run made of whole segments. The answer to a single question is cached but
+not listed, so the searched captions change only at the end of a captioning run.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from world_api.core.faults import StoreFault
 from world_api.core.files import exclusive, write_atomically
 from world_api.core.ports import LookTask
 
-MAX_TEXT = 20_000  #: characters of what is kept of one look; no model is asked for a tenth of it
+MAX_TEXT = 20_000  #: characters of a text of one look; ten times more than requests allow
 _MAX_LABEL = 1_000
 _MAX_ITEMS = 1_000
-_MAX_BYTES = 1_000_000  #: of a file; a larger one holds no look
+_MAX_BYTES = 1_000_000  #: of a file; a larger one counts as absent
 
 
 class CachedAction(BaseModel):
@@ -56,16 +56,16 @@ class CachedCost(BaseModel):
 
     @classmethod
     def of(cls, spent: Spent) -> CachedCost:
-        """What is kept of a charge."""
+        """Return the part of a charge that is cached."""
         return cls(**{name: getattr(spent, name) for name in cls.model_fields})
 
     def again(self, request: str) -> Spent:
-        """The charge for a cached look: no request was sent, the tokens are those of the first time."""
+        """Return the charge for a cached look: the tokens of the original request, marked as not sent."""
         return Spent(purpose="perception", request=request, physical=False, **self.model_dump())
 
 
 class CachedLook(BaseModel):
-    """One look as it is stored. ``start`` and ``end`` in seconds; all ``frame_times`` are before ``end``.
+    """One look as it is stored. ``start`` and ``end`` in seconds; no frame time is after ``end``.
 
     ``digest`` is the hash of all other fields.
     """
@@ -79,7 +79,7 @@ class CachedLook(BaseModel):
     task: LookTask
     start: FiniteFloat = Field(ge=0)
     end: FiniteFloat
-    #: What the look depends on beside the world and the producer; stored under an older name.
+    #: What the look depends on besides the world and the producer; stored under an older name.
     parameters: dict[str, Any] = Field(validation_alias="asked", serialization_alias="asked")
     frame_times: tuple[FiniteFloat, ...] = Field(min_length=1, max_length=_MAX_ITEMS)
     text: str = Field(max_length=MAX_TEXT)
@@ -95,15 +95,15 @@ class CachedLook(BaseModel):
         return self
 
     def sealed(self) -> CachedLook:
-        """The same with its digest.
+        """Return a copy in which ``digest`` is set.
 
-        Raises ValueError: a text in it cannot be written (half of a character).
+        Raises ValueError: a text contains half a surrogate pair, which cannot be encoded.
         """
         return self.model_copy(update={"digest": self._content()})
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is as it was sealed."""
+        """Whether ``digest`` matches the content."""
         return self.digest == self._content()
 
     def _content(self) -> str:
@@ -122,7 +122,7 @@ class ListedCaption(BaseModel):
 
 
 class CaptionSet(BaseModel):
-    """The captions that are searched, in the order of their intervals. ``hash`` covers what they say; empty where there are none."""
+    """The captions that are searched, in the order of their intervals. ``hash`` covers them; empty without captions."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -132,7 +132,7 @@ class CaptionSet(BaseModel):
 
     @classmethod
     def of(cls, looks: Sequence[CachedLook]) -> CaptionSet:
-        """The set of some captions."""
+        """Return the set of the captions in these looks."""
         captions = [ListedCaption.model_validate(look, from_attributes=True) for look in looks]
         captions.sort(key=lambda item: (item.start, item.end, item.request))
         return cls(hash=_hash(captions), captions=tuple(captions))
@@ -143,9 +143,10 @@ _CAPTIONS = "captions/set.json"
 
 
 class VisionCache:
-    """The cached looks of one producer at one world, and the captions that are searched; in memory if the folder is read-only.
+    """The cached looks of one producer at one world, and the list of searched captions.
 
-    ``name`` computes the request of a look, so that a file is valid only under the name of its content.
+    They are in memory if the folder is read-only. ``name`` computes the request of a look from its content; a file with
+    another name is not used.
     """
 
     def __init__(self, folder: Path, name: Callable[[CachedLook], str]) -> None:
@@ -155,15 +156,15 @@ class VisionCache:
         self._captions = CaptionSet()
 
     def get(self, request: str) -> CachedLook | None:
-        """A kept look; None where there is none that can be read."""
+        """Return a cached look; None if there is none that can be read."""
         if (kept := self._memory.get(request)) is not None:
             return kept
         return self._read(self._folder / f"{request}.json")
 
     def once(self, request: str, make: Callable[[], CachedLook]) -> tuple[CachedLook, bool]:
-        """Return a look and whether this call made it; equal requests wait for each other.
+        """Return a look, cached or made now, and whether this call made it. Equal requests wait for each other.
 
-        Raises VideoWorldError: raised by ``make``; the next request tries again.
+        Raises VideoWorldError: the faults of ``make``; the next request tries again.
         """
         if (kept := self.get(request)) is not None:
             return kept, False
@@ -176,7 +177,7 @@ class VisionCache:
             return made, True
 
     def all(self) -> list[CachedLook]:
-        """All looks that can be read, in order of their names."""
+        """Return all cached looks that can be read, in the order of their names."""
         found = dict(self._memory)
         with suppress(OSError):
             for path in self._folder.glob("*.json"):
@@ -195,7 +196,7 @@ class VisionCache:
         return kept if is_sound else None
 
     def listed(self) -> CaptionSet:
-        """The captions that new sessions search; an empty set where there is none that can be read."""
+        """Return the captions that new sessions search; an empty set if there is no list that can be read."""
         if self._captions.captions:
             return self._captions
         try:
@@ -205,7 +206,7 @@ class VisionCache:
         return found if found.hash == _hash(found.captions) else CaptionSet()
 
     def list_captions(self, captions: CaptionSet) -> None:
-        """Store the set that new sessions search."""
+        """Store the set of captions that new sessions search."""
         if not self._write(_CAPTIONS, captions):
             self._captions = captions
 

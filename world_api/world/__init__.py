@@ -1,8 +1,8 @@
 """The stored world: tables of rows, the manifest that pins them, and views of them behind a causal cut.
 
-``open_world`` opens a world of a store, ``open_view`` shows it as of a moment; operations read rows only through a ``View``.
-A build writes rows (``write_rows``), images and at last the manifest. Rows are facts about moments; shots, tracks, screen texts
-and segments are derived from the rows that a cut lets through.
+``open_world`` opens a world of a store, ``open_view`` shows it as of a moment; operations read rows only through a
+``View``. A build writes rows (``write_rows``), images and, last, the manifest. Rows are facts about moments; shots,
+tracks, screen texts and segments are derived from the rows that are visible behind a cut.
 """
 
 from __future__ import annotations

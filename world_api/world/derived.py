@@ -1,14 +1,14 @@
-"""Tables derived from a world's rows and kept beside it, so that a world of days opens quickly.
+"""Tables derived from a world's rows and stored beside it, so that a world of days opens quickly.
 
 ::
 
-    STORE/.derived/<id>/<key>/<name>.arrow      tables in the order they are read in, joined tracks, search indexes
+    STORE/.derived/<id>/<key>/<name>.arrow      tables with sorted rows, joined tracks, search indexes
     STORE/.derived/<id>/<key>/index.json        the key again, and the hash of each file; written last
     STORE/.derived/.<id>.lock                   held by the process that writes them
 
-The key covers the world's files and the code that reads them: tables of other rows or other code are ignored. A table that is
-missing, damaged or of another shape is derived again in memory, which only takes longer; decision 011 says what these checks
-cannot see.
+The key covers the world's files and the code that reads them: tables of other rows or other code are ignored. A table
+that is missing, damaged or of another shape is computed again in memory, which only takes longer; decision 011 names
+what these checks cannot detect.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ State = tuple[int, int, int] | None
 
 
 class Derived:
-    """Derived tables, read if they are kept and computed if not. ``keep`` also stores what was computed.
+    """The derived tables of one world: loaded if they are stored, otherwise computed.
 
-    ``rebuild`` ignores tables that are kept already.
+    ``keep`` also stores the computed ones; ``rebuild`` ignores those that are stored already.
 
     Raises StoreFault: ``store_not_writable``, with ``rebuild``.
     """
@@ -67,9 +67,9 @@ class Derived:
         self._requested: set[str] = set()
 
     def table(self, name: str, make: Callable[[], pa.Table], *, schema: pa.Schema, rows: int | None = None) -> pa.Table:
-        """One table; see ``tables``.
+        """Return one table; see ``tables``. ``rows``: the number of rows it must have, None for any.
 
-        Raises StoreFault: ``store_not_writable``, ``disk_full``, when it is to be kept and cannot be.
+        Raises StoreFault: ``store_not_writable``, ``disk_full``, if it has to be stored and cannot be.
         """
         return self.tables({name: schema}, lambda: [make()], rows={name: rows})[0]
 
@@ -80,11 +80,12 @@ class Derived:
         *,
         rows: Mapping[str, int | None] | None = None,
     ) -> list[pa.Table]:
-        """The tables of these names, mapped into memory if all are kept and fit their schemas and numbers of rows.
+        """Return the tables of these names, mapped from disk if all are stored, undamaged and of the right schema.
 
-        Their bytes are checked first. Otherwise ``make`` computes all of them.
+        Otherwise ``make`` computes all of them. ``rows``: the number of rows that a stored table must have, None for
+        any.
 
-        Raises StoreFault: ``store_not_writable``, ``disk_full``, when they are to be kept and cannot be.
+        Raises StoreFault: ``store_not_writable``, ``disk_full``, if they have to be stored and cannot be.
         """
         self._requested |= set(schemas)
         kept = [self._fitting(name, schema, (rows or {}).get(name)) for name, schema in schemas.items()]
@@ -104,13 +105,13 @@ class Derived:
         return table if rows in (None, table.num_rows) else None
 
     def is_current(self) -> bool:
-        """Whether the index is still the one that was read first."""
+        """Whether the index file has not been replaced since this object was created."""
         return self.state == state_of(self._folder / INDEX)
 
     def finish(self) -> None:
-        """Publish the stored tables, and delete those of other rows or code and incomplete files.
+        """Write the index of the tables that were requested, and delete all other files, also those of other keys.
 
-        To be called under ``derived_lock``.
+        Call it under ``derived_lock``.
 
         Raises StoreFault: ``store_not_writable``, ``disk_full``.
         """
@@ -129,7 +130,7 @@ class Derived:
             raise not_writable(self._folder, error) from error
 
     def read(self, name: str) -> pa.Table | None:
-        """A kept table; None if it is missing or damaged."""
+        """Return a stored table; None if it is missing or damaged."""
         expected = self._hashes.get(name)
         path = self._folder / f"{name}.arrow"
         try:
@@ -140,7 +141,7 @@ class Derived:
             return None
 
     def damaged(self, name: str) -> bool:
-        """Whether the index lists a table that cannot be read as it was written."""
+        """Whether the index lists a table that is missing or damaged."""
         return name in self._hashes and self.read(name) is None
 
     def _write(self, name: str, table: pa.Table) -> None:
@@ -152,7 +153,7 @@ class Derived:
             with pa.OSFile(str(part), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
                 # One chunk a column, so that a column is one array when it is mapped again.
                 writer.write_table(table.combine_chunks())
-            # Hashed before it takes the name that other processes write to as well.
+            # Hashed before it is renamed, because other processes write a file of the final name, too.
             digest = hash_file(part)
             part.replace(path)
         except OSError as error:
@@ -163,7 +164,7 @@ class Derived:
 
 
 def derived_lock(store: Path, video_id: str) -> AbstractContextManager[None]:
-    """Hold the right to write a world's derived tables; wait for another holder.
+    """Return a context manager that lets one process at a time write a world's derived tables; others wait.
 
     Raises StoreFault: ``store_not_writable``, ``disk_full``.
     """
@@ -171,14 +172,14 @@ def derived_lock(store: Path, video_id: str) -> AbstractContextManager[None]:
 
 
 def derived_folder(store: Path, manifest: Manifest) -> Path:
-    """The folder of a world's derived tables."""
+    """Return the folder of a world's derived tables."""
     return store / FOLDER / manifest.video_id / derived_key(manifest)
 
 
 def derived_key(manifest: Manifest) -> str:
-    """Hash of all that derived tables depend on: the video's facts, the rows that sessions do not write, code and libraries.
+    """Return a hash of what derived tables depend on: video facts, rows except those of sessions, code and libraries.
 
-    Tables that an embedder shapes have its own key in their names.
+    Tables that depend on an embedder have its own key in their names.
     """
     files = sorted(f"{entry.path} {entry.sha256}" for entry in manifest.files if entry.table not in SESSION_TABLES)
     versions = {name: version(name) for name in LIBRARIES}
@@ -188,7 +189,7 @@ def derived_key(manifest: Manifest) -> str:
 
 
 def state_of(path: Path) -> State:
-    """Inode, time and size of a file; None if there is none."""
+    """Return inode, time of change (nanoseconds) and size of a file; None if there is none."""
     try:
         found = path.stat()
     except OSError:
@@ -203,7 +204,7 @@ def _code() -> str:
 
 
 def _read_hashes(folder: Path) -> dict[str, str]:
-    """The hashes that an index lists; none if it cannot be read or has another key."""
+    """Return the hashes that an index lists, by table; empty if it cannot be read or has another key."""
     try:
         found = json.loads((folder / INDEX).read_bytes())
     except (OSError, ValueError, RecursionError):

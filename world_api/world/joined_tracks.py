@@ -1,6 +1,6 @@
-"""Joining sightings into tracks, with arrays: over clip joins by ``stitch`` links, sorted by track and time.
+"""Joins sightings into tracks, with arrays: ``stitch`` links join tracks of neighbouring clips.
 
-The result is two Arrow tables, so that it can be kept beside the world and read again without being made again.
+The result is two Arrow tables, which can be stored beside the world and loaded again.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ AT_EDGE = 0.01
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-#: One row a track, in order of start_time. first, end: its rows in the joined sightings. start_time, end_time: its first and
-#: last sighting in an appearance. known_from: when its first sighting was known; known_at: when everything that makes it
-#: was, infinite where links contradict each other.
+#: One row per track, in order of start_time. first, end: its rows in the joined sightings. start_time, end_time: its
+#: first and last sighting in an appearance. known_from: when its first sighting was known; known_at: when all its
+#: sightings and links were, infinite if links contradict each other.
 TRACKS = pa.schema(
     [
         ("track", pa.string()), ("category", pa.string()), ("colours", pa.list_(pa.string())),
@@ -37,8 +37,8 @@ TRACKS = pa.schema(
         ("known_from", pa.float64()), ("known_at", pa.float64()),
     ]
 )  # fmt: skip
-#: One row a sighting, track after track. sliver: the picture's edge leaves little of it; clear: it belongs to an appearance,
-#: being no sliver at the start or end of an unbroken run; row: its place in ``sightings``.
+#: One row per sighting, track after track. sliver: the picture's edge leaves little of it; clear: it belongs to an
+#: appearance: it is not a sliver at the start or end of an unbroken run; row: its position in ``sightings``.
 JOINED = pa.schema(
     [
         ("time", pa.float64()), ("x1", pa.float32()), ("y1", pa.float32()), ("x2", pa.float32()), ("y2", pa.float32()),
@@ -49,14 +49,14 @@ JOINED = pa.schema(
 
 @dataclass(frozen=True, kw_only=True)
 class Joined:
-    """Tracks and their sightings, as tables of those schemas."""
+    """Tracks and their sightings, as tables with the schemas ``TRACKS`` and ``JOINED``."""
 
     tracks: pa.Table
     sightings: pa.Table
 
 
 def join_tracks(sightings: pa.Table, links: pa.Table, *, width: int, height: int) -> Joined:
-    """Join rows of ``sightings`` by rows of ``track_links``, in a picture of that size (pixels)."""
+    """Join sightings into tracks by links of kind ``stitch``; ``width`` and ``height`` are the picture's, in pixels."""
     if sightings.num_rows == 0:
         return Joined(tracks=TRACKS.empty_table(), sightings=JOINED.empty_table())
     links = links.filter(pc.equal(links.column("kind"), "stitch"))
@@ -101,7 +101,7 @@ def join_tracks(sightings: pa.Table, links: pa.Table, *, width: int, height: int
 
 @dataclass(frozen=True, kw_only=True)
 class _Groups:
-    """Runs of rows, one a track."""
+    """Runs of rows, one per track: the first position and the end position of each (half-open)."""
 
     firsts: Ints
     ends: Ints
@@ -116,7 +116,11 @@ class _Groups:
 
 
 def _owners(tracks: pa.ChunkedArray, links: pa.Table) -> tuple[pa.Array, Ints, tuple[Ints, Ints]]:
-    """All names, sorted; the number of each sighting's earliest ancestor; both ends of each link as numbers."""
+    """Return the names of all tracks, sorted; the owner of each sighting; and both ends of each link.
+
+    The owner is the earliest track that links lead to. Tracks are given as positions in the names, ends of links by
+    their owners.
+    """
     seen = one(tracks).dictionary_encode()
     earlier, later = one(links.column("earlier")), one(links.column("later"))
     names = pa.concat_arrays([seen.dictionary, earlier, later]).unique()
@@ -136,7 +140,7 @@ def _owners(tracks: pa.ChunkedArray, links: pa.Table) -> tuple[pa.Array, Ints, t
 
 
 def _known_at(groups: _Groups, known: Floats, owners: Ints, links: pa.Table, link_ends: tuple[Ints, Ints]) -> Floats:
-    """When each track was known whole, its links included."""
+    """Return when each track was completely known, with its links; infinite if links contradict each other."""
     last = np.maximum.reduceat(known, groups.firsts)
     older, younger = link_ends
     if len(older) == 0:
@@ -163,7 +167,10 @@ def _slivers(groups: _Groups, boxes: list[NDArray[np.float32]], *, width: int, h
 
 
 def _clear(groups: _Groups, time: Floats, slivers: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which sightings belong to an appearance: all of an unbroken run but the slivers at its ends; a run of slivers whole."""
+    """Return which sightings belong to an appearance: those of an unbroken run except slivers at its ends.
+
+    A run that consists of slivers only belongs as a whole.
+    """
     first = np.zeros(len(time), dtype=np.bool_)
     first[groups.firsts] = True
     firsts = np.flatnonzero(first | (np.diff(time, prepend=-np.inf) > BREAK))
@@ -184,7 +191,7 @@ def _medians(groups: _Groups, values: NDArray[np.float32]) -> NDArray[np.float32
 
 
 def _categories(groups: _Groups, column: pa.ChunkedArray, confidence: NDArray[np.float32], order: Ints) -> pa.Array:
-    """The category of each track: the most frequent one, sure sightings counting more."""
+    """Return the category of each track: the most frequent one, where confident sightings count more."""
     words, codes = coded(one(column))
     pairs, inverse = np.unique(groups.of_row * len(words) + codes[order], return_inverse=True)
     weights = np.bincount(inverse, weights=1.0 + confidence.astype(np.float64))
@@ -195,7 +202,10 @@ def _categories(groups: _Groups, column: pa.ChunkedArray, confidence: NDArray[np
 
 
 def _colours(groups: _Groups, column: pa.ChunkedArray, order: Ints) -> pa.Array:
-    """The colours of each track that were noted often enough. A sighting lists the largest share first; the first weighs most."""
+    """Return up to ``MAX_HINT_COLOURS`` colours of each track: those noted in enough sightings, most prominent first.
+
+    A sighting lists its colours by share; the first one counts most.
+    """
     noted = one(column).take(pa.array(order))
     words, codes = coded(noted.flatten())
     sighting = np.repeat(np.arange(len(order)), pc.list_value_length(noted).to_numpy())
@@ -218,7 +228,7 @@ def _colours(groups: _Groups, column: pa.ChunkedArray, order: Ints) -> pa.Array:
 
 
 def coded(values: pa.Array) -> tuple[pa.Array, Ints]:
-    """The different words, sorted, and the number of each value's word."""
+    """Return the distinct words, sorted, and for each value the position of its word."""
     encoded = values.dictionary_encode()
     order = pc.sort_indices(encoded.dictionary).to_numpy()
     place = np.empty(len(order), dtype=np.int64)

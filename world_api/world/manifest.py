@@ -1,7 +1,7 @@
-"""The manifest ``world.json`` pins what a world consists of. It is written last: a folder without it is no world.
+"""The manifest ``world.json`` lists what a world consists of. It is written last: a folder without it is not a world.
 
-A world may come from anywhere, so its manifest is checked first: paths stay inside the folder, and numbers are such that a
-video can have them.
+A world may have an unknown origin, so its manifest is checked first: paths must stay inside the folder, and numbers
+must be possible for a video.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Model(BaseModel):
 
 
 class SourceFacts(_Model):
-    """The source file; its path is not part of the world."""
+    """Facts about the source file; its path is not part of the world."""
 
     file_name: str
     sha256: Sha256
@@ -51,7 +51,7 @@ class SourceFacts(_Model):
 
 
 class VideoFacts(_Model):
-    """Facts about picture and sound: seconds, frames per second, pixels of the displayed (rotated) frame."""
+    """Facts about picture and sound, in seconds, frames per second, and pixels of the displayed (rotated) frame."""
 
     duration: Annotated[float, Field(ge=0, le=MOST_SECONDS)]
     frame_rate: Annotated[float, Field(ge=0)]
@@ -69,7 +69,7 @@ class VideoFacts(_Model):
 
 
 class StageFacts(_Model):
-    """One stage of the build: version, parameters, and the key in the names of its files."""
+    """One stage of the build: version, parameters, the key in the names of its files, and the tables that it writes."""
 
     name: str
     version: str
@@ -79,7 +79,7 @@ class StageFacts(_Model):
 
 
 class Loss(_Model):
-    """A part of the source that could not be used, with its times in seconds."""
+    """A part of the source that could not be used, with its times in seconds (None if they are not known)."""
 
     code: str
     message: str
@@ -88,7 +88,7 @@ class Loss(_Model):
 
 
 class FileEntry(_Model):
-    """One Arrow file of rows."""
+    """One Arrow file with the rows of one table and clip; ``rows`` is their number."""
 
     path: Annotated[str, Field(pattern=rf"^{ROWS}/[a-z_]+/{_FILE}\.arrow$")]
     sha256: Sha256
@@ -98,7 +98,7 @@ class FileEntry(_Model):
 
 
 class ImageEntry(_Model):
-    """One kept image."""
+    """One stored image."""
 
     path: Annotated[str, Field(pattern=rf"^{IMAGES}/{_FILE}$")]
     sha256: Sha256
@@ -106,7 +106,7 @@ class ImageEntry(_Model):
 
 
 class Manifest(_Model):
-    """The whole of ``world.json``. ``world_hash`` covers the canonical rows and the video's facts."""
+    """The content of ``world.json``. ``world_hash`` covers the canonical rows and the video's facts."""
 
     schema_version: int
     video_id: Annotated[str, AfterValidator(_check_name)]
@@ -126,7 +126,7 @@ class Manifest(_Model):
     complete: bool = True
 
     def files_of(self, table: str) -> list[FileEntry]:
-        """The files of one table, in clip order."""
+        """Return the files of one table, in clip order."""
         return sorted((entry for entry in self.files if entry.table == table), key=lambda entry: entry.clip)
 
 

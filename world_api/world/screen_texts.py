@@ -1,8 +1,8 @@
 """Screen texts: readings of single frames joined into the intervals in which a text is on screen.
 
-A row says that a line was on screen at a moment. An empty text says that nothing was; with a box, that changing figures (a
-clock) were still there, unread. All rows of a moment together are all that was on screen then, so a text lasts until a moment
-lacks it, and at most ``TEXT_STAYS``.
+A row means that a line of text was on screen at a moment. An empty text means that there was none; with a box, that
+changing digits (a clock) were still there but not read. The rows of a moment are everything that was on screen then, so
+a text lasts until a moment without it, and at most ``TEXT_STAYS`` after a reading.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from world_api.core.lexicon import fold
 from world_api.core.spans import Box, TimeSpan
 from world_api.world.timeline import Items, Positions
 
-#: Seconds that a text is taken to stay on screen unless a later reading says otherwise; a reader notes it again by then.
+#: Seconds for which a text counts as on screen after a row, unless a later row contradicts it; rows repeat earlier.
 TEXT_STAYS = 15.0
 #: A text read before and after a cut, at most this many seconds apart and missing at no moment between, is one.
 _ACROSS_CUT = 6.0
-#: Changing figures at one place (a clock, a score) are one text for at most this long, with gaps of at most that (seconds).
+#: Changing digits at one place (a clock, a score) are one text for at most this long, with gaps up to that (seconds).
 _CHANGING_SECONDS, _CHANGING_GAP = 60.0, 35.0
 #: Least similarity of two readings of one line, and the length from which reading errors are forgiven.
 _ALIKE, _LONG_ENOUGH = 0.85, 5
@@ -42,7 +42,7 @@ _SIDES = ("x1", "y1", "x2", "y2")
 class ScreenText:
     """A text on screen and its interval.
 
-    Changing figures (a clock) are one text that lists its readings, separated by " … ".
+    Changing digits (a clock) are one text that lists its readings, separated by " … ".
     """
 
     span: TimeSpan
@@ -67,10 +67,13 @@ class _TextLine:
     end: float
     changes: bool = False
     shot: int = field(default=0)
-    seen: float = -math.inf  #: when its figures were last there, unread
+    seen: float = -math.inf  #: when its digits were last there, unread
 
     def goes_on_with(self, reading: _Reading, shot: int, previous_moment: float) -> bool:
-        """Whether a later reading is of the same line."""
+        """Whether a later reading belongs to this line.
+
+        ``shot``: the position of the reading's shot; ``previous_moment``: the last time before it (seconds) with rows.
+        """
         last = self.readings[-1]
         if not _same_place(last.place, reading.place):
             return False
@@ -86,7 +89,7 @@ class _TextLine:
         )
 
     def continues_unread(self, place: Box, time: float, shot: int) -> bool:
-        """Whether an unread text at a place is this line with other figures."""
+        """Whether an unread text at a place is this line with other digits."""
         last = self.readings[-1]
         return (
             shot == self.shot
@@ -96,11 +99,11 @@ class _TextLine:
         )
 
     def last_seen(self) -> float:
-        """Time of the last reading, read or unread."""
+        """Return the time (seconds) at which the line was last on screen, read or unread."""
         return max(self.readings[-1].time, self.seen)
 
     def screen_text(self) -> ScreenText:
-        """The joined text, as the most confident reading spells it."""
+        """Return the joined text, spelt as in the most confident reading; changing digits with all their readings."""
         first, surest = self.readings[0], max(self.readings, key=lambda reading: reading.confidence)
         spelt = _BETWEEN.join(dict.fromkeys(r.text for r in self.readings)) if self.changes else surest.text
         return ScreenText(
@@ -112,7 +115,7 @@ class _TextLine:
 
 
 def join_readings(rows: pa.Table, shots: Sequence[TimeSpan], whole: TimeSpan) -> list[ScreenText]:
-    """The intervals of all texts, in time order. ``shots`` tile the visible interval ``whole``."""
+    """Join rows of ``screen_texts`` into texts with intervals, in time order; ``shots`` tile the interval ``whole``."""
     moments = list(_moments(rows.to_pylist()))
     starts = shots.starts.tolist() if isinstance(shots, Items) else [shot.start for shot in shots]
     running: list[_TextLine] = []
@@ -152,14 +155,14 @@ SCREEN_TEXT_SCHEMA = pa.schema(
 
 
 def screen_text_table(texts: Sequence[ScreenText]) -> pa.Table:
-    """Intervals as a table that can be kept."""
+    """Return screen texts as a table that can be stored, with ``SCREEN_TEXT_SCHEMA``."""
     rows = [(t.span.start, t.span.end, t.text, t.confidence, t.frame_time) for t in texts]
     records = [dict(zip(SCREEN_TEXT_SCHEMA.names, row, strict=True)) for row in rows]
     return pa.Table.from_pylist(records, schema=SCREEN_TEXT_SCHEMA)
 
 
 def screen_texts_in(table: pa.Table) -> Items[ScreenText]:
-    """The intervals of such a table."""
+    """Return the screen texts of a table with ``SCREEN_TEXT_SCHEMA``."""
     starts, ends = table.column("start").to_numpy(), table.column("end").to_numpy()
 
     def make(i: int) -> ScreenText:
@@ -174,7 +177,7 @@ def screen_texts_in(table: pa.Table) -> Items[ScreenText]:
 
 
 def followed_by(whole: Items[ScreenText], kept: int, later: Sequence[ScreenText]) -> Items[ScreenText]:
-    """The first ``kept`` of some intervals, then others, whose ``rows`` are -1."""
+    """Return the first ``kept`` texts of ``whole``, followed by ``later`` ones, whose ``rows`` are -1."""
     return Items(
         np.append(whole.starts[:kept], [text.span.start for text in later]),
         np.append(whole.ends[:kept], [text.span.end for text in later]),
@@ -184,7 +187,7 @@ def followed_by(whole: Items[ScreenText], kept: int, later: Sequence[ScreenText]
 
 
 def independent_starts(table: pa.Table) -> Positions:
-    """Positions > 0 whose text starts too late to join any earlier one; rows are sorted by start."""
+    """Return positions > 0 of texts that start too late to be joined with an earlier one; rows are sorted by start."""
     starts, ends = table.column("start").to_numpy(), table.column("end").to_numpy()
     figures = pc.match_substring_regex(table.column("text"), r"\d").to_numpy()
     latest = np.maximum.accumulate(ends + np.where(figures, _CHANGING_GAP, _ACROSS_CUT)) if len(ends) else ends
@@ -193,7 +196,7 @@ def independent_starts(table: pa.Table) -> Positions:
 
 
 def same_line(one: str, other: str) -> bool:
-    """Whether two readings are of one line, up to reading errors. Other figures make another line."""
+    """Whether two readings are of one line, up to reading errors. Other digits make another line."""
     first, second = "".join(fold(one).split()), "".join(fold(other).split())
     if first == second:
         return True
@@ -203,24 +206,24 @@ def same_line(one: str, other: str) -> bool:
     if matcher.quick_ratio() < _ALIKE or matcher.ratio() < _ALIKE:
         return False
     changed = [(first[a:b], second[c:d]) for kind, a, b, c, d in matcher.get_opcodes() if kind != "equal"]
-    # A figure may be misread as a sign, but one figure for another, more or less, is another number.
+    # A digit may be misread as a sign, but another digit, one more or one less make another number.
     return not any(_counts(was, now) for was, now in changed)
 
 
 def same_figures(one: str, other: str) -> bool:
-    """Whether two lines are the same but for the values of their figures."""
+    """Whether two lines are different, but only in the values of their digits."""
     return one != other and _has_figure(one) and _shape(one) == _shape(other)
 
 
 def _counts(was: str, now: str) -> bool:
-    """Whether a change is one of numbers: a figure for another, or one more or less."""
+    """Whether a change between two readings is one of numbers: another digit, one more or one less."""
     if was and now:
         return _has_figure(was) and _has_figure(now)
     return _has_figure(was + now)
 
 
 def _moments(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[float, list[_Reading]]]:
-    """The readings of each moment, top to bottom; a moment at which nothing is on screen has none."""
+    """Yield each moment (seconds) with its readings, top to bottom; none if nothing was on screen then."""
     ordered = sorted(rows, key=lambda row: (row["time"], row["y1"], row["x1"], row["text"]))
     for time, at_once in groupby(ordered, key=lambda row: float(row["time"])):
         yield (

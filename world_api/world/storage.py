@@ -8,14 +8,15 @@
     STORE/ID/local.json                              where this machine keeps the source video; not part of the world
     STORE/ID/sessions/<name>.jsonl                   what sessions wrote; not part of the world
 
-Every file appears whole or not at all: it is written beside its place, synced, and renamed into it. A clip's file
-under its key is all that resuming needs, and its name tells whether it is still what was written.
+Every file appears whole or not at all: it is written beside its place, synced, and renamed into it. To resume a build,
+a clip's file with its key is enough; the hash in its name shows whether it is unchanged.
 
-Two worlds are equal when their canonical rows are: the hash covers values in key order, column by column, so
-neither the clip a row was stored in, nor Arrow's chunks, nor its file format change it.
+Two worlds are equal if their canonical rows are: the hash covers values in key order, column by column, so it does not
+depend on the clip in which a row is stored, on Arrow's chunks, or on the file format.
 
-Arrow believes what a file says of itself; offsets that do not fit end the process when a value is read. So files are mapped into
-memory and checked before anything looks at a value: linear in the file's size, a fraction of its hash (decision 037).
+Arrow trusts the metadata in a file; wrong offsets crash the process when a value is read. So files are mapped into
+memory and validated before any value is read, in time linear in the file's size and less than its hash takes (decision
+037).
 """
 
 from __future__ import annotations
@@ -47,12 +48,12 @@ _IMAGE_PATH = rf"^{IMAGES}/[A-Za-z0-9_][A-Za-z0-9_.-]*$"
 
 
 def rows_path(table: str, clip: int, key: str, sha256: str) -> str:
-    """Path of the rows of one table and clip, relative to the world's folder."""
+    """Return the path of the rows of one table and clip, relative to the world's folder."""
     return f"{ROWS}/{table}/{clip:06d}-{key}-{sha256[:_NAMED]}.arrow"
 
 
 def write_rows(folder: Path, *, table: str, clip: int, key: str, rows: pa.Table) -> FileEntry:
-    """Store one clip's rows of one table under its key; rows are cast to the table's schema.
+    """Store one clip's rows of one table under its key, cast to the table's schema; return the manifest's entry.
 
     Raises:
         StoreFault: ``store_not_writable``, ``disk_full``.
@@ -78,7 +79,7 @@ def _is_there(path: Path, digest: str) -> bool:
 
 
 def find_rows(folder: Path, *, table: str, key: str) -> dict[int, FileEntry]:
-    """The stored files of one table under a key, by clip; a file whose content does not match its name is skipped."""
+    """Return the stored files of one table under a key, by clip; damaged files are skipped."""
     found: dict[int, FileEntry] = {}
     for path in sorted((folder / ROWS / table).glob(f"*-{key}-*.arrow")):
         clip, named = path.name.partition("-")[0], path.stem.rpartition("-")[2]
@@ -100,15 +101,15 @@ def _entry(path: Path, table: str, clip: int, named: str) -> FileEntry | None:
 
 
 def rows_from_records(table: str, records: list[dict[str, Any]]) -> pa.Table:
-    """Rows of a table from plain records, in the table's schema."""
+    """Return records as rows of a table, in the table's schema."""
     return pa.Table.from_pylist(records, schema=TABLES[table].schema)
 
 
 def read_table(folder: Path, table: str, files: list[FileEntry]) -> pa.Table:
-    """All rows of one table, clip after clip.
+    """Return all rows of one table, clip after clip.
 
     Raises:
-        StoreFault: ``world_damaged``, when a file is missing, is not what the manifest lists, or holds what is no row.
+        StoreFault: ``world_damaged``, if a file is missing, differs from the manifest's entry, or has invalid rows.
     """
     parts = [_read_entry(folder, table, entry) for entry in files]
     return pa.concat_tables(parts) if parts else empty_table(table)
@@ -132,9 +133,9 @@ def _read_entry(folder: Path, table: str, entry: FileEntry) -> pa.Table:
 
 
 def _check_rows(table: str, rows: pa.Table) -> None:
-    """Refuse rows that no video has.
+    """Check that a video can have these rows.
 
-    Raises ValueError: what is wrong with them.
+    Raises ValueError: if it cannot; the message names the fault.
     """
     for name, column in zip(rows.column_names, rows.columns, strict=True):
         _check_column(name, column)
@@ -145,7 +146,7 @@ def _check_rows(table: str, rows: pa.Table) -> None:
 
 
 def _check_column(name: str, column: pa.ChunkedArray) -> None:
-    """Refuse nulls, numbers that are not finite or far too large, and paths that lead out of the folder of images."""
+    """Check a column: no nulls, only finite numbers inside their bounds, only paths inside the folder of images."""
     while pa.types.is_nested(column.type):
         _refuse_nulls(name, column)
         column = pc.list_flatten(column)
@@ -166,7 +167,7 @@ def _refuse_nulls(name: str, column: pa.ChunkedArray) -> None:
 
 
 def write_image(folder: Path, jpeg: bytes) -> str:
-    """Keep an encoded image under its content's hash; its path relative to the world's folder."""
+    """Store an encoded image under the hash of its content; return its path relative to the world's folder."""
     digest = hash_bytes(jpeg)
     path = f"{IMAGES}/{digest[:_NAMED_IMAGE]}.jpg"
     if not _is_there(folder / path, digest):
@@ -175,7 +176,7 @@ def write_image(folder: Path, jpeg: bytes) -> str:
 
 
 def read_image(folder: Path, path: str) -> bytes | None:
-    """A kept image as it was encoded; None where it is not there, not what its name says, or no JPEG."""
+    """Return a stored JPEG; None if it is missing, does not match the hash in its name, or is not a JPEG."""
     try:
         with open_regular(folder / path) as file:
             jpeg = file.read(MOST_FILE_BYTES)
@@ -186,7 +187,7 @@ def read_image(folder: Path, path: str) -> bytes | None:
 
 
 def has_image(folder: Path, path: str) -> bool:
-    """Whether a kept image is there and still what its name says."""
+    """Whether a stored image exists and matches the hash in its name."""
     try:
         return hash_stored(folder / path)[:_NAMED_IMAGE] == Path(path).stem
     except OSError:
@@ -194,14 +195,14 @@ def has_image(folder: Path, path: str) -> bool:
 
 
 def canonical(table: pa.Table, name: str) -> pa.Table:
-    """The rows in the order of the table's key, then of every other sortable column."""
+    """Return the rows in the order of the table's key, then of every other sortable column."""
     spec = TABLES[name]
     others = [c for c in spec.schema.names if c not in spec.key and not pa.types.is_nested(table.schema.field(c).type)]
     return table.select(spec.schema.names).sort_by([(column, "ascending") for column in (*spec.key, *others)])
 
 
 def hash_rows(tables: Iterable[tuple[str, pa.Table]]) -> str:
-    """SHA-256 over the canonical rows of several tables, given as ``(name, table)`` in any order."""
+    """Return the SHA-256 of the canonical rows of several tables, given as ``(name, table)`` in any order."""
     digest = hashlib.sha256()
     for name, table in sorted(tables, key=lambda item: item[0]):
         ordered = canonical(table, name).combine_chunks()
@@ -213,7 +214,7 @@ def hash_rows(tables: Iterable[tuple[str, pa.Table]]) -> str:
 
 
 def _update(digest: Any, column: pa.ChunkedArray) -> None:
-    """Feed one column: fixed-width values as little-endian bytes, strings and lists as lengths and content."""
+    """Add one column to a hash: fixed-width values as little-endian bytes, strings and lists as lengths and content."""
     kind = column.type
     if pa.types.is_fixed_size_list(kind):
         _update(digest, pc.list_flatten(column))
@@ -240,11 +241,11 @@ _HEADER_FIELD, _COMPRESSION_FIELD = 2, 3
 
 
 def read_arrow(path: Path, schema: pa.Schema | None = None) -> pa.Table:
-    """All record batches of an Arrow file, mapped, not copied; ``schema`` is the one it must have.
+    """Return all record batches of an Arrow file as a table, mapped, not copied; ``schema`` is the one it must have.
 
-    Compressed files are refused, since a small one may unpack to any size; this project writes none.
+    Compressed files are rejected, because a small one may unpack to any size; this project writes none.
 
-    Raises OSError: it cannot be opened; ValueError: it is not such a file.
+    Raises OSError: it cannot be opened; ValueError: it is not an Arrow file with this schema, or is damaged.
     """
     try:
         with pa.memory_map(str(path), "rb") as source:
@@ -276,7 +277,7 @@ def _read(whole: pa.Buffer, schema: pa.Schema | None) -> pa.Table:
 
 
 def _is_compressed(metadata: pa.Buffer) -> bool:
-    """Whether a record batch message says so. Metadata is a FlatBuffer, which Arrow verified when it read the message.
+    """Whether a record batch is compressed, by its metadata: a FlatBuffer that Arrow verified when it read the message.
 
     Raises struct.error: it is cut short.
     """
@@ -288,7 +289,7 @@ def _is_compressed(metadata: pa.Buffer) -> bool:
 
 
 def _field(data: memoryview, table: int, number: int) -> int:
-    """Offset of a field of a FlatBuffer's table; 0 if it is absent."""
+    """Return the offset of a field in a table of a FlatBuffer; 0 if the field is absent."""
     entries = table - struct.unpack_from("<i", data, table)[0]
     at = 4 + 2 * number
     if at >= struct.unpack_from("<H", data, entries)[0]:

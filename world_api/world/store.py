@@ -1,4 +1,4 @@
-"""Opening a stored world, and listing those of a store."""
+"""Opens the stored worlds of a store, and lists them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Kept = TypeVar("Kept")
 
 
 class World:
-    """One stored world, read-only. A table is read and put in key order when it is first asked for.
+    """One stored world, read-only. A table is read and put in key order when it is first requested.
 
     ``derived`` keeps derived tables on disk, ``once`` keeps derived objects in memory.
     """
@@ -35,7 +35,7 @@ class World:
         self._once: OnceEach[object, object] = OnceEach()
 
     def rows(self, name: str) -> pa.Table:
-        """All rows of a table, in key order. Operations read through a view, never here.
+        """Return all rows of a table, in key order. Operations use a view instead, which hides rows.
 
         Raises StoreFault: ``world_damaged``.
         """
@@ -50,7 +50,7 @@ class World:
             self.rows(name)
 
     def once(self, kind: Callable[[World], Kept]) -> Kept:
-        """The object that ``kind`` makes of this world, made on first use and shared by all readers."""
+        """Return the object that ``kind`` creates from this world: created at the first call, shared by later ones."""
         return cast(Kept, self._once.get(kind, lambda: kind(self)))
 
     def _read(self, name: str) -> pa.Table:
@@ -71,7 +71,7 @@ _GUARD = Lock()
 
 
 def world_folder(store: Path | str, video_id: str) -> Path:
-    """The folder of a world; it is always inside the store.
+    """Return the folder of a world, which is always inside the store.
 
     Raises StoreFault: ``bad_video_id``.
     """
@@ -84,7 +84,7 @@ def world_folder(store: Path | str, video_id: str) -> Path:
 
 
 def open_world(store: Path | str, video_id: str) -> World:
-    """Open a world. The last few stay open, since sessions come and go, until they or what is kept beside them is replaced.
+    """Open a world. The last few are cached, until their manifest or their derived tables are replaced.
 
     Raises StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``.
     """
@@ -93,7 +93,7 @@ def open_world(store: Path | str, video_id: str) -> World:
     with _GUARD:
         known = _OPEN.get(folder)
         if known is None or state is None or known[0] != state or not known[1].derived.is_current():
-            # A folder may have been copied under another name; what it is called here is its id here.
+            # A folder may be a copy under another name; its present name is the id.
             known = state, World(folder, read_manifest(folder).model_copy(update={"video_id": video_id}))
             while len(_OPEN) >= _KEPT_OPEN:
                 _OPEN.pop(next(iter(_OPEN)))
@@ -102,7 +102,7 @@ def open_world(store: Path | str, video_id: str) -> World:
 
 
 def list_worlds(store: Path | str) -> list[str]:
-    """The ids of the worlds in a store, sorted; an absent store has none.
+    """Return the ids of the worlds in a store, sorted; empty if the store does not exist.
 
     Raises StoreFault: ``not_a_store``.
     """
@@ -115,6 +115,6 @@ def list_worlds(store: Path | str) -> list[str]:
 
 
 def world_hash(folder: Path, video: VideoFacts, files: list[FileEntry]) -> str:
-    """The hash of a world: its video's facts and the canonical rows of every table."""
+    """Return the hash of a world: of its video's facts and the canonical rows of every table."""
     rows = hash_rows((name, read_table(folder, name, [f for f in files if f.table == name])) for name in TABLES)
     return content_hash({"video": video.model_dump(mode="json"), "rows": rows})

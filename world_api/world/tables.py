@@ -1,8 +1,8 @@
 """The tables of a world and their Arrow schemas.
 
-Each row says when it became known (``known_at``, seconds of video that had to be seen) and what made it (``producer``,
-``name/version``). Rows are facts about moments; the reader derives what lasts (shots, scenes, tracks, captions) from the rows
-that its causal cut lets through. So a cut never has to split something that was partly known.
+Each row has the time at which it became known (``known_at``, seconds of video that had to be seen) and its producer
+(``name/version``). Most rows are facts about moments; the reader derives shots, scenes, tracks and screen texts from
+the rows that are visible behind its causal cut. So a cut never has to split something that was partly known.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ TABLES: dict[str, TableSpec] = {
             ("kind", _TEXT),
             ("score", _F32),
         ),
-        # Two tracks that look alike, which says nothing more. score in 0..1, not calibrated; columns as in track_links.
+        # Two tracks that look alike; possibly different things. score: 0 to 1, not calibrated; columns: as track_links.
         _table(
             "look_links",
             ("earlier", "later"),
@@ -165,16 +165,16 @@ SESSION_TABLES = ("memories", "registrations")
 
 
 def empty_table(name: str) -> pa.Table:
-    """A table without rows, in its schema."""
+    """Return the table of this name without rows, in its schema."""
     return TABLES[name].schema.empty_table()
 
 
 def one(column: pa.ChunkedArray) -> pa.Array:
-    """A column as one array; not copied if it is one chunk, as in a table mapped from disk."""
+    """Return a column as one array; not copied if it is one chunk, as in a table mapped from disk."""
     return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks or [pa.array([], column.type)])
 
 
 def matrix(column: pa.ChunkedArray, width: int) -> NDArray[Any]:
-    """A column of equally long lists as rows of a matrix (n x width)."""
+    """Return a column of lists of length ``width`` as the rows of a matrix, shape (n, width)."""
     flat: NDArray[np.float32] = one(column).flatten().to_numpy()
     return flat.reshape(-1, width)

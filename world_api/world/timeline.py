@@ -1,10 +1,11 @@
-"""What lasts: arrays of intervals, scenes, spoken lines, captions, camera movements, and the segments that searches rank.
+"""Intervals of a video: arrays of them, scenes, spoken lines, captions, camera movements, and segments for searches.
 
-A world of days has hundreds of thousands of lines and sightings. ``Items`` holds their times as arrays sorted by start; an
-operation finds what it needs by binary search, and only that becomes objects.
+A world of days has hundreds of thousands of lines and sightings. ``Items`` holds their times as arrays sorted by start;
+an operation finds items by binary search, and only these become objects.
 
-Segments are windows of at most ten seconds, cut at shots and at speech. Inside each shot, silences of a second or more separate
-speech from the rest; consecutive lines are packed up to ten seconds, cut between lines; what is still longer is cut evenly.
+Segments are windows of at most ten seconds, cut at shots and at speech. Inside each shot, silences of a second or more
+separate speech from the rest; consecutive lines are packed up to ten seconds, cut between lines; longer parts are cut
+evenly.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ class Items(Sequence[Item], Generic[Item]):
         return self._make(position % len(self))
 
     def touching(self, span: TimeSpan) -> Positions:
-        """Positions of the items that overlap a half-open span or begin in it, in order."""
+        """Return the positions of the items that overlap a half-open span or begin in it, in order."""
         end = int(np.searchsorted(self.starts, span.end))
         first = min(
             end,
@@ -80,18 +81,22 @@ class Items(Sequence[Item], Generic[Item]):
         return found
 
     def during(self, span: TimeSpan) -> list[Item]:
-        """The items that share time with a half-open span, in order."""
+        """Return the items that overlap a half-open span, in order."""
         shared = (int(i) for i in self.touching(span) if self.ends[i] > span.start)
         return [self._make(i) for i in shared]
 
 
 def spans(starts: Times, ends: Times) -> Items[TimeSpan]:
-    """Bare time spans."""
+    """Return time spans as ``Items``, from their starts and ends in seconds, shape (n,) each."""
     return Items(starts, ends, lambda i: TimeSpan(start=float(starts[i]), end=float(ends[i])))
 
 
 def tile(boundaries: Times, whole: TimeSpan) -> Items[TimeSpan]:
-    """The spans between boundaries; the whole if there are none (also for an empty visible part)."""
+    """Split an interval at boundary times; return the parts in order, which fill ``whole`` without gaps.
+
+    Boundaries at the ends of ``whole`` or outside it are ignored; equal ones count once. If none is left, the result is
+    ``whole`` alone, also if ``whole`` has length 0 (a view in which nothing is visible yet).
+    """
     inner = np.unique(boundaries)
     inner = inner[(inner > whole.start) & (inner < whole.end)]
     edges = np.concatenate([[whole.start], inner, [whole.end]])
@@ -113,7 +118,7 @@ def shared_prefix(one: Items[Any], other: Items[Any], *more: tuple[NDArray[Any],
 
 
 def ranges(firsts: Positions, ends: Positions) -> Positions:
-    """Concatenate the integer ranges ``[first, end)``."""
+    """Return the integer ranges ``[first, end)``, concatenated."""
     lengths = ends - firsts
     total = int(lengths.sum())
     starts = np.repeat(firsts - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths) if total else firsts[:0]
@@ -123,14 +128,14 @@ def ranges(firsts: Positions, ends: Positions) -> Positions:
 
 @dataclass(frozen=True, kw_only=True)
 class SceneInterval:
-    """A scene: shots that belong together."""
+    """A scene: shots that belong together. ``ordinal`` is its number, from 0."""
 
     ordinal: int
     span: TimeSpan
 
     @property
     def scene_id(self) -> str:
-        """Its identifier."""
+        """The scene's id, made from ``ordinal``."""
         return scene_id(self.ordinal)
 
 
@@ -158,7 +163,7 @@ class Spoken:
 
 @dataclass(frozen=True, kw_only=True)
 class Said:
-    """A stored sentence or label about an interval (a caption or an action)."""
+    """A stored sentence or label for an interval (a caption or an action). ``subject``: a track's name or empty."""
 
     span: TimeSpan
     text: str
@@ -174,22 +179,22 @@ SURE_AT_ONCE = 0.05
 
 @dataclass(frozen=True, kw_only=True)
 class CameraMovement:
-    """A movement of the camera."""
+    """A movement of the camera. ``kind`` is as in the table ``camera``: ``pan_left``, ``shake``, ..."""
 
     span: TimeSpan
     kind: str
 
     @property
     def label(self) -> str:
-        """In words: ``the camera pans left``."""
+        """The movement in words: ``the camera pans left``."""
         verb, _, direction = self.kind.partition("_")
         return f"the camera {verb}s {direction}".rstrip()
 
 
 def camera_movements(rows: pa.Table, shots: Items[TimeSpan]) -> Items[CameraMovement]:
-    """Join rows of ``camera`` of one kind into movements, in time order; stillness is none.
+    """Join neighbouring rows of ``camera`` with the same kind into movements, in time order; ``still`` is left out.
 
-    Movements begin where their shots do at the earliest.
+    A movement does not begin before its shot. One of a single row needs a strength of ``SURE_AT_ONCE``.
     """
     times, strengths = rows.column("time").to_numpy(), rows.column("strength").to_numpy().astype(np.float64)
     kinds = one(rows.column("kind")).dictionary_encode()
@@ -219,7 +224,7 @@ SHORTEST = 1.0
 
 
 def segment(shots: Sequence[TimeSpan], lines: Sequence[TimeSpan]) -> list[TimeSpan]:
-    """Cut shots, which tile the video, into segments; ``lines`` are spoken lines in any order."""
+    """Cut shots, which tile the video, into segments for searches; ``lines`` are spoken lines in any order."""
     ordered = sorted(lines)
     found: list[TimeSpan] = []
     first = 0
@@ -250,7 +255,7 @@ def _segment_shot(shot: TimeSpan, lines: Sequence[TimeSpan]) -> list[TimeSpan]:
 
 
 def _pack(talk: TimeSpan, lines: Sequence[TimeSpan]) -> list[TimeSpan]:
-    """Cut a run of speech between lines so that pieces stay under the limit."""
+    """Cut a run of speech between lines into pieces of at most ``MAX_SECONDS``; longer lines are cut evenly."""
     ends = sorted({line.start for line in lines if line.start > talk.start} | {talk.end})
     pieces: list[TimeSpan] = []
     start, last = talk.start, talk.start

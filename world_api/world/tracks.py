@@ -1,7 +1,8 @@
-"""Tracks and entities, joined from the sightings and links that a causal cut lets through.
+"""Tracks and entities, joined from the sightings and links that are visible behind a causal cut.
 
-A track is a chain of sightings, joined over clip joins by ``stitch`` links. An entity is a track. Tracks that
-only look alike are not merged, since a wrong merge cannot be seen afterwards; a ``Likeness`` says how alike two entities look.
+A track is a chain of sightings, joined over the ends of clips by ``stitch`` links. Every track is an entity. Tracks
+that only look alike are not merged, since a wrong merge cannot be recognised later; a ``Likeness`` records how alike
+two entities look.
 """
 
 from __future__ import annotations
@@ -63,12 +64,12 @@ class Track:
 
     @property
     def entity_id(self) -> str:
-        """The build-time identity: named after the earliest track of its cluster."""
+        """The entity's id, made from the name of the earliest of the joined tracks: ``ent_t0002_01``."""
         return f"ent_{self.track_id}"
 
     @property
     def hint(self) -> str:
-        """Its looks in words: ``person in black and blue``."""
+        """Its category and colours in words: ``person in black and blue``."""
         return hint_in_words(self.category, self.colours)
 
     @cached_property
@@ -78,31 +79,34 @@ class Track:
 
     @cached_property
     def size(self) -> Size:
-        """``large``, ``medium`` or ``small``: its usual box's share of the picture."""
+        """``large``, ``medium`` or ``small``, by the share of the picture that its usual (median) box covers."""
         sides = np.median(self.boxes[:, 2:] - self.boxes[:, :2], axis=0)
         return size_in_words(float(sides[0] * sides[1]), *self.picture)
 
     def enters_from(self, appearance: TimeSpan) -> Side | None:
-        """The side of the picture from which it came into one of its appearances; None where it came from none."""
+        """Return the side of the picture from which it entered at the start of an appearance; None for no side."""
         run = self._run(appearance)
         early = self.followed_times[run] <= self.followed_times[run.start] + SIDE_SECONDS
         return self._side(run, self.followed_boxes[run][early])
 
     def leaves_to(self, appearance: TimeSpan) -> Side | None:
-        """The side of the picture to which it went out of one of its appearances; None for none."""
+        """Return the side of the picture to which it left at the end of an appearance; None for no side."""
         run = self._run(appearance)
         late = self.followed_times[run] >= self.followed_times[run.stop - 1] - SIDE_SECONDS
         return self._side(run, self.followed_boxes[run][late])
 
     def _run(self, appearance: TimeSpan) -> slice:
-        """The sightings of an appearance with the slivers at its ends, as a slice into what was followed."""
+        """Return the sightings of an appearance with the slivers at its ends, as a slice of ``followed_times``."""
         breaks = np.flatnonzero(np.diff(self.followed_times) > BREAK) + 1
         bounds = [0, *breaks.tolist(), len(self.followed_times)]
         inside = int(np.argmin(np.abs(self.followed_times - appearance.start)))
         return next(slice(a, b) for a, b in pairwise(bounds) if a <= inside < b)
 
     def _side(self, run: slice, boxes: NDArray[np.float32]) -> Side | None:
-        """The side that boxes at an end of a run touch. A side that it touches most of the time says nothing."""
+        """Return the side of the picture that boxes at an end of a run touch; None for none.
+
+        A side that the thing touches during at least half of the run is ignored.
+        """
         sides = np.array([*self.picture, *self.picture], dtype=np.float32)
 
         def gaps(to: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -117,53 +121,53 @@ class Track:
 
     @property
     def span(self) -> TimeSpan:
-        """From the start of the first to the end of the last appearance."""
+        """The time from the start of the first to the end of the last appearance."""
         return TimeSpan(start=self.appearances[0].start, end=self.appearances[-1].end)
 
     def between(self, span: TimeSpan) -> slice:
-        """The sightings inside a half-open interval, as a slice into the arrays."""
+        """Return the sightings inside a half-open interval, as a slice of the arrays."""
         first, end = np.searchsorted(self.times, [span.start, span.end])
         return slice(int(first), int(end))
 
     def during(self, appearance: TimeSpan) -> slice:
-        """The sightings of one of its own appearances, which ends with the last of them."""
+        """Return the sightings of one of its appearances, including the one at its end, as a slice of the arrays."""
         first = np.searchsorted(self.times, appearance.start)
         end = np.searchsorted(self.times, appearance.end, side="right")
         return slice(int(first), int(end))
 
     def nearest(self, time: float) -> int:
-        """The position of the sighting nearest to a time."""
+        """Return the position of the sighting nearest to a time."""
         return int(np.argmin(np.abs(self.times - time)))
 
     def box(self, position: int) -> Box:
-        """The box of one sighting."""
+        """Return the box of the sighting at a position."""
         x1, y1, x2, y2 = (float(value) for value in self.boxes[position])
         return Box(x1=x1, y1=y1, x2=x2, y2=y2)
 
     def appearance_of(self, position: int) -> TimeSpan:
-        """The appearance that a sighting belongs to."""
+        """Return the appearance that the sighting at a position belongs to."""
         time = float(self.times[position])
         return next(span for span in reversed(self.appearances) if span.start <= time)
 
     def appearance_at(self, time: float) -> TimeSpan | None:
-        """The appearance that holds a time, or None."""
+        """Return the appearance that contains a time, ends included; None if there is none."""
         return next((span for span in self.appearances if span.start - 1e-9 <= time <= span.end + 1e-9), None)
 
 
 def size_in_words(area: float, width: int, height: int) -> Size:
-    """``large``, ``medium`` or ``small``: an area's share (pixels) of a picture of that size."""
+    """Return ``large``, ``medium`` or ``small``, by the share that an area has in a picture (all in pixels)."""
     share = area / max(width * height, 1)
     return "large" if share >= LARGE_SHARE else "small" if share < SMALL_SHARE else "medium"
 
 
 def hint_in_words(category: str, colours: Sequence[str]) -> str:
-    """Category and colours in words: ``person in black and blue``."""
+    """Return category and colours in words: ``person in black and blue``."""
     named = " and ".join(filter(None, [", ".join(colours[:-1]), *colours[-1:]]))
     return category.replace("_", " ") + (f" in {named}" if named else "")
 
 
 def hint_in_chinese(category: str, colours: Sequence[str]) -> str:
-    """The same for Chinese search: ``黑色 蓝色 人``."""
+    """Return colours and category in Chinese, for searches: ``黑色 蓝色 人``."""
     named = [COLOURS[colour][1][0] for colour in colours if colour in COLOURS]
     kind = CATEGORIES.get(category)
     return " ".join([*named, *(kind[1][:1] if kind else ())])
@@ -205,12 +209,12 @@ class JoinedTracks:
         self._confidences = rows.column("confidence").to_numpy()
         self._joined_at = tracks.column("known_at").to_numpy()
         self._sightings = sightings
-        #: The track at a place; recent ones are cached.
+        #: Returns the track at a position; recent ones are cached.
         self.track = lru_cache(_KEPT)(self._put_together)
 
     @cached_property
     def known_at(self) -> Times:
-        """When all rows of each track were known and its last appearance was over."""
+        """When each track was completely known: all its rows, and the end of its last appearance."""
         owners, _, ends = self.all_appearances
         known: Times = self._joined_at.copy()
         np.maximum.at(known, owners, ends)
@@ -223,7 +227,7 @@ class JoinedTracks:
 
     @cached_property
     def all_appearances(self) -> tuple[Positions, Times, Times]:
-        """The appearances of all tracks."""
+        """The appearances of all tracks, as ``appearances`` returns them."""
         return self.appearances(np.arange(self.count))
 
     def _put_together(self, place: int) -> Track:
@@ -248,14 +252,14 @@ class JoinedTracks:
         )
 
     def parts(self, place: int) -> list[str]:
-        """The names of the tracks of single clips that a track is joined from."""
+        """Return the names of the single-clip tracks from which the track at a position was joined."""
         rows = self.rows[int(self.firsts[place]) : int(self.ends[place])]
         found: list[str] = self._sightings.column("track").take(pa.array(np.sort(rows))).unique().to_pylist()
         return found
 
     @cached_property
     def place_of_part(self) -> dict[str, int]:
-        """Position of the track that each of those belongs to."""
+        """Position of the joined track that a single-clip track belongs to, by the latter's name."""
         names = one(self._sightings.column("track")).dictionary_encode()
         place = np.empty(len(self.rows), dtype=np.int64)
         place[self.rows[ranges(self.firsts, self.ends)]] = np.repeat(np.arange(self.count), self.ends - self.firsts)
@@ -263,9 +267,9 @@ class JoinedTracks:
         return dict(zip(names.dictionary.to_pylist(), place[first].tolist(), strict=True))
 
     def appearances(self, places: Positions) -> tuple[Positions, Times, Times]:
-        """The appearances of some tracks: owners (index into ``places``), starts, ends.
+        """Return the appearances of some tracks: owners (index into ``places``), starts, ends.
 
-        An appearance runs from its first to its last sighting; a single one lasts as long as its frame is shown.
+        An appearance lasts from its first to its last sighting; a single sighting lasts as long as its frame is shown.
         """
         firsts, ends = self.firsts[places], self.ends[places]
         rows = ranges(firsts, ends)
@@ -282,22 +286,22 @@ class JoinedTracks:
 
 
 class Tracks(Items[Track]):
-    """The tracks that a causal cut lets through, in order of first sighting.
+    """The tracks that are visible behind a causal cut, in order of first sighting.
 
     Args:
         whole: The tracks without a cut.
         sightings: The rows they were joined from.
         links: The visible rows of ``track_links``.
         cut: What is visible.
-        until: Where the visible part ends, in seconds.
+        until: The end of the visible part, in seconds.
 
     Attributes:
-        reopened: The tracks that the cut shortens, joined again from what it shows.
-        origins: Where each track comes from, shape (n,): its place in ``whole``, or from -1 down its place in ``reopened``.
+        reopened: The tracks that the cut shortens, joined again from the visible rows.
+        origins: Where each track comes from, shape (n,): its position p in ``whole``, or -1 - p in ``reopened``.
     """
 
     def __init__(self, whole: JoinedTracks, sightings: pa.Table, links: pa.Table, cut: Cut, *, until: float) -> None:
-        # When tracks were known whole takes a while to find out, and without a cut nothing asks for it.
+        # The times at which tracks were completely known are slow to compute, and not needed without a cut.
         is_settled = np.ones(whole.count, dtype=np.bool_) if cut.as_of is None else cut.shows_each(whole.known_at)
         shortened = np.flatnonzero(cut.shows_each(whole.known_from) & ~is_settled)
         rows = np.sort(whole.rows[ranges(whole.firsts[shortened], whole.ends[shortened])])
@@ -316,33 +320,33 @@ class Tracks(Items[Track]):
         super().__init__(starts, ends, self._track)
 
     def find(self, track_id: str) -> Track | None:
-        """The track of that name."""
+        """Return the track of that name; None if it is not visible."""
         return self._at(self.reopened.place_of.get(track_id), self.whole.place_of.get(track_id))
 
     def of_part(self, name: str) -> Track | None:
-        """The track that the track of a single clip belongs to."""
+        """Return the track that a single-clip track belongs to, by the latter's name; None if it is not visible."""
         return self._at(self.reopened.place_of_part.get(name), self.whole.place_of_part.get(name))
 
     def _at(self, reopened: int | None, place: int | None) -> Track | None:
-        """The track at a place of the reopened ones, else at a place of the whole ones if the cut leaves it as it is."""
+        """Return the track at a position of ``reopened``, else at one of ``whole`` if the cut does not change it."""
         if reopened is not None:
             return self.reopened.track(reopened)
         at = len(self._settled) if place is None else int(np.searchsorted(self._settled, place))
         return self.whole.track(place) if at < len(self._settled) and self._settled[at] == place else None
 
     def parts(self, track: Track) -> list[str]:
-        """The names of the tracks of single clips that a track is joined from."""
+        """Return the names of the single-clip tracks from which a track was joined."""
         joined = self.reopened if track.track_id in self.reopened.place_of else self.whole
         return joined.parts(joined.place_of[track.track_id])
 
     def around(self, time: float, near: float) -> list[Track]:
-        """The tracks with a time between their first and last sighting, give or take ``near`` seconds."""
+        """Return the tracks that begin by ``time + near`` and do not end before ``time - near`` (all in seconds)."""
         found = np.flatnonzero((self.starts <= time + near) & (self.ends >= time - near))
         return [self[int(i)] for i in found]
 
     @cached_property
     def appearances(self) -> tuple[Positions, Times, Times]:
-        """All unbroken intervals in which tracks are seen, track after track: positions of the tracks, starts, ends."""
+        """All appearances of the tracks, track after track: positions of the tracks, starts, ends."""
         position = np.full(self.whole.count, -1)
         position[self.origins[self._is_settled]] = np.flatnonzero(self._is_settled)
         owners, starts, ends = self.whole.all_appearances
@@ -355,7 +359,7 @@ class Tracks(Items[Track]):
         return tracks[order], starts[order], ends[order]
 
     def each(self, whole: NDArray[Number], reopened: NDArray[Number]) -> NDArray[Number]:
-        """The values of all tracks, from those of the whole and of the reopened ones, shape (n,)."""
+        """Return one value for each track, shape (n,), from the values of all tracks in ``whole`` and ``reopened``."""
         found = np.empty(len(self), dtype=whole.dtype)
         found[self._is_settled] = whole[self.origins[self._is_settled]]
         found[~self._is_settled] = reopened[-1 - self.origins[~self._is_settled]]
@@ -363,7 +367,7 @@ class Tracks(Items[Track]):
 
     @cached_property
     def categories(self) -> frozenset[str]:
-        """The categories of all of them."""
+        """The categories of all visible tracks."""
         settled = self.whole.categories.take(pa.array(self._settled))
         return frozenset([*settled.unique().to_pylist(), *self.reopened.categories.to_pylist()])
 
@@ -372,7 +376,7 @@ class Tracks(Items[Track]):
         return self.whole.track(origin) if origin >= 0 else self.reopened.track(-1 - origin)
 
     def _places_of(self, added: JoinedTracks, starts: Times) -> Positions:
-        """Where each added track goes: by its start, then by its name."""
+        """Return the position at which each added track is inserted: by its start, then by its name."""
         places: Positions = np.searchsorted(starts, added.start_times)
         ends = np.searchsorted(starts, added.start_times, side="right")
         for i in np.flatnonzero(ends > places).tolist():
@@ -387,14 +391,14 @@ MOST = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Likeness:
-    """Another entity that a thing may be. ``score`` in 0..1 orders likenesses and is not calibrated."""
+    """Another entity that an entity may be the same as. ``score`` (0 to 1) is for ordering and is not calibrated."""
 
     entity_id: str
     score: float
 
 
 class Likenesses:
-    """The links of a world between tracks that look alike, indexed by track."""
+    """The links between tracks of one world that look alike, indexed by track."""
 
     def __init__(self, world: World) -> None:
         rows = world.rows("look_links").sort_by([("known_at", "ascending"), ("later", "ascending")])
@@ -406,9 +410,10 @@ class Likenesses:
                 self._links[name].append(number)
 
     def of(self, track: Track, tracks: Tracks, cut: Cut) -> tuple[Likeness, ...]:
-        """The tracks of the same category that one looks like, as far as a cut lets links through; the most alike first.
+        """Return the entities of the same category that a track looks like, the most alike first, at most ``MOST``.
 
-        Of two links between the same things the one that became known later holds, since more was seen by then.
+        Only links that the cut shows count. Of two links between the same things the later known one counts, since more
+        had been seen by then.
         """
         latest: dict[str, float] = {}
         for number in sorted({number for part in tracks.parts(track) for number in self._links.get(part, ())}):

@@ -1,6 +1,6 @@
 """Verification of a stored world of unknown origin, in a process of its own.
 
-A damaged or hostile file can end only that process; the calling one continues and names what is wrong.
+A damaged or hostile file can crash only that process; the calling one continues and reports what is wrong.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from world_api.world.tables import TABLES
 
 #: Limits in seconds and bytes of memory, and the bytes of the world on disk that allow another second.
 _SECONDS, _MEMORY, _BYTES_A_SECOND = 120.0, 8 << 30, 2 << 20
-#: What the process runs.
+#: The program of the process.
 _PROGRAM = f"import sys; from {__name__} import main; main(*sys.argv[1:])"
 
 
 def check_apart(store: Path, video_id: str) -> list[str]:
-    """Run :func:`check_world` in a process of its own, which a hostile file may end.
+    """Run :func:`check_world` in a process of its own, which a hostile file may crash; return a line for each fault.
 
     Raises StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``.
     """
     folder = world_folder(store, video_id)
-    with suppress(OSError):  # the process says so, too
+    with suppress(OSError):  # the process reports it, too
         check_plain(folder)
     # The holes of sparse files do not count.
     files = (entry for entry in folder.rglob("*") if not entry.is_symlink() and entry.is_file())
@@ -66,9 +66,10 @@ def check_apart(store: Path, video_id: str) -> list[str]:
 
 
 def check_world(world: World) -> list[str]:
-    """Compare every file of a world with its hash in the manifest, read all rows, and compare the derived rows with them.
+    """Return a line for each fault of a stored world; none if it is sound.
 
-    Returns a line for each fault found.
+    Every file is compared with its hash in the manifest, all rows are read, and stored derived rows are compared with
+    them.
     """
     listed = [(entry.path, entry.sha256) for entry in world.manifest.files]
     listed += [(image.path, image.sha256) for image in world.manifest.images]
@@ -88,7 +89,7 @@ def check_world(world: World) -> list[str]:
 
 
 def _rows_wrong(world: World) -> list[str]:
-    """Tables that cannot be read, or that name key frames which the world does not list."""
+    """Return a line for each table that cannot be read, and for each key frame that the manifest does not list."""
     wrong = []
     images = {image.path for image in world.manifest.images}
     for name in TABLES:
@@ -105,7 +106,7 @@ def _rows_wrong(world: World) -> list[str]:
 
 
 def _kept_wrong(world: World) -> list[str]:
-    """Faults of the derived rows beside a sound world: they must equal its files. Read from disk, not from open worlds."""
+    """Return a line for each stored table of derived rows that differs from the rows in the world's files."""
     kept = Derived(derived_folder(world.folder.parent, world.manifest))
     wrong = []
     for name in TABLES:
@@ -121,7 +122,7 @@ def _kept_wrong(world: World) -> list[str]:
 
 
 def main(store: str, video_id: str, memory: str) -> None:
-    """Check a world and write what is wrong to standard output, as JSON."""
+    """Check a world and write the faults to standard output, as JSON; ``memory`` is the limit in bytes."""
     for what, most in ((resource.RLIMIT_AS, int(memory)), (resource.RLIMIT_CORE, 0)):
         _, hard = resource.getrlimit(what)
         with suppress(ValueError, OSError):

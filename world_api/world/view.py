@@ -1,8 +1,8 @@
 """A world behind a causal cut: the only way the operations read stored rows.
 
-Everything is derived from the rows that the ``Cut`` shows, so nothing can see past it. What is slow to derive (tracks, texts on
-screen, segments) is derived once in the ``WholeView``, which all sessions on a world share; a view reuses the part that its cut
-does not change.
+Everything is derived from the rows that the ``Cut`` shows, so nothing after it is revealed. What is slow to derive
+(tracks, texts on screen, segments) is derived once in the ``WholeView``, which all sessions on a world share; a view
+reuses the part that its cut does not change.
 """
 
 from __future__ import annotations
@@ -75,12 +75,12 @@ class View:
         self._once: OnceEach[object, object] = OnceEach()
 
     def once(self, kind: Callable[[View], Kept]) -> Kept:
-        """The object that ``kind`` makes of this view, made on first use and shared by all readers."""
+        """Return the object that ``kind`` creates from this view: created at the first call, shared by later ones."""
         return cast(Kept, self._once.get(kind, lambda: kind(self)))
 
     @cached_property
     def whole(self) -> WholeView:
-        """The view of all of the world."""
+        """The view of the whole world, without a cut."""
         return self.world.once(WholeView)
 
     @property
@@ -94,18 +94,18 @@ class View:
         return TimeSpan(start=0.0, end=self.duration)
 
     def frame_at(self, time: float) -> TimeSpan:
-        """The span in which the frame of a visible moment is shown."""
+        """Return a span of one frame's duration that begins at a visible time, cut at the end of the visible part."""
         return TimeSpan(start=time, end=max(time, min(time + self.world.manifest.video.frame_seconds, self.duration)))
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """The categories that the visible rows can judge: those of the profile, and those that are recorded."""
+        """The categories that can be judged: those of the profile, and those of visible tracks."""
         manifest = self.world.manifest
         follows = not manifest.stages or any("sightings" in stage.tables for stage in manifest.stages)
         return Vocabulary(judged_at_build(manifest.profile, self.tracks.categories, follows=follows))
 
     def rows(self, name: str) -> pa.Table:
-        """The visible rows of a table, in key order."""
+        """Return the visible rows of a table, in key order."""
         return self.cut.visible_rows(self.world.rows(name))
 
     def has_rows(self, name: str) -> bool:
@@ -113,7 +113,7 @@ class View:
         return bool(self.cut.visible(self.world.rows(name)).any())
 
     def first_hidden(self, table: str) -> float:
-        """The time of the earliest row that the cut hides of a table of moments; infinite if it hides none."""
+        """Return the time of the earliest row that the cut hides in a table of moments; infinite if it hides none."""
         rows = self.world.rows(table)
         return float(rows.column("time").to_numpy()[~self.cut.visible(rows)].min(initial=math.inf))
 
@@ -130,19 +130,19 @@ class View:
 
     @cached_property
     def scene_strengths(self) -> Times:
-        """How little each scene looks like what came before it, 0 to 1, shape (n,); 1 for the first."""
+        """How much each scene differs in look from what came before it, 0 to 1, shape (n,); 1 for the first scene."""
         rows = self.rows("scene_cuts")
         # If two rows have the same time, the later row counts.
         places = np.searchsorted(rows.column("time").to_numpy(), self.scenes.starts[1:], side="right") - 1
         return np.append(1.0, rows.column("strength").to_numpy()[places])
 
     def scene_at(self, time: float) -> SceneInterval:
-        """The scene that contains a visible time (the last one for the very end)."""
+        """Return the scene that contains a visible time (the last scene for the very end)."""
         return self.scenes[max(0, int(np.searchsorted(self.scenes.starts, time, side="right")) - 1)]
 
     @cached_property
     def lines(self) -> Items[TimeSpan]:
-        """When lines are spoken."""
+        """The intervals of the spoken lines."""
         return spans(self.speech.starts, self.speech.ends)
 
     @cached_property
@@ -165,7 +165,7 @@ class View:
 
     @cached_property
     def speech(self) -> Items[Spoken]:
-        """The spoken lines in time order, those that begin in the visible interval."""
+        """The spoken lines that begin in the visible interval, in time order."""
         return self._intervals(
             "speech",
             lambda line, span: Spoken(
@@ -180,7 +180,7 @@ class View:
         )
 
     def _words_of(self, line_start: float) -> tuple[TimedWord, ...]:
-        """The recognised words of the line that starts then."""
+        """Return the visible recognised words of the line that starts at ``line_start``."""
         order, starts = self.whole.words
         first, end = np.searchsorted(starts, line_start), np.searchsorted(starts, line_start, side="right")
         words = self.cut.visible_rows(self.world.rows("words").take(pa.array(order[first:end])))
@@ -195,9 +195,9 @@ class View:
 
     @cached_property
     def screen_texts(self) -> Items[ScreenText]:
-        """Texts on screen, one item per interval.
+        """The texts on screen, one item per interval.
 
-        Their ``rows`` count the texts of the whole view; -1 is one that was joined again for this cut.
+        Their ``rows`` are positions in the texts of the whole view; -1 for a text that was joined again for this cut.
         """
         whole = self.whole.screen_texts
         if self.complete:
@@ -215,38 +215,38 @@ class View:
 
     @cached_property
     def captions(self) -> Items[Said]:
-        """Stored captions."""
+        """The visible stored captions, in time order."""
         return self._said("captions", "text")
 
     @cached_property
     def actions(self) -> Items[Said]:
-        """Stored actions."""
+        """The visible stored actions, in time order."""
         return self._said("actions", "label")
 
     @cached_property
     def tracks(self) -> Tracks:
-        """The tracks, in order of first sighting."""
+        """The visible tracks, in order of first sighting."""
         sightings, links = self.world.rows("sightings"), self.rows("track_links")
         return Tracks(self.whole.joined, sightings, links, self.cut, until=self.duration)
 
     def may_be(self, entity_id: str) -> tuple[Likeness, ...]:
-        """The entities that an entity looks like, the most alike first."""
+        """Return the entities that an entity looks like, the most alike first; empty if the entity has no track."""
         track = self.track_of_entity(entity_id)
         return () if track is None else self.world.once(Likenesses).of(track, self.tracks, self.cut)
 
     @cached_property
     def camera_movements(self) -> Items[CameraMovement]:
-        """Movements of the camera, in time order."""
+        """The visible movements of the camera, in time order."""
         return camera_movements(self.rows("camera"), self.shots)
 
     def tracks_in(self, span: TimeSpan) -> list[Track]:
-        """The tracks with a sighting in a half-open interval."""
+        """Return the tracks with a sighting in a half-open interval."""
         near = np.flatnonzero((self.tracks.starts < span.end) & (self.tracks.ends >= span.start))
         tracks = (self.tracks[int(i)] for i in near)
         return [track for track in tracks if (part := track.between(span)).stop > part.start]
 
     def track_of_entity(self, entity_id: str) -> Track | None:
-        """The build-time identity of that id."""
+        """Return the track of an entity id; None if the id is not that of a visible track."""
         return self.tracks.find(entity_id.removeprefix(ENTITY)) if entity_id.startswith(ENTITY) else None
 
     def _said(self, table: str, column: str) -> Items[Said]:
@@ -258,7 +258,7 @@ class View:
         )
 
     def _intervals(self, table: str, make: Callable[[dict[str, Any], TimeSpan], Item]) -> Items[Item]:
-        """The visible rows of a table of intervals, clipped to the visible part."""
+        """Return the visible rows of a table of intervals, clipped to the visible part, as items made by ``make``."""
         rows = self.world.rows(table)
         starts = rows.column("start").to_numpy()
         ends = np.maximum(starts, rows.column("end").to_numpy())
@@ -273,25 +273,25 @@ class View:
 
 
 class WholeView(View):
-    """The view of a world without a cut, which keeps what is slow to derive beside the world."""
+    """The view of a world without a cut. It stores beside the world what is slow to derive."""
 
     def __init__(self, world: World) -> None:
         super().__init__(world, None)
 
     def read_all(self) -> None:
-        """Load or derive all tables that are kept beside the world."""
+        """Load the stored tables of this class, and compute those that are missing."""
         _ = (self.joined, self.readings, self.segments)
 
     @cached_property
     def words(self) -> tuple[Positions, Times]:
-        """The rows of recognised words in order of the lines they belong to, and the starts of those lines."""
+        """Positions of the rows of ``words`` in the order of their lines, and the starts of these lines (seconds)."""
         starts = self.world.rows("words").column("line_start").to_numpy()
         order = np.argsort(starts, kind="stable")
         return order, starts[order]
 
     @cached_property
     def joined(self) -> JoinedTracks:
-        """The tracks as arrays."""
+        """The tracks of the whole world, as arrays."""
         video, sightings = self.world.manifest.video, self.world.rows("sightings")
 
         def make() -> list[pa.Table]:
@@ -310,7 +310,7 @@ class WholeView(View):
 
     @cached_property
     def readings(self) -> pa.Table:
-        """The intervals in which texts stay on screen, as a table."""
+        """The intervals in which texts are on screen, as a table."""
         return self.world.derived.table(
             "screen_texts",
             lambda: screen_text_table(join_readings(self.world.rows("screen_texts"), self.shots, self.span)),
@@ -319,12 +319,12 @@ class WholeView(View):
 
     @cached_property
     def screen_texts(self) -> Items[ScreenText]:
-        """Texts on screen, one item per interval."""
+        """The texts on screen, one item per interval."""
         return screen_texts_in(self.readings)
 
     @cached_property
     def text_restarts(self) -> Positions:
-        """Positions of the texts from which joining can start again."""
+        """Positions of the texts that cannot be joined with any earlier one."""
         return independent_starts(self.readings)
 
     @cached_property
@@ -340,5 +340,8 @@ class WholeView(View):
 
 
 def open_view(world: World, as_of: float | None) -> View:
-    """A view of a world; sessions that see all of it share one."""
+    """Return a view of a world as of a time (seconds), or of the whole world for None; all callers share the latter.
+
+    Raises OperationFault: ``bad_as_of``.
+    """
     return world.once(WholeView) if as_of is None else View(world, as_of)
