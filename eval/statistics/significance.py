@@ -108,8 +108,10 @@ class ContrastPlan:
         shares = (self.discordance, self.correlation, self.repeat_correlation)
         if not self.questions or min(self.questions) < 1 or self.repeats < 1:
             raise EvalFault("bad_plan", "a plan needs videos with questions", hint="give at least one question a video")
-        if not all(0 <= share <= 1 for share in shares):
-            raise EvalFault("bad_plan", "a share of a plan is not between 0 and 1", hint="give shares from 0 to 1")
+        if not all(0 <= share <= 1 for share in shares) or not 0 < self.level < 1:
+            raise EvalFault(
+                "bad_plan", "a share or the level of a plan is not between 0 and 1", hint="give shares from 0 to 1"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,7 +194,7 @@ def _power(plan: ContrastPlan, effect: float) -> float | None:
     with from_extra("eval"):
         from scipy import special
     freedom = max(float(sizes.sum() ** 2 / (sizes**2).sum()), min(len(sizes), 5)) - 1
-    critical = float(special.stdtrit(freedom, (1 + LEVEL) / 2))
+    critical = float(special.stdtrit(freedom, (1 + plan.level) / 2))
     # A noncentral t beyond the critical value on either side. SciPy gives no number far below its centre, where it is 0.
     ends = special.nctdtr(freedom, abs(effect) / error, np.array([-critical, critical]))
     below, above = np.nan_to_num(ends, nan=0.0).tolist()

@@ -535,10 +535,13 @@ def _contrasts(found: ArmComparison, *, by_domain: bool) -> list[Contrast]:
     def part(row: SampleRow) -> tuple[Setting, str | None]:
         return replace(row.setting, **shared), row.domain if by_domain else "all"
 
+    def at(place: tuple[Setting, str | None]) -> Callable[[SampleRow], bool]:
+        return lambda row: part(row) == place
+
     contrasts = []
     for place in dict.fromkeys(map(part, (*(one for one, _ in pairs.pairs), *pairs.left, *pairs.right))):
         setting, domain = place
         if domain is not None:
-            own = pairs.where(lambda row, place=place: part(row) == place)
+            own = pairs.where(at(place))
             contrasts.append(Contrast(setting=setting, arm=found.one, against=found.other, pairs=own, domain=domain))
     return contrasts

@@ -157,5 +157,5 @@ def _losses(study: Study) -> Iterator[Line]:
             for world in built:
                 for loss in ladder_of(own, arm=arm, reference=reference, built=world):
                     part = {"operation": loss.step, "together": "operations together"}.get(loss.part, loss.part)
-                    lost = {"part": part, "questions": loss.questions, "lost": interval_cell(loss.lost)}
-                    yield Line(rows=behind, cells={**place, **lost})
+                    lost = interval_cell(loss.lost)
+                    yield Line(rows=behind, cells={**place, "part": part, "questions": loss.questions, "lost": lost})

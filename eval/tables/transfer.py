@@ -7,7 +7,7 @@ for each library, video and seed; Searle, Casella & McCulloch 1992, chapter 4. T
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import combinations, product
 
@@ -37,6 +37,10 @@ _LIBRARY: Figures[Group] = (
 )  # fmt: skip
 
 
+def _of_domain(domain: str) -> Callable[[SampleRow], bool]:
+    return lambda row: row.domain == domain
+
+
 def transfer_tables(study: Study) -> list[Table]:
     """Return three tables by domain: accuracy by library, difference to the baseline, own less other libraries."""
     groups, lines, behind = [], [], list[SampleRow]()
@@ -46,7 +50,7 @@ def transfer_tables(study: Study) -> list[Table]:
             pairs = pairs_of(group.rows, baseline.rows if baseline is not None else ())
             cells = {}
             for domain in domains:
-                values = pairs.where(lambda row, domain=domain: row.domain == domain).differences(correct)
+                values = pairs.where(_of_domain(domain)).differences(correct)
                 cells[f"domain:{domain}"] = interval(values, within=POINTS, why="no pairs")
             groups.append(group)
             lines.append(replace(group, behind=keys(pairs.rows), cells=cells))

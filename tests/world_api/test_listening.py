@@ -128,7 +128,7 @@ def test_a_language_that_is_not_there_is_refused(film: Path) -> None:
 
 def test_our_own_detector_stands_in_where_silero_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speech, "WHISPER", "no-such-distribution")
-    assert recipes._voice_detector()().producer == "voice-energy/1"
+    assert recipes._voice_detector().producer == "voice-energy/1"
 
 
 @pytest.mark.usefixtures("model")

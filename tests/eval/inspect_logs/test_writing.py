@@ -22,7 +22,7 @@ def test_without_the_extra_the_fault_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "inspect_ai", None)
     monkeypatch.setitem(sys.modules, "inspect_ai.log", None)
-    outcome = cli("eval", "export", str(tmp_path), "--out", "x.eval", "--json", store=None)
+    outcome = cli("eval", "export", str(small_run), "--out", str(tmp_path / "x.eval"), "--json", store=None)
     assert outcome.status == 1
     assert outcome.json["error"]["code"] == "extra_missing"
     assert outcome.json["error"]["hint"] == "pip install 'video-world-api[inspect]'"
