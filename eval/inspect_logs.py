@@ -146,7 +146,7 @@ def usage_of(episode: Episode) -> dict[str, Record]:
 
 
 def _add(found: dict[str, Record], model: str, usage: Record) -> None:
-    """Add usage to that of a model in ``found``; a cost of None is unknown."""
+    """Add usage to that of a model in ``found``. An unknown cost (None) adds nothing; the sum of only None is None."""
     so_far = found.setdefault(model, dict.fromkeys(usage))
     for key, value in usage.items():
         so_far[key] = value if so_far[key] is None else so_far[key] + (value or 0)

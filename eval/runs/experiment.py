@@ -150,7 +150,10 @@ def run_experiment(
 
 
 def _resumed_tally(plan: RunPlan, state: ResumeState, *, say: Callable[[str], object]) -> Tally:
-    """Count the finished samples and their cost, and show messages on what was found; ``say`` shows a message."""
+    """Count the finished samples, add what the run has cost so far, and show messages on what was found.
+
+    The cost includes that of samples that do not count, such as those asked again. ``say`` shows a message.
+    """
     tally = Tally(planned=plan.count)
     cells = {cell.id: cell for cell in plan.cells}
     for key, line in state.finished.items():

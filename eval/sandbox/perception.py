@@ -161,9 +161,12 @@ _BETWEEN = " … "
 class PersonPerceived:
     """Figures of one person: ``presence`` is the IoU of their visits with the times of the entities assigned to them.
 
-    ``visits`` is the number of drawn visits; ``visit_iou`` is the mean, over the visits, of the best IoU of a single
-    entity with the visit. ``returns``: later visits whose entity the world links, as its first candidate, to an earlier
-    one of this person.
+    ``seconds`` is the total time of the drawn visits, ``visits`` their number, ``entities`` the number of assigned
+    entities. ``visit_iou`` is the mean, over the visits, of the best IoU of a single entity with the visit.
+
+    ``returns`` counts later visits whose best entity is not that of the first found visit: ``true`` all of them,
+    ``found`` those whose entity the world links to an earlier one, ``right`` those where the first such link leads to
+    this person.
     """
 
     name: str

@@ -233,7 +233,11 @@ class SampleRow:
 
     @property
     def exposure(self) -> str:
-        """Which operations and tools the system could call: ``all``, ``tools`` or ``tools_first``."""
+        """What the system could call: ``all`` (operations and tools), ``tools`` or ``tools_first``.
+
+        With ``tools`` it could call only the library's tools. With ``tools_first`` operations were refused until a tool
+        found nothing or failed, or a number of tools had run. A system without this option has ``all``.
+        """
         return str(self.settings.get("exposure", "all"))
 
     def spent(self, way: str = "logical", part: str = "total") -> Account | None:

@@ -227,7 +227,11 @@ class Interpreter:
         return as_callee_record(outcome.outputs, outcome.status, outcome.summary, outcome.evidence)
 
     def _lose(self, step: model.Call | model.Block, fault: VideoWorldError | Stopped, failed: int, tried: int) -> None:
-        """Continue after a failure, and add a warning: ``failed`` of ``tried`` calls failed."""
+        """Add a warning about a failure after which the run continues; ``failed`` of ``tried`` calls failed.
+
+        The status of the tool that is run is then ``partial`` instead of ``ok`` or ``empty``. If ``fault`` is a
+        ``Stopped``, the warning contains only its reason or status, and the tool's status stays.
+        """
         if isinstance(fault, Stopped):
             self._warn(f"{step.save_as}: {fault.reason or fault.status}")
             return

@@ -279,7 +279,10 @@ class Judged:
     lacking: dict[str, list[str]] = field(default_factory=dict)
 
     def note(self, result: Mapping[str, Json]) -> None:
-        """Add the report in one result of an operation."""
+        """Add what one result of an operation reports: words that fit, do not fit or were not judged; and spans.
+
+        Spans are those where nothing was found and those not examined. A result without a report adds nothing.
+        """
         for key in (*_WORDS, *_SPANS):
             self._add(key, _listed(result, key, str if key in _WORDS else dict))
         unused = [*_listed(result, "unmatched", str), *_listed(result, "unused_words", str)]

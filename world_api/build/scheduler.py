@@ -61,7 +61,10 @@ class StageRunner:
         return Want(fps=self._sampling.fps, spans=_merged(spans), picture=self._sampling.picture)
 
     def see(self, frame: Frame) -> None:
-        """Process a frame, unless the stage has failed before, and release it."""
+        """Process a frame and release it; after a failure, later frames are only released.
+
+        The exception of a failure is raised again.
+        """
         try:
             if not self._has_failed:
                 self._feed(frame)

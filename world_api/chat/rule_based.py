@@ -38,14 +38,15 @@ _INTENTS = {
 _QUOTED = re.compile(r"[\"“”「『]([^\"“”「」『』]{1,200})[\"“”」』]")
 #: Words before and after the subject of a question.
 _HEAD = re.compile(
-    r"^(?:(?:(?:when|where|what|which|who|how|at|in|do|is|are|was|were|does|did|has|have|can|please|find|show|me|describe|number"
-    r"|of|many|often|times?|different|first|last|said|written|about|mentioned)\b|请问?|视频[中里]|什么时候|哪里|第一次|最后一次"
-    r"|有?(?:多少|几)[个位名只]?|出现了?|谁|提到了?|有|在|的|，)\s*)+",
+    r"^(?:(?:(?:when|where|what|which|who|how|at|in|do|is|are|was|were|does|did|has|have|can|please|find|show|me|describe"
+    r"|number|of|many|often|times?|different|(?:the )?(?:first|last)|said|written|about|mentioned)\b|请问?|视频[中里]"
+    r"|什么时候|哪里|第一次|最后一次|有?(?:多少|几)[个位名只]?|出现了?|谁|提到了?|有|在|的|，)\s*)+",
     re.IGNORECASE,
 )
+_VERBS = r"(?:appear|show|enter|come|arrive|leave|move|happen|do|say|wear|hold)(?:s|es|ed|ing)?|seen|visible|shown|said"
 _TAIL = re.compile(
-    r"\s+(?:first|last|ever|(?:appear|show|enter|come|arrive|leave|move|happen|do|say|wear|hold)(?:s|es|ed|ing)?|seen|visible|shown"
-    r"|said|be|is|are|was|were|when|while|there)\b.*$|(?:什么时候|哪里|第一次|最后|出现|在?[做干]什么|说|提到|[吗呢]).*$",
+    rf"\s+(?:(?:first|last)(?=$|\s(?:{_VERBS}|speaks?))|ever|{_VERBS}|be|is|are|was|were|when|while|there)\b.*$"
+    r"|(?:什么时候|哪里|第一次|最后|出现|在?[做干]什么|说|提到|[吗呢]).*$",
     re.IGNORECASE,
 )
 _ABOUT = re.compile(

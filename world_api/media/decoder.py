@@ -88,9 +88,10 @@ class MediaWorker:
             return process
 
     def probe(self, path: Path, *, settled: float | None = None) -> Probe:
-        """Describe a file. Raises as :meth:`ask`.
+        """Describe a file by its header and first frame. Raises as :meth:`ask`.
 
-        With ``settled``, wait for data of a file that is being written, until it has not grown for that many seconds.
+        With ``settled``, the file may still be growing: if data is missing, wait for more. The file counts as complete
+        once it has not grown for ``settled`` seconds.
         """
         message, _ = self.ask({"do": "probe", "settled": settled}, path)
         return Probe.restored(message["probe"])

@@ -197,7 +197,10 @@ class CueList:
 
 
 def language_code(code: str | None) -> str:
-    """Normalise the code of a language: ``eng`` and ``EN`` become ``en``; unknown codes stay as they are."""
+    """Return a language's code in lower case and without region: ``eng``, ``EN`` and ``en-US`` become ``en``.
+
+    Three-letter codes that are not known keep their letters. None and ``und`` give an empty text.
+    """
     plain = re.split(r"[-_]", (code or "").strip().lower())[0]
     return _CODES.get(plain, plain)
 

@@ -148,13 +148,15 @@ def read_manifest(folder: Path) -> Manifest:
         with open_regular(folder / MANIFEST) as file:
             raw = json.loads(file.read(_MOST_BYTES))
         version = raw["schema_version"]
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise StoreFault(
             "no_such_world",
-            f"there is no world {folder.name!r} here",
+            f"there is no world {folder.name!r} in {folder.parent}",
             hint="`videoworld worlds` lists them; `videoworld build` makes one",
         ) from None
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except KeyError:
+        raise _damaged(folder, ValueError("it has no schema_version")) from None
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise _damaged(folder, error) from error
     if version != SCHEMA_VERSION:
         raise StoreFault(

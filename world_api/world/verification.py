@@ -106,7 +106,10 @@ def _rows_wrong(world: World) -> list[str]:
 
 
 def _kept_wrong(world: World) -> list[str]:
-    """Return a line for each stored table of derived rows that differs from the rows in the world's files."""
+    """Return a line for each stored copy of a table of rows that is damaged or differs from the world's files.
+
+    Copies are in the folder of derived tables. Other derived tables (tracks, search indexes) are not checked.
+    """
     kept = Derived(derived_folder(world.folder.parent, world.manifest))
     wrong = []
     for name in TABLES:

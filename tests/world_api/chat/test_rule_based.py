@@ -221,6 +221,8 @@ def test_results_of_any_shape_lead_to_an_answer(result: Any, question: str) -> N
         ("Where is the blue car first seen?", "the blue car", "car"),
         ('When is "Platform 9" shown?', "Platform 9", "any"),
         ("When does the cat appear?", "the cat", "cat"),
+        ("When does the first person come in?", "person", "person"),
+        ("When is the last car seen?", "car", "car"),
         ("那只猫什么时候出现？", "那只猫", "any"),
         ("穿红衣服的男子第一次出现时在做什么？", "穿红衣服的男子", "person"),
         ("什么时候出现了一辆红色的车？", "一辆红色的车", "any"),

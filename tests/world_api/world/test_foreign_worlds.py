@@ -145,6 +145,23 @@ def test_rows_that_are_none_are_named_with_their_file(base: Path, kind: str, see
     assert caught.value.code == "world_damaged" and "rows/" in caught.value.message
 
 
+@pytest.mark.parametrize("is_file", [True, False])
+def test_a_store_without_the_world_is_named(tmp_path: Path, is_file: bool) -> None:
+    store = tmp_path / "store"
+    if is_file:
+        store.write_text("no folder")
+    with pytest.raises(StoreFault) as caught:
+        open_world(store, "made")
+    assert caught.value.code == "no_such_world" and str(store) in caught.value.message
+
+
+def test_a_manifest_without_a_version_is_damage(base: Path) -> None:
+    write_manifest(base, {"format": "another"})
+    with pytest.raises(StoreFault, match="it has no schema_version") as caught:
+        open_world(base.parent, "base")
+    assert caught.value.code == "world_damaged"
+
+
 def test_a_row_that_was_known_before_the_video_began_is_named(make_world: WorldMaker) -> None:
     rows = made_rows()
     rows["sightings"][0]["known_at"] = -1.0
