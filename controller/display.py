@@ -257,7 +257,9 @@ def spent_text(spent: Sequence[Spent]) -> str:
         items = [item for item in spent if (item.purpose, item.model) == (purpose, model)]
         tokens, images = sum(item.prompt + item.completion for item in items), sum(item.images for item in items)
         about = "~" if any(item.estimated for item in items) else ""
-        aside = f" ({plural(images, 'image')})" if images else ""
+        more = [plural(images, "image")] if images else []
+        more += [f"{cached} from the cache"] if (cached := sum(not item.physical for item in items)) else []
+        aside = f" ({', '.join(more)})" if more else ""
         parts.append(f"{purpose} by {single_line(model)}: {len(items)} asked, {about}{tokens:,} tokens{aside}")
     return "; ".join(parts)
 

@@ -36,7 +36,7 @@ _PARQUET = "test-00000-of-00001.parquet"
 _MAX_ROWS = 200_000
 _MAX_CSV_FIELD = 100_000
 _CSV_COLUMNS = {"video", "question", "answer", "qid", "type"}
-_YOUTUBE_ID = re.compile(r"(?:v=|youtu\.be/)([^&?]*)")
+_YOUTUBE_ID = re.compile(r"(?:[?&]v=|youtu\.be/)([^&?]*)")
 _MLVU_TASK = re.compile(r"\d_[A-Za-z_]+\.json")
 
 

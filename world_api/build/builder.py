@@ -237,10 +237,11 @@ def _make_rows(
         known = log.final
         wants = scheduler.wants(clip_count(known.duration) if known is not None else None)
         begins = [want.spans[0][0] for want in wants if want.spans]
+        ends = [end for want in wants for _, end in want.spans]
         if known is None or begins:
             decode = VideoPass(
                 source=source, limits=job.limits, wants=wants, resume_from=log.before(min(begins, default=0.0)),
-                noted=log.note, died=log.lose, process=worker.detach(),
+                until=None if known is None else max(ends), noted=log.note, died=log.lose, process=worker.detach(),
             )  # fmt: skip
             scheduler.run_pass(decode)
             if decode.final is not None:

@@ -54,7 +54,10 @@ class RowStore:
     _lock: Lock = field(default_factory=Lock)
 
     def clips_of(self, stage: Stage) -> set[int]:
-        """Return the numbers of a stage's stored clips; :meth:`add` adds to the same set."""
+        """Return the numbers of a stage's stored clips; :meth:`add` adds to the same set.
+
+        The first call for a stage reads the folder; it has to come before clips of the stage are added.
+        """
         name = stage.spec.name
         if name not in self._stored:
             self._stored[name] = self._find(stage) if self.reuse else set()
@@ -160,9 +163,9 @@ class DecodeLog:
             self._write({"state": asdict(state)})
 
     def finish(self, state: PassState, lost: Sequence[LossNote]) -> None:
-        """Log the end of the video, and what was lost with decoders that died."""
-        self.final, self.lost = state, list(lost)
-        self._write({"final": asdict(state), "lost": [vars(one) for one in lost]})
+        """Log the end of the video, and what was lost with decoders that died, also in the passes before this one."""
+        self.final, self.lost = state, [*self.lost, *(one for one in lost if one not in self.lost)]
+        self._write({"final": asdict(state), "lost": [vars(one) for one in self.lost]})
 
     def _read(self) -> bool:
         """Read the log if it is of this video, and cut it at a damaged line; return whether it can be continued."""

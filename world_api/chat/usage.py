@@ -122,6 +122,10 @@ class Price:
     cached: float
     completion: float
 
+    def __post_init__(self) -> None:
+        if not all(0 <= amount <= _MOST_USD for amount in asdict(self).values()):
+            raise ValueError(f"a price is between 0 and {_MOST_USD:,}")
+
     def money(self, tokens: Usage | Spent) -> float:
         """Return what these tokens cost, in USD."""
         cached = min(tokens.cached, tokens.prompt)  # some servers count more

@@ -218,9 +218,10 @@ class VideoPass:
     Attributes:
         resume_from: Continue after the frame of this state of an earlier pass.
         settled: Follow a file that grows, until it has not grown for this many seconds.
+        until: Stop after the first frame at or after this time; None decodes to the end.
         process: A decoding process that runs already; the pass ends it.
         noted, died: Called with states during the pass, and with the loss of every decoder that died.
-        final: Afterwards, the state at the end of the video.
+        final: Afterwards, the state at the end of the video; None if the pass stopped before.
         lost: Afterwards, what was lost when decoders died, and what was left out.
         read: Afterwards, the SHA-256 of a growing file that was read to its end.
     """
@@ -230,6 +231,7 @@ class VideoPass:
     wants: Sequence[Want]
     resume_from: PassState | None = None
     settled: float | None = None
+    until: float | None = None
     process: DecoderProcess | None = None
     read: str | None = None
     died: Callable[[LossNote], None] = lambda lost: None
@@ -278,7 +280,7 @@ class VideoPass:
         request: Message = {
             "do": "decode", "source": asdict(self.source), "wants": [asdict(want) for want in self.wants],
             "state": None if state is None else asdict(state), "skip": skip, "after": self.last_time,
-            "settled": self.settled, "slots": {"count": slots.count, "size": slots.size},
+            "settled": self.settled, "until": self.until, "slots": {"count": slots.count, "size": slots.size},
         }  # fmt: skip
         for message, _ in process.stream(request):
             if "too_large" in message and not any(lost.code == "picture_too_large" for lost in self.lost):

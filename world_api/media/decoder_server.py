@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import resource
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -100,7 +101,10 @@ class DecoderServer:
             case "capture":
                 capture(request["address"], path, limits=limits, alive=self._send_life)
                 return {}, b""
-        return None  # slots of a pass that is over
+            case None:
+                return None  # slots of a pass that is over
+            case other:
+                raise ValueError(f"unknown request: {other!r}")
 
     def _frames(self, path: Path, request: Message) -> Answer:
         if self._finder is None or self._finder[0] != path:
@@ -122,7 +126,7 @@ class DecoderServer:
                 file=cast("IO[bytes] | None", file),
             )
             ended = self._send_frames(decode, slots, request)
-            if file is not None:
+            if file is not None and "end" in ended:
                 ended["read"] = None if ended["cut"] else file.digest()
             return ended, b""
 
@@ -130,6 +134,7 @@ class DecoderServer:
         """Send every frame with its wanted pictures, and sometimes the state of the pass; return the last message."""
         wants = [Want.restored(record) for record in request["wants"]]
         previous = decode.state.last_time if decode.state.frames else None
+        until = math.inf if request["until"] is None else request["until"]
         sent = decode.state.last_time
         for frame in decode:
             now = frame.time
@@ -141,6 +146,8 @@ class DecoderServer:
             if now // _STATE_EVERY > sent // _STATE_EVERY:
                 sent = now
                 self._wire.send({"state": asdict(decode.state)})
+            if now >= until:
+                return {"stopped": True}
             if now > self._limits.duration:
                 return {"end": asdict(decode.state), "cut": True}
         return {"end": asdict(decode.state), "cut": False}

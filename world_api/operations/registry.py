@@ -1,6 +1,7 @@
 """The registry of operations: name, schemas, state and price all come from one typed function.
 
 JSON Schema, OpenAI and MCP tools, the command line and the documentation are generated from these declarations.
+How to add an operation is shown in docs/extending.md.
 """
 
 from __future__ import annotations

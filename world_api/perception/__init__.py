@@ -1,8 +1,8 @@
 """Perception adapters behind the ports of ``world_api.core.ports``, and which of them each profile uses.
 
-``classical`` (people and faces, text on screen, text vectors) and ``appearance`` (vectors of the look of things) need
-no download. ``speech`` recognises speech and detects voices. ``endpoint`` uses a vision model and an embedding model on
-an endpoint. Each name is imported when it is first used.
+``classical`` (people and faces, text on screen, text vectors) and ``appearance`` (vectors of the look of things; a
+re-identification model belongs beside it) need no download. ``speech`` recognises speech and detects voices.
+``endpoint`` uses a vision model and an embedding model on an endpoint. Each name is imported when it is first used.
 """
 
 from __future__ import annotations

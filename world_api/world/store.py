@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
 from typing import TypeVar, cast
+from weakref import WeakValueDictionary
 
 import pyarrow as pa
 
@@ -68,6 +69,8 @@ class World:
 _OPEN: dict[Path, tuple[State, World]] = {}
 _KEPT_OPEN = 4
 _GUARD = Lock()
+#: One lock for each world that is being opened, so that different worlds are opened in parallel.
+_OPENING: WeakValueDictionary[Path, Lock] = WeakValueDictionary()
 
 
 def world_folder(store: Path | str, video_id: str) -> Path:
@@ -91,13 +94,16 @@ def open_world(store: Path | str, video_id: str) -> World:
     folder = world_folder(store, video_id)
     state = state_of(folder / MANIFEST)
     with _GUARD:
+        opening = _OPENING.setdefault(folder, Lock())
+    with opening:
         known = _OPEN.get(folder)
         if known is None or state is None or known[0] != state or not known[1].derived.is_current():
             # A folder may be a copy under another name; its present name is the id.
             known = state, World(folder, read_manifest(folder).model_copy(update={"video_id": video_id}))
-            while len(_OPEN) >= _KEPT_OPEN:
-                _OPEN.pop(next(iter(_OPEN)))
-            _OPEN[folder] = known
+            with _GUARD:
+                while len(_OPEN) >= _KEPT_OPEN:
+                    _OPEN.pop(next(iter(_OPEN)))
+                _OPEN[folder] = known
         return known[1]
 
 

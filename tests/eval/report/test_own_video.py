@@ -196,7 +196,6 @@ def test_questions_about_other_videos_are_left_out(tmp_path: Path) -> None:
     assert caught.value.code == "bad_dataset"
 
 
-@pytest.mark.nightly
 def test_what_was_committed_before_reaches_no_arm(
     store_with_a_world: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -23,10 +23,7 @@ FOLDER = Path(__file__).resolve().parents[4] / "shared" / "recordings" / "induct
 DOMAINS = {"A": "A_locate_count", "B": "B_order_cause", "C": "C_summary_multihop"}
 NAMES = ("A_full", "A_minimal", "B_full", "B_minimal", "C_full", "C_minimal")
 
-#: One worker repairs the recordings for all tests.
-pytestmark = [
-    pytest.mark.skipif(not FOLDER.is_dir(), reason="the recordings (../shared/recordings) are not here"),
-]
+pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="the recordings (../shared/recordings) are not here")
 
 
 @cache

@@ -209,7 +209,6 @@ def test_another_recording_under_the_same_name_begins_anew(two_shots: Path, tmp_
     assert report.world_hash == build_world(job(tmp_path / "other.mkv", tmp_path / "batch")).world_hash
 
 
-@pytest.mark.nightly
 def test_what_a_foreign_world_notes_of_a_growing_file_and_its_rows_are_not_believed(
     two_shots: Path, tmp_path: Path, other_shots: Path
 ) -> None:

@@ -295,6 +295,29 @@ def test_rows_made_while_the_decoder_died_are_not_kept_by_a_build_that_was_broke
     assert (report.world_hash, report.losses) == (whole.world_hash, ())
 
 
+@pytest.mark.parametrize("clip", [0, -1])
+def test_what_was_lost_is_still_noted_after_one_clip_is_made_again(
+    clip: int, film: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = VideoPass._decoded
+
+    def dying(self: VideoPass, *, skip: float) -> Iterator[Frame]:
+        for frame in told(self, skip=skip):
+            if 10.0 <= frame.time < 10.2 and (number := decoder_of(self)) is not None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(number, signal.SIGKILL)
+            yield frame
+
+    with monkeypatch.context() as patch:
+        patch.setattr(VideoPass, "_decoded", dying)
+        first = build(film, tmp_path, Seeing(), Apart())
+    assert [lost.code for lost in first.losses] == ["decoder_died"]
+    (tmp_path / "film" / "world.json").unlink()
+    sorted((tmp_path / "film" / "rows" / "cuts").iterdir())[clip].unlink()
+    again = build(film, tmp_path, Seeing(), Apart())
+    assert (again.clips_made, again.losses, again.world_hash) == (1, first.losses, first.world_hash)
+
+
 def test_a_second_process_waits_for_the_first_and_finds_its_world(film: Path, tmp_path: Path) -> None:
     listener, reports, store = Listener(), [], tmp_path / "store"
     build(film, tmp_path / "made", Seeing())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,12 @@ def test_money_of_the_sum_is_the_sum_of_the_money(counts: list[tuple[int, int, i
     usages = [Usage(prompt=sent + kept, cached=kept, completion=said) for sent, kept, said in counts]
     whole = sum(usages, Usage())
     assert price.money(whole) == pytest.approx(sum(price.money(usage) for usage in usages))
+
+
+@pytest.mark.parametrize("amount", [-0.01, math.inf, -math.inf, math.nan])
+def test_a_price_is_finite_and_not_negative(amount: float) -> None:
+    with pytest.raises(ValueError, match="between 0"):
+        Price(prompt=amount, cached=0.0, completion=0.0)
 
 
 @pytest.mark.parametrize(

@@ -254,7 +254,7 @@ def tell(make_video: Callable[..., Path], empty_room: Image) -> Tell:
     """Everything that is told of the frames of a video of two seconds, without the numbers of slots."""
     video = make_video("room.mp4", [empty_room] * 20, rate=10)
 
-    def told(*, limits: Limits = DEFAULT_LIMITS) -> list[Message]:
+    def told(*, limits: Limits = DEFAULT_LIMITS, until: float | None = None) -> list[Message]:
         source, handle = probe(video), anonymous_file()
         slots = Slots.for_frames(source.width, source.height, handle=handle)
         ours, theirs = os.pipe()
@@ -263,7 +263,7 @@ def tell(make_video: Callable[..., Path], empty_room: Image) -> Tell:
         want = Want(fps=5.0, spans=((0.0, 2.0),), picture=(32, "bgr"))
         request: Message = {
             "do": "decode", "source": asdict(source), "wants": [asdict(want)], "state": None, "skip": 0.0, "after": -1.0,
-            "settled": None, "slots": {"count": slots.count, "size": slots.size},
+            "settled": None, "until": until, "slots": {"count": slots.count, "size": slots.size},
         }  # fmt: skip
         answer = DecoderServer(wire, json.dumps(asdict(limits)), str(handle)).answer(request)
         assert answer is not None
@@ -290,6 +290,12 @@ def test_a_video_longer_than_the_limit_ends_at_the_first_frame_beyond_it(tell: T
     messages = tell(limits=replace(DEFAULT_LIMITS, duration=0.95))
     assert messages[-1]["cut"]
     assert messages[-1]["end"]["last_time"] == pytest.approx(1.0)
+
+
+def test_nothing_is_sent_after_the_last_frame_that_is_wanted(tell: Tell) -> None:
+    messages = tell(until=1.0)
+    assert messages[-1] == {"stopped": True, "done": True}
+    assert max(message["t"] for message in messages if "t" in message) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("pixel_format", ["yuv420p", "yuv444p", "yuv420p10le", "nv12", "gray", "rgb24", "yuvj420p"])

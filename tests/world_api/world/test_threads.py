@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import count
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -18,6 +20,7 @@ from world_api.media import Frame, VideoFrames
 from world_api.operations import OPERATIONS, run
 from world_api.perception import ClassicalDetector
 from world_api.session import FrameLooker, Overlay, Session
+from world_api.world import open_world, read_manifest
 
 READING = [case for case in CASES if OPERATIONS[case.operation].state == "reads"]
 
@@ -92,6 +95,23 @@ def test_words_have_the_same_stems_whoever_asks() -> None:
 
     assert all(answers == found[0] for answers in found)
     assert content_words("walking")[0] == "walk"
+
+
+def test_worlds_are_opened_beside_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("one", "two"):
+        write_world(tmp_path, name, Plan.of_segments(5, seed=3))
+    together = Barrier(2)
+
+    def meeting(folder: Path) -> Any:
+        together.wait(20)
+        return read_manifest(folder)
+
+    monkeypatch.setattr("world_api.world.store.read_manifest", meeting)
+    with ThreadPoolExecutor(2) as pool:
+        opened = list(pool.map(lambda name: open_world(tmp_path, name), ["one", "two"]))
+
+    assert [world.manifest.video_id for world in opened] == ["one", "two"]
+    assert [open_world(tmp_path, name) for name in ("one", "two")] == opened
 
 
 def test_what_a_frame_is_made_into_is_made_once_for_all_threads() -> None:
