@@ -275,21 +275,26 @@ class Counted(Seeing):
         return CountingWorker(super().open(clip).records)
 
 
-def test_rows_made_while_the_decoder_died_are_not_kept_by_a_build_that_was_broken_off(
-    film: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = build(film, tmp_path / "whole", Counted())
-    told = VideoPass._decoded
+def decoding_that_dies(start: float, end: float) -> Callable[..., Iterator[Frame]]:
+    """Decoding whose process is killed at every frame of an interval (seconds)."""
+    decoded = VideoPass._decoded
 
     def dying(self: VideoPass, *, skip: float) -> Iterator[Frame]:
-        for frame in told(self, skip=skip):
-            if 10.0 <= frame.time < 13.0 and (number := decoder_of(self)) is not None:
+        for frame in decoded(self, skip=skip):
+            if start <= frame.time < end and (number := decoder_of(self)) is not None:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(number, signal.SIGKILL)
             yield frame
 
+    return dying
+
+
+def test_rows_made_while_the_decoder_died_are_not_kept_by_a_build_that_was_broken_off(
+    film: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = build(film, tmp_path / "whole", Counted())
     with monkeypatch.context() as patch, pytest.raises(Broken):
-        patch.setattr(VideoPass, "_decoded", dying)
+        patch.setattr(VideoPass, "_decoded", decoding_that_dies(10.0, 13.0))
         build(film, tmp_path / "store", Counted(breaks=True))
     report = build(film, tmp_path / "store", Counted())
     assert (report.world_hash, report.losses) == (whole.world_hash, ())
@@ -299,17 +304,8 @@ def test_rows_made_while_the_decoder_died_are_not_kept_by_a_build_that_was_broke
 def test_what_was_lost_is_still_noted_after_one_clip_is_made_again(
     clip: int, film: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = VideoPass._decoded
-
-    def dying(self: VideoPass, *, skip: float) -> Iterator[Frame]:
-        for frame in told(self, skip=skip):
-            if 10.0 <= frame.time < 10.2 and (number := decoder_of(self)) is not None:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(number, signal.SIGKILL)
-            yield frame
-
     with monkeypatch.context() as patch:
-        patch.setattr(VideoPass, "_decoded", dying)
+        patch.setattr(VideoPass, "_decoded", decoding_that_dies(10.0, 10.2))
         first = build(film, tmp_path, Seeing(), Apart())
     assert [lost.code for lost in first.losses] == ["decoder_died"]
     (tmp_path / "film" / "world.json").unlink()
