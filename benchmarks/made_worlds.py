@@ -19,10 +19,18 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from world_api.core.files import hash_bytes, hash_file
-from world_api.core.lexicon import CATEGORIES, COLOURS
 from world_api.core.spans import round_time
-from world_api.world.manifest import FileEntry, ImageEntry, Manifest, SourceFacts, VideoFacts, write_manifest
-from world_api.world.storage import write_image, write_rows
+from world_api.core.vocabulary import CATEGORIES, COLOURS
+from world_api.world.storage import (
+    FileEntry,
+    ImageEntry,
+    Manifest,
+    SourceFacts,
+    VideoFacts,
+    write_image,
+    write_manifest,
+    write_rows,
+)
 from world_api.world.store import World, open_world, world_folder, world_hash
 from world_api.world.tables import DESCRIPTOR_DIMENSION, SCHEMA_VERSION, TABLES
 

@@ -13,7 +13,8 @@ import numpy as np
 
 from world_api.build.builder import Job, build_world
 from world_api.build.stage import Clip, FrameStage, Recipe, Records, RowStage, Stage, StageSpec, Worker
-from world_api.core.ports import Image, SystemClock, TextLine, TextReader
+from world_api.core.execution import SystemClock
+from world_api.core.ports import Image, TextLine, TextReader
 from world_api.core.spans import Box
 from world_api.media.decoder import MediaWorker
 from world_api.media.frames import Frame

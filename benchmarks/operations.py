@@ -80,7 +80,7 @@ def _measured(store: Path, segments: int, chosen: argparse.Namespace) -> dict[st
     """Make a world of that size where it is not there, and measure it in a fresh process."""
     from benchmarks.made_worlds import Plan, write_world
     from world_api.api import text_embedder
-    from world_api.search.documents import prepare
+    from world_api.search.searcher import prepare
     from world_api.world.store import list_worlds, open_world
 
     name = f"made-{segments}"

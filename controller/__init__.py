@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING
 from world_api.core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from controller.accounts import Accounts as Accounts
-    from controller.accounts import accounts_of as accounts_of
+    from controller.answers import Question as Question
+    from controller.episode import Accounts as Accounts
+    from controller.episode import Budget as Budget
     from controller.episode import Episode as Episode
+    from controller.episode import accounts_of as accounts_of
     from controller.episode import episode_from_record as episode_from_record
-    from controller.episode_budget import Budget as Budget
     from controller.episode_tools import AtomicTools as AtomicTools
     from controller.episode_tools import CombinedTools as CombinedTools
     from controller.episode_tools import OneVideo as OneVideo
     from controller.episode_tools import Toolset as Toolset
     from controller.prompts import FirstCall as FirstCall
     from controller.prompts import Preamble as Preamble
-    from controller.questions import Question as Question
     from controller.records.journal import Journal as Journal
     from controller.records.recorder import Answered as Answered
     from controller.records.recorder import Unanswered as Unanswered

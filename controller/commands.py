@@ -8,23 +8,25 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from controller.episode_budget import Budget, refuse_unpriced
-from controller.questions import Kind
+from controller.answers import Kind
+from controller.episode import Budget, refuse_unpriced
 from tool_induction.judge.options import AllowJudgeOption, JudgeModelOption, JudgeRecordOption
 from world_api.chat.models import WireChoice
 from world_api.commands.cli import (
     DEFAULT_STORE,
+    DEFAULT_VISION,
     AsOfOption,
     JsonOption,
     StoreOption,
+    VisionOptions,
     WithOption,
     command_app,
     note,
     read_arguments,
     show,
     under_headings,
+    with_vision_options,
 )
-from world_api.commands.vision import DEFAULT_VISION, VisionOptions, with_vision_options
 from world_api.core.faults import EpisodeFault
 
 if TYPE_CHECKING:
@@ -187,9 +189,9 @@ def ask(
 ) -> None:
     """Ask a question about a video."""
     import tool_induction
+    from controller.answers import Question
     from controller.display import summary_record, summary_text
     from controller.prompts import language_of
-    from controller.questions import Question
     from controller.records.journal import Journal
     from controller.records.recorder import answer
     from controller.systems.base import SystemContext
@@ -197,11 +199,11 @@ def ask(
     from tool_induction.domains.domain_file import load_domain
     from tool_induction.judge.options import judge_from_options
     from world_api.api import ensure_world, open_session, vision_config
+    from world_api.chat.messages import Prices
     from world_api.chat.models import chat_model, takes_images, window_of
-    from world_api.chat.usage import Prices
     from world_api.commands.cli import progress_bars
-    from world_api.core.ports import SystemClock
-    from world_api.session.overlay import forget_reserved, reserve_session
+    from world_api.core.execution import SystemClock
+    from world_api.session.session import forget_reserved, reserve_session
 
     query = Question(text=question, kind=kind, options=tuple(option or ()), as_of=as_of)
     clock, environment = SystemClock(), os.environ
@@ -219,7 +221,8 @@ def ask(
         prices=Prices.read(prices),
         language=spoken,
         library=tool_induction.load_library(tools, allow_judge=allow_judge, groups=groups or ()) if tools is not None else None,
-        judge=judge_from_options(allow_judge, judge_model, judge_record, clock=clock, environment=environment),
+        judge=judge_from_options(allow_judge, judge_model, judge_record, clock=clock, environment=environment)
+        if judge_model is not None or judge_record is not None else None,
         domain=load_domain(domain) if domain is not None else None,
         options=read_arguments(settings, None, {}) | ({} if exposure is None else {"exposure": exposure}),
         takes_images=takes_images(model, environment=environment),
@@ -262,7 +265,7 @@ def ask(
 def _commit(store: Path, video_id: str, session: str) -> dict[str, Any]:
     """Add the writes of the session to the world; return the counts as JSON, zeros if the session wrote nothing."""
     from world_api.core.faults import StoreFault
-    from world_api.session.overlay import commit_session
+    from world_api.session.session import commit_session
 
     try:
         return commit_session(store, video_id, session).record()

@@ -11,10 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from controller.episode_budget import BudgetMeter
+from controller.episode import BudgetMeter
 from controller.prompts import Pictures, with_pictures
-from world_api.chat.messages import checked_reply, first_choice, from_cache
-from world_api.chat.usage import Usage, estimate_tokens, usage_of
+from world_api.chat.messages import Usage, checked_reply, estimate_tokens, first_choice, from_cache, usage_of
 from world_api.core.cost import deadline
 from world_api.core.faults import BackendFault
 from world_api.core.ports import ChatModel, Clock

@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from controller.accounts import PARTS, Account, Accounts, accounts_of, total
 from controller.answers import SUBMIT_ANSWER
-from controller.episode import CallRecord, Episode, RoundRecord
+from controller.episode import PARTS, Account, Accounts, CallRecord, Episode, RoundRecord, accounts_of, total
 from controller.episode_tools import judging_tokens
 from controller.records.conditions import Conditions
 from controller.records.journal import JournalEntry

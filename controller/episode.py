@@ -1,30 +1,172 @@
-"""The record of one episode: the question, the calls and replies, the answer.
+"""One episode: its budget, the record of its question, calls, replies and answer, and what it cost.
 
-Its content is determined by the question, the model's replies and the tool results, so that a replay gives the same
-bytes. Wall times are kept apart, in ``Timings``. Field names are those of the JSON form.
+The content of the record is determined by the question, the model's replies and the tool results, so that a replay gives
+the same bytes. Wall times are kept apart, in ``Timings``. Field names are those of the JSON form.
+
+Costs are counted twice. *Logical* cost is counted as if no cache existed: each distinct request once, without a discount
+for tokens that the server had cached. *Physical* cost is what was really requested and paid. Token counts are always
+given; they are marked *estimated* if a server did not count them. Money is given only if a price is known; a sum with
+an unpriced part is marked as a lower bound.
 """
 
 from __future__ import annotations
 
 import functools
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from controller.episode_budget import Budget
-from controller.evidence import DIGEST, CitedSpan
-from controller.questions import Question
-from controller.replies import Problem
+from controller.answers import Question
+from controller.messages import DIGEST, CitedSpan, Problem
+from world_api.chat.messages import Price, Prices, Usage
 from world_api.chat.recording import check_schema
-from world_api.chat.usage import Price, Usage
 from world_api.core.cost import Spent
-from world_api.core.faults import INTERNAL_FAULT, EpisodeFault, VideoWorldError
+from world_api.core.faults import INTERNAL_FAULT, BackendFault, EpisodeFault, VideoWorldError
+from world_api.core.ports import Clock
 
 if TYPE_CHECKING:
     from tool_induction.library import ToolLibrary
     from world_api.session.session import Session
+
+#: The largest limit; no timeout can be longer.
+_MOST = 1_000_000_000
+
+Limit = Literal["rounds", "calls", "tokens", "money", "seconds"]
+RequestKey = tuple[str, str, str]  #: purpose, model and hash of a request
+
+
+def each_once(spent: Iterable[Spent], paid: set[RequestKey]) -> Iterator[Spent]:
+    """Yield the charges of requests that are not in ``paid``, each request once, and add them to ``paid``."""
+    for item in spent:
+        key = (item.purpose, item.model, item.request)
+        if key not in paid:
+            paid.add(key)
+            yield item
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """Limits of one episode; one more request, for a forced answer, may follow when a limit is reached.
+
+    Rounds are requests to the model; calls are tool calls that ran. Tokens are prompt and completion together, of the
+    model, of perception and of the judge; each distinct request counts once, as if no cache existed. Seconds are wall
+    time. ``money`` is in USD, counts requests as tokens do, and requires a price of every model that is charged. All
+    limits are checked between rounds; calls and seconds also within one.
+
+    ``window`` is the model's context window in tokens; requests are kept below it. ``digest_tokens`` is the approximate
+    size of the world's digest at the start, for systems that call tools; 0 for none.
+    """
+
+    rounds: int = 12
+    calls: int = 40
+    tokens: int = 200_000
+    seconds: float = 600.0
+    money: float | None = None
+    window: int | None = None
+    digest_tokens: int = 800
+
+    def __post_init__(self) -> None:
+        if any(amount is not None and not 0 <= amount <= _MOST for amount in asdict(self).values()):
+            raise EpisodeFault(
+                "bad_budget", f"a budget lies between 0 and {_MOST:,}", hint="use 0 to allow none, or a smaller number"
+            )
+
+    def record(self) -> dict[str, float | None]:
+        """Return the JSON form."""
+        return asdict(self)
+
+
+def refuse_unpriced(budget: Budget, model: str, prices: Prices) -> None:
+    """Check that a budget of money has the model's price. Raises EpisodeFault: ``no_price``."""
+    if budget.money is not None and prices.of(model) is None:
+        raise EpisodeFault(
+            "no_price", f"a budget of money needs the price of {model!r}", hint="give prices, or no budget of money"
+        )
+
+
+class BudgetMeter:
+    """Adds up what an episode spends and compares it with the budget."""
+
+    def __init__(self, budget: Budget, clock: Clock, *, model: str, prices: Prices) -> None:
+        refuse_unpriced(budget, model, prices)
+        self.budget = budget
+        self.rounds = 0
+        self.calls = 0
+        self.prices: dict[str, Price] = {}  #: of the models that were used, if known
+        self._known = prices
+        self._model = model
+        self._tokens = 0
+        self._money = 0.0
+        self._paid: set[RequestKey] = set()
+        self._unpriced: str | None = None  #: a model that was charged and has no price
+        self._clock = clock
+        self._began = clock.monotonic()
+
+    def add_round(self, usage: Usage) -> None:
+        """Count one request to the model."""
+        self.rounds += 1
+        self._charge(self._model, usage.prompt, usage.completion)
+
+    def add_call(self, spent: Sequence[Spent], *, judging: int) -> None:
+        """Count one tool call that ran, with its requests to other models (see ``add_spent``)."""
+        self.calls += 1
+        self.add_spent(spent, judging=judging)
+
+    def add_spent(self, spent: Sequence[Spent], *, judging: int) -> None:
+        """Count requests to other models; ``judging`` are the tokens of a judge that is not among them."""
+        if not any(item.purpose == "judge" for item in spent):
+            self._tokens += judging
+        for item in each_once(spent, self._paid):
+            self._charge(item.model, item.prompt, item.completion)
+
+    def may_call(self, more: int = 0) -> bool:
+        """Whether the budget allows one more tool call besides ``more`` that are about to run."""
+        return self.calls + more < self.budget.calls
+
+    def left(self) -> float:
+        """Return the seconds that are left; negative once they are used up."""
+        return self.budget.seconds - (self._clock.monotonic() - self._began)
+
+    def exceeded(self) -> Limit | None:
+        """Return the first limit that is reached, which forbids another round; None if there is none."""
+        if self.rounds >= self.budget.rounds:
+            return "rounds"
+        if self.calls >= self.budget.calls:
+            return "calls"
+        if self._tokens >= self.budget.tokens:
+            return "tokens"
+        if self.budget.money is not None and self._money >= self.budget.money:
+            return "money"
+        return "seconds" if self.left() <= 0 else None
+
+    def refuse_unpriced(self) -> None:
+        """Check that a budget of money can be kept: every model charged so far has a price.
+
+        Raises BackendFault: ``no_price``, for a perception model or a judge.
+        """
+        if self.budget.money is not None and self._unpriced is not None:
+            raise BackendFault(
+                "no_price",
+                f"a budget of money needs the price of {self._unpriced!r}, which was charged",
+                hint="give its price too, or no budget of money",
+            )
+
+    def _charge(self, model: str, prompt: int, completion: int) -> None:
+        """Charge a request at full price: tokens that a server had cached get no discount."""
+        usage = Usage(prompt=prompt, completion=completion)
+        self._tokens += usage.total
+        price = self._known.of(model)
+        if price is not None:
+            self.prices[model] = price
+            self._money += price.money(usage)
+        elif usage.total:
+            self._unpriced = model
+
+
+# --- the record -----------------------------------------------------------------------------------------------------
 
 SCHEMA_VERSION = 3
 
@@ -259,3 +401,119 @@ def _damaged(where: str) -> EpisodeFault:
 @functools.cache
 def _adapter() -> TypeAdapter[Episode]:
     return TypeAdapter(Episode)
+
+
+# --- costs ----------------------------------------------------------------------------------------------------------
+
+Part = Literal["controller", "perception", "judge"]
+PARTS: tuple[Part, ...] = ("controller", "perception", "judge")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Account:
+    """Requests with their tokens, and their cost in USD.
+
+    ``cached`` counts the tokens of ``prompt`` that a server had cached; a logical account has none. ``money`` is None
+    if no price is known. ``unpriced`` names the models whose cost is missing; if there are any, ``money`` is a lower
+    bound.
+    """
+
+    requests: int = 0
+    prompt: int = 0
+    cached: int = 0
+    completion: int = 0
+    images: int = 0
+    estimated: bool = False
+    money: float | None = None
+    unpriced: tuple[str, ...] = ()
+
+    @property
+    def tokens(self) -> int:
+        """Prompt and completion tokens together."""
+        return self.prompt + self.completion
+
+    @property
+    def is_least(self) -> bool:
+        """Whether the money is a lower bound."""
+        return self.money is not None and bool(self.unpriced)
+
+    def __add__(self, other: Account) -> Account:
+        known = [money for money in (self.money, other.money) if money is not None]
+        return Account(
+            requests=self.requests + other.requests,
+            prompt=self.prompt + other.prompt,
+            cached=self.cached + other.cached,
+            completion=self.completion + other.completion,
+            images=self.images + other.images,
+            estimated=self.estimated or other.estimated,
+            money=sum(known) if known else None,
+            unpriced=tuple(sorted({*self.unpriced, *other.unpriced})),
+        )
+
+    def record(self) -> dict[str, Any]:
+        """Return the JSON form, with the total of the tokens; money is rounded to 8 decimals."""
+        money = round(self.money, 8) if self.money is not None else None
+        return {
+            **asdict(self),
+            "total": self.tokens,
+            "money": money,
+            "money_is_least": self.is_least,
+            "unpriced": list(self.unpriced),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accounts:
+    """The cost of an episode by part: without caches (logical), and as paid (physical)."""
+
+    logical: Mapping[Part, Account]
+    physical: Mapping[Part, Account]
+
+    def record(self) -> dict[str, Any]:
+        """Return the JSON form: for logical and physical cost the account of each part and the total."""
+        return {
+            way: {**{part: held[part].record() for part in PARTS}, "total": total(held).record()}
+            for way, held in (("logical", self.logical), ("physical", self.physical))
+        }
+
+
+def total(held: Mapping[Part, Account]) -> Account:
+    """Return the sum of all parts."""
+    return sum(held.values(), Account())
+
+
+def accounts_of(episode: Episode) -> Accounts:
+    """Return the cost of an episode, at the prices it was run with."""
+    spent = [item for call in episode.calls for item in call.spent]
+    paid = [item for item in spent if item.physical], [item for item in episode.rounds if item.physical]
+    return Accounts(
+        logical=_by_part(each_once(spent, set()), episode.rounds, episode, cold=True),
+        physical=_by_part(*paid, episode, cold=False),
+    )
+
+
+def _by_part(
+    spent: Iterable[Spent], rounds: Iterable[RoundRecord], episode: Episode, *, cold: bool
+) -> dict[Part, Account]:
+    held: dict[Part, Account] = dict.fromkeys(PARTS, Account())
+    for round_ in rounds:
+        held["controller"] += _account(round_.usage, episode.model, episode.prices, cold=cold)
+    for item in spent:
+        held[item.purpose] += _account(item, item.model, episode.prices, cold=cold)
+    return held
+
+
+def _account(item: Usage | Spent, model: str, prices: Mapping[str, Price], *, cold: bool) -> Account:
+    """Return the account of one request. If ``cold``, no token counts as cached, so no discount applies."""
+    price = prices.get(model)
+    tokens = Usage(prompt=item.prompt, completion=item.completion, cached=0 if cold else item.cached)
+    return Account(
+        requests=1,
+        prompt=tokens.prompt,
+        cached=tokens.cached,
+        completion=tokens.completion,
+        images=item.images if isinstance(item, Spent) else 0,
+        estimated=item.estimated,
+        money=None if price is None else price.money(tokens),
+        unpriced=(model,) if price is None and tokens.total else (),
+    )

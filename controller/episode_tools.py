@@ -17,7 +17,7 @@ from tool_induction.library_tools import ToolDeclaration
 from world_api.core.canonical import closed_object
 from world_api.core.faults import INTERNAL_FAULT, OperationFault, ToolFault, tool_result_or_error
 from world_api.operations import operations_for, run
-from world_api.schemas.json_schema import plain_schema
+from world_api.schemas.formats import plain_schema
 from world_api.session.session import Session
 
 TRACE = "trace"

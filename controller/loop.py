@@ -19,15 +19,22 @@ from controller.answers import (
     usable_answer,
 )
 from controller.conversation import Conversation, ModelReply, ModelRequests, NoFurtherRound
-from controller.episode import Episode, FaultRecord, Outcome, RoundRecord, RoundTiming, Task, Timings
-from controller.episode_budget import Budget, BudgetMeter
+from controller.episode import (
+    Budget,
+    BudgetMeter,
+    Episode,
+    FaultRecord,
+    Outcome,
+    RoundRecord,
+    RoundTiming,
+    Task,
+    Timings,
+)
 from controller.episode_tools import Toolset
-from controller.evidence import DIGEST, cite
+from controller.messages import DIGEST, Problem, Reply, cite, read_reply
 from controller.prompts import EMPTY_PREAMBLE, Pictures, Preamble, Prompts, first_message, no_pictures
-from controller.replies import Problem, Reply, read_reply
 from controller.turns import TurnExecutor
-from world_api.chat.messages import call_position
-from world_api.chat.usage import Prices
+from world_api.chat.messages import Prices, call_position
 from world_api.core.canonical import canonical_json, content_hash
 from world_api.core.faults import EpisodeFault, ToolFault, VideoWorldError, internal_fault
 from world_api.core.ports import ChatModel, Clock

@@ -20,15 +20,12 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any
 
-from controller.answers import SUBMIT_ANSWER, FinalAnswer, parse_answer, usable_answer
+from controller.answers import SUBMIT_ANSWER, FinalAnswer, Question, parse_answer, usable_answer
 from controller.conversation import MAX_RESULT_CHARACTERS, Conversation
-from controller.episode import CallRecord
-from controller.episode_budget import BudgetMeter
+from controller.episode import BudgetMeter, CallRecord
 from controller.episode_tools import Toolset, judging_tokens, split_result
-from controller.observations import Observation, call_slip
+from controller.messages import Observation, Problem, ToolCall, call_slip
 from controller.prompts import FirstCall, Preamble, Prompts
-from controller.questions import Question
-from controller.replies import Problem, ToolCall
 from world_api.core.canonical import canonical_json, json_line
 from world_api.core.cost import Ledger, Spent, deadline, ledger
 from world_api.core.faults import BackendFault, as_stored, tool_result_or_error

@@ -15,15 +15,14 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from controller.accounts import accounts_of
 from controller.display import WATERMARK
-from controller.episode import Episode
+from controller.episode import Episode, accounts_of
 from eval.extras import from_extra
 from eval.runs.records import Arm, Cell, SampleLine
 from eval.runs.stored_run import Run
 from eval.scoring.score import Score
 from eval.tables.rows import read_rows
-from world_api.chat.usage import Usage
+from world_api.chat.messages import Usage
 from world_api.core.canonical import canonical_json, content_hash, json_line, parse_json
 from world_api.core.cost import Spent
 from world_api.core.faults import EvalFault, VideoWorldError

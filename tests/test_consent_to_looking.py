@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.command_line import Cli, Outcome
 from tests.support.vision_server import VisionServer
-from world_api.commands.vision import confirm
+from world_api.commands.cli import confirm
 from world_api.core import BackendFault
 
 pytestmark = pytest.mark.media

@@ -19,7 +19,7 @@ import typer
 from tool_induction.judge.options import AllowJudgeOption, JudgeModelOption, JudgeRecordOption
 from tool_induction.limits import AT_A_TIME
 from world_api.commands import cli
-from world_api.commands.vision import DEFAULT_VISION, VisionOptions, with_vision_options
+from world_api.commands.cli import DEFAULT_VISION, VisionOptions, with_vision_options
 
 if TYPE_CHECKING:
     from tool_induction.compiler.compilation import Compilation
@@ -141,7 +141,7 @@ def run(
     from tool_induction.runtime.runner import run_tool
     from tool_induction.runtime.trace import Trace, tree_lines
     from world_api.api import open_session
-    from world_api.commands.vision import spent_text
+    from world_api.commands.cli import spent_text
     from world_api.core.cost import ledger
     from world_api.operations import run as run_operation
 
@@ -186,10 +186,12 @@ def _models(
     """Return the judge and the vision model that the options describe."""
     from tool_induction.judge.options import judge_from_options
     from world_api.api import vision_config
-    from world_api.core.ports import SystemClock
+    from world_api.core.execution import SystemClock
 
     clock = SystemClock()
-    judge = judge_from_options(allow_judge, judge_model, judge_record, clock=clock, environment=os.environ)
+    judge = None
+    if judge_model is not None or judge_record is not None:
+        judge = judge_from_options(allow_judge, judge_model, judge_record, clock=clock, environment=os.environ)
     return judge, vision_config(vision.choices(), clock=clock, environment=os.environ)
 
 
@@ -521,7 +523,7 @@ def induce(
     """
     from tool_induction.domains import load_domain
     from tool_induction.inducer import Checkpoint, InducerPrompts, InductionOptions, Settings, run_induction
-    from world_api.core.ports import SystemClock
+    from world_api.core.execution import SystemClock
     from world_api.operations import check_groups
 
     loaded = load_domain(domain)
@@ -568,7 +570,7 @@ def induce(
 
 
 def _show_prompt(domain: str, prompt_hash: str, system: str, request: str, *, as_json: bool) -> None:
-    from world_api.chat.usage import estimate_tokens
+    from world_api.chat.messages import estimate_tokens
 
     tokens = {"system": estimate_tokens(system), "request": estimate_tokens(request), "estimated": True}
     messages = [{"role": "system", "content": system}, {"role": "user", "content": request}]

@@ -40,7 +40,7 @@ from tool_induction.language.model import (
 )
 from tool_induction.language.types import known_types
 from world_api.operations import OPERATIONS, operations_for
-from world_api.schemas.json_schema import strict_schema
+from world_api.schemas.formats import strict_schema
 
 __all__ = [
     "Aggregate",

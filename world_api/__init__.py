@@ -12,7 +12,7 @@ from world_api.core.lazy import lazy_names
 if TYPE_CHECKING:
     from world_api.api import build_world, ensure_world, open_session, vision_config
     from world_api.build.following import Following
-    from world_api.core.ports import SystemClock
+    from world_api.core.execution import SystemClock
     from world_api.media.container import Limits
     from world_api.operations import OPERATIONS, Operation, run
     from world_api.options import BuildOptions, Listening, VisionChoices

@@ -11,9 +11,10 @@ from contextlib import closing
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from world_api.core.execution import SystemClock
 from world_api.core.faults import BackendFault, MediaFault, StoreFault, VideoWorldError
 from world_api.core.identifiers import check_session_name, is_name, video_id_from_file_name
-from world_api.core.ports import Clock, SystemClock, TextEmbedder
+from world_api.core.ports import Clock, TextEmbedder
 from world_api.options import ENDPOINT, BuildOptions, VisionChoices
 from world_api.perception import adapter, adapter_class
 
@@ -61,7 +62,7 @@ def build_world(
             processes.start()  # first of all, while this process imports what it needs
         from world_api.build import builder, following
         from world_api.build.source import recording_of
-        from world_api.search.documents import prepare
+        from world_api.search.searcher import prepare
 
         address = str(video) if following.is_address(str(video)) else None
         path = Path(video).expanduser() if address is None else Path(PurePosixPath(address).name)
@@ -97,7 +98,7 @@ def reindex(store: Path | str) -> int:
     Raises StoreFault: ``store_not_writable``, ``disk_full``, ``catalogue_damaged``.
     """
     from world_api.search import catalogue
-    from world_api.search.documents import prepare_all
+    from world_api.search.searcher import prepare_all
 
     store = Path(store)
     prepare_all(store, text_embedder(), rebuild=True)
@@ -127,10 +128,10 @@ def open_session(
     OperationFault: ``bad_as_of``, ``unknown_group``.
     """
     from world_api.operations import check_groups
-    from world_api.search.captions import Meanings
-    from world_api.session.overlay import Overlay, open_overlay
-    from world_api.session.session import Backends, Session
-    from world_api.session.vision import FOLDER, FrameLooker, Vision, world_key
+    from world_api.search.passages import Meanings
+    from world_api.session.session import Backends, Overlay, Session, open_overlay
+    from world_api.session.vision import FOLDER, FrameLooker, Vision
+    from world_api.world.storage import world_key
     from world_api.world.store import open_world
     from world_api.world.view import open_view
 

@@ -25,16 +25,16 @@ from typing import Any
 from benchmarks.controller.instant import ROUNDS, InstantGround, InstantModel, InstantTools, Times, script_on
 from benchmarks.controller.table import AT_ONCE, SEGMENTS, Figures, Overhead, table
 from benchmarks.page import replace_section
-from controller.digest import digest_of
-from controller.episode_budget import Budget
+from controller.answers import Question
+from controller.episode import Budget
 from controller.episode_tools import AtomicTools
-from controller.questions import Question
+from controller.prompts import digest_of
 from controller.records import Journal, answer, replay_recorded
 from controller.systems import SystemContext
 from tool_induction.library import ToolLibrary, load_library
 from tool_induction.library_tools import LibraryTools, ToolDeclaration
 from world_api.api import open_session
-from world_api.core.ports import SystemClock
+from world_api.core.execution import SystemClock
 from world_api.session.session import Session
 
 ROOT = Path(__file__).resolve().parents[2]

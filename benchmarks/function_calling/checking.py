@@ -14,13 +14,12 @@ from jsonschema import Draft202012Validator
 from benchmarks.function_calling.cases import Answer, Case
 from benchmarks.function_calling.declarations import TYPE_WORDS, declaration, tool_name
 from benchmarks.function_calling.variants import variants
-from controller.replies import read_reply
+from controller.messages import read_reply
 from tool_induction.library_tools import ToolDeclaration
 from world_api.chat.messages import Call, completion
 from world_api.core.canonical import canonical_json
 from world_api.core.faults import ToolFault
-from world_api.schemas.formats import openai_tool
-from world_api.schemas.json_schema import drop_unset
+from world_api.schemas.formats import drop_unset, openai_tool
 
 Json = dict[str, Any]
 

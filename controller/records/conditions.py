@@ -17,7 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from controller.episode import Library
 from controller.systems.base import SystemContext
-from world_api.chat.prompts import PromptFiles, PromptHashes
+from world_api.chat.messages import PromptFiles, PromptHashes
 from world_api.core.faults import EpisodeFault
 from world_api.installation import project_version
 
@@ -29,14 +29,14 @@ _BESIDE = (
     "tool_induction.library_tools",
     "world_api.chat.recording",
     "world_api.chat.messages",
-    "world_api.chat.usage",
-    "world_api.chat.prompts",
+    "world_api.chat.messages",
+    "world_api.chat.messages",
     "world_api.core.cost",
     "world_api.core.canonical",
     "world_api.core.faults",
     "world_api.core.identifiers",
     "world_api.core.spans",
-    "world_api.schemas.json_schema",
+    "world_api.schemas.formats",
 )
 
 

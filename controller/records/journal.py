@@ -31,9 +31,8 @@ from pydantic import StrictFloat, StrictInt, StrictStr, TypeAdapter, ValidationE
 
 from controller.episode import Episode, RoundRecord, Task, Timings, episode_from_record
 from controller.records.conditions import Conditions, conditions_from_record
-from world_api.chat.messages import from_cache
+from world_api.chat.messages import from_cache, usage_of
 from world_api.chat.recording import Exchange, append_line, check_schema, damaged, read_exchanges
-from world_api.chat.usage import usage_of
 from world_api.core.canonical import content_hash, parse_json
 from world_api.core.faults import EpisodeFault
 from world_api.core.files import open_regular

@@ -11,16 +11,15 @@ from functools import partial
 from threading import Lock
 from typing import Any
 
-from controller.episode import CallRecord, Episode, FaultRecord, Library, Task
-from controller.episode_budget import refuse_unpriced
+from controller.answers import Question
+from controller.episode import CallRecord, Episode, FaultRecord, Library, Task, refuse_unpriced
 from controller.episode_tools import Toolset, split_result
-from controller.questions import Question
 from controller.records.conditions import Conditions
 from controller.records.journal import EpisodeWriter, Journal, label_for, with_rounds
 from controller.systems.base import EpisodeInputs, SystemBuilder, SystemContext
 from controller.systems.registry import build_system
 from tool_induction.library_tools import ToolDeclaration
-from world_api.chat.prompts import PromptHashes, noting_prompts
+from world_api.chat.messages import PromptHashes, noting_prompts
 from world_api.chat.recording import Exchange, RecordingChatModel, RecordingClock
 from world_api.core.canonical import content_hash, json_line, parse_json
 from world_api.core.cost import Spent, ledger_beside

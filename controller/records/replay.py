@@ -15,17 +15,16 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from controller.answers import SUBMIT_ANSWER
+from controller.answers import SUBMIT_ANSWER, Question
 from controller.episode import CallRecord, Episode, Task
 from controller.episode_tools import TRACE, Toolset
-from controller.questions import Question
 from controller.records.conditions import Conditions
 from controller.records.journal import Journal, JournalEntry
 from controller.records.recorder import run_system
 from controller.systems.base import EpisodeInputs, SystemBuilder, SystemContext
 from tool_induction.library_tools import ToolDeclaration
+from world_api.chat.messages import Price, Prices
 from world_api.chat.recording import Exchange, ReplayChatModel, ReplayClock, damaged, first_difference
-from world_api.chat.usage import Price, Prices
 from world_api.core.canonical import canonical_json, json_line
 from world_api.core.cost import charge
 from world_api.core.faults import EpisodeFault

@@ -19,23 +19,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cas
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from controller.digest import digest_of
-from controller.episode import Episode, Library, Task
-from controller.episode_budget import Budget
+from controller.episode import Budget, Episode, Library, Task
 from controller.episode_tools import Toolset, refused
 from controller.loop import run_episode
-from controller.prompts import EMPTY_PREAMBLE, Pictures, Preamble, Prompts, no_pictures
+from controller.prompts import EMPTY_PREAMBLE, Pictures, Preamble, Prompts, digest_of, no_pictures
 from tool_induction.domains.domain import SplitName
 from tool_induction.language.diagnostics import closest
 from tool_induction.library_tools import ToolDeclaration
-from world_api.chat.usage import Prices
+from world_api.chat.messages import Prices
 from world_api.core.faults import EpisodeFault, ToolFault, tool_result_or_error
 from world_api.core.ports import ChatModel, Clock
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from controller.questions import Question
+    from controller.answers import Question
     from tool_induction.domains import Domain
     from tool_induction.judge.port import Judge
     from tool_induction.library import ToolLibrary
@@ -131,6 +129,8 @@ def refuse_shown(question: Question, session: Session, context: SystemContext, *
     from tool_induction.domains.guard import PlannedQuestion, Seen, normal, refuse_leaks
 
     domain, library = context.domain, context.library
+    if domain is None and library is None:
+        return
     if domain is not None and split is not None:
         item = PlannedQuestion(video_id=session.video_id, question=question.text)
         refuse_leaks(domain, split, [item], library=library.manifest if library is not None else None)

@@ -18,8 +18,8 @@ from pydantic import Field
 from controller.episode_tools import AtomicTools
 from controller.prompts import PICTURE, FirstCall, Preamble
 from controller.systems.base import LoopSystem, Options, OwnCall, OwnCalls, Setup
+from world_api.chat.messages import estimate_tokens
 from world_api.chat.rule_based import RULE_BASED
-from world_api.chat.usage import estimate_tokens
 from world_api.core.faults import INTERNAL_FAULT, EpisodeFault, MediaFault, OperationFault
 from world_api.core.ports import Picture
 from world_api.core.spans import round_time
@@ -27,8 +27,8 @@ from world_api.perception.endpoint import data_url
 from world_api.session.captioning import SINGLE_SEGMENT_FAULTS
 
 if TYPE_CHECKING:
-    from controller.episode_budget import Budget
-    from controller.questions import Question
+    from controller.answers import Question
+    from controller.episode import Budget
     from world_api.session.session import Session
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from controller.episode_budget import Budget
+from controller.episode import Budget
 from controller.episode_tools import AtomicTools, CombinedTools, Exposure, FallbackTools, JudgedItems, OneVideo, Toolset
 from controller.prompts import Preamble
 from controller.systems.base import LoopSystem, Options, Setup, SystemContext
@@ -20,7 +20,7 @@ from world_api.core.faults import EpisodeFault, ToolFault, tool_result_or_error
 from world_api.operations import run
 
 if TYPE_CHECKING:
-    from controller.questions import Question
+    from controller.answers import Question
     from tool_induction.compiler.compilation import Compilation, CompiledTool
     from tool_induction.judge.port import Judge
     from tool_induction.library import ToolLibrary

@@ -178,7 +178,7 @@ def judge(
     """Measure a judge against labelled pairs."""
     from eval.scoring.judge import WordsJudge, answer_judge
     from eval.scoring.labels import measure_agreement, read_pairs, shipped_pairs
-    from world_api.core.ports import SystemClock
+    from world_api.core.execution import SystemClock
 
     labelled = shipped_pairs() if pairs is None else read_pairs(pairs)
     chosen = answer_judge(judge_model, prompt=prompt, record=record, clock=SystemClock(), environment=os.environ)

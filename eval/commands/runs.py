@@ -74,7 +74,7 @@ def run(
     from eval.runs.progress import progress_display
     from eval.runs.scoring import JUDGE_WORKERS, score_run
     from world_api.commands.cli import progress_bars
-    from world_api.core.ports import SystemClock
+    from world_api.core.execution import SystemClock
 
     if what is None:
         hint = "`videoworld eval run --example` prints one"
@@ -111,7 +111,7 @@ def run(
 def _judge(what: Experiment, *, say: Callable[[str], object]) -> AnswerJudge | None:
     """Return the judge of the configuration. Raises EvalFault, BackendFault: it is not available."""
     from eval.runs.scoring import configured_judge
-    from world_api.core.ports import SystemClock
+    from world_api.core.execution import SystemClock
 
     document = what.configuration.document
     given: dict[str, Any] = {"clock": SystemClock(), "environment": os.environ}
@@ -161,7 +161,7 @@ def score(
     from eval.runs.records import RunFolder, read_manifest
     from eval.runs.scoring import configured_judge, judge_part_of, score_run
     from eval.scoring import ModelJudge, answer_judge
-    from world_api.core.ports import SystemClock
+    from world_api.core.execution import SystemClock
 
     if run.is_file():
         what = f"{run.name} is a file, and scores are written into a run; a bundle stays as it was packed"
@@ -248,7 +248,7 @@ def compare(
     from eval.report.own_video import OwnComparison, compare_own
     from eval.runs.progress import progress_display, progress_text
     from world_api.commands.cli import progress_bars
-    from world_api.core.ports import SystemClock
+    from world_api.core.execution import SystemClock
 
     budget = {"rounds": rounds, "calls": calls, "tokens": max_tokens, "seconds": seconds, "money": money}
     wanted = OwnComparison(

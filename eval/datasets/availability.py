@@ -18,7 +18,7 @@ from tool_induction.domains.guard import PlannedQuestion, leaks
 from world_api.core.faults import StoreFault, ToolFault
 
 if TYPE_CHECKING:
-    from world_api.world.manifest import Manifest
+    from world_api.world.storage import Manifest
 
 
 #: other: the world of that id was made from another file; unfinished: the video is still being recorded.
@@ -146,7 +146,7 @@ def _leaks(dataset: Dataset, packaged: set[str]) -> Iterator[str]:
 
 def _look(store: Path, video: VideoFile) -> tuple[WorldState, Manifest | None]:
     """Return the state of a video's world in one store, and its manifest if that can be read."""
-    from world_api.world.manifest import read_manifest
+    from world_api.world.storage import read_manifest
     from world_api.world.store import world_folder
 
     try:

@@ -35,7 +35,7 @@ from world_api.core.spans import round_time
 from world_api.installation import project_version
 
 if TYPE_CHECKING:
-    from world_api.world.manifest import FileEntry, Manifest
+    from world_api.world.storage import FileEntry, Manifest
 
 
 #: Seconds per word, of the shortest turn, between turns, and between sessions.
@@ -205,7 +205,7 @@ def ensure_text_worlds(dataset: Dataset, store: Path) -> tuple[str, ...]:
 
 def text_world_is_there(store: Path, video_id: str, dialogue: Dialogue) -> bool:
     """Whether the complete world of this dialogue exists. Raises EvalFault: ``world_in_the_way``; StoreFault."""
-    from world_api.world.manifest import read_manifest
+    from world_api.world.storage import read_manifest
     from world_api.world.store import world_folder
 
     folder = world_folder(store, video_id)
@@ -226,8 +226,8 @@ def text_world_is_there(store: Path, video_id: str, dialogue: Dialogue) -> bool:
 def write_text_world(store: Path, video_id: str, dialogue: Dialogue) -> None:
     """Write a dialogue's world unless the store has it; equal text, equal bytes. Raises as ``ensure_text_worlds``."""
     from world_api.api import text_embedder
-    from world_api.search.documents import prepare
-    from world_api.world.manifest import write_manifest
+    from world_api.search.searcher import prepare
+    from world_api.world.storage import write_manifest
     from world_api.world.store import world_folder
 
     folder = world_folder(store, video_id)
@@ -239,7 +239,7 @@ def write_text_world(store: Path, video_id: str, dialogue: Dialogue) -> None:
 
 
 def _manifest(folder: Path, video_id: str, dialogue: Dialogue, files: list[FileEntry]) -> Manifest:
-    from world_api.world.manifest import Manifest, SourceFacts, StageFacts, VideoFacts
+    from world_api.world.storage import Manifest, SourceFacts, StageFacts, VideoFacts
     from world_api.world.store import world_hash
     from world_api.world.tables import SCHEMA_VERSION
 

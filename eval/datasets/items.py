@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from controller.questions import KINDS, Question
+from controller.answers import KINDS, Question
 from tool_induction.domains.domain import SplitName
 from world_api.core.canonical import content_hash
 from world_api.core.faults import EpisodeFault

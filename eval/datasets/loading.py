@@ -24,7 +24,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from controller.questions import Question
+from controller.answers import Question
 from eval.datasets.adapters import Raw, Sources, seconds_of, text_of
 from eval.datasets.benchmarks import ADAPTERS
 from eval.datasets.files import VideoFolder, bad, expanded, numbered_lines, read_bytes, read_json, unreadable, validated

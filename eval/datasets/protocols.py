@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from controller.questions import Kind
+from controller.answers import Kind
 from eval.datasets.files import validated
 from tool_induction.domains.yaml_text import read_yaml
 

@@ -13,7 +13,7 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
-from controller.questions import Question
+from controller.answers import Question
 from eval.datasets.items import SCHEMA_VERSION, Item, item_record
 from eval.datasets.loading import DATASET_FILE, QUESTIONS_FILE, load_folder
 from eval.questions import locate_count, order_cause, summary_multihop
@@ -24,8 +24,8 @@ from tool_induction.domains.domain import SplitName
 from tool_induction.domains.domain_file import load_domain
 from tool_induction.domains.guard import PLACEHOLDER
 from world_api.core.files import exclusive, hash_bytes, write_atomically
-from world_api.core.lexicon import content_words
 from world_api.core.spans import TimeSpan
+from world_api.core.vocabulary import content_words
 
 #: The share of questions in Chinese, if there are Chinese words for everything in them.
 CHINESE_SHARE = 0.25

@@ -25,7 +25,7 @@ from eval.sandbox.stories import tell
 from eval.scoring.scorers import score_value
 from eval.statistics.bootstrap import mean_interval
 from world_api.core.faults import EvalFault
-from world_api.core.lexicon import content_words, words
+from world_api.core.vocabulary import content_words, words
 
 #: A guessed interval is a part of the film: the number of equal steps at which it may begin or end.
 _GRID = 24

@@ -15,10 +15,8 @@ from itertools import groupby
 from typing import Any
 
 from controller import display
-from controller.accounts import accounts_of
-from controller.answers import SUBMIT_ANSWER
-from controller.episode import CallRecord, Episode, RoundRecord
-from controller.questions import Question
+from controller.answers import SUBMIT_ANSWER, Question
+from controller.episode import CallRecord, Episode, RoundRecord, accounts_of
 from controller.records.conditions import Conditions
 from eval.datasets.items import Item
 from eval.report.pictures import Chosen, FrameKey, ShownMoment, moments_of

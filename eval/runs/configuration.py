@@ -77,7 +77,7 @@ class LibraryPart(ConfigurationPart):
 
 
 class BudgetPart(ConfigurationPart):
-    """Limits of one episode, the fields of ``controller.episode_budget.Budget``, which also has the defaults."""
+    """Limits of one episode, the fields of ``controller.episode.Budget``, which also has the defaults."""
 
     rounds: Count | None = None
     calls: Count | None = None

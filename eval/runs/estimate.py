@@ -12,9 +12,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from controller.accounts import accounts_of, total
-from controller.episode import Episode
-from controller.episode_budget import Budget
+from controller.episode import Budget, Episode, accounts_of, total
 from controller.systems.base import read_options
 from controller.systems.baselines import (
     Blind,
@@ -36,8 +34,8 @@ from eval.runs.resume import check_same_run, resume_state
 from eval.runs.stored_run import read_run
 from eval.runs.worlds import PERCEIVED, TRUE, open_for
 from eval.statistics.significance import USUAL_REPEAT_CORRELATION, Power, power
+from world_api.chat.messages import IMAGE_TOKENS, Price, Usage, estimate_tokens
 from world_api.chat.rule_based import RULE_BASED
-from world_api.chat.usage import IMAGE_TOKENS, Price, Usage, estimate_tokens
 from world_api.core.faults import EpisodeFault, EvalFault, MediaFault, VideoWorldError
 from world_api.core.ports import Clock
 from world_api.media.decoder import MediaWorker

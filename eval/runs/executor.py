@@ -20,9 +20,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import TypeAdapter
 
-from controller.accounts import accounts_of, total
-from controller.episode import Episode, FaultRecord
-from controller.episode_budget import Budget
+from controller.episode import Budget, Episode, FaultRecord, accounts_of, total
 from controller.prompts import language_of
 from controller.records.journal import Journal
 from controller.records.recorder import answer, opened
@@ -36,8 +34,9 @@ from tool_induction.domains.domain import Domain
 from tool_induction.domains.domain_file import load_domain, packaged_domains
 from tool_induction.library import ToolLibrary
 from world_api.core.canonical import content_hash, json_line, parse_json
+from world_api.core.execution import SystemClock
 from world_api.core.faults import EvalFault, VideoWorldError
-from world_api.core.ports import ChatModel, Clock, SystemClock
+from world_api.core.ports import ChatModel, Clock
 
 if TYPE_CHECKING:
     from tool_induction.judge.port import Judge
@@ -128,8 +127,8 @@ class SampleRunner:
     environment: Mapping[str, str]
 
     def __post_init__(self) -> None:
+        from world_api.chat.messages import Prices
         from world_api.chat.models import chat_model, takes_images, window_of
-        from world_api.chat.usage import Prices
 
         document, path = self.configuration.document, self.configuration.path
         cache = path(document.cache) if document.cache is not None else None

@@ -14,7 +14,7 @@ from itertools import product, zip_longest
 from pathlib import Path
 from typing import Any
 
-from controller.episode_budget import refuse_unpriced
+from controller.episode import refuse_unpriced
 from controller.prompts import LANGUAGES, Prompts
 from controller.records.conditions import loop_hash
 from controller.systems.registry import build_system, own_system, system_names

@@ -29,9 +29,9 @@ from pydantic import Field, TypeAdapter, ValidationError
 from eval.datasets.items import Item
 from eval.runs.configuration import Configuration, ConfigurationDocument, read_configuration
 from eval.scoring.score import Score
+from world_api.chat.messages import Price
 from world_api.chat.rule_based import RULE_BASED
 from world_api.chat.transport import Endpoint
-from world_api.chat.usage import Price
 from world_api.core.canonical import content_hash, json_line, parse_json
 from world_api.core.faults import EvalFault
 from world_api.core.files import append_line, not_writable, open_regular, write_atomically

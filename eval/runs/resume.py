@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from controller.questions import Question
+from controller.answers import Question
 from controller.records.journal import EPISODES, Journal, JournalEntry, lines_of, recorded
 from eval.datasets.items import item_record
 from eval.runs.executor import SampleOutcome

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from eval.sandbox.script import CARD
 from world_api.build.truth import TrueScreenText, TrueSpeech, TrueTrack, Truth, read_truth, truth_path
+from world_api.core.execution import SystemClock
 from world_api.core.faults import EvalFault
 from world_api.core.identifiers import video_id_from_file_name
-from world_api.core.lexicon import fold
-from world_api.core.ports import SystemClock
 from world_api.core.spans import Box, TimeSpan, merge_spans
-from world_api.world.screen_texts import ScreenText
+from world_api.core.vocabulary import fold
+from world_api.world.timeline import ScreenText
 from world_api.world.tracks import Track
 from world_api.world.view import View
 

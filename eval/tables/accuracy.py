@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from controller.accounts import PARTS
+from controller.episode import PARTS
 from eval.scoring.kinds import ShownMeasure, measures_of
 from eval.statistics.bootstrap import cohen_kappa
 from eval.tables.cells import SEED, correct, counted, mean, money_cell, score, share, tokens_cell, value_cell

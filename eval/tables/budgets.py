@@ -14,8 +14,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 
-from controller.accounts import Account
-from controller.questions import InvalidAnswer, span_of
+from controller.answers import InvalidAnswer, span_of
+from controller.episode import Account
 from eval.scoring.kinds import interval_overlap
 from eval.tables.cells import POINTS, SEED, Values, interval, marked, money_cell, share, tokens_cell, value_cell
 from eval.tables.rows import SampleRow, Setting

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Literal
 
-from controller.accounts import accounts_of, total
 from controller.display import cut, round_lines, summary_record, value_text, wrapped
-from controller.episode import Episode
+from controller.episode import Episode, accounts_of, total
 from eval.datasets.items import Item
 from eval.runs.stored_run import Run
 from eval.tables.comparisons import Pairs

@@ -16,9 +16,8 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from controller.accounts import PARTS, Account, accounts_of, total
 from controller.answers import SUBMIT_ANSWER
-from controller.episode import CallRecord, Episode
+from controller.episode import PARTS, Account, CallRecord, Episode, accounts_of, total
 from controller.episode_tools import JudgedItems
 from controller.records.journal import Journal, JournalEntry
 from eval.datasets.items import Item

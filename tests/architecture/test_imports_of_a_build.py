@@ -116,7 +116,7 @@ def test_the_processes_beside_a_build_start_before_it_loads_what_it_needs(buildi
         "scenedetect",
         "pyarrow",
         "world_api.build.builder",
-        "world_api.search.documents",
+        "world_api.search.searcher",
         "world_api.build.shots",
     }
     assert [sorted(modules & late) for modules in loaded] == [[] for _ in loaded]

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from controller.episode import Episode, Task
-from controller.episode_budget import Budget
+from controller.answers import Question
+from controller.episode import Budget, Episode, Task
 from controller.loop import run_episode
 from controller.prompts import Preamble, Prompts
-from controller.questions import Question
 from tests.support.scripted import ScriptedChatModel
 from tool_induction import ToolDeclaration
 from world_api.chat import Call, Prices, completion

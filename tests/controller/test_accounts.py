@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from controller.accounts import Account, accounts_of, total
-from controller.episode import Episode, RoundRecord
+from controller.episode import Account, Episode, RoundRecord, accounts_of, total
 from world_api.chat import Price, Usage
 from world_api.core import Spent
 

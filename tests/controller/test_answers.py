@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from controller.answers import FinalAnswer, parse_answer, submit_answer_tool
+from controller.answers import FinalAnswer, Question, parse_answer, submit_answer_tool
 from controller.prompts import Prompts
-from controller.questions import Question
 
 QUESTIONS = {
     "open": Question(text="Why?"),

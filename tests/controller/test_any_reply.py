@@ -9,12 +9,11 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from controller.episode import Episode, Task, episode_from_record
-from controller.episode_budget import Budget
+from controller.answers import Question, value_of
+from controller.episode import Budget, Episode, Task, episode_from_record
 from controller.episode_tools import AtomicTools
 from controller.loop import run_episode
 from controller.prompts import Prompts
-from controller.questions import Question, value_of
 from controller.records import Conditions, JournalEntry, replay_entry
 from controller.systems import SystemContext
 from tests.support.scripted import ScriptedChatModel

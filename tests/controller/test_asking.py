@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from controller.episode_budget import Budget
-from controller.questions import Question
+from controller.answers import Question
+from controller.episode import Budget
 from controller.records import Answered, Journal, Unanswered, answer_many, replay_recorded
 from controller.systems import SystemContext
 from tool_induction import load_library

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from controller.episode_budget import Budget
-from controller.replies import ToolCall
+from controller.episode import Budget
+from controller.messages import ToolCall
 from controller.turns import CallExecutor
 from tool_induction import ToolDeclaration
 from world_api import SystemClock

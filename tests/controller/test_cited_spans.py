@@ -9,12 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.conversation import MAX_RESULT_CHARACTERS
-from controller.digest import digest_of
 from controller.display import summary_text
-from controller.evidence import cite, spans_in
-from controller.observations import Observation
-from controller.prompts import Preamble, Prompts
-from controller.replies import ToolCall
+from controller.messages import Observation, ToolCall, cite, spans_in
+from controller.prompts import Preamble, Prompts, digest_of
 from world_api.api import open_session
 from world_api.core import TimeSpan, parse_json
 from world_api.operations import run

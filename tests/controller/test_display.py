@@ -10,11 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from controller.answers import Question
 from controller.display import WIDTH, cut, episode_page, result_text, single_line, wrapped
-from controller.episode import Episode
-from controller.episode_budget import Budget
+from controller.episode import Budget, Episode
 from controller.prompts import Preamble
-from controller.questions import Question
 from controller.records import Conditions, JournalEntry
 from controller.systems import flat, hier
 from tool_induction import load_library

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from controller.episode import Episode, Task
-from controller.episode_budget import Budget
+from controller.answers import Question
+from controller.episode import Budget, Episode, Task
 from controller.loop import run_episode
 from controller.prompts import FirstCall, Preamble, Prompts
-from controller.questions import Question
 from controller.systems import OwnCalls
 from tests.support.scripted import ScriptedChatModel
 from tests.support.systems import data_in

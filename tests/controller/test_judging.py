@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from controller.answers import Question
 from controller.display import summary_record, summary_text
-from controller.episode_budget import Budget
+from controller.episode import Budget
 from controller.episode_tools import JudgedItems
-from controller.questions import Question
 from controller.records import Journal, answer_recorded, replay_recorded
 from controller.systems import SystemContext, flat, hier
 from tests.support.scripted import ScriptedChatModel

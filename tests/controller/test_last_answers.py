@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from controller.episode_budget import Budget
-from controller.questions import Question
+from controller.answers import Question
+from controller.episode import Budget
 from world_api.chat import Call
 
 SPANS = [{"start_time": 1, "end_time": 2}, {"start_time": 9, "end_time": 3}, {"start_time": "x"}, 5]

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from controller.answers import Question
 from controller.display import summary_record, summary_text
 from controller.episode_tools import AtomicTools
-from controller.questions import Question
 from controller.records import Conditions, Journal, answer_recorded, replay_recorded
 from controller.systems import SystemContext
 from tests.support.scripted import ScriptedChatModel

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from controller.episode import FaultRecord
-from controller.episode_budget import Budget
-from controller.questions import Question
+from controller.answers import Question
+from controller.episode import Budget, FaultRecord
 from world_api.chat import Call
 from world_api.core import BackendFault, EpisodeFault
 

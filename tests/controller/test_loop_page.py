@@ -7,10 +7,9 @@ import re
 from pathlib import Path
 from typing import Any, get_args
 
-from controller.episode import Outcome
-from controller.episode_budget import Budget, Limit
-from controller.questions import KINDS
-from controller.replies import Problem
+from controller.answers import KINDS
+from controller.episode import Budget, Limit, Outcome
+from controller.messages import Problem
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "controller.md").read_text(encoding="utf-8")
 SECTION = PAGE.split("\n## The loop\n")[1].split("\n## ")[0]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from controller.episode_budget import Budget, BudgetMeter
+from controller.episode import Budget, BudgetMeter
 from tool_induction import ToolDeclaration
 from world_api.chat import Price, Prices, Usage
 from world_api.core import EpisodeFault, Spent, charge

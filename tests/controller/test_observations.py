@@ -11,9 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from controller.conversation import MAX_RESULT_CHARACTERS
-from controller.observations import Observation, shorten
+from controller.messages import Observation, ToolCall, shorten
 from controller.prompts import Prompts
-from controller.replies import ToolCall
 from world_api.core import json_line
 
 CALL = ToolCall(id="c", tool="find", arguments={"query": "rain"}, written="{}")

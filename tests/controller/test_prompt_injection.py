@@ -13,10 +13,9 @@ from typing import Any
 
 import pytest
 
-from controller.episode import Episode
-from controller.episode_budget import Budget
-from controller.observations import DATA
-from controller.questions import Question
+from controller.answers import Question
+from controller.episode import Budget, Episode
+from controller.messages import DATA
 from controller.systems import SystemContext, build_system
 from tests.support.scripted import ScriptedChatModel
 from tests.support.scripted_judge import ScriptedJudge

@@ -10,10 +10,9 @@ from typing import Any, get_args
 import pytest
 from jinja2 import UndefinedError
 
-from controller.answers import submit_answer_tool
+from controller.answers import KINDS, Kind, Question, submit_answer_tool
+from controller.messages import Problem
 from controller.prompts import LANGUAGES, Prompts, language_of
-from controller.questions import KINDS, Kind, Question
-from controller.replies import Problem
 from world_api.core import EpisodeFault, json_line
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "controller"

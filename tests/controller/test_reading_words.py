@@ -11,8 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.answers import NUMBER_WORDS, read_prose
-from controller.questions import Kind, Question, value_of
+from controller.answers import NUMBER_WORDS, Kind, Question, read_prose, value_of
 
 #: Questions with replies that are taken and replies that are refused, by kind and language.
 TABLES: dict[str, dict[str, Any]] = {

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from controller.answers import Question
 from controller.episode import Episode
-from controller.questions import Question
 from controller.systems import flat
 from world_api.chat import Call, Endpoint, OpenAIChatModel, completion
 

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from controller.episode import Episode
-from controller.episode_budget import Budget
-from controller.questions import Question
+from controller.answers import Question
+from controller.episode import Budget, Episode
 from controller.systems import flat
 from tests.support.scripted import ScriptedChatModel
 from world_api.chat import CachingChatModel, Endpoint, OpenAIChatModel, ResponsesWire

@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from controller.episode import Episode
-from controller.episode_budget import Budget
-from controller.questions import Question
+from controller.answers import Question
+from controller.episode import Budget, Episode
 from controller.records import Journal, answer_recorded, replay_recorded
 from controller.systems import SystemContext
 from tests.support.chat_server import Answer, ChatServer, Received

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from controller.episode_budget import Budget
+from controller.episode import Budget
 from controller.episode_tools import AtomicTools
 from tool_induction import ToolDeclaration
 from world_api.chat import Call

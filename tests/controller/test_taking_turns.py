@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from controller.episode_budget import Budget
+from controller.episode import Budget
 
 
 def test_empty_replies_leave_a_conversation_that_strict_templates_take(hold: Any, replies: Any) -> None:

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from controller.answers import SUBMIT_ANSWER
+from controller.answers import SUBMIT_ANSWER, Question
 from controller.episode import Library
 from controller.episode_tools import AtomicTools, CombinedTools, JudgedItems, OneVideo
-from controller.questions import Question
 from controller.systems import flat, hier
 from tool_induction import load_library
 from tool_induction.language import RESERVED_TOOL_NAMES

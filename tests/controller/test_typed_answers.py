@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from controller.episode_budget import Budget
+from controller.answers import Question
+from controller.episode import Budget
 from controller.prompts import Prompts
-from controller.questions import Question
 from world_api.chat import Call
 
 CHOICE = Question(text="Where does it rain?", kind="choice", options=("in the kitchen", "in the garden"))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from controller.episode_budget import Budget
+from controller.episode import Budget
 from controller.prompts import Preamble
 from tests.support.scripted import ScriptedChatModel
 from world_api.chat import Call, estimate_tokens

@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from controller.episode import Episode, FaultRecord, Task
-from controller.episode_budget import Budget
-from controller.questions import Question
+from controller.answers import Question
+from controller.episode import Budget, Episode, FaultRecord, Task
 from controller.records import Conditions, Journal
 from world_api.chat import Exchange
 

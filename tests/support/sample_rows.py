@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from controller.accounts import Account
+from controller.episode import Account
 from eval.tables import SampleRow, Study, Table, ToolUse, tables_of
 
 ORDINARY: dict[str, Any] = {

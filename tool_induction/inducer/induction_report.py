@@ -20,8 +20,8 @@ from tool_induction.compiler.declarations import signature_card
 from tool_induction.compiler.source import without_secrets
 from tool_induction.domains import Domain
 from tool_induction.inducer.rounds import Ending, Induction, Round, Slot, Version
+from world_api.chat.messages import CURRENCY, Price, Prices, Usage, usage_of
 from world_api.chat.recording import Exchange
-from world_api.chat.usage import CURRENCY, Price, Prices, Usage, usage_of
 from world_api.core.faults import BackendFault
 
 LOG_SCHEMA_VERSION = 1
@@ -77,7 +77,7 @@ def spent(exchanges: Sequence[Exchange], price: Price | None) -> InductionCost:
 
 
 def price_of(model: str, file: Path | None) -> Price | None:
-    """Return the price of a model in a file of prices (see ``world_api.chat.usage``); None without a file.
+    """Return the price of a model in a file of prices (see ``world_api.chat.messages``); None without a file.
 
     Raises:
         BackendFault: ``bad_prices``, also if the file has no price of the model.

@@ -21,7 +21,7 @@ from tool_induction.domains import Domain, WorkedExample
 from tool_induction.language import types
 from tool_induction.language.expressions import FILTERS
 from tool_induction.language.model import LOOP_KEYS, LOOPING, STEP_MODELS
-from world_api.chat.prompts import PromptFiles
+from world_api.chat.messages import PromptFiles
 from world_api.core.canonical import content_hash
 from world_api.operations import operations_for
 from world_api.operations.registry import BESIDE

@@ -10,9 +10,8 @@ from typing import Any, Literal
 from tool_induction.compiler.source import without_secrets
 from tool_induction.documents import emission_schema
 from tool_induction.inducer.prompt_builder import Mode
-from world_api.chat.messages import first_choice, first_message, text_of
+from world_api.chat.messages import Usage, first_choice, first_message, text_of, usage_of
 from world_api.chat.recording import Exchange, RecordingChatModel, ReplayChatModel
-from world_api.chat.usage import Usage, usage_of
 from world_api.core.canonical import content_hash
 from world_api.core.faults import BackendFault
 from world_api.core.ports import ChatModel, Clock

@@ -14,10 +14,8 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from tool_induction.judge.port import JUDGEMENT, Judge, chosen, judged_material
-from world_api.chat.messages import OptionalSettings, first_message, from_cache, text_of
-from world_api.chat.prompts import PromptFiles
+from world_api.chat.messages import OptionalSettings, PromptFiles, first_message, from_cache, text_of, usage_of
 from world_api.chat.recording import append_line, check_schema, read_lines
-from world_api.chat.usage import usage_of
 from world_api.core.canonical import content_hash
 from world_api.core.cost import Spent, charge, ledger
 from world_api.core.faults import EpisodeFault, ToolFault

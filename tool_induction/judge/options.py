@@ -30,7 +30,7 @@ JudgeRecordOption = Annotated[
 def judge_from_options(
     allowed: bool, model: str | None, record: Path | None, *, clock: Clock, environment: Mapping[str, str]
 ) -> Judge | None:
-    """Return the judge that the options describe; None if there is none.
+    """Return the judge that the options describe: a model, a file of judgements, or both; None for neither.
 
     Raises:
         ToolFault: ``judge_not_allowed``: a judge is named but judging is not switched on.
@@ -41,8 +41,6 @@ def judge_from_options(
     from world_api.core.faults import ToolFault
 
     if not allowed:
-        if model is not None or record is not None:
-            raise ToolFault("judge_not_allowed", "a judge is named and not allowed", hint="add --allow-judge")
-        return None
+        raise ToolFault("judge_not_allowed", "a judge is named and not allowed", hint="add --allow-judge")
     judge = None if model is None else ChatJudge(endpoint_model(model, clock=clock, environment=environment))
     return judge if record is None else FileJudge(record, judge)

@@ -8,7 +8,7 @@ from threading import Lock
 from typing import Protocol
 
 from tool_induction.language.evaluation import Json
-from world_api.chat.prompts import DATA, data_line
+from world_api.chat.messages import DATA, data_line
 from world_api.core.canonical import canonical_json, json_line, parse_json
 from world_api.core.cost import Cost
 from world_api.core.faults import ToolFault

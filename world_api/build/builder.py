@@ -37,8 +37,8 @@ from world_api.installation import project_version
 from world_api.media.container import DEFAULT_LIMITS, Limits, Probe, Stamp
 from world_api.media.decode_pass import LossNote, PassState, losses
 from world_api.media.decoder import MediaWorker, VideoPass
-from world_api.session.overlay import SESSIONS
-from world_api.world.manifest import (
+from world_api.session.session import SESSIONS
+from world_api.world.storage import (
     IMAGES,
     MANIFEST,
     ROWS,
@@ -50,9 +50,9 @@ from world_api.world.manifest import (
     StageFacts,
     VideoFacts,
     read_manifest,
+    read_table,
     write_manifest,
 )
-from world_api.world.storage import read_table
 from world_api.world.store import world_folder, world_hash
 from world_api.world.tables import SCHEMA_VERSION, SESSION_TABLES
 

@@ -23,8 +23,15 @@ from world_api.core.files import not_writable
 from world_api.core.spans import TimeSpan
 from world_api.media.container import Limits, Probe
 from world_api.media.decode_pass import LossNote, PassState
-from world_api.world.manifest import FileEntry
-from world_api.world.storage import find_rows, has_image, read_table, rows_from_records, write_image, write_rows
+from world_api.world.storage import (
+    FileEntry,
+    find_rows,
+    has_image,
+    read_table,
+    rows_from_records,
+    write_image,
+    write_rows,
+)
 from world_api.world.tables import TABLES
 
 DECODE_LOG = "decoding.jsonl"

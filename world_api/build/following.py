@@ -30,8 +30,7 @@ from world_api.media.container import Probe
 from world_api.media.decode_pass import PassState
 from world_api.media.decoder import MediaWorker, VideoPass
 from world_api.media.growing_file import being_written, is_being_written
-from world_api.world.manifest import write_manifest
-from world_api.world.storage import rows_path
+from world_api.world.storage import rows_path, write_manifest
 
 _GROWTH_FILE = "growing.json"
 _BLOCK = 1 << 20

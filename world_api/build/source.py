@@ -27,7 +27,7 @@ from world_api.core.identifiers import is_name
 from world_api.media.container import Stamp, check_file
 from world_api.media.growing_file import ABANDONED, being_written, is_being_written
 from world_api.session.vision import FOLDER as ON_DEMAND
-from world_api.world.manifest import Manifest
+from world_api.world.storage import Manifest
 
 LOCAL = "local.json"
 _MOST_BYTES = 1 << 16  #: at most this much of ``local.json`` is read

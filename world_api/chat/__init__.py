@@ -24,19 +24,30 @@ if TYPE_CHECKING:
     )
     from world_api.chat.messages import (
         CARRIED,
+        CURRENCY,
+        DATA,
+        IMAGE_TOKENS,
+        LOW_DETAIL_IMAGE_TOKENS,
         Call,
         OptionalSettings,
+        Price,
+        Prices,
+        PromptFiles,
+        Usage,
         call_position,
         checked_reply,
         completion,
+        data_line,
+        estimate_tokens,
         first_choice,
         first_message,
         from_cache,
         json_objects,
+        noting_prompts,
         text_of,
+        usage_of,
     )
     from world_api.chat.models import OpenAIChatModel, WireChoice, chat_model, endpoint_model, takes_images, window_of
-    from world_api.chat.prompts import DATA, PromptFiles, data_line, noting_prompts
     from world_api.chat.recording import (
         CachingChatModel,
         Exchange,
@@ -52,16 +63,6 @@ if TYPE_CHECKING:
     )
     from world_api.chat.rule_based import RULE_BASED, RuleBasedChatModel
     from world_api.chat.transport import Endpoint, NotAReply
-    from world_api.chat.usage import (
-        CURRENCY,
-        IMAGE_TOKENS,
-        LOW_DETAIL_IMAGE_TOKENS,
-        Price,
-        Prices,
-        Usage,
-        estimate_tokens,
-        usage_of,
-    )
     from world_api.chat.wires import ChatCompletionsWire, ChatWire, ResponsesWire, wire_named
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

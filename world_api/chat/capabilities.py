@@ -17,10 +17,9 @@ from typing import Any, Literal, cast, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
-from world_api.chat.messages import CARRIED, call_position, first_message, text_of
+from world_api.chat.messages import CARRIED, Usage, call_position, first_message, is_count, text_of, usage_of
 from world_api.chat.models import OpenAIChatModel
 from world_api.chat.transport import Endpoint, Transport
-from world_api.chat.usage import Usage, is_count, usage_of
 from world_api.chat.wires import ChatCompletionsWire, ResponsesWire, WireName
 from world_api.core.canonical import closed_object, content_hash, parse_json
 from world_api.core.faults import BackendFault, StoreFault

@@ -12,11 +12,10 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from world_api.chat.messages import Call, completion, text_of
-from world_api.chat.prompts import DATA
+from world_api.chat.messages import DATA, Call, completion, text_of
 from world_api.core.canonical import parse_json
-from world_api.core.lexicon import words
 from world_api.core.spans import TimeSpan
+from world_api.core.vocabulary import words
 from world_api.operations import OPERATIONS
 
 RULE_BASED = "rule-based"

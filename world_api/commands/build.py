@@ -9,8 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, note, progress_bars, show
-from world_api.commands.vision import DEFAULT_VISION, VisionOptions, confirm, estimate_text, with_vision_options
+from world_api.commands.cli import (
+    DEFAULT_STORE,
+    DEFAULT_VISION,
+    JsonOption,
+    StoreOption,
+    VisionOptions,
+    command_app,
+    confirm,
+    estimate_text,
+    note,
+    progress_bars,
+    show,
+    with_vision_options,
+)
 from world_api.core.faults import StoreFault, VideoWorldError
 from world_api.core.identifiers import clock_text
 from world_api.media.container import DEFAULT_LIMITS, Limits
@@ -99,8 +111,8 @@ def build(
     what is sent to the endpoint was confirmed; captions are kept beside the world and are not made twice.
     """
     from world_api.api import build_world, vision_config
-    from world_api.chat.usage import Prices
-    from world_api.core.ports import SystemClock
+    from world_api.chat.messages import Prices
+    from world_api.core.execution import SystemClock
 
     if video_id is not None and len(videos) > 1:
         raise typer.BadParameter("names one world; give one video with it", param_hint="--id")
@@ -182,7 +194,7 @@ def caption_world(store: Path, video_id: str, config: VisionConfig, vision: Visi
     Raises BackendFault: ``consent_needed``, ``consent_refused``, the endpoint's; StoreFault: those of opening a world.
     """
     from world_api.api import open_session
-    from world_api.chat.usage import Prices
+    from world_api.chat.messages import Prices
     from world_api.core.cost import ledger
     from world_api.session.captioning import caption_segments, estimate_captions, name_captions
 

@@ -169,7 +169,7 @@ def examine_endpoint(url: str | None, model: str | None, *, again: bool) -> dict
     """
     from world_api.chat.capabilities import CHECKS, cache_folder, capabilities_of
     from world_api.chat.transport import Endpoint
-    from world_api.core.ports import SystemClock
+    from world_api.core.execution import SystemClock
 
     if not url or not model:
         raise BackendFault(

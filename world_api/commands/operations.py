@@ -12,6 +12,7 @@ from world_api.api import open_session, vision_config
 from world_api.commands.cli import (
     DEFAULT_SESSION,
     DEFAULT_STORE,
+    DEFAULT_VISION,
     ArgsOption,
     AsOfOption,
     JsonOption,
@@ -19,16 +20,18 @@ from world_api.commands.cli import (
     SessionOption,
     StoreOption,
     VideoOption,
+    VisionOptions,
     WithOption,
     command_app,
     note,
     read_arguments,
     show,
+    spent_text,
     to_json,
+    with_vision_options,
 )
-from world_api.commands.vision import DEFAULT_VISION, VisionOptions, spent_text, with_vision_options
 from world_api.core.cost import ledger
-from world_api.core.ports import SystemClock
+from world_api.core.execution import SystemClock
 from world_api.operations import EVERY_OPERATION, operations_for, run
 from world_api.perception.endpoint import MAY_BE_REFUSED
 from world_api.schemas.formats import render

@@ -20,10 +20,10 @@ from world_api.commands.cli import (
 from world_api.core.faults import StoreFault
 from world_api.core.identifiers import clock_text
 from world_api.core.spans import TimeSpan, round_time
-from world_api.operations.descriptions import brief
+from world_api.operations.evidence import brief
 from world_api.search import catalogue
-from world_api.session.overlay import commit_session, drop_session, list_sessions
-from world_api.world.derived import FOLDER as DERIVED
+from world_api.session.session import commit_session, drop_session, list_sessions
+from world_api.world.store import FOLDER as DERIVED
 from world_api.world.store import World, list_worlds, open_world
 from world_api.world.tables import TABLES
 from world_api.world.verification import check_apart

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
         video_id_from_file_name,
         visible,
     )
-    from world_api.core.lexicon import concepts, content_words, required_terms, unrequired_words, words
     from world_api.core.ports import (
         SAMPLE_RATE,
         ChatModel,
@@ -55,6 +54,14 @@ if TYPE_CHECKING:
         TextLine,
     )
     from world_api.core.spans import Box, TimeSpan, known_time, merge_spans
-    from world_api.core.vocabulary import Vocabulary, judged_at_build
+    from world_api.core.vocabulary import (
+        Vocabulary,
+        concepts,
+        content_words,
+        judged_at_build,
+        required_terms,
+        unrequired_words,
+        words,
+    )
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -1,10 +1,12 @@
-"""Threads and child processes: an ordered parallel map, a cache for threads, and the environment of a child process."""
+"""The clock, threads and child processes: an ordered parallel map, a cache for threads, a child's environment variables."""
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Hashable, Iterable, Mapping
 from contextvars import copy_context
+from datetime import UTC, datetime
 from threading import Lock, RLock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -13,6 +15,18 @@ if TYPE_CHECKING:
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
+
+
+class SystemClock:
+    """The clock of this machine."""
+
+    def now(self) -> str:
+        """Return the wall time as ISO 8601 in UTC, to the second."""
+        return datetime.now(UTC).isoformat(timespec="seconds")
+
+    def monotonic(self) -> float:
+        """Return the seconds of a clock that never runs backwards."""
+        return time.monotonic()
 
 
 def ordered_map(

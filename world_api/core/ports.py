@@ -5,10 +5,8 @@ Adapters are in ``world_api/perception`` and ``world_api/chat``; other packages 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from world_api.core.cost import Spent
@@ -333,15 +331,3 @@ class Clock(Protocol):
     def monotonic(self) -> float:
         """Return the seconds of a clock that never runs backwards; only differences have a meaning."""
         ...
-
-
-class SystemClock:
-    """The clock of this machine."""
-
-    def now(self) -> str:
-        """Return the wall time as ISO 8601 in UTC, to the second."""
-        return datetime.now(UTC).isoformat(timespec="seconds")
-
-    def monotonic(self) -> float:
-        """Return the seconds of a clock that never runs backwards."""
-        return time.monotonic()

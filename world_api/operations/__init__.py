@@ -5,18 +5,16 @@ switches on by name; ``run`` calls an operation on a session. New operations imp
 here.
 """
 
-from collections import ChainMap
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from world_api.operations import entities, inspection, memory, navigation, perception  # they register operations
 from world_api.operations.registry import (
-    ALWAYS,
-    CATEGORIES,
     Operation,
     check_groups,
-    declared,
     group_names,
     operation,
+    operations_for,
+    operations_of,
     run,
 )
 from world_api.operations.schema import (
@@ -30,35 +28,9 @@ from world_api.operations.schema import (
 )
 
 #: name -> declaration of the sixteen, in the published order: by category, then as declared.
-OPERATIONS: dict[str, Operation] = {
-    item.name: item
-    for item in sorted(declared(), key=lambda item: CATEGORIES.index(item.category))
-    if item.group == ALWAYS
-}
-_OPTIONAL: dict[str, Operation] = {item.name: item for item in declared() if item.group != ALWAYS}
+OPERATIONS = operations_for(())
 #: name -> declaration of every operation, the sixteen first, whether or not a session offers it.
-EVERY_OPERATION: Mapping[str, Operation] = ChainMap(_OPTIONAL, OPERATIONS)
-
-
-def operations_for(groups: Iterable[str]) -> Mapping[str, Operation]:
-    """Return the operations that a session with these optional groups offers, by name.
-
-    The sixteen come first, then those of the groups, in the order of their declaration.
-
-    Raises OperationFault: ``unknown_group``.
-    """
-    wanted = check_groups(groups)
-    return {**OPERATIONS, **{name: item for name, item in _OPTIONAL.items() if item.group in wanted}}
-
-
-def operations_of(group: str) -> Mapping[str, Operation]:
-    """Return the operations of one optional group by name, in the order of their declaration.
-
-    Raises OperationFault: ``unknown_group``.
-    """
-    check_groups([group])
-    return {name: item for name, item in _OPTIONAL.items() if item.group == group}
-
+EVERY_OPERATION: Mapping[str, Operation] = operations_for(group_names())
 
 __all__ = [
     "EVERY_OPERATION",

@@ -14,18 +14,20 @@ from typing import Annotated
 from pydantic import Field
 
 from world_api.core.cost import Cost
-from world_api.core.lexicon import fold
 from world_api.core.spans import TimeSpan
-from world_api.core.vocabulary import is_narrower
-from world_api.operations.descriptions import motions, path_in_words, position, size_class
+from world_api.core.vocabulary import fold, is_narrower
 from world_api.operations.evidence import (
     evidence,
     interval_of,
     look_evidence,
     look_note,
     moment,
+    motions,
     optional_interval,
+    path_in_words,
+    position,
     shorten,
+    size_class,
     spots_of,
     times,
 )

@@ -17,10 +17,10 @@ from pydantic import AfterValidator, Field
 from world_api.core.canonical import content_hash
 from world_api.core.cost import Cost
 from world_api.core.faults import BackendFault, OperationFault
-from world_api.core.lexicon import unrequired_words
 from world_api.core.spans import TimeSpan, round_time
-from world_api.operations.descriptions import brief
+from world_api.core.vocabulary import unrequired_words
 from world_api.operations.evidence import (
+    brief,
     cite_passage,
     cite_passages,
     evidence,

@@ -10,12 +10,10 @@ from hashlib import sha256
 import numpy as np
 
 from world_api.core.faults import OperationFault
-from world_api.core.lexicon import NEUTRALS
 from world_api.core.ports import DetectedObject, Source
 from world_api.core.spans import Box, TimeSpan, round_time
-from world_api.core.vocabulary import ParsedDescription
-from world_api.operations.descriptions import has_ended, motions, size_class
-from world_api.operations.evidence import evidence, interval_of, times
+from world_api.core.vocabulary import NEUTRALS, ParsedDescription
+from world_api.operations.evidence import evidence, has_ended, interval_of, motions, size_class, times
 from world_api.operations.schema import Action, Detection, Detections, Entity, LookAlike, TimeRange
 from world_api.session.session import SEEN, Registration, Session
 from world_api.world.tracks import Side, Track

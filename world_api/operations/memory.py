@@ -23,8 +23,7 @@ from world_api.operations.schema import (
     WrittenMemory,
 )
 from world_api.search.indexes import LexicalIndex, best_first
-from world_api.session.overlay import MemoryWritten
-from world_api.session.session import Session
+from world_api.session.session import MemoryWritten, Session
 
 #: Characters of content that one result shows at most, and of each memory at least.
 SHOWN_CHARACTERS, SHORTEST_CONTENT = 20_000, 200

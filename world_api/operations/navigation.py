@@ -12,8 +12,8 @@ from pydantic import Field
 from world_api.core.cost import Cost
 from world_api.core.identifiers import chapter_id, scene_id, segment_id
 from world_api.core.spans import TimeSpan, round_time
-from world_api.operations.descriptions import brief
 from world_api.operations.evidence import (
+    brief,
     candidates,
     cite_hits,
     evidence,

@@ -7,9 +7,9 @@ from typing import Annotated
 from pydantic import Field
 
 from world_api.core.cost import Cost
-from world_api.operations.descriptions import caption, more_than
 from world_api.operations.evidence import (
     MAX_EVIDENCE,
+    caption,
     cite_passages,
     evidence,
     interval,
@@ -17,6 +17,7 @@ from world_api.operations.evidence import (
     look_evidence,
     look_note,
     moment,
+    more_than,
     optional_interval,
     seen_in,
     times,

@@ -113,8 +113,10 @@ _DECLARED: dict[str, Operation] = {}
 
 
 def declared() -> tuple[Operation, ...]:
-    """Return all declared operations, in the order in which their modules were imported."""
-    return tuple(_DECLARED.values())
+    """Return all declared operations: the sixteen by category, then those of optional groups as they were declared."""
+    sixteen = [item for item in _DECLARED.values() if item.group == ALWAYS]
+    optional = [item for item in _DECLARED.values() if item.group != ALWAYS]
+    return (*sorted(sixteen, key=lambda item: CATEGORIES.index(item.category)), *optional)
 
 
 def group_names() -> tuple[str, ...]:
@@ -135,6 +137,24 @@ def check_groups(names: Iterable[str]) -> frozenset[str]:
             hint="one of: " + ", ".join(group_names()),
         )
     return wanted
+
+
+def operations_for(groups: Iterable[str]) -> dict[str, Operation]:
+    """Return the operations that a session with these optional groups offers, by name, in the order of ``declared``.
+
+    Raises OperationFault: ``unknown_group``.
+    """
+    wanted = {ALWAYS, *check_groups(groups)}
+    return {item.name: item for item in declared() if item.group in wanted}
+
+
+def operations_of(group: str) -> dict[str, Operation]:
+    """Return the operations of one optional group by name, in the order of their declaration.
+
+    Raises OperationFault: ``unknown_group``.
+    """
+    check_groups([group])
+    return {item.name: item for item in declared() if item.group == group}
 
 
 def operation(
@@ -210,8 +230,7 @@ def _switched_on(session: Session, name: str) -> Operation:
     offered = {ALWAYS, *session.groups}
     if operation_ is not None and operation_.group in offered:
         return operation_
-    in_order = sorted(declared(), key=lambda item: (item.group != ALWAYS, CATEGORIES.index(item.category)))
-    there = ", ".join(item.name for item in in_order if item.group in offered)
+    there = ", ".join(item.name for item in declared() if item.group in offered)
     if operation_ is None:
         raise OperationFault("unknown_operation", f"there is no operation {name!r}", hint=f"one of: {there}")
     raise OperationFault(

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from world_api.core.lexicon import concepts, content_words
 from world_api.core.ports import DetectedObject, Image, TextLine, Vectors
 from world_api.core.spans import Box
+from world_api.core.vocabulary import concepts, content_words
 
 #: The people detector's window is 64 x 128 pixels; smaller pictures are enlarged to hold it.
 _WINDOW = (64, 128)

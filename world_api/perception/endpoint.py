@@ -19,10 +19,19 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
-from world_api.chat.messages import first_choice, json_objects, text_of, without_refused
-from world_api.chat.prompts import PromptFiles, data_line
+from world_api.chat.messages import (
+    PromptFiles,
+    Usage,
+    data_line,
+    estimate_tokens,
+    first_choice,
+    is_count,
+    json_objects,
+    text_of,
+    usage_of,
+    without_refused,
+)
 from world_api.chat.transport import NotAReply, error_in
-from world_api.chat.usage import Usage, estimate_tokens, is_count, usage_of
 from world_api.core.canonical import canonical_json, content_hash, parse_json
 from world_api.core.cost import Spent, charge
 from world_api.core.faults import BackendFault

@@ -15,15 +15,18 @@ if TYPE_CHECKING:
     from world_api.schemas.formats import (
         FORMATS,
         Format,
+        drop_unset,
         json_schemas,
         mcp_tool,
         mcp_tools,
         openai_tool,
         openai_tools,
         operation_rows,
+        plain_schema,
         render,
+        strict_schema,
+        strict_violations,
     )
-    from world_api.schemas.json_schema import drop_unset, plain_schema, strict_schema, strict_violations
     from world_api.schemas.mcp import mcp_server
     from world_api.schemas.pages import operations_page, type_text, write_pages
 

@@ -17,7 +17,7 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
-from world_api.chat.prompts import DATA, data_line
+from world_api.chat.messages import DATA, data_line
 from world_api.core.faults import VideoWorldError, internal_fault
 from world_api.core.identifiers import printable
 from world_api.installation import project_version

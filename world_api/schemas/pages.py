@@ -9,8 +9,7 @@ from typing import Any
 
 from world_api.operations import OPERATIONS, Operation, group_names, operations_of
 from world_api.operations.registry import BESIDE
-from world_api.schemas.formats import markdown_table, price_text
-from world_api.schemas.json_schema import plain_schema
+from world_api.schemas.formats import markdown_table, plain_schema, price_text
 
 _HEAD = """# The sixteen operations
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from world_api.core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from world_api.search.captions import CaptionIndex
-    from world_api.search.documents import embedder_key, prepare, prepare_all
     from world_api.search.indexes import Rows, VectorIndex, holds_words, index_terms, nearest_of
-    from world_api.search.passages import passages_of, unchanged_segments
+    from world_api.search.passages import CaptionIndex, passages_of, unchanged_segments
+    from world_api.search.searcher import embedder_key, prepare, prepare_all
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -20,10 +20,10 @@ from world_api.core.faults import StoreFault
 from world_api.core.files import file_lock, not_writable
 from world_api.core.identifiers import segment_id
 from world_api.core.spans import round_time
-from world_api.search.documents import document_texts
 from world_api.search.indexes import index_terms, query_terms
 from world_api.search.passages import passages_of
-from world_api.world.manifest import Manifest, read_manifest
+from world_api.search.searcher import document_texts
+from world_api.world.storage import Manifest, read_manifest
 from world_api.world.store import list_worlds, open_world, world_folder
 from world_api.world.tables import SESSION_TABLES
 from world_api.world.view import View, open_view

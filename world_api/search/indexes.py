@@ -16,9 +16,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from world_api.core.lexicon import concepts, content_words, words
 from world_api.core.ports import Vectors
 from world_api.core.spans import TimeSpan
+from world_api.core.vocabulary import concepts, content_words, words
 from world_api.world.tables import DESCRIPTOR_DIMENSION, matrix
 from world_api.world.timeline import Positions
 from world_api.world.view import View

@@ -18,8 +18,17 @@ if TYPE_CHECKING:
         estimate_captions,
         estimate_question,
     )
-    from world_api.session.overlay import Overlay, commit_session, drop_session, list_sessions, open_overlay
-    from world_api.session.session import SEEN, Backends, Registration, Session
+    from world_api.session.session import (
+        SEEN,
+        Backends,
+        Overlay,
+        Registration,
+        Session,
+        commit_session,
+        drop_session,
+        list_sessions,
+        open_overlay,
+    )
     from world_api.session.vision import (
         LONGEST_QUESTION,
         MAX_SPOTS,

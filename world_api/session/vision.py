@@ -36,8 +36,6 @@ from world_api.core.ports import (
 )
 from world_api.core.spans import Box, TimeSpan, round_time
 from world_api.session.vision_cache import CachedAction, CachedCost, CachedLook, CaptionSet, VisionCache
-from world_api.world.manifest import Manifest
-from world_api.world.tables import SESSION_TABLES
 
 #: What a look depends on besides the world and the model: interval, times, boxes, question, subject; part of its key.
 Parameters = dict[str, Any]
@@ -158,15 +156,6 @@ def _bounds(first: float, last: float, size: int) -> tuple[int, int]:
 
 #: Folder of the caches, inside the store and outside every world.
 FOLDER = ".on-demand"
-
-
-def world_key(manifest: Manifest) -> str:
-    """Return a hash of what is looked at: the source file, and the rows that sessions do not write.
-
-    The source file distinguishes worlds with few rows. Commits of sessions do not change the key.
-    """
-    rows = sorted(f"{entry.table} {entry.sha256}" for entry in manifest.files if entry.table not in SESSION_TABLES)
-    return content_hash([manifest.source.sha256, manifest.video.model_dump(mode="json"), rows])
 
 
 class FrameLooker:

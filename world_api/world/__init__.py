@@ -12,24 +12,34 @@ from typing import TYPE_CHECKING
 from world_api.core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from world_api.world.derived import derived_folder, derived_key
-    from world_api.world.joined_tracks import join_tracks
-    from world_api.world.manifest import FileEntry, Manifest, SourceFacts, VideoFacts, read_manifest, write_manifest
-    from world_api.world.screen_texts import ScreenText, join_readings, same_line
     from world_api.world.storage import (
+        FileEntry,
+        Manifest,
+        SourceFacts,
+        VideoFacts,
         find_rows,
         has_image,
         hash_rows,
         read_arrow,
         read_image,
+        read_manifest,
         rows_from_records,
         write_image,
+        write_manifest,
         write_rows,
     )
-    from world_api.world.store import World, list_worlds, open_world, world_folder, world_hash
+    from world_api.world.store import (
+        World,
+        derived_folder,
+        derived_key,
+        list_worlds,
+        open_world,
+        world_folder,
+        world_hash,
+    )
     from world_api.world.tables import SCHEMA_VERSION, SESSION_TABLES, TABLES, TRACK_LOOK_DIMENSION
-    from world_api.world.timeline import segment, shared_prefix, spans
-    from world_api.world.tracks import Track
+    from world_api.world.timeline import ScreenText, join_readings, same_line, segment, shared_prefix, spans
+    from world_api.world.tracks import Track, join_tracks
     from world_api.world.verification import check_apart, check_world
     from world_api.world.view import View
 

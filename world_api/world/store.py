@@ -1,23 +1,235 @@
-"""Opens the stored worlds of a store, and lists them."""
+"""Opens and lists the stored worlds of a store, with the tables derived from their rows, which are stored beside them.
+
+::
+
+    STORE/.derived/<id>/<key>/<name>.arrow      tables with sorted rows, joined tracks, search indexes
+    STORE/.derived/<id>/<key>/index.json        the key again, and the hash of each file; written last
+    STORE/.derived/.<id>.lock                   held by the process that writes them
+
+Derived tables let a world of days open quickly. The key covers the world's files and the code that reads them: tables of
+other rows or other code are ignored. A table that is missing, damaged or of another shape is computed again in memory,
+which only takes longer; decision 011 names what these checks cannot detect.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from threading import Lock
 from typing import TypeVar, cast
+from unicodedata import unidata_version
+from uuid import uuid4
 from weakref import WeakValueDictionary
 
 import pyarrow as pa
+import pyarrow.ipc
 
 from world_api.core.canonical import content_hash
 from world_api.core.execution import OnceEach
 from world_api.core.faults import StoreFault
+from world_api.core.files import file_lock, hash_bytes, hash_file, hash_stored, not_writable, write_atomically
 from world_api.core.identifiers import check_video_id, is_name
-from world_api.world.derived import Derived, State, derived_folder, state_of
-from world_api.world.manifest import MANIFEST, FileEntry, Manifest, VideoFacts, read_manifest
-from world_api.world.storage import canonical, hash_rows, read_table
+from world_api.world.storage import (
+    MANIFEST,
+    FileEntry,
+    Manifest,
+    VideoFacts,
+    canonical,
+    hash_rows,
+    read_arrow,
+    read_manifest,
+    read_table,
+)
 from world_api.world.tables import SESSION_TABLES, TABLES
+
+FOLDER = ".derived"
+INDEX = "index.json"
+#: The packages whose code decides what is derived from rows.
+_PACKAGE = Path(__file__).resolve().parents[1]
+_AREAS = ("core", "world", "search")
+#: The libraries that shape derived tables.
+LIBRARIES = ("numpy", "pyarrow", "snowballstemmer")
+
+#: What changes when an index is replaced: inode, time and size.
+State = tuple[int, int, int] | None
+
+
+class Derived:
+    """The derived tables of one world: loaded if they are stored, otherwise computed.
+
+    ``keep`` also stores the computed ones; ``rebuild`` ignores those that are stored already.
+
+    Raises StoreFault: ``store_not_writable``, with ``rebuild``.
+    """
+
+    def __init__(self, folder: Path, *, keep: bool = False, rebuild: bool = False) -> None:
+        self._folder = folder
+        self._keep = keep
+        if rebuild:
+            try:
+                (folder / INDEX).unlink(missing_ok=True)
+            except NotADirectoryError:
+                pass  # it is refused when something is written
+            except OSError as error:
+                raise not_writable(folder / INDEX, error) from error
+        self.state = state_of(folder / INDEX)
+        self._hashes: dict[str, str] = _read_hashes(folder)
+        self._requested: set[str] = set()
+
+    def table(self, name: str, make: Callable[[], pa.Table], *, schema: pa.Schema, rows: int | None = None) -> pa.Table:
+        """Return one table; see ``tables``. ``rows``: the number of rows it must have, None for any.
+
+        Raises StoreFault: ``store_not_writable``, ``disk_full``, if it has to be stored and cannot be.
+        """
+        return self.tables({name: schema}, lambda: [make()], rows={name: rows})[0]
+
+    def tables(
+        self,
+        schemas: Mapping[str, pa.Schema],
+        make: Callable[[], Sequence[pa.Table]],
+        *,
+        rows: Mapping[str, int | None] | None = None,
+    ) -> list[pa.Table]:
+        """Return the tables of these names, mapped from disk if all are stored, undamaged and of the right schema.
+
+        Otherwise ``make`` computes all of them. ``rows``: the number of rows that a stored table must have, None for
+        any.
+
+        Raises StoreFault: ``store_not_writable``, ``disk_full``, if they have to be stored and cannot be.
+        """
+        self._requested |= set(schemas)
+        kept = [self._fitting(name, schema, (rows or {}).get(name)) for name, schema in schemas.items()]
+        found = [table for table in kept if table is not None]
+        if len(found) == len(schemas):
+            return found
+        made = list(make())
+        if self._keep:
+            for name, table in zip(schemas, made, strict=True):
+                self._write(name, table)
+        return made
+
+    def _fitting(self, name: str, schema: pa.Schema, rows: int | None) -> pa.Table | None:
+        table = self.read(name)
+        if table is None or table.schema.names != schema.names or table.schema.types != schema.types:
+            return None
+        return table if rows in (None, table.num_rows) else None
+
+    def is_current(self) -> bool:
+        """Whether the index file has not been replaced since this object was created."""
+        return self.state == state_of(self._folder / INDEX)
+
+    def finish(self) -> None:
+        """Write the index of the tables that were requested, and delete all other files, also those of other keys.
+
+        Call it under ``derived_lock``.
+
+        Raises StoreFault: ``store_not_writable``, ``disk_full``.
+        """
+        hashes = {name: digest for name, digest in self._hashes.items() if name in self._requested}
+        index = {"key": self._folder.name, "tables": hashes}
+        write_atomically(self._folder / INDEX, json.dumps(index, sort_keys=True).encode())
+        try:
+            wanted = {INDEX, *(f"{name}.arrow" for name in hashes)}
+            for path in self._folder.iterdir():
+                if path.name not in wanted:
+                    path.unlink(missing_ok=True)
+            for old in self._folder.parent.iterdir():
+                if old != self._folder:
+                    shutil.rmtree(old, ignore_errors=True)
+        except OSError as error:
+            raise not_writable(self._folder, error) from error
+
+    def read(self, name: str) -> pa.Table | None:
+        """Return a stored table; None if it is missing or damaged."""
+        expected = self._hashes.get(name)
+        path = self._folder / f"{name}.arrow"
+        try:
+            if expected is None or hash_stored(path, most=None) != expected:
+                return None
+            return read_arrow(path)
+        except (OSError, ValueError):
+            return None
+
+    def damaged(self, name: str) -> bool:
+        """Whether the index lists a table that is missing or damaged."""
+        return name in self._hashes and self.read(name) is None
+
+    def _write(self, name: str, table: pa.Table) -> None:
+        path = self._folder / f"{name}.arrow"
+        # Under another name first: another process may have the old file mapped, or be writing the same.
+        part = path.with_name(f".{path.name}.{uuid4().hex[:8]}.part")
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with pa.OSFile(str(part), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+                # One chunk a column, so that a column is one array when it is mapped again.
+                writer.write_table(table.combine_chunks())
+            # Hashed before it is renamed, because other processes write a file of the final name, too.
+            digest = hash_file(part)
+            part.replace(path)
+        except OSError as error:
+            with suppress(OSError):  # the fault says what is wrong with the folder
+                part.unlink(missing_ok=True)
+            raise not_writable(path, error) from error
+        self._hashes[name] = digest
+
+
+def derived_lock(store: Path, video_id: str) -> AbstractContextManager[None]:
+    """Return a context manager that lets one process at a time write a world's derived tables; others wait.
+
+    Raises StoreFault: ``store_not_writable``, ``disk_full``.
+    """
+    return file_lock(store / FOLDER / f".{video_id}.lock")
+
+
+def derived_folder(store: Path, manifest: Manifest) -> Path:
+    """Return the folder of a world's derived tables."""
+    return store / FOLDER / manifest.video_id / derived_key(manifest)
+
+
+def derived_key(manifest: Manifest) -> str:
+    """Return a hash of what derived tables depend on: video facts, rows except those of sessions, code and libraries.
+
+    Tables that depend on an embedder have its own key in their names.
+    """
+    files = sorted(f"{entry.path} {entry.sha256}" for entry in manifest.files if entry.table not in SESSION_TABLES)
+    versions = {name: version(name) for name in LIBRARIES}
+    return content_hash([manifest.video.model_dump(mode="json"), "\n".join(files), _code(), versions, unidata_version])[
+        :32
+    ]
+
+
+def state_of(path: Path) -> State:
+    """Return inode, time of change (nanoseconds) and size of a file; None if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+@cache
+def _code() -> str:
+    sources = sorted(path for area in _AREAS for path in (_PACKAGE / area).rglob("*.py"))
+    return content_hash({path.relative_to(_PACKAGE).as_posix(): hash_bytes(path.read_bytes()) for path in sources})
+
+
+def _read_hashes(folder: Path) -> dict[str, str]:
+    """Return the hashes that an index lists, by table; empty if it cannot be read or has another key."""
+    try:
+        found = json.loads((folder / INDEX).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    if not isinstance(found, dict) or found.get("key") != folder.name or not isinstance(found.get("tables"), dict):
+        return {}
+    return {str(name): str(digest) for name, digest in found["tables"].items()}
+
+
+# --- worlds ---------------------------------------------------------------------------------------------------------
 
 Kept = TypeVar("Kept")
 

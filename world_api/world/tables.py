@@ -1,8 +1,9 @@
-"""The tables of a world and their Arrow schemas.
+"""The tables of a world, their Arrow schemas, and the causal cut, which decides which rows a session may know.
 
 Each row has the time at which it became known (``known_at``, seconds of video that had to be seen) and its producer
 (``name/version``). Most rows are facts about moments; the reader derives shots, scenes, tracks and screen texts from
-the rows that are visible behind its causal cut. So a cut never has to split something that was partly known.
+the rows that are visible behind its causal cut. So a cut never has to split something that was partly known. All
+comparisons with ``known_at`` by readers are in ``Cut``.
 """
 
 from __future__ import annotations
@@ -178,3 +179,29 @@ def matrix(column: pa.ChunkedArray, width: int) -> NDArray[Any]:
     """Return a column of lists of length ``width`` as the rows of a matrix, shape (n, width)."""
     flat: NDArray[np.float32] = one(column).flatten().to_numpy()
     return flat.reshape(-1, width)
+
+
+# --- the causal cut -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Hides what became known after ``as_of`` (seconds); None hides nothing."""
+
+    as_of: float | None
+
+    def shows(self, known_at: float) -> bool:
+        """Whether a fact that became known at a time (seconds) is visible."""
+        return self.as_of is None or known_at <= self.as_of
+
+    def shows_each(self, known_at: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return which of n facts are visible, from the times at which they became known; shape (n,)."""
+        return np.ones(len(known_at), dtype=np.bool_) if self.as_of is None else known_at <= self.as_of
+
+    def visible(self, rows: pa.Table) -> NDArray[np.bool_]:
+        """Return which rows of a table with a column ``known_at`` are visible, shape (n,)."""
+        return self.shows_each(rows.column("known_at").to_numpy())
+
+    def visible_rows(self, rows: pa.Table) -> pa.Table:
+        """Return the visible rows of a table with a column ``known_at``."""
+        return rows if self.as_of is None else rows.filter(pa.array(self.visible(rows)))

@@ -17,10 +17,8 @@ from pathlib import Path
 from world_api.core.execution import restricted_environment
 from world_api.core.faults import StoreFault, VideoWorldError, internal_fault
 from world_api.core.files import bytes_on_disk, check_plain, hash_stored
-from world_api.world.derived import FOLDER, Derived, derived_folder
-from world_api.world.manifest import MANIFEST, read_manifest
-from world_api.world.storage import hash_rows, read_table
-from world_api.world.store import World, world_folder, world_hash
+from world_api.world.storage import MANIFEST, hash_rows, read_manifest, read_table
+from world_api.world.store import FOLDER, Derived, World, derived_folder, world_folder, world_hash
 from world_api.world.tables import TABLES
 
 #: Limits in seconds and bytes of memory, and the bytes of the world on disk that allow another second.

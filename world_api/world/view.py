@@ -19,34 +19,41 @@ from world_api.core.execution import OnceEach
 from world_api.core.faults import OperationFault
 from world_api.core.spans import TimeSpan
 from world_api.core.vocabulary import Vocabulary, judged_at_build
-from world_api.world.cut import Cut
-from world_api.world.joined_tracks import JOINED, TRACKS, Joined, join_tracks
-from world_api.world.screen_texts import (
-    SCREEN_TEXT_SCHEMA,
-    ScreenText,
-    followed_by,
-    independent_starts,
-    join_readings,
-    screen_text_table,
-    screen_texts_in,
-)
 from world_api.world.store import World
+from world_api.world.tables import Cut
 from world_api.world.timeline import (
+    SCREEN_TEXT_SCHEMA,
     CameraMovement,
     Items,
     Positions,
     Said,
     SceneInterval,
+    ScreenText,
     Spoken,
     TimedWord,
     Times,
     camera_movements,
+    followed_by,
+    independent_starts,
+    join_readings,
+    screen_text_table,
+    screen_texts_in,
     segment,
     shared_prefix,
     spans,
     tile,
 )
-from world_api.world.tracks import JoinedTracks, Likeness, Likenesses, Track, Tracks
+from world_api.world.tracks import (
+    JOINED,
+    TRACKS,
+    Joined,
+    JoinedTracks,
+    Likeness,
+    Likenesses,
+    Track,
+    Tracks,
+    join_tracks,
+)
 
 Item = TypeVar("Item")
 Kept = TypeVar("Kept")

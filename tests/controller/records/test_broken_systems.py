@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from controller.episode_budget import Budget
-from controller.questions import Question
+from controller.answers import Question
+from controller.episode import Budget
 from controller.records import Answered, Journal, Unanswered, answer, answer_many
 from controller.systems import SystemContext
 from tests.support.scripted import ScriptedChatModel

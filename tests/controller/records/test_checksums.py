@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from controller.answers import Question
 from controller.episode import Episode
-from controller.questions import Question
 from controller.records import DamagedEntry, Journal, answer, replay_recorded
 from controller.systems import SystemContext
 from tests.support.journals import edit_lines, forge

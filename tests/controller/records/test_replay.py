@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from controller.episode import Episode, FaultRecord, episode_from_record
-from controller.episode_budget import Budget
-from controller.questions import Question
+from controller.answers import Question
+from controller.episode import Budget, Episode, FaultRecord, episode_from_record
 from controller.records import Journal, answer_recorded, replay_recorded
 from controller.systems import SystemContext
 from tests.support.journals import forge

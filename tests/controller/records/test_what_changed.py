@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-import world_api.chat.prompts as prompt_files
+import world_api.chat.messages as prompt_files
+from controller.answers import Question
 from controller.episode import Episode, Task
 from controller.loop import run_episode
-from controller.questions import Question
 from controller.records import Journal, Replayed, answer, conditions, replay_recorded
 from controller.systems import System, SystemContext
 from tests.support.scripted import ScriptedChatModel
@@ -230,7 +230,7 @@ def test_code_beside_the_controller_that_decides_bytes_is_in_the_hash(monkeypatc
     before = conditions.loop_hash.__wrapped__()
     real = conditions._module
     monkeypatch.setattr(
-        conditions, "_module", lambda name: b"other" if name == "world_api.chat.prompts" else real(name)
+        conditions, "_module", lambda name: b"other" if name == "world_api.chat.messages" else real(name)
     )
     assert conditions.loop_hash.__wrapped__() != before
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from controller.episode_budget import Budget
-from controller.questions import Question
+from controller.answers import Question
+from controller.episode import Budget
 from controller.systems import ENTRY_POINT_GROUP, SystemContext, build_system
 from tests.support.systems import THIRD_PARTY, Willing, add_film, draw_film, entry_points_of
 from tool_induction import load_library

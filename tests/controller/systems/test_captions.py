@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from controller.questions import Question
+from controller.answers import Question
 from controller.systems import build_system
 from tests.support.systems import data_in
 from world_api.api import open_session

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from controller.episode_budget import Budget
+from controller.episode import Budget
 from tests.support.scripted import ScriptedChatModel
 from tests.support.scripted_judge import ScriptedJudge
 from tests.support.systems import DOCUMENT, data_in, text_of

@@ -7,9 +7,8 @@ from typing import Any, get_args
 
 import pytest
 
-from controller.episode import Outcome, episode_from_record
-from controller.episode_budget import Budget
-from controller.questions import Question
+from controller.answers import Question
+from controller.episode import Budget, Outcome, episode_from_record
 from controller.systems import ENTRY_POINT_GROUP, build_system, system_names
 from tests.support.scripted import ScriptedChatModel
 from tests.support.systems import (

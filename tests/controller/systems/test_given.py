@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from controller.episode_budget import Budget
-from controller.questions import Question
+from controller.answers import Question
+from controller.episode import Budget
 from controller.systems import build_system, clips
 from tests.support.scripted import ScriptedChatModel
 from tests.support.systems import data_in, pictures_in, seconds_shown, text_of

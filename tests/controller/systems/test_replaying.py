@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from controller.questions import Question
+from controller.answers import Question
 from controller.records import Journal, answer, replay_recorded
 from tests.controller.systems.test_contract import every_system
 from world_api.api import open_session

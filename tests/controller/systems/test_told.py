@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from controller.questions import Question
+from controller.answers import Question
 from controller.systems import build_system
 from tests.controller.systems.test_contract import OWN
 from tests.support.systems import text_of

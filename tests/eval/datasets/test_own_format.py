@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.questions import Question
+from controller.answers import Question
 from eval.datasets import BadItem, Item, item_from_record, item_record, load_dataset
 from world_api.core import EvalFault, TimeSpan
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from controller import SystemContext, answer_many
-from controller.questions import Question
+from controller.answers import Question
 from controller.records import Answered
 from eval.datasets import ensure_text_worlds, load_dataset
 from eval.scoring import score_value

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from controller.questions import Question
+from controller.answers import Question
 from eval.questions import questions_of
 from eval.questions.priors import Constant, TextPrior, chance_of, measure_priors
 from eval.sandbox import tell

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.evidence import CitedSpan
+from controller.messages import CitedSpan
 from eval.scoring import evidence_iou
 from world_api.core import TimeSpan
 

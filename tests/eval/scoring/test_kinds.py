@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from controller.questions import Question
+from controller.answers import Question
 from eval.datasets import Item
 from eval.scoring import score_value
 from world_api.core import EvalFault

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from controller.questions import Question
+from controller.answers import Question
 from eval.datasets import Item
 from eval.scoring import (
     AnswerToScore,

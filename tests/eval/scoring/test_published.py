@@ -21,7 +21,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.questions import Question
+from controller.answers import Question
 from eval.datasets import Item
 from eval.scoring import score_value
 from eval.scoring.kinds import overlap, squad_tokens

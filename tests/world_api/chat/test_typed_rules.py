@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.answers import submit_answer_tool
+from controller.answers import KINDS, Question, submit_answer_tool
 from controller.prompts import Prompts
-from controller.questions import KINDS, Question
 from world_api.chat import RuleBasedChatModel
 from world_api.core import json_line
 from world_api.schemas import openai_tool

@@ -144,7 +144,7 @@ def test_no_more_requests_are_under_way_than_allowed(
 _OTHER_PROCESS = """
 import sys
 from pathlib import Path
-from world_api.core.ports import SystemClock
+from world_api.core.execution import SystemClock
 from world_api.core.spans import TimeSpan
 from world_api.api import vision_config
 from world_api.options import VisionChoices

@@ -24,7 +24,7 @@ from world_api.core import StoreFault
 from world_api.operations import run
 from world_api.search import embedder_key, prepare
 from world_api.world import World, check_world, derived_folder, derived_key
-from world_api.world import derived as derived_module
+from world_api.world import store as store_module
 
 SPEECH = "rows.speech"
 ROOT = Path(__file__).resolve().parents[3]
@@ -140,7 +140,7 @@ PREPARING = """
 import sys
 from pathlib import Path
 from world_api.api import text_embedder
-from world_api.search.documents import prepare
+from world_api.search.searcher import prepare
 print("ready", flush=True)
 for line in sys.stdin:
     prepare(Path(sys.argv[1]), "made", text_embedder(), rebuild=True)
@@ -204,7 +204,7 @@ def test_a_build_is_done_though_nothing_can_be_kept_beside_it(tmp_path: Path) ->
 def test_the_key_covers_the_libraries_that_shape_what_is_kept(make_world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     world: World = make_world()
     before = derived_key(world.manifest)
-    monkeypatch.setattr(derived_module, "version", lambda name: "0.0" if name == "snowballstemmer" else "1.0")
+    monkeypatch.setattr(store_module, "version", lambda name: "0.0" if name == "snowballstemmer" else "1.0")
     assert derived_key(world.manifest) != before
 
 

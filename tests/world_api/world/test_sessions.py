@@ -135,13 +135,13 @@ def test_what_is_written_while_a_session_is_committed_is_kept(make_world: Any, m
     """The writer waits for the commit: its memory is in the session afterwards, not lost between reading and dropping."""
     from threading import Thread
 
-    from world_api.session import overlay
+    from world_api.session import session as session_module
 
     make_world()
     session = open_session(make_world.store, "made", name="writer")
     session.write_memory(level="event", span=SPAN, content="before")
     writers: list[Thread] = []
-    write_manifest = overlay.write_manifest
+    write_manifest = session_module.write_manifest
 
     def write_meanwhile(*arguments: Any) -> None:
         late = open_session(make_world.store, "made", name="writer")
@@ -150,7 +150,7 @@ def test_what_is_written_while_a_session_is_committed_is_kept(make_world: Any, m
         writers.append(writer)
         write_manifest(*arguments)
 
-    monkeypatch.setattr(overlay, "write_manifest", write_meanwhile)
+    monkeypatch.setattr(session_module, "write_manifest", write_meanwhile)
     commit_session(make_world.store, "made", "writer")
     writers[0].join(timeout=10)
     contents = {m.content for m in open_session(make_world.store, "made", name="writer").memories()}

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from controller.questions import Question
+from controller.answers import Question
 from eval.datasets import Item
 from eval.scoring import AnswerToScore, JudgeCounts, ModelJudge, PublishedWording, score_all, score_value
 from tests.support.chat_server import KEY, ChatServer, Received, SteppingClock

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from controller.questions import Question
+from controller.answers import Question
 from eval.datasets import Item
 from eval.runs import read_run
 from eval.scoring.labels import (
