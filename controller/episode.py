@@ -131,7 +131,10 @@ class BudgetMeter:
         return self.budget.seconds - (self._clock.monotonic() - self._began)
 
     def exceeded(self) -> Limit | None:
-        """Return the first limit that is reached, which forbids another round; None if there is none."""
+        """Return the limit that forbids another round; None if none is reached.
+
+        If several are reached, it is the first in this order: rounds, calls, tokens, money, seconds.
+        """
         if self.rounds >= self.budget.rounds:
             return "rounds"
         if self.calls >= self.budget.calls:

@@ -212,9 +212,10 @@ class TurnExecutor:
         self._last_results: dict[str, tuple[dict[str, Any], int]] = {}  #: by call: its last result and position
 
     def gather(self) -> Iterator[tuple[FirstCall, dict[str, Any]]]:
-        """Execute the system's own calls, which precede the first round, and yield their results.
+        """Execute the system's own calls, which precede the first round; yield each with its result, maybe an error.
 
-        Raises BackendFault: the fault of a required call; ``no_price``.
+        It ends early once a limit of the budget is reached. Raises BackendFault: the error of a ``needed`` call, under
+        its code; ``no_price``: there is a budget of money, and a model that was charged has no price.
         """
         number = 0
         for together in _parallel_groups(self.preamble.first_calls):

@@ -156,7 +156,10 @@ def _check_reading(folder: Traversable, tools: Mapping[str, CompiledTool], store
 
 
 def _check_vouched(folder: Traversable, tools: Mapping[str, CompiledTool], manifest: Mapping[str, Any]) -> None:
-    """Refuse a manifest that does not list exactly these tools, their operations and their groups."""
+    """Check that a manifest lists exactly these tools, with their operations and groups.
+
+    Raises ToolFault: ``bad_library``.
+    """
     for what, found, stored in (
         ("call", operations_used(tools), sorted(manifest["operations"])),
         ("need the groups", groups_needed(operations_used(tools)), manifest.get("groups", [])),

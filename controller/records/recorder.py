@@ -202,7 +202,11 @@ def answer_recorded(
 
 
 class EpisodeRecorder(EpisodeInputs):
-    """The inputs of an episode that is recorded; the record is created at the first request to a model."""
+    """Records an episode: its inputs, tool calls and exchanges with models.
+
+    The record is created at the first request to a model or the first use of ``recording``, which every episode that is
+    not interrupted uses at its end; so only one that is interrupted before any request has no record.
+    """
 
     def __init__(self, inputs: EpisodeInputs, task: Task, *, begin: Callable[[], EpisodeWriter]) -> None:
         self.task = task  #: as far as it is known

@@ -61,9 +61,9 @@ def run(
     yes: Annotated[bool, typer.Option("--yes", help="Agree that frames are sent to an endpoint.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Run an experiment; run it again and it continues where it stopped.
+    """Run an experiment and score it; the same command continues a run that was stopped.
 
-    Finished questions are never asked again. Ctrl-C waits for what is under way.
+    Finished questions are never asked again. Ctrl-C finishes the questions that have begun; a second one stops at once.
     """
     if example:
         from eval.runs.configuration import EXAMPLE

@@ -205,7 +205,7 @@ def _scaled(ask: Asker, right: float) -> list[float]:
 
 
 def presence(ask: Asker) -> Iterator[Draft]:
-    """Yield yes-or-no questions: is a thing ever seen, or is a person seen after, before or between events?"""
+    """Yield yes-or-no questions, as the template asks: a thing ever seen; a person before, after, between events."""
     if ask.says("{object}"):
         yield from _ever_seen(ask)
     elif ask.says("{other_event}"):

@@ -211,7 +211,7 @@ def _item(item: Item) -> dict[str, Any]:
 
 
 def _tools(rows: Sequence[SampleRow]) -> dict[str, Any]:
-    """Return the names of the tools that were called, and for each sample the numbers of its tools."""
+    """Return the names of all tools that were called (``values``), and for each sample indexes into them (``used``)."""
     known: dict[str, int] = {}
     used = [[known.setdefault(tool.name, len(known)) for tool in row.tools if tool.calls] for row in rows]
     return {"values": list(known), "used": used}

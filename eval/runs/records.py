@@ -128,7 +128,7 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """A question in a cell."""
+    """A question in one combination of arm, dataset, world, budget and seed (``cell``): what is run and scored once."""
 
     cell: Cell
     item: Item

@@ -98,7 +98,10 @@ def hash_of(store: Path, profile: str, video: VideoFile) -> str | None:
 
 
 def can_be_built(profile: str, video: VideoFile | None) -> bool:
-    """Whether a world of the video can be built with this profile."""
+    """Whether this profile can build a world of the video; False for None.
+
+    The video needs its file (or dialogue) and an id that is a name; ``oracle`` also needs the truth file of a film.
+    """
     from world_api.build.truth import truth_path
 
     if video is None or not video.is_there or not is_name(video.video_id):

@@ -201,7 +201,10 @@ class Sheet:
         self._fill(np.asarray([self._place(point) for point in points], np.float32), colour, flat)
 
     def rectangle(self, x1: float, y1: float, x2: float, y2: float, colour: Colour, *, flat: bool = False) -> None:
-        """Paint an upright rectangle between two corners, in units of the size; ``flat`` without shading."""
+        """Paint an upright rectangle between two corners; ``flat`` without shading.
+
+        Corners are in units of the size: right of the point between the feet, and above it.
+        """
         self.polygon([(x1, y1), (x2, y1), (x2, y2), (x1, y2)], colour, flat=flat)
 
     def _place(self, point: Point) -> Point:

@@ -232,7 +232,10 @@ _Judged = list[tuple[LabelledPair, AnswerVerdict]]
 
 @dataclass(frozen=True, kw_only=True)
 class Share:
-    """Number of pairs that were judged as people label them (``agreed``), and of each kind of difference."""
+    """Numbers of judged pairs: ``pairs`` all, ``agreed`` as labelled, ``false_yes`` and ``false_no`` otherwise.
+
+    ``unreadable`` are verdicts that could not be read; they count as no, so each is also counted in one of the others.
+    """
 
     pairs: int
     agreed: int

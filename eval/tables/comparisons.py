@@ -221,7 +221,10 @@ class Contrast:
         return count(len(pairs), [row for pair in pairs for row in pair])
 
     def difference(self, measure: Measure = correct, why: str = "no pairs") -> TableCell:
-        """Return the mean paired difference of a measure with its interval; a blank with ``why`` if there is none."""
+        """Return the mean difference of a measure, the arm less the other, over the pairs, with its interval.
+
+        The cell is blank, with the reason ``why``, if no pair has the measure.
+        """
         within = POINTS if measure in (correct, score) else None
         values = self.values if measure is correct else self.pairs.differences(measure)
         return interval(values, within=within, why=why, crossed=self.values.are_drawn)

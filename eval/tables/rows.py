@@ -316,7 +316,7 @@ def rows_of(run: Run) -> list[SampleRow]:
 
 
 def read_rows(run: Run) -> RunRows:
-    """Return the rows of a run, with the number of samples left out.
+    """Return the rows of the scored samples, those without a known answer apart, and what is left out, by reason.
 
     Raises:
         EvalFault: ``not_scored``: there are samples with a known answer, and none has a score.

@@ -144,7 +144,11 @@ def _first_null(at: Inference, expr: ex.Expr) -> ex.Expr | None:
 
 
 def instead_of_null(at: Inference, value: ex.Expr, root: ex.Expr | None) -> str:
-    """Return a suggestion for a ``value`` that may be null. ``root``: the part of it to check; None: it is no path."""
+    """Return a suggestion for a ``value`` that may be null: to check its part ``root``, or else to give it a default.
+
+    ``root`` is the first part that may be null (``a.b`` of ``a.b.c``); None if the value is not a name with fields or
+    indexes, so that no part can be checked.
+    """
     if root is None or (isinstance(root, ex.Field) and root.key == "confidence"):
         return _default(at, value) or "save it first with a 'set', and say what happens without it with a 'require'"
     return ask_for(at, there(at, root), value)

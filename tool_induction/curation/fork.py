@@ -202,7 +202,7 @@ def _plan_changes(before: list[str], after: list[str]) -> list[str]:
 
 
 def comparison_text(record: Mapping[str, Any]) -> str:
-    """Return the record of a comparison as readable text."""
+    """Return a comparison of two libraries, as ``compared`` returns it, as readable text."""
     before, after = record["before"], record["after"]
     lines = [f"{before['name']} ({before['hash'][:12]}) -> {after['name']} ({after['hash'][:12]})"]
     lines += [f"- {name}" for name in record["dropped"]]

@@ -121,10 +121,10 @@ class Checkpoint:
 
 
 def check_out(out: Path) -> None:
-    """Check that nothing exists at the path of a new library, and that its name is valid.
+    """Check that the path of a new library does not exist, and that its name is valid. Permissions are not checked.
 
     Raises:
-        ToolFault: ``bad_library_name``, ``library_exists``, ``out_not_writable``.
+        ToolFault: ``bad_library_name``; ``library_exists``; ``out_not_writable``: it is a link without a target.
     """
     if out.is_symlink() and not out.exists():
         what = f"{out} is a link to a path that does not exist"

@@ -96,7 +96,10 @@ def price_of(model: str, file: Path | None) -> Price | None:
 
 
 def log_lines(induction: Induction) -> Iterator[dict[str, Any]]:
-    """Yield one record for each emission, in order, and a last one with the final status of each tool."""
+    """Yield one record for each round: a reply (or the given document) with all tools read from it.
+
+    The last record has the ending and the final status of each tool. Credentials are redacted.
+    """
     for item in induction.rounds:
         yield _redacted({"schema_version": LOG_SCHEMA_VERSION, **_emission(item)})
     yield _redacted(

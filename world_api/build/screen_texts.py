@@ -151,9 +151,10 @@ class _Line:
     is_unread: bool = False
 
     def in_next(self, gray: Gray, found: Sequence[Box]) -> _Line | None:
-        """Return the line as it is in the next picture, ``gray``; None if it is gone.
+        """Return the line as the next picture, ``gray``, shows it; None if it is gone.
 
-        It may drift or grow, but not jump or fade. ``found`` are the likely places of that picture.
+        It may move or grow slowly. If it ``changes``, it may also show other digits at the same place; it is then
+        ``is_unread``. ``found`` are the ``likely_places`` of that picture.
         """
         is_same = all(
             looks_same(gray, self.gray, part) and ink(gray, part) >= _INK_LEFT * before for part, before in self.strokes

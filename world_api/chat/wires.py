@@ -69,7 +69,7 @@ class ChatWire(Protocol):
         ...
 
     def read(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the reply that a body contains. Raises NotAReply: it contains none."""
+        """Return a response's body as a whole Chat Completions reply. Raises NotAReply: the body contains no reply."""
         ...
 
     def adapt(self, refusal: str) -> bool:

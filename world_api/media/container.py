@@ -260,7 +260,7 @@ class Probe:
 
     @classmethod
     def restored(cls, record: dict[str, Any]) -> Probe:
-        """Return the probe from its ``asdict`` form, also after a conversion to JSON and back."""
+        """Return the probe from its ``asdict`` form, also from JSON, where ``path`` is a text."""
         return cls(**{**record, "path": Path(record["path"])})
 
 

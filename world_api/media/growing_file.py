@@ -22,7 +22,10 @@ ABANDONED = 150.0
 
 
 def being_written(path: Path) -> Path:
-    """Return the path of the marker file that exists beside ``path`` while this project writes the file there."""
+    """Return the path of the marker file that this project touches about every second while it writes ``path``.
+
+    A writer that was killed leaves it there: ``is_being_written`` checks its age.
+    """
     return path.with_name(f"{path.name}.part")
 
 

@@ -358,7 +358,10 @@ _CHINESE_ENCODINGS = ("gb18030", "big5hkscs")
 
 
 def decode(data: bytes) -> str:
-    """Return the text of a file. Bytes that fit no encoding become U+FFFD, one by one; no file is refused."""
+    """Return the text of a file, whose encoding is detected; no file is refused.
+
+    Invalid bytes become U+FFFD (one may replace several); an incomplete character at the end may be left out.
+    """
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return data.decode(encoding, errors="replace")

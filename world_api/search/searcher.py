@@ -495,7 +495,10 @@ class Scanner:
         return fits
 
     def _holding(self, terms: list[str]) -> Positions:
-        """Return the numbers of the texts that contain all terms, negative numbers for texts that only this cut has."""
+        """Return the numbers of the texts that contain all terms; none if there are no terms.
+
+        Negative numbers are of texts that are not in the whole world, but only in the view that this cut leaves.
+        """
         if not terms:
             return np.zeros(0, dtype=np.int64)
         known = reduce(np.intersect1d, map(self._texts.holding, terms))

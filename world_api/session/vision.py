@@ -237,7 +237,10 @@ class Vision:
         return self._look("caption", self._parameters(span, until))
 
     def answer(self, span: TimeSpan, question: str, *, until: float) -> CachedLook:
-        """Return a look that answers a question about an interval from its frames."""
+        """Return a look, new or cached, that answers a question about an interval from its frames.
+
+        ``until``: only frames before this time of the video (seconds) are used.
+        """
         return self._look("answer", self._parameters(span, until, question))
 
     def actions(self, span: TimeSpan, *, until: float) -> CachedLook:
