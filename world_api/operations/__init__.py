@@ -5,8 +5,6 @@ switches on by name; ``run`` calls an operation on a session. New operations imp
 here.
 """
 
-from collections.abc import Mapping
-
 from world_api.operations import entities, inspection, memory, navigation, perception  # they register operations
 from world_api.operations.registry import (
     Operation,
@@ -30,7 +28,7 @@ from world_api.operations.schema import (
 #: name -> declaration of the sixteen, in the published order: by category, then as declared.
 OPERATIONS = operations_for(())
 #: name -> declaration of every operation, the sixteen first, whether or not a session offers it.
-EVERY_OPERATION: Mapping[str, Operation] = operations_for(group_names())
+EVERY_OPERATION = operations_for(group_names())
 
 __all__ = [
     "EVERY_OPERATION",

@@ -99,6 +99,7 @@ def test_a_trajectory_opens_with_its_rounds_its_calls_and_its_frames(tab: Tab) -
 def test_the_boxes_of_a_call_lie_over_its_frame(tab: Tab, written: WrittenReport) -> None:
     tab.run("location.hash = '#episodes?arm=flat&words=first+look&open=0'")
     tab.wait_for("document.querySelector('#episode .over .box') !== null")
+    tab.wait_for("document.querySelector('#episode .frame:has(.box) img').complete")  # before that it has no height
     box, frame = (
         tab.run(
             f"(({{x, y, width, height}}) => [x, y, width, height])(document.querySelector('{one}').getBoundingClientRect())"
