@@ -29,6 +29,8 @@ from world_api.core.canonical import closed_object, is_finite_number, parse_json
 from world_api.core.faults import EpisodeFault
 from world_api.core.spans import TimeSpan, round_time
 
+# --- questions ------------------------------------------------------------------------------------------------------
+
 Kind = Literal["open", "choice", "interval", "count", "order"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -203,7 +205,7 @@ def _checked_order(letters: tuple[str, ...], given: Any) -> list[str]:
     return list(given)
 
 
-# --- answers --------------------------------------------------------------------------------------------------------
+# --- answers in words -----------------------------------------------------------------------------------------------
 
 SUBMIT_ANSWER = "submit_answer"
 MAX_SPANS = 100
@@ -310,7 +312,7 @@ def _all_spans(given: Any) -> list[TimeSpan]:
     return spans
 
 
-# --- how many -----------------------------------------------------------------------------------------------------
+# --- how many -------------------------------------------------------------------------------------------------------
 
 _SMALL = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
@@ -395,7 +397,7 @@ def _of_chinese(words: str) -> int | None:
     return total + (_CHINESE_DIGITS[ones] if ones else 0)
 
 
-# --- from when to when --------------------------------------------------------------------------------------------
+# --- from when to when ----------------------------------------------------------------------------------------------
 
 _TIME = r"(\d{1,6}(?::[0-5]?\d){1,2}(?:\.\d{1,6})?|\d{1,9}(?:\.\d{1,6})?)"
 _UNIT = r"(?:\s?(?:s|secs?|seconds?|秒))?"
@@ -554,7 +556,7 @@ def _is_settled(question: Question, value: Any, rest: str) -> bool:
     )
 
 
-# --- options ------------------------------------------------------------------------------------------------------
+# --- options --------------------------------------------------------------------------------------------------------
 
 _IS_RIGHT = re.compile(
     r"[)）\]】]?\s*[.:：、,，]?"
@@ -603,7 +605,7 @@ def _fold(text: str) -> str:
     return " ".join(text.casefold().split()).strip(" .。!！,，;；:：\"'“”‘’「」()（）")
 
 
-# --- orders -------------------------------------------------------------------------------------------------------
+# --- orders ---------------------------------------------------------------------------------------------------------
 
 _FOLLOWS = r"[,，、;；]|=>|->|[>→⇒]|\s[-–—]\s"
 _THEN = r"\b(?:and then|then|finally|lastly|followed by)\b|然后|最后|接着|其次|再"

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from tool_induction.library import ToolLibrary
     from world_api.session.session import Session
 
+# --- the budget -----------------------------------------------------------------------------------------------------
+
 #: The largest limit; no timeout can be longer.
 _MOST = 1_000_000_000
 

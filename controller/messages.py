@@ -23,6 +23,8 @@ from world_api.core.canonical import is_deep, is_finite_number, parse_json
 from world_api.core.faults import ErrorBody
 from world_api.core.spans import TimeSpan, round_time
 
+# --- replies --------------------------------------------------------------------------------------------------------
+
 MAX_ARGUMENT_CHARACTERS = 100_000
 MAX_CALLS_IN_A_REPLY = 64
 
@@ -337,7 +339,7 @@ _SHORTEST_TEXT = 200  #: characters; texts are not cut below this
 _MOST_EVIDENCE = 8  #: pieces that are shown; entries have times of their own
 _LEAST_EVIDENCE = 3  #: pieces that a long result keeps
 _WIDE = 16  #: entries; narrower objects are taken for records, which are not halved
-_MAX_QUOTED = 300
+_MAX_QUOTED = 300  #: characters
 _BOOK_KEEPING = frozenset({"calls", "cost"})  #: the cost of an induced tool
 
 # What the summary of a folded result contains at most.

@@ -15,14 +15,17 @@ import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from world_api.chat.messages import DATA, PromptFiles, data_line, estimate_tokens
 from world_api.core.faults import EpisodeFault, ErrorBody, VideoWorldError
 from world_api.core.spans import TimeSpan, round_time
-from world_api.operations import run
-from world_api.session.session import Registration, Session
-from world_api.world.tracks import Track
+
+if TYPE_CHECKING:
+    from world_api.session.session import Registration, Session
+    from world_api.world.tracks import Track
+
+# --- prompts and the first message ----------------------------------------------------------------------------------
 
 Language = Literal["en", "zh"]
 LANGUAGES: tuple[Language, ...] = get_args(Language)
@@ -190,6 +193,8 @@ def digest_of(session: Session, tokens: int) -> dict[str, Any] | None:
 
 
 def _result(session: Session, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    from world_api.operations import run
+
     try:
         return run(session, operation, arguments)
     except VideoWorldError:

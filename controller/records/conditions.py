@@ -22,14 +22,12 @@ from world_api.core.faults import EpisodeFault
 from world_api.installation import project_version
 
 #: Parts of the controller that do not influence an episode.
-_APART = frozenset({"records", "display.py", "commands.py", "accounts.py"})
+_APART = frozenset({"records", "display.py", "commands.py"})
 #: Modules outside the controller that influence an episode's bytes: writing and counting requests, reading replies.
 _BESIDE = (
     "tool_induction.judge.port",
     "tool_induction.library_tools",
     "world_api.chat.recording",
-    "world_api.chat.messages",
-    "world_api.chat.messages",
     "world_api.chat.messages",
     "world_api.core.cost",
     "world_api.core.canonical",

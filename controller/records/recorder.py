@@ -204,8 +204,8 @@ def answer_recorded(
 class EpisodeRecorder(EpisodeInputs):
     """Records an episode: its inputs, tool calls and exchanges with models.
 
-    The record is created at the first request to a model or the first use of ``recording``, which every episode that is
-    not interrupted uses at its end; so only one that is interrupted before any request has no record.
+    The record is created at the first request to any model, at the latest at the end. An episode that is interrupted
+    before any request has none.
     """
 
     def __init__(self, inputs: EpisodeInputs, task: Task, *, begin: Callable[[], EpisodeWriter]) -> None:

@@ -126,11 +126,11 @@ def refuse_shown(question: Question, session: Session, context: SystemContext, *
     context get the same questions. Without a split the worked examples are refused: those of the domain, and those that
     the induction was shown according to the library's manifest. Raises ToolFault: ``split_leak``.
     """
-    from tool_induction.domains.guard import PlannedQuestion, Seen, normal, refuse_leaks
-
     domain, library = context.domain, context.library
     if domain is None and library is None:
         return
+    from tool_induction.domains.guard import PlannedQuestion, Seen, normal, refuse_leaks
+
     if domain is not None and split is not None:
         item = PlannedQuestion(video_id=session.video_id, question=question.text)
         refuse_leaks(domain, split, [item], library=library.manifest if library is not None else None)

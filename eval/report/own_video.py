@@ -33,8 +33,7 @@ from world_api.core.identifiers import video_id_from_file_name
 from world_api.core.ports import Clock
 from world_api.media.decoder import MediaWorker
 from world_api.search.searcher import prepare
-from world_api.session.session import SESSIONS
-from world_api.world.storage import Manifest, read_manifest, write_manifest
+from world_api.world.storage import SESSIONS, Manifest, read_manifest, write_manifest
 from world_api.world.store import World, world_hash
 from world_api.world.tables import SESSION_TABLES
 

@@ -128,7 +128,7 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """A question in one combination of arm, dataset, world, budget and seed (``cell``): what is run and scored once."""
+    """A question in one ``cell`` (arm with library, configuration, dataset, world, budget, seed): the unit of running and scoring."""
 
     cell: Cell
     item: Item

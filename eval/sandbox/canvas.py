@@ -203,7 +203,7 @@ class Sheet:
     def rectangle(self, x1: float, y1: float, x2: float, y2: float, colour: Colour, *, flat: bool = False) -> None:
         """Paint an upright rectangle between two corners; ``flat`` without shading.
 
-        Corners are in units of the size: right of the point between the feet, and above it.
+        Corners are in units of the size: x to the right of the point between the feet (times ``broad``), y above it.
         """
         self.polygon([(x1, y1), (x2, y1), (x2, y2), (x1, y2)], colour, flat=flat)
 

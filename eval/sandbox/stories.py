@@ -101,7 +101,7 @@ def causes_are_shown(director: Director) -> bool:
 
 
 def containers_are_shown(director: Director) -> bool:
-    """Whether more than two drawers or cupboards were opened: enough wrong options for questions about filing rules."""
+    """Whether more than two drawers or cupboards were opened, which serve as options of questions about filing rules."""
     opened = {(event.place, event.target) for event in director.chronicle.events if event.kind == "opens"}
     return sum(not target.endswith("door") for _, target in opened) > _ENOUGH
 

@@ -232,9 +232,10 @@ _Judged = list[tuple[LabelledPair, AnswerVerdict]]
 
 @dataclass(frozen=True, kw_only=True)
 class Share:
-    """Numbers of judged pairs: ``pairs`` all, ``agreed`` as labelled, ``false_yes`` and ``false_no`` otherwise.
+    """Numbers of judged pairs: all (``pairs``), and those judged as they were labelled (``agreed``).
 
-    ``unreadable`` are verdicts that could not be read; they count as no, so each is also counted in one of the others.
+    ``false_yes`` are judged right and labelled wrong, ``false_no`` the reverse. ``unreadable`` are verdicts that could not
+    be read; they count as no, so each is also in ``agreed`` or ``false_no``.
     """
 
     pairs: int

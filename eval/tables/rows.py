@@ -316,7 +316,9 @@ def rows_of(run: Run) -> list[SampleRow]:
 
 
 def read_rows(run: Run) -> RunRows:
-    """Return the rows of the scored samples, those without a known answer apart, and what is left out, by reason.
+    """Return the rows of a run: those of scored samples, and apart from them those without a known answer.
+
+    Also the numbers of samples that are left out, by reason, and the facts on the libraries.
 
     Raises:
         EvalFault: ``not_scored``: there are samples with a known answer, and none has a score.

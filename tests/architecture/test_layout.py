@@ -64,7 +64,7 @@ def test_the_areas_of_a_package_import_each_other_in_one_direction(package: str,
     assert [area for area in sorted(successors) if area in reachable(area)] == []
 
 
-#: The class that applies the causal cut. A build orders what it finds by ``known_at``; no reader is given that.
+#: The module of ``Cut``, the class that applies the causal cut. A build orders what it finds by ``known_at``; no reader is given that.
 CUT, BUILD = "world_api/world/tables.py", "world_api/build/"
 
 
@@ -72,9 +72,12 @@ def test_only_the_cut_compares_when_something_became_known() -> None:
     comparing = []
     for path in _modules():
         place = path.relative_to(ROOT).as_posix()
-        if place == CUT or place.startswith(BUILD):
+        if place.startswith(BUILD):
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        if place == CUT:
+            tree.body = [part for part in tree.body if not (isinstance(part, ast.ClassDef) and part.name == "Cut")]
+        for node in ast.walk(tree):
             is_compared = isinstance(node, ast.Compare) and re.search(r"\bknown_(at|from)\b", ast.unparse(node))
             by_arrow = isinstance(node, ast.Call) and re.search(r"pc\.(less|greater)\w*\(.*known_", ast.unparse(node))
             if is_compared or by_arrow:

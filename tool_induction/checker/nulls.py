@@ -144,7 +144,9 @@ def _first_null(at: Inference, expr: ex.Expr) -> ex.Expr | None:
 
 
 def instead_of_null(at: Inference, value: ex.Expr, root: ex.Expr | None) -> str:
-    """Return a suggestion for a ``value`` that may be null: to check its part ``root``, or else to give it a default.
+    """Return a suggestion for a ``value`` that may be null: to check its part ``root``.
+
+    Without such a part, or for a ``confidence``, it is to give the value a default, or to save it and require it.
 
     ``root`` is the first part that may be null (``a.b`` of ``a.b.c``); None if the value is not a name with fields or
     indexes, so that no part can be checked.

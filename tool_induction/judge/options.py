@@ -29,8 +29,8 @@ JudgeRecordOption = Annotated[
 
 def judge_from_options(
     allowed: bool, model: str | None, record: Path | None, *, clock: Clock, environment: Mapping[str, str]
-) -> Judge | None:
-    """Return the judge that the options describe: a model, a file of judgements, or both; None for neither.
+) -> Judge:
+    """Return the judge that the options describe: a model, a file of judgements, or both; at least one must be named.
 
     Raises:
         ToolFault: ``judge_not_allowed``: a judge is named but judging is not switched on.
@@ -43,4 +43,8 @@ def judge_from_options(
     if not allowed:
         raise ToolFault("judge_not_allowed", "a judge is named and not allowed", hint="add --allow-judge")
     judge = None if model is None else ChatJudge(endpoint_model(model, clock=clock, environment=environment))
-    return judge if record is None else FileJudge(record, judge)
+    if record is not None:
+        return FileJudge(record, judge)
+    if judge is None:
+        raise ValueError("neither a model nor a file of judgements is named")
+    return judge

@@ -37,11 +37,11 @@ from world_api.installation import project_version
 from world_api.media.container import DEFAULT_LIMITS, Limits, Probe, Stamp
 from world_api.media.decode_pass import LossNote, PassState, losses
 from world_api.media.decoder import MediaWorker, VideoPass
-from world_api.session.session import SESSIONS
 from world_api.world.storage import (
     IMAGES,
     MANIFEST,
     ROWS,
+    SESSIONS,
     FileEntry,
     ImageEntry,
     Loss,

@@ -153,8 +153,8 @@ class _Line:
     def in_next(self, gray: Gray, found: Sequence[Box]) -> _Line | None:
         """Return the line as the next picture, ``gray``, shows it; None if it is gone.
 
-        It may move or grow slowly. If it ``changes``, it may also show other digits at the same place; it is then
-        ``is_unread``. ``found`` are the ``likely_places`` of that picture.
+        It may move or grow slowly, but not jump or fade. If it ``changes``, it may also show other digits at the same
+        place; it is then ``is_unread``. ``found`` are the ``likely_places`` of that picture.
         """
         is_same = all(
             looks_same(gray, self.gray, part) and ink(gray, part) >= _INK_LEFT * before for part, before in self.strokes

@@ -2,8 +2,8 @@
 
 ``models`` returns a model by its name: on any OpenAI-compatible endpoint, over one of two APIs (``wires``), or the
 rule-based one, which needs no server. ``transport`` sends requests with retries within a deadline. ``recording``
-records, replays and caches exchanges. ``capabilities`` tests what an endpoint supports. ``messages`` and ``prompts``
-build and read messages, ``usage`` counts tokens and money. Each name is imported when it is first used.
+records, replays and caches exchanges. ``capabilities`` tests what an endpoint supports. ``messages`` reads
+and builds messages and prompts, and counts tokens and money. Each name is imported when it is first used.
 """
 
 from __future__ import annotations

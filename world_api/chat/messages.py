@@ -38,6 +38,8 @@ from world_api.core.ports import ChatModel
 if TYPE_CHECKING:
     from jinja2.sandbox import SandboxedEnvironment
 
+# --- prompts --------------------------------------------------------------------------------------------------------
+
 DATA = "data_from_video"  #: the field for everything from a video that a model is shown
 
 _ESCAPES = {"<": "\\u003c", "[": "\\u005b", "]": "\\u005d"}

@@ -1,1 +1,1 @@
-"""The sub-commands of ``videoworld`` for worlds, and the code that all sub-commands share (``cli``, ``vision``)."""
+"""The sub-commands of ``videoworld`` for worlds, and the code that all sub-commands share (``cli``)."""

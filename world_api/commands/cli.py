@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from world_api.session.captioning import LookEstimate
     from world_api.session.vision import VisionConfig
 
+# --- commands and output --------------------------------------------------------------------------------------------
+
 DEFAULT_STORE = Path("worlds")
 DEFAULT_SESSION = "default"
 #: A time as players show it: minutes and seconds, or hours, minutes and seconds.

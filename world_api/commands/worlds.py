@@ -23,8 +23,7 @@ from world_api.core.spans import TimeSpan, round_time
 from world_api.operations.evidence import brief
 from world_api.search import catalogue
 from world_api.session.session import commit_session, drop_session, list_sessions
-from world_api.world.store import FOLDER as DERIVED
-from world_api.world.store import World, list_worlds, open_world
+from world_api.world.store import DERIVED_FOLDER, World, list_worlds, open_world
 from world_api.world.tables import TABLES
 from world_api.world.verification import check_apart
 from world_api.world.view import View
@@ -141,7 +140,7 @@ def inspect(
 ) -> None:
     """Show what a world holds: shots, scenes, tracks, texts, sizes, hashes, profile."""
     if check and (damaged := check_apart(store, video_id)):
-        only_derived = all(line.startswith(DERIVED) for line in damaged)
+        only_derived = all(line.startswith(DERIVED_FOLDER) for line in damaged)
         raise StoreFault(
             "world_damaged",
             f"{len(damaged)} of the files of {video_id} are not what they were: " + "; ".join(damaged[:5]),

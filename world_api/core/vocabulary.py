@@ -17,6 +17,8 @@ from itertools import pairwise
 from threading import Lock
 from typing import Any
 
+# --- words and concepts ---------------------------------------------------------------------------------------------
+
 #: canonical word -> (English words, Chinese words); the canonical word is the first.
 COLOURS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "black": (("black",), ("黑色", "黑")),
@@ -224,7 +226,7 @@ def _stemmer() -> Any:
     return snowballstemmer.stemmer("english")
 
 
-# --- categories, and the parser of descriptions ---------------------------------------------------------------------
+# --- categories and the parser of descriptions ----------------------------------------------------------------------
 
 #: profile -> the categories that it judges. The oracle records all people; of other categories it judges recorded ones.
 JUDGED_BY_PROFILE: dict[str, frozenset[str]] = {
@@ -235,7 +237,7 @@ JUDGED_BY_PROFILE: dict[str, frozenset[str]] = {
 #: The category of words such as "thing" that mean things of any category, people included.
 ANY = "any"
 
-#: canonical category -> (English words, Chinese words), in addition to those above.
+#: canonical category -> (English words, Chinese words), in addition to those of ``CATEGORIES``.
 MORE_CATEGORIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ANY: (
         ("object", "thing", "item", "anything", "something", "everything", "stuff"),
@@ -258,7 +260,7 @@ MORE_CATEGORIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "letter": (("letter",), ("信", "信件")),
 }
 
-#: More words that are narrower than their category, beside those above: age, sex and number are not measured.
+#: More words that are narrower than their category, beside ``NARROWER_WORDS``: age, sex and number are not measured.
 NARROWER = frozenset("baby toddler teenager crowd 大人 成年人 小孩 儿童 老人 年轻人 男性 女性".split())
 
 
@@ -276,6 +278,8 @@ _CHINESE_ORDINALS = ("第一个", "第一位", "第一名", "第一次", "第一
 _CHINESE_WORD = longest_first({*_CHINESE_NAMES, *_CHINESE_COLOURS, *OTHER_CHINESE, *_CHINESE_ORDINALS})
 
 _TOKEN = re.compile(r"[a-z0-9]+(?:[_'][a-z0-9]+)*|[㐀-䶿一-鿿豈-﫿]+|[^\sa-z0-9㐀-䶿一-鿿豈-﫿]")
+#: Words that the parser of descriptions takes for a negation of what follows; search knows fewer (``_NEGATION_WORD``), since
+#: it only says that it did not heed them.
 _NEGATION = re.compile(
     r"not|no|non|nobody|nothing|without|never|neither|nor|except|excluding|besides|lacking|cannot|\w+n't"
 )

@@ -5,6 +5,9 @@ switches on by name; ``run`` calls an operation on a session. New operations imp
 here.
 """
 
+from collections import ChainMap
+from collections.abc import Mapping
+
 from world_api.operations import entities, inspection, memory, navigation, perception  # they register operations
 from world_api.operations.registry import (
     Operation,
@@ -27,8 +30,8 @@ from world_api.operations.schema import (
 
 #: name -> declaration of the sixteen, in the published order: by category, then as declared.
 OPERATIONS = operations_for(())
-#: name -> declaration of every operation, the sixteen first, whether or not a session offers it.
-EVERY_OPERATION = operations_for(group_names())
+#: name -> declaration of every operation, the sixteen first, whether or not a session offers it; a view.
+EVERY_OPERATION: Mapping[str, Operation] = ChainMap(OPERATIONS, operations_for(group_names()))
 
 __all__ = [
     "EVERY_OPERATION",

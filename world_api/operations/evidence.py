@@ -24,6 +24,8 @@ from world_api.session.vision_cache import CachedLook
 from world_api.world.tracks import Track, size_in_words
 from world_api.world.view import View
 
+# --- times and evidence ---------------------------------------------------------------------------------------------
+
 
 def moment(session: Session, video_id: str, timestamp: float) -> float:
     """Check that a moment is visible and return it, in seconds. The end of the visible part itself is not visible.

@@ -1,7 +1,7 @@
 """Declarations of operations and tools for other programs.
 
-``json_schema`` makes self-contained and strict JSON Schemas and checks strict ones, ``formats`` renders the registry as
-a table, JSON Schema, OpenAI or MCP tools, ``pages`` writes the generated documentation, ``mcp`` serves the operations.
+``formats`` makes self-contained and strict JSON Schemas, checks strict ones, and renders the registry as a table, JSON
+Schema, OpenAI or MCP tools; ``pages`` writes the generated documentation, ``mcp`` serves the operations.
 Each name is imported when it is first used.
 """
 

@@ -17,6 +17,8 @@ from world_api.core.faults import ToolFault
 from world_api.operations import OPERATIONS, Operation
 from world_api.operations.registry import BESIDE
 
+# --- JSON Schemas ---------------------------------------------------------------------------------------------------
+
 Schema = dict[str, Any]
 
 _ANNOTATIONS = frozenset({"x-type", "title", "$defs", "definitions"})

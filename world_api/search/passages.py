@@ -46,6 +46,8 @@ from world_api.world.timeline import (
 from world_api.world.tracks import JoinedTracks, hint_in_chinese, hint_in_words
 from world_api.world.view import View, WholeView
 
+# --- passages of a world --------------------------------------------------------------------------------------------
+
 #: The tables with texts and their text column; texts on screen are the joined ones.
 SPEAKING = {"speech": "text", "screen_texts": "text", "captions": "text", "actions": "label"}
 
@@ -336,9 +338,9 @@ def _belongs(
 # --- captions -------------------------------------------------------------------------------------------------------
 
 #: Seconds; a caption of a longer interval is too general to find a part of it.
-LONGEST = 3 * MAX_SECONDS
+LONGEST_CAPTION = 3 * MAX_SECONDS
 #: A caption belongs to a segment if they share at least this part of the shorter of the two.
-SHARE = 0.3
+CAPTION_SHARE = 0.3
 #: Texts embedded per request.
 _BATCH = 64
 #: Tolerance of the length of a unit vector of 32-bit floats.
@@ -350,7 +352,9 @@ class CaptionIndex:
 
     def __init__(self, said: Sequence[tuple[TimeSpan, str, float]] = ()) -> None:
         """Index captions, in any order as (interval, text, time of a frame); those of long intervals are left out."""
-        kept = sorted((item for item in said if item[0].duration <= LONGEST), key=lambda item: (item[0], item[1]))
+        kept = sorted(
+            (item for item in said if item[0].duration <= LONGEST_CAPTION), key=lambda item: (item[0], item[1])
+        )
         self.passages = tuple(
             Passage(span=span, text=text, source="caption", confidence=None, frame_time=shown)
             for span, text, shown in kept
@@ -384,7 +388,7 @@ def segments_of(caption: Passage, segments: Items[TimeSpan]) -> list[int]:
     found = []
     for at in segments.touching(caption.span).tolist():
         shared = segments[at].overlap(caption.span)
-        if shared > 0 and shared >= SHARE * min(segments[at].duration, caption.span.duration):
+        if shared > 0 and shared >= CAPTION_SHARE * min(segments[at].duration, caption.span.duration):
             found.append(at)
     return found
 

@@ -56,6 +56,8 @@ from world_api.world.tables import SESSION_TABLES, TABLES, matrix
 from world_api.world.timeline import Positions, ranges, shared_prefix
 from world_api.world.view import View, WholeView
 
+# --- indexes --------------------------------------------------------------------------------------------------------
+
 
 class WholeDocuments:
     """The indexed documents (texts of the segments) of a world without a causal cut; all its sessions share them."""

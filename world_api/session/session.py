@@ -35,11 +35,13 @@ from world_api.core.vocabulary import Vocabulary
 from world_api.search.passages import CaptionIndex, Meanings
 from world_api.search.searcher import Searcher
 from world_api.session.vision import FrameLooker, Vision
-from world_api.world.storage import MOST_SECONDS, read_manifest, rows_from_records, write_manifest, write_rows
+from world_api.world.storage import MOST_SECONDS, SESSIONS, read_manifest, rows_from_records, write_manifest, write_rows
 from world_api.world.store import World, world_folder, world_hash
 from world_api.world.tables import SESSION_TABLES
 from world_api.world.tracks import hint_in_words
 from world_api.world.view import View
+
+# --- the overlay ----------------------------------------------------------------------------------------------------
 
 Level = Literal["frame", "segment", "event"]
 Seconds = Annotated[float, Field(ge=0, le=MOST_SECONDS)]
@@ -242,9 +244,6 @@ class Overlay:
     def _damaged(what: str) -> StoreFault:
         hint = "`videoworld session drop ID NAME` forgets this session; the world itself is not touched"
         return StoreFault("session_damaged", what, hint=hint)
-
-
-SESSIONS = "sessions"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -43,9 +43,12 @@ from world_api.core.files import MOST_FILE_BYTES, check_plain, hash_bytes, hash_
 from world_api.core.identifiers import is_name
 from world_api.world.tables import SCHEMA_VERSION, SESSION_TABLES, TABLES, empty_table
 
+# --- the manifest ---------------------------------------------------------------------------------------------------
+
 MANIFEST = "world.json"
 ROWS = "rows"
 IMAGES = "images"
+SESSIONS = "sessions"
 #: Longest video of a world (seconds; about 2,800 hours). Time and memory grow with its length.
 MOST_SECONDS = 1e7
 #: Bytes of a manifest; that of the longest video lists some million files.

@@ -47,8 +47,10 @@ from world_api.world.storage import (
 )
 from world_api.world.tables import SESSION_TABLES, TABLES
 
-FOLDER = ".derived"
-INDEX = "index.json"
+# --- derived tables -------------------------------------------------------------------------------------------------
+
+DERIVED_FOLDER = ".derived"
+DERIVED_INDEX = "index.json"
 #: The packages whose code decides what is derived from rows.
 _PACKAGE = Path(__file__).resolve().parents[1]
 _AREAS = ("core", "world", "search")
@@ -72,12 +74,12 @@ class Derived:
         self._keep = keep
         if rebuild:
             try:
-                (folder / INDEX).unlink(missing_ok=True)
+                (folder / DERIVED_INDEX).unlink(missing_ok=True)
             except NotADirectoryError:
                 pass  # it is refused when something is written
             except OSError as error:
-                raise not_writable(folder / INDEX, error) from error
-        self.state = state_of(folder / INDEX)
+                raise not_writable(folder / DERIVED_INDEX, error) from error
+        self.state = state_of(folder / DERIVED_INDEX)
         self._hashes: dict[str, str] = _read_hashes(folder)
         self._requested: set[str] = set()
 
@@ -121,7 +123,7 @@ class Derived:
 
     def is_current(self) -> bool:
         """Whether the index file has not been replaced since this object was created."""
-        return self.state == state_of(self._folder / INDEX)
+        return self.state == state_of(self._folder / DERIVED_INDEX)
 
     def finish(self) -> None:
         """Write the index of the tables that were requested, and delete all other files, also those of other keys.
@@ -132,9 +134,9 @@ class Derived:
         """
         hashes = {name: digest for name, digest in self._hashes.items() if name in self._requested}
         index = {"key": self._folder.name, "tables": hashes}
-        write_atomically(self._folder / INDEX, json.dumps(index, sort_keys=True).encode())
+        write_atomically(self._folder / DERIVED_INDEX, json.dumps(index, sort_keys=True).encode())
         try:
-            wanted = {INDEX, *(f"{name}.arrow" for name in hashes)}
+            wanted = {DERIVED_INDEX, *(f"{name}.arrow" for name in hashes)}
             for path in self._folder.iterdir():
                 if path.name not in wanted:
                     path.unlink(missing_ok=True)
@@ -183,12 +185,12 @@ def derived_lock(store: Path, video_id: str) -> AbstractContextManager[None]:
 
     Raises StoreFault: ``store_not_writable``, ``disk_full``.
     """
-    return file_lock(store / FOLDER / f".{video_id}.lock")
+    return file_lock(store / DERIVED_FOLDER / f".{video_id}.lock")
 
 
 def derived_folder(store: Path, manifest: Manifest) -> Path:
     """Return the folder of a world's derived tables."""
-    return store / FOLDER / manifest.video_id / derived_key(manifest)
+    return store / DERIVED_FOLDER / manifest.video_id / derived_key(manifest)
 
 
 def derived_key(manifest: Manifest) -> str:
@@ -221,7 +223,7 @@ def _code() -> str:
 def _read_hashes(folder: Path) -> dict[str, str]:
     """Return the hashes that an index lists, by table; empty if it cannot be read or has another key."""
     try:
-        found = json.loads((folder / INDEX).read_bytes())
+        found = json.loads((folder / DERIVED_INDEX).read_bytes())
     except (OSError, ValueError, RecursionError):
         return {}
     if not isinstance(found, dict) or found.get("key") != folder.name or not isinstance(found.get("tables"), dict):

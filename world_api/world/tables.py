@@ -15,6 +15,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+# --- the tables -----------------------------------------------------------------------------------------------------
+
 SCHEMA_VERSION = 2
 DESCRIPTOR_DIMENSION = 128
 TRACK_LOOK_DIMENSION = 76

@@ -35,6 +35,8 @@ from world_api.core.spans import Box, TimeSpan, merge_spans
 from world_api.core.vocabulary import fold
 from world_api.world.tables import one
 
+# --- intervals ------------------------------------------------------------------------------------------------------
+
 Times = NDArray[np.float64]
 Positions = NDArray[np.int64]
 Item = TypeVar("Item")

@@ -2,7 +2,8 @@
 
 A track is a chain of sightings, joined over the ends of clips by ``stitch`` links. Every track is an entity. Tracks
 that only look alike are not merged, since a wrong merge cannot be recognised later; a ``Likeness`` records how alike
-two entities look.
+two entities look. Sightings are joined with arrays; the result is two Arrow tables, which can be stored beside the world
+and loaded again.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from world_api.core.vocabulary import CATEGORIES, COLOURS
 from world_api.world.store import World
 from world_api.world.tables import Cut, one
 from world_api.world.timeline import Items, Positions, Times, ranges
+
+# --- joining sightings ----------------------------------------------------------------------------------------------
 
 #: Sightings further apart than this (seconds) belong to two appearances.
 BREAK = 2.0

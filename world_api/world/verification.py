@@ -18,7 +18,7 @@ from world_api.core.execution import restricted_environment
 from world_api.core.faults import StoreFault, VideoWorldError, internal_fault
 from world_api.core.files import bytes_on_disk, check_plain, hash_stored
 from world_api.world.storage import MANIFEST, hash_rows, read_manifest, read_table
-from world_api.world.store import FOLDER, Derived, World, derived_folder, world_folder, world_hash
+from world_api.world.store import DERIVED_FOLDER, Derived, World, derived_folder, world_folder, world_hash
 from world_api.world.tables import TABLES
 
 #: Limits in seconds and bytes of memory, and the bytes of the world on disk that allow another second.
@@ -112,7 +112,7 @@ def _kept_wrong(world: World) -> list[str]:
     wrong = []
     for name in TABLES:
         there = kept.read(f"rows.{name}")
-        path = f"{FOLDER}/{world.manifest.video_id}: rows.{name}"
+        path = f"{DERIVED_FOLDER}/{world.manifest.video_id}: rows.{name}"
         if there is None and kept.damaged(f"rows.{name}"):
             wrong.append(f"{path}: its content has changed")
         elif there is not None:

@@ -241,3 +241,9 @@ def test_prompts_recorded_under_the_earlier_name_of_their_package_are_found() ->
     assert conditions.Conditions(system="flat", prompts={place: now}).changed_prompts() == []
     changed = conditions.Conditions(system="flat", prompts={place: {**now, "caption": "0" * 64}})
     assert changed.changed_prompts() == [f"{place}/caption"]
+
+
+def test_each_module_that_counts_for_the_hash_of_the_loop_is_named_once_and_each_that_does_not_exists() -> None:
+    assert len(set(conditions._BESIDE)) == len(conditions._BESIDE)
+    there = {item.name for item in resources.files("controller").iterdir()}
+    assert there >= conditions._APART

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tool_induction.admission import schema_worlds
 from world_api.core import Cost
-from world_api.operations import EVERY_OPERATION, Confidence, Interval, Operation, Result, Time
+from world_api.operations import OPERATIONS, Confidence, Interval, Operation, Result, Time
 
 
 class Group(Interval):
@@ -53,7 +53,7 @@ def tomorrow(monkeypatch: Any) -> str:
         result=Crowd,
         implementation=lambda session, **_: Crowd.model_construct(),
     )
-    monkeypatch.setitem(EVERY_OPERATION, operation.name, operation)
+    monkeypatch.setitem(OPERATIONS, operation.name, operation)
     return operation.name
 
 
