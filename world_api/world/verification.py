@@ -136,8 +136,9 @@ def _rows_wrong(world: World) -> list[str]:
 
 #: Times are rounded to milliseconds, a duration is not.
 _TICK = 1e-3
-#: Columns of which the first is never greater than the second.
-_PAIRS = (("start", "end"), ("x1", "x2"), ("y1", "y2"))
+#: Columns of which the first is never greater than the second. A moment is known when it comes or later, an interval at its
+#: end or later.
+_ORDERED = (("start", "end"), ("x1", "x2"), ("y1", "y2"), ("time", "known_at"), ("end", "known_at"))
 _CONTROL = r"[\x00-\x1f\x7f]"
 #: The stage that writes what a file beside the video says, also of moments of the last clip that the video lacks.
 _TRUTH = "oracle/"
@@ -154,13 +155,10 @@ def _rules_broken(name: str, tables: dict[str, pa.Table], manifest: Manifest) ->
     most[_mask(pc.starts_with(columns["producer"], _TRUTH))] = max(clips, manifest.video.duration) + _TICK
     for column in (column for column in rules.within if column in columns):
         found.append((column, columns[column].to_numpy() > most, f"after the {manifest.video.duration} s of the video"))
-    for low, high in _PAIRS:
-        if low in columns:
-            found.append((high, columns[high].to_numpy() < columns[low].to_numpy(), f"less than its {low}"))
-    happened = columns.get("time", columns.get("end"))
-    if happened is not None:
-        early = columns["known_at"].to_numpy() < happened.to_numpy() - _TICK
-        found.append(("known_at", early, "before the row happened"))
+    for low, high in _ORDERED:
+        if low in columns and high in columns:
+            lower, higher = columns[low].to_numpy(), columns[high].to_numpy()
+            found.append((high, higher < lower - _TICK, f"less than its {low}"))
     for column in rules.ids:
         is_none = pc.or_(pc.equal(columns[column], ""), pc.match_substring_regex(columns[column], _CONTROL))
         found.append((column, _mask(is_none), "no id"))
@@ -181,7 +179,7 @@ def _rules_broken(name: str, tables: dict[str, pa.Table], manifest: Manifest) ->
         if again := rows.num_rows - rows.select(key).group_by(list(key)).aggregate([]).num_rows:
             wrong.append(f"rows of {name}: {again} of {rows.num_rows} have the {', '.join(key)} of another one")
     if rules.follows is not None and (circle := _circle(rows, *rules.follows)):
-        wrong.append(f"rows of {name}: {' and '.join(rules.follows)} lead back: {' > '.join(circle)[:100]}")
+        wrong.append(f"rows of {name}: {' and '.join(rules.follows)} lead back, by {str(circle)[:100]}")
     return wrong
 
 
