@@ -39,7 +39,10 @@ def make_base(store: Path) -> Path:
     rows["key_frames"] = [{"time": t, "image": image, "sharpness": 9.0, "known_at": t, **made} for t in (5.0, 35.0)]
     rows["captions"] = [{"start": 1.0, "end": 9.0, "text": "a title", "confidence": 0.9, "known_at": 9.0, **made}]
     act = {"label": "walks", "subject": "t0000_01", "confidence": 0.7, "known_at": 28.0, **made}
-    rows["actions"] = [{"start": 22.0, "end": 28.0, **act}, {"start": 50.0, "end": 55.0, **act, "subject": "t0001_02"}]
+    rows["actions"] = [
+        {"start": 22.0, "end": 28.0, **act},
+        {"start": 50.0, "end": 55.0, **act, "subject": "t0001_02", "known_at": 55.0},
+    ]
     rows["camera"] = [
         {"time": float(t), "kind": "pan_left", "strength": 0.2, "known_at": t, **made} for t in range(41, 50)
     ]

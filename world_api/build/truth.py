@@ -28,6 +28,7 @@ from world_api.build.stage import CLIP_SECONDS, Clip, Record, Records, StageSpec
 from world_api.core.faults import BackendFault
 from world_api.core.files import hash_file
 from world_api.core.spans import known_time, round_time
+from world_api.world.tables import TABLES
 
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 BoxNumbers = tuple[float, float, float, float]
@@ -150,18 +151,18 @@ class Oracle:
             tables=_TABLES,
             parameters={"truth": hash_file(path)},
         )
-        self._rows: dict[tuple[str, int], list[Record]] = {}  #: by table and clip
+        #: By table and clip, then by key: what the file says twice is one row.
+        self._rows: dict[tuple[str, int], dict[tuple[object, ...], Record]] = {}
         for table, records in _records(truth).items():
             for record in records:
                 row = {name: round_time(value) if name in _TIMES else value for name, value in record.items()}
                 row["known_at"] = known_time(record["time"] if "time" in record else record["end"])
-                self._rows.setdefault((table, int(_begins(row) // CLIP_SECONDS)), []).append(row)
-        for rows in self._rows.values():
-            rows.sort(key=_begins)
+                key = tuple(row[column] for column in TABLES[table].key)
+                self._rows.setdefault((table, int(_begins(row) // CLIP_SECONDS)), {})[key] = row
 
     def make_rows(self, clip: Clip) -> Records:
         """Return the rows that begin in the clip's span; a moment is known at once, an interval at its end."""
-        return {table: self._rows.get((table, clip.number), []) for table in _TABLES}
+        return {table: sorted(self._rows.get((table, clip.number), {}).values(), key=_begins) for table in _TABLES}
 
 
 def _begins(record: Record) -> float:
@@ -201,4 +202,6 @@ def _records(truth: Truth) -> dict[str, list[Record]]:
 
 
 def _corners(box: BoxNumbers) -> Record:
-    return dict(zip(("x1", "y1", "x2", "y2"), box, strict=True))
+    left, right = sorted(box[::2])
+    top, bottom = sorted(box[1::2])
+    return {"x1": left, "y1": top, "x2": right, "y2": bottom}

@@ -143,7 +143,7 @@ def inspect(
         only_derived = all(line.startswith(DERIVED_FOLDER) for line in damaged)
         raise StoreFault(
             "world_damaged",
-            f"{len(damaged)} of the files of {video_id} are not what they were: " + "; ".join(damaged[:5]),
+            f"{video_id} is damaged in {len(damaged)} places: " + "; ".join(damaged[:5]),
             hint="the world itself is sound; `videoworld reindex` makes again what is kept beside it"
             if only_derived
             else "build the world again with --force, or copy it again",

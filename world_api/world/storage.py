@@ -37,7 +37,7 @@ import pyarrow.compute as pc
 import pyarrow.ipc
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from world_api.core.canonical import content_hash
+from world_api.core.canonical import MAX_LEVELS, content_hash, is_deep
 from world_api.core.faults import StoreFault
 from world_api.core.files import MOST_FILE_BYTES, check_plain, hash_bytes, hash_stored, open_regular, write_atomically
 from world_api.core.identifiers import is_name
@@ -64,6 +64,12 @@ def _check_name(name: str) -> str:
     if not is_name(name):
         raise ValueError("not an id of a video")
     return name
+
+
+def _check_levels(value: dict[str, Any]) -> dict[str, Any]:
+    if is_deep(value):
+        raise ValueError(f"nested more than {MAX_LEVELS} levels deep")
+    return value
 
 
 class _Model(BaseModel):
@@ -103,7 +109,8 @@ class StageFacts(_Model):
     name: str
     version: str
     key: str
-    parameters: dict[str, Any]
+    #: Of any shape; a deeper one could be read, but not written again.
+    parameters: Annotated[dict[str, Any], AfterValidator(_check_levels)]
     tables: list[str]
 
 
@@ -224,9 +231,12 @@ def _damaged(folder: Path, error: Exception) -> StoreFault:
 _NAMED, _NAMED_IMAGE = 16, 24
 #: Greatest number of a row (seconds, shares, counts). Some columns have narrower bounds; a box may exceed the picture.
 _MOST = 1e9
-_BOUNDS = {"time": (0.0, MOST_SECONDS), "known_at": (0.0, _MOST), "confidence": (0.0, 1.0)} | dict.fromkeys(
-    ("x1", "y1", "x2", "y2"), (-float(MOST_PIXELS), float(MOST_PIXELS))
-)
+_BOUNDS = {
+    "time": (0.0, MOST_SECONDS),
+    "known_at": (0.0, _MOST),
+    "confidence": (0.0, 1.0),
+    "number": (0, _MOST),
+} | dict.fromkeys(("x1", "y1", "x2", "y2"), (-float(MOST_PIXELS), float(MOST_PIXELS)))
 _IMAGE_PATH = rf"^{IMAGES}/[A-Za-z0-9_][A-Za-z0-9_.-]*$"
 
 

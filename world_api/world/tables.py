@@ -8,7 +8,8 @@ comparisons with ``known_at`` by readers are in ``Cut``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,21 +26,48 @@ _TAIL = [pa.field("known_at", pa.float64(), nullable=False), pa.field("producer"
 
 
 @dataclass(frozen=True, kw_only=True)
+class Rules:
+    """What the rows of a sound world satisfy beyond their types; ``verification`` checks it, reading does not.
+
+    Attributes:
+        within: Columns whose times are not after the end of the video. An interval that goes on is cut when it is read.
+        repeats: Whether several rows may have the same key.
+        unique: Columns, beside the key, in which no value occurs twice.
+        ids: Columns of ids: not empty, without control characters.
+        choices: The texts that a column may have.
+        references: The table and column in which each value of a column must be.
+        follows: Two columns; going on from the first to the second never leads back.
+    """
+
+    within: tuple[str, ...] = ("time",)
+    repeats: bool = False
+    unique: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    references: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    follows: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class TableSpec:
-    """One table: its name, its Arrow schema, and the columns that identify and order a row."""
+    """One table: its name, its Arrow schema, the columns that identify and order a row, and the rules for its rows."""
 
     name: str
     schema: pa.Schema
     key: tuple[str, ...]
+    rules: Rules
 
 
-def _table(name: str, key: tuple[str, ...], *fields: tuple[str, pa.DataType]) -> TableSpec:
+def _table(name: str, key: tuple[str, ...], *fields: tuple[str, pa.DataType], rules: Rules | None = None) -> TableSpec:
     columns = [pa.field(field, kind, nullable=False) for field, kind in fields]
-    return TableSpec(name=name, schema=pa.schema(columns + _TAIL), key=key)
+    return TableSpec(name=name, schema=pa.schema(columns + _TAIL), key=key, rules=rules or Rules())
 
 
 _F64, _F32, _TEXT = pa.float64(), pa.float32(), pa.string()
 _BOX = (("x1", _F32), ("y1", _F32), ("x2", _F32), ("y2", _F32))
+_TRACK = ("sightings", "track")
+_LINKS = Rules(references={"earlier": _TRACK, "later": _TRACK}, follows=("earlier", "later"))
+_CAMERA = ("still", "pan_left", "pan_right", "tilt_up", "tilt_down", "zoom_in", "zoom_out", "turn", "shake")
 
 TABLES: dict[str, TableSpec] = {
     spec.name: spec
@@ -47,7 +75,13 @@ TABLES: dict[str, TableSpec] = {
         # A boundary between two shots: the time of the first frame of the later one.
         _table("cuts", ("time",), ("time", _F64), ("score", _F32), ("kind", _TEXT)),
         # A boundary between two scenes; always also a cut. strength in 0..1: how little the two sides look alike.
-        _table("scene_cuts", ("time",), ("time", _F64), ("strength", _F32)),
+        _table(
+            "scene_cuts",
+            ("time",),
+            ("time", _F64),
+            ("strength", _F32),
+            rules=Rules(references={"time": ("cuts", "time")}),
+        ),
         # Sharp, new-looking frames kept as JPEG under images/.
         _table("key_frames", ("time",), ("time", _F64), ("image", _TEXT), ("sharpness", _F32)),
         # How the picture looks at a moment: colour and edge layout, unit length.
@@ -62,6 +96,7 @@ TABLES: dict[str, TableSpec] = {
             ("category", _TEXT),
             ("confidence", _F32),
             ("colours", pa.list_(_TEXT)),
+            rules=Rules(ids=("track",)),
         ),
         # How a followed thing looked at a moment: colours by thirds and shape, unit length (perception/appearance.py).
         _table(
@@ -70,10 +105,17 @@ TABLES: dict[str, TableSpec] = {
             ("track", _TEXT),
             ("time", _F64),
             ("vector", pa.list_(pa.float32(), TRACK_LOOK_DIMENSION)),
+            rules=Rules(references={"track": _TRACK}),
         ),
-        # What the camera did in the second up to a moment: still, pan_left, pan_right, tilt_up, tilt_down, zoom_in,
-        # zoom_out, turn or shake. strength: how far the picture went, in picture widths a second.
-        _table("camera", ("time",), ("time", _F64), ("kind", _TEXT), ("strength", _F32)),
+        # What the camera did in the second up to a moment. strength: how far the picture went, in picture widths a second.
+        _table(
+            "camera",
+            ("time",),
+            ("time", _F64),
+            ("kind", _TEXT),
+            ("strength", _F32),
+            rules=Rules(choices={"kind": _CAMERA}),
+        ),
         # Two tracks that show the same thing, over the join of two clips or while a person did not move. later names the
         # younger one, time (seconds) is its first sighting. kind: stitch.
         _table(
@@ -84,6 +126,7 @@ TABLES: dict[str, TableSpec] = {
             ("time", _F64),
             ("kind", _TEXT),
             ("score", _F32),
+            rules=_LINKS,
         ),
         # Two tracks that look alike; possibly different things. score: 0 to 1, not calibrated; columns: as track_links.
         _table(
@@ -93,15 +136,16 @@ TABLES: dict[str, TableSpec] = {
             ("later", _TEXT),
             ("time", _F64),
             ("score", _F32),
+            rules=_LINKS,
         ),
         # One line of text read off one frame.
         _table(
             "screen_texts", ("time", "text", "y1", "x1"), ("time", _F64), ("text", _TEXT), *_BOX, ("confidence", _F32)
         ),
-        # A spoken line. source: sidecar, embedded, recognised or truth.
+        # A spoken line. Two speakers may say the same at once.
         _table(
             "speech",
-            ("start", "end", "text"),
+            ("start", "end", "text", "speaker"),
             ("start", _F64),
             ("end", _F64),
             ("text", _TEXT),
@@ -109,8 +153,9 @@ TABLES: dict[str, TableSpec] = {
             ("language", _TEXT),
             ("source", _TEXT),
             ("confidence", _F32),
+            rules=Rules(choices={"source": ("sidecar", "embedded", "recognised", "truth")}),
         ),
-        # A recognised word of the spoken line that starts at line_start.
+        # A recognised word of the spoken line that starts at line_start. A recogniser may give two equal words one time.
         _table(
             "words",
             ("start", "end", "word", "line_start"),
@@ -119,6 +164,7 @@ TABLES: dict[str, TableSpec] = {
             ("end", _F64),
             ("word", _TEXT),
             ("confidence", _F32),
+            rules=Rules(repeats=True, references={"line_start": ("speech", "start")}),
         ),
         # A sentence about an interval, from a captioner or from truth.
         _table(
@@ -145,6 +191,14 @@ TABLES: dict[str, TableSpec] = {
             ("end", _F64),
             ("content", _TEXT),
             ("parts", pa.list_(_TEXT)),
+            rules=Rules(
+                within=("start", "end"),
+                unique=("memory_id",),
+                ids=("memory_id",),
+                choices={"level": ("frame", "segment", "event")},
+                references={"parts": ("memories", "memory_id")},
+                follows=("memory_id", "parts"),
+            ),
         ),
         # Entities that sessions registered and committed, numbered likewise; hint: the caller's words for a track, or for
         # a place in a frame; later words for the same entity hold.
@@ -158,6 +212,7 @@ TABLES: dict[str, TableSpec] = {
             ("time", _F64),
             *_BOX,
             ("confidence", _F32),
+            rules=Rules(ids=("entity_id",)),
         ),
     )
 }

@@ -12,12 +12,19 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from world_api.core.execution import restricted_environment
 from world_api.core.faults import StoreFault, VideoWorldError, internal_fault
 from world_api.core.files import bytes_on_disk, check_plain, hash_stored
-from world_api.world.storage import MANIFEST, hash_rows, read_manifest, read_table
+from world_api.world.storage import MANIFEST, Manifest, hash_rows, read_image, read_manifest, read_table
 from world_api.world.store import DERIVED_FOLDER, Derived, World, derived_folder, world_folder, world_hash
 from world_api.world.tables import TABLES
 
@@ -66,8 +73,8 @@ def check_apart(store: Path, video_id: str) -> list[str]:
 def check_world(world: World) -> list[str]:
     """Return a line for each fault of a stored world; none if it is sound.
 
-    Every file is compared with its hash in the manifest, all rows are read, and stored derived rows are compared with
-    them.
+    Every file is compared with its hash in the manifest, all rows are read and checked against the rules of their tables
+    (``tables.Rules``), and stored derived rows are compared with them.
     """
     listed = [(entry.path, entry.sha256) for entry in world.manifest.files]
     listed += [(image.path, image.sha256) for image in world.manifest.images]
@@ -83,16 +90,38 @@ def check_world(world: World) -> list[str]:
     wrong = wrong or _rows_wrong(world)
     if not wrong and world_hash(world.folder, world.manifest.video, world.manifest.files) != world.manifest.world_hash:
         wrong.append(f"{MANIFEST}: the rows do not have the hash it tells")
+    wrong = wrong or [*_losses_wrong(world.manifest), *_images_wrong(world)]
     return wrong or _kept_wrong(world)
 
 
-def _rows_wrong(world: World) -> list[str]:
-    """Return a line for each table that cannot be read, and for each key frame that the manifest does not list."""
+def _losses_wrong(manifest: Manifest) -> list[str]:
+    """Return a line for each loss whose times no part of the video has; what is lost may go on after its end."""
+    most = manifest.video.duration + _TICK
+    return [
+        f"{MANIFEST}: losses.{number}: from {loss.start_time} to {loss.end_time} s is no part of the video"
+        for number, loss in enumerate(manifest.losses)
+        if not 0.0 <= (start := loss.start_time or 0.0) <= most or (loss.end_time is not None and loss.end_time < start)
+    ]
+
+
+def _images_wrong(world: World) -> list[str]:
     wrong = []
+    for image in world.manifest.images:
+        if (size := (world.folder / image.path).stat().st_size) != image.bytes:
+            wrong.append(f"{image.path}: it has {size} bytes, and {MANIFEST} says {image.bytes}")
+        elif read_image(world.folder, image.path) is None:
+            wrong.append(f"{image.path}: it is no JPEG, or not the one that its name says")
+    return wrong
+
+
+def _rows_wrong(world: World) -> list[str]:
+    """Return a line for each table that cannot be read, else one for each rule of a table that rows break."""
+    wrong = []
+    tables: dict[str, pa.Table] = {}
     images = {image.path for image in world.manifest.images}
     for name in TABLES:
         try:
-            rows = read_table(world.folder, name, world.manifest.files_of(name))
+            tables[name] = rows = read_table(world.folder, name, world.manifest.files_of(name))
         except StoreFault as fault:
             wrong.append(fault.message)
             continue
@@ -100,7 +129,79 @@ def _rows_wrong(world: World) -> list[str]:
         wrong += [
             f"{path}, a key frame, is none of the images that {MANIFEST} lists" for path in sorted(named - images)
         ]
+    return wrong or [line for name in TABLES for line in _rules_broken(name, tables, world.manifest)]
+
+
+# --- the rules of rows ----------------------------------------------------------------------------------------------
+
+#: Times are rounded to milliseconds, a duration is not.
+_TICK = 1e-3
+#: Columns of which the first is never greater than the second. A moment is known when it comes or later, an interval at its
+#: end or later.
+_ORDERED = (("start", "end"), ("x1", "x2"), ("y1", "y2"), ("time", "known_at"), ("end", "known_at"))
+_CONTROL = r"[\x00-\x1f\x7f]"
+#: The stage that writes what a file beside the video says, also of moments of the last clip that the video lacks.
+_TRUTH = "oracle/"
+
+
+def _rules_broken(name: str, tables: dict[str, pa.Table], manifest: Manifest) -> list[str]:
+    """Return a line for each rule that rows of a table break, with their number and one of them."""
+    rows, rules = tables[name], TABLES[name].rules
+    columns = {column: rows.column(column) for column in rows.column_names}
+    found: list[tuple[str, Any, str]] = []  #: a column, which rows are wrong, and what is wrong with them
+
+    most = np.full(rows.num_rows, manifest.video.duration + _TICK)
+    clips = np.ceil(manifest.video.duration / manifest.clip_seconds) * manifest.clip_seconds
+    most[_mask(pc.starts_with(columns["producer"], _TRUTH))] = max(clips, manifest.video.duration) + _TICK
+    for column in (column for column in rules.within if column in columns):
+        found.append((column, columns[column].to_numpy() > most, f"after the {manifest.video.duration} s of the video"))
+    for low, high in _ORDERED:
+        if low in columns and high in columns:
+            lower, higher = columns[low].to_numpy(), columns[high].to_numpy()
+            found.append((high, higher < lower - _TICK, f"less than its {low}"))
+    for column in rules.ids:
+        is_none = pc.or_(pc.equal(columns[column], ""), pc.match_substring_regex(columns[column], _CONTROL))
+        found.append((column, _mask(is_none), "no id"))
+    for column, choices in rules.choices.items():
+        outside = pc.invert(pc.is_in(columns[column], value_set=pa.array(choices)))
+        found.append((column, _mask(outside), f"none of {', '.join(choices)}"))
+    for column, (table, target) in rules.references.items():
+        values = columns[column]
+        columns[column] = values = pc.list_flatten(values) if pa.types.is_list(values.type) else values
+        there = pc.is_in(values, value_set=pc.unique(tables[table].column(target)))
+        found.append((column, _mask(pc.invert(there)), f"no {target} of a row of {table}"))
+    wrong = [
+        f"rows of {name}: {column} of {count} of {rows.num_rows} is {what}, such as {_shown(columns[column], which)}"
+        for column, which, what in found
+        if (count := int(which.sum()))
+    ]
+    for key in ([] if rules.repeats else [TABLES[name].key]) + [(column,) for column in rules.unique]:
+        if again := rows.num_rows - rows.select(key).group_by(list(key)).aggregate([]).num_rows:
+            wrong.append(f"rows of {name}: {again} of {rows.num_rows} have the {', '.join(key)} of another one")
+    if rules.follows is not None and (circle := _circle(rows, *rules.follows)):
+        wrong.append(f"rows of {name}: {' and '.join(rules.follows)} lead back, by {str(circle)[:100]}")
     return wrong
+
+
+def _mask(values: pa.ChunkedArray) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = values.to_numpy().astype(np.bool_)
+    return found
+
+
+def _shown(column: pa.ChunkedArray, which: NDArray[np.bool_]) -> str:
+    return repr(column[int(np.flatnonzero(which)[0])].as_py())[:60]
+
+
+def _circle(rows: pa.Table, first: str, second: str) -> list[str]:
+    """Return the values along a circle of references from one column to another (of texts or lists); empty if none."""
+    ways: TopologicalSorter[str] = TopologicalSorter()
+    for start, ends in zip(rows.column(first).to_pylist(), rows.column(second).to_pylist(), strict=True):
+        ways.add(start, *(ends if isinstance(ends, list) else [ends]))
+    try:
+        ways.prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
 
 
 def _kept_wrong(world: World) -> list[str]:
