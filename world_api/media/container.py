@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
@@ -76,6 +76,8 @@ _OPENING_OTHERS = frozenset({
 _WITHOUT_PRESENTATION_TIMES = frozenset({"avi"})
 #: Smaller pictures (pixels) are decoded on one thread: that is fast enough, and several threads cost a tenth more.
 _MANY_PIXELS = 1280 * 720
+#: A frame this long (seconds) after the one before is a leap of the clock, and no frame is shown longer than this.
+LONGEST_FRAME = 3600.0
 #: Protocols of stream addresses. A playlist never opens files of this machine.
 _ADDRESSES = ("http", "https", "rtsp", "rtmp", "rtmps", "rtp", "srt", "udp", "tcp")
 _STREAMED = ("hls", "dash", "rtsp", "rtp", "sdp")
@@ -243,8 +245,8 @@ class Probe:
 
     ``start`` is the presentation time (seconds) of the first frame on the file's own clock; project time is that clock
     minus ``start``. ``width`` and ``height`` are pixels of the displayed frame, after ``rotation`` (degrees
-    counter-clockwise). ``frame_rate`` is 0 if unknown. ``declared_duration``: seconds by the header; None if it has
-    none.
+    counter-clockwise). ``frame_rate`` is 0 if unknown, also if a frame of that rate were shown longer than possible.
+    ``declared_duration``: seconds by the header; None if it has none.
     """
 
     path: Path
@@ -257,6 +259,16 @@ class Probe:
     start: float
     declared_duration: float | None
     has_audio: bool
+
+    @property
+    def longest_frame(self) -> float:
+        """The longest time (seconds) for which a frame can be shown: an hour, and hardly more than the whole file."""
+        return min(LONGEST_FRAME, 1.0 + max(0.0, self.declared_duration or LONGEST_FRAME))
+
+    @property
+    def frame_seconds(self) -> float:
+        """How long a frame is shown if the file does not tell (seconds); one second if the rate is unknown."""
+        return 1 / self.frame_rate if self.frame_rate > 0 else 1.0
 
     @classmethod
     def restored(cls, record: dict[str, Any]) -> Probe:
@@ -280,15 +292,16 @@ def probe(path: Path, *, limits: Limits = DEFAULT_LIMITS, file: IO[bytes] | None
         check_pixels(frame.width, frame.height, path, limits)
         rotation, size = quarter_turn(frame), (frame.width, frame.height)
         width, height = size[::-1] if rotation in (90, 270) else size
-        rate = stream.average_rate or stream.guessed_rate or stream.base_rate
+        rate = float(stream.average_rate or stream.guessed_rate or stream.base_rate or 0)
         duration = container.duration / 1_000_000 if container.duration else None
         if stream.duration and stream.time_base:
             duration = float(stream.duration * stream.time_base)
-        return Probe(
+        found = Probe(
             path=path, container=container.format.name, codec=stream.codec_context.name, width=width, height=height,
-            rotation=rotation, frame_rate=round(float(rate), 6) if rate else 0.0, start=frame_time(frame),
+            rotation=rotation, frame_rate=round(rate, 6), start=frame_time(frame),
             declared_duration=duration, has_audio=bool(container.streams.audio),
         )  # fmt: skip
+        return found if found.frame_seconds <= found.longest_frame else replace(found, frame_rate=0.0)
 
 
 def decoded(

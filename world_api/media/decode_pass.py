@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from world_api.media.container import (
     DEFAULT_LIMITS,
+    LONGEST_FRAME,
     Limits,
     Probe,
     decode_pictures,
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
 
 #: A clock that goes back by more than this (seconds) was restarted; by less, frames are out of order or repeated.
 _STEP_BACK = 1.0
-#: A frame this long (seconds) after the one before is a leap of the clock, and no frame is shown longer than this.
-_LEAP = 3600.0
 _SAME = 1e-6
 #: A video whose frames end this much (seconds) before its header says is reported as cut off.
 _ENDS_EARLY = 1.0
@@ -105,7 +105,7 @@ class PassState:
         time, last = own_time - self.start + self.offset, self.last_time
         if not self.frames:
             time = max(0.0, time)
-        elif time < last - _STEP_BACK or time > last + _LEAP:
+        elif time < last - _STEP_BACK or time > last + LONGEST_FRAME:
             self.leaps.add(last)
             self.offset += last + step - time
             time = last + step
@@ -180,6 +180,8 @@ class DecodePass:
         resume_from: Continue after the frame of this state; if that frame is not found, start at the beginning.
         skip: With ``resume_from``, continue this many seconds after its frame, past what could not be decoded.
         file: Read in place of the path of ``source``.
+        most: The video ends at this time at the latest (seconds); no frame at it or after it is given.
+        is_cut: Afterwards, whether the video goes on after it.
     """
 
     source: Probe
@@ -187,6 +189,8 @@ class DecodePass:
     resume_from: PassState | None = None
     skip: float = 0.0
     file: IO[bytes] | None = None
+    most: float = math.inf
+    is_cut: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self.state = deepcopy(self.resume_from) or PassState(start=self.source.start)
@@ -200,7 +204,7 @@ class DecodePass:
             yield from self._frames()
 
     def _frames(self) -> Iterator[Frame]:
-        state, rate = self.state, self.source.frame_rate
+        state = self.state
         with open_video(self.source.path, limits=self.limits, file=self.file) as container:
             stream = video_stream(container, self.source.path, limits=self.limits)
             tick = stream.time_base  #: of the stream's clock, in seconds
@@ -211,23 +215,26 @@ class DecodePass:
             else:
                 frames = self._after(container, stream, self.resume_from)
             for raw in frames:
+                before = state.last_time
                 if not self._place(raw):
                     continue
                 time = state.last_time
+                if time >= self.most:
+                    state.last_time, state.frames, self.is_cut = before, state.frames - 1, True
+                    break
                 if raw.is_corrupt:
                     state.corrupt.add(time)
                 # The same number as by fractions, which cost more than everything else that is done with a frame.
                 shown = raw.duration * tick.numerator / tick.denominator if tick else 0.0
-                if 0.0 < shown <= _LEAP:
-                    state.last_duration = shown
-                elif rate > 0:
-                    state.last_duration = 1 / rate
+                state.last_duration = shown if 0.0 < shown <= self.source.longest_frame else self.source.frame_seconds
                 state.last_pts = raw.pts
                 if not self._fitter.fits(raw):
                     if not state.resized.count:
                         state.other_size = DecodedFrame(raw, time=time).shape[::-1]
                     state.resized.add(time)
                 yield DecodedFrame(raw, time=time, fitter=self._fitter)
+        if state.duration > self.most:
+            state.last_duration, self.is_cut = self.most - state.last_time, True
 
     def _all(self, container: InputContainer, stream: VideoStream) -> Iterator[VideoFrame]:
         for picture in decoded(container, stream, decode_pictures, refused=self._refuse):
@@ -273,7 +280,7 @@ class DecodePass:
     def _place(self, raw: VideoFrame) -> bool:
         """Advance the state to a frame, unless it must be left out; return whether it was placed."""
         state = self.state
-        step = state.last_duration or 1 / max(self.source.frame_rate, 1.0)
+        step = state.last_duration or self.source.frame_seconds
         if raw.pts is not None:
             own = frame_time(raw)
         else:  # a frame without a time follows the one before

@@ -310,7 +310,7 @@ class VideoPass:
         state = deepcopy(self._last_note or self.resume_from) or PassState(start=self.source.start)
         state.frames += self._since_note
         state.last_time = max(0.0, self.last_time)
-        state.last_duration = state.last_duration or 1 / max(self.source.frame_rate, 1.0)
+        state.last_duration = state.last_duration or self.source.frame_seconds
         return state
 
     def _lose(self, code: str, message: str) -> None:

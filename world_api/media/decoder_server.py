@@ -124,6 +124,7 @@ class DecoderServer:
                 resume_from=PassState.restored(state) if state is not None else None,
                 skip=request["skip"],
                 file=cast("IO[bytes] | None", file),
+                most=self._limits.duration,
             )
             ended = self._send_frames(decode, slots, request)
             if file is not None and "end" in ended:
@@ -148,9 +149,7 @@ class DecoderServer:
                 self._wire.send({"state": asdict(decode.state)})
             if now >= until:
                 return {"stopped": True}
-            if now > self._limits.duration:
-                return {"end": asdict(decode.state), "cut": True}
-        return {"end": asdict(decode.state), "cut": False}
+        return {"end": asdict(decode.state), "cut": decode.is_cut}
 
     def _sent(self, frame: Frame, slots: Slots, wants: list[Want]) -> Message:
         """Write the wanted pictures of a frame into a slot; return the message about the frame."""

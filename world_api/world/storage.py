@@ -53,6 +53,7 @@ SESSIONS = "sessions"
 MOST_SECONDS = 1e7
 #: Bytes of a manifest; that of the longest video lists some million files.
 _MOST_BYTES = 1 << 30
+_MILLISECOND = 1e-3  #: to which a video's end may have been rounded
 MOST_PIXELS = 10**8  #: of one side of a picture
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -202,12 +203,17 @@ def read_manifest(folder: Path) -> Manifest:
         )
     try:
         manifest = Manifest.model_validate(raw)
+        clips: dict[str, set[int]] = {table: set() for stage in manifest.stages for table in stage.tables}
         for number, entry in enumerate(manifest.files):
+            if entry.table in clips:
+                clips[entry.table].add(entry.clip)
             if entry.table not in TABLES or not entry.path.startswith(f"{ROWS}/{entry.table}/"):
                 raise ValueError(f"files.{number}: {entry.path} is not where rows of a table {entry.table!r} lie")
         paths = [entry.path for entry in manifest.files] + [image.path for image in manifest.images]
         if len(set(paths)) < len(paths):
             raise ValueError("a file is listed twice")
+        for table, found in clips.items():
+            _check_clips(table, found, manifest)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
@@ -215,6 +221,21 @@ def read_manifest(folder: Path) -> Manifest:
     except ValueError as error:
         raise _damaged(folder, error) from error
     return manifest
+
+
+def _check_clips(table: str, clips: set[int], manifest: Manifest) -> None:
+    """Check that files of a stage's table are there for every clip of the video: stages write them even without rows.
+
+    So no video is longer than what was stored of it, since readers take time and memory by its length.
+
+    Raises ValueError: if a clip lacks or is behind the end of the video.
+    """
+    count, length, duration = len(clips), manifest.clip_seconds, manifest.video.duration
+    is_whole = clips == set(range(count)) and (count - 1) * length <= duration + _MILLISECOND
+    if not is_whole or duration > count * length + _MILLISECOND:
+        raise ValueError(
+            f"video.duration: {duration:g} s in clips of {length:g} s do not fit the {count} clips of the table {table!r}"
+        )
 
 
 def _damaged(folder: Path, error: Exception) -> StoreFault:

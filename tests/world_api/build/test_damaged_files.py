@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import struct
 from collections.abc import Callable
 from pathlib import Path
 
@@ -86,6 +87,33 @@ def check_one(seed: int, drawn: Path, folder: Path) -> str:
 def drawn(make_video: Callable[..., Path]) -> Path:
     noise = np.random.default_rng(5)
     return make_video("drawn.mkv", [noise.integers(0, 255, (48, 64, 3), dtype=np.uint8) for _ in range(80)])
+
+
+@pytest.mark.parametrize(
+    ("suffix", "box", "place", "value", "loss"),
+    [
+        (".avi", b"strh", 28, struct.pack("<II", 1_000_000, 1), "times_leap"),  # each frame lasts eleven days
+        (".mp4", b"mdhd", 16, struct.pack(">I", 0xFFFFFFFF), "ends_early"),  # ticks of no length, or of a second
+        (".mp4", b"mdhd", 16, struct.pack(">I", 1), "ends_early"),
+    ],
+)
+def test_frames_that_last_longer_than_any_make_no_long_world(
+    suffix: str, box: bytes, place: int, value: bytes, loss: str, make_video: Callable[..., Path], tmp_path: Path
+) -> None:
+    noise = np.random.default_rng(5)
+    path = make_video(f"slow{suffix}", [noise.integers(0, 255, (48, 64, 3), dtype=np.uint8) for _ in range(80)])
+    data = bytearray(path.read_bytes())
+    start = data.index(box) + place
+    data[start : start + len(value)] = value
+    path.write_bytes(data)
+    options = BuildOptions(without=("screen_texts",), listening=Listening(speech="off"))
+    report = build_world(
+        path, tmp_path / "store", progress=Silent(), clock=StandingClock(), video_id="slow", options=options
+    )
+    world = open_world(tmp_path / "store", "slow")
+    assert check_world(world) == []
+    assert loss in [lost.code for lost in report.losses]
+    assert 0 < report.duration <= max(1, world.manifest.video.frames)
 
 
 @pytest.mark.parametrize("seed", range(20))

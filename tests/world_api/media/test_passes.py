@@ -282,7 +282,18 @@ def test_too_many_streams_are_refused(tmp_path: Path) -> None:
 def test_a_video_longer_than_the_limit_is_cut_and_said_to_be(film: Path) -> None:
     decode = pass_over(film, limits=Limits(duration=20.0))
     times = [(frame.time, frame.release())[0] for frame in decode]
-    assert times[-1] == pytest.approx(20.1)
+    assert times[-1] == pytest.approx(19.9)
+    assert [loss.code for loss in decode.lost] == ["longer_than_limit"]
+
+
+def test_a_limit_holds_for_the_time_of_frames_behind_a_gap(make_video: MakeVideo) -> None:
+    times = [*(number / 10 for number in range(30)), 3000.0, 3000.1]
+    decode = pass_over(make_video("gap.mkv", shades(32), times=times), limits=Limits(duration=100.0))
+    seen = [(frame.time, frame.release())[0] for frame in decode]
+    assert seen == pytest.approx(times[:30])
+    assert decode.final is not None
+    assert decode.final.frames == 30
+    assert decode.final.duration <= 100.0
     assert [loss.code for loss in decode.lost] == ["longer_than_limit"]
 
 

@@ -134,6 +134,25 @@ def test_a_duration_no_video_has_is_named(base: Path, value: float) -> None:
     assert caught.value.code == "world_damaged" and "video.duration" in caught.value.message
 
 
+@pytest.mark.parametrize(
+    ("duration", "is_sound"), [(60.0, True), (31.0, True), (60.1, False), (9.9e6, False), (29.0, False)]
+)
+def test_a_video_is_as_long_as_the_clips_that_its_stages_stored(
+    base: Path, duration: float, is_sound: bool, cli: Cli
+) -> None:
+    record = manifest(base)
+    stage = {"name": "colours", "version": "1", "key": "made", "parameters": {}, "tables": ["sightings"]}
+    assert [entry["clip"] for entry in record["files"] if entry["table"] == "sightings"] == [0, 1]
+    record["stages"], record["video"]["duration"] = [stage], duration
+    write_manifest(base, record)
+    called = cli("call", "list_scenes", "--video", "base", store=base.parent)
+    if is_sound:
+        assert called.status == 0
+    else:
+        assert called.status != 0 and "world_damaged" in called.err and "video.duration" in called.err
+        assert "world_damaged" in cli("inspect", "base", "--check", store=base.parent).err
+
+
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize(
     "kind", ["a time that is none", "other columns", "nothing in a column", "a bomb", "another number of rows"]
