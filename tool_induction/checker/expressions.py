@@ -360,7 +360,8 @@ def _equality(at: Inference, first: ty.Type, second: ty.Type, written: ex.Compar
             )
         return
     if ty.join(first, second) is None:
-        at.note("E_TYPE", f"{ex.to_text(written)} can never be equal: {ty.show(first)} and {ty.show(second)}")
+        message = f"{ex.to_text(written)}: {ty.show(first)} and {ty.show(second)} are never equal"
+        at.note("E_TYPE", message)
 
 
 def _membership(at: Inference, expr: ex.Compare) -> ex.Expr:
@@ -374,9 +375,20 @@ def _membership(at: Inference, expr: ex.Compare) -> ex.Expr:
         for side in (left, right):
             if isinstance(side.type, ty.OptionalType):
                 null_not_handled(at, side, "an operand of 'in'")
-    elif not refuse_comparison(at, left, rows) and isinstance(rows.type, ty.OptionalType):
-        null_not_handled(at, rows, "the list of 'in'")
+    elif not refuse_comparison(at, left, rows):
+        for member in _members(at, rows):
+            _equality(at, item, ty.plain(member.type), written)
+        if isinstance(rows.type, ty.OptionalType):
+            null_not_handled(at, rows, "the list of 'in'")
     return written
+
+
+def _members(at: Inference, rows: Typed) -> list[Typed]:
+    """Return the items of a written-out list, each with its type; of any other list the list, with that of its items."""
+    if isinstance(rows.expr, ex.ListExpression | ex.JsonList):
+        return [at.knowing(()).infer(item) for item in rows.expr.items]
+    inner = ty.plain(rows.type)
+    return [Typed(rows.expr, inner.item)] if isinstance(inner, ty.ListType) else []
 
 
 def filtered(at: Inference, expr: ex.Filtered) -> Typed:

@@ -193,9 +193,9 @@ def _subtracts(at: Inference, expr: ex.Expr) -> bool:
 def named_type(at: Inference, value: ex.Expr, type_: ty.Type) -> ty.Type:
     """Return the type of a value that is saved under a name.
 
-    A constant text gets the type string, a time that may be negative the type float.
+    A constant text gets the type string, a time that may be negative the type float; a word of a closed list stays one.
     """
-    if isinstance(type_, ty.EnumType):
+    if isinstance(type_, ty.EnumType) and len(type_.values) == 1:
         return ty.STRING
     if ty.plain(type_) != ty.TIME or not may_be_negative(at, value):
         return type_
