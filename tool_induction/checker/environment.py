@@ -221,7 +221,7 @@ def _present(value: ex.Expr, environment: Environment) -> frozenset[Fact]:
     return frozenset(facts)
 
 
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 
@@ -230,7 +230,7 @@ def _compared(condition: ex.Compare, environment: Environment, *, holds: bool) -
     if op not in OPPOSITE:
         return frozenset()
     if isinstance(left, ex.Const):
-        left, op, right = right, _MIRRORED[op], left
+        left, op, right = right, MIRRORED[op], left
     op = op if holds else OPPOSITE[op]
     if not isinstance(right, ex.Const):
         return frozenset()
