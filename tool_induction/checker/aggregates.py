@@ -8,7 +8,7 @@ from tool_induction.aggregates import AGGREGATES, AggregateSpec, Parameter, fiel
 from tool_induction.checker.environment import DISTINCT, KEPT, Environment, Fact, TypedList, list_field
 from tool_induction.checker.expressions import Inference, no_number
 from tool_induction.checker.nulls import own_lists
-from tool_induction.checker.ranges import is_result, whole_condition
+from tool_induction.checker.ranges import OTHER_DEFAULT, is_result, whole_condition
 from tool_induction.checker.scores import is_score, refuse_mixture, refuse_score, refuse_score_argument
 from tool_induction.checker.values import want, want_list
 from tool_induction.language import expressions as ex
@@ -318,8 +318,8 @@ SHARE = Parameter(least=0, most=1)
 
 
 def check_limits(at: Inference, name: str, value: ex.Expr, parameter: Parameter) -> None:
-    """Note a constant that is out of the range of a parameter."""
-    number = value.value if isinstance(value, ex.Const) else None
+    """Note a constant, or a value by default, that is out of the range of a parameter."""
+    number = value.value if isinstance(value, ex.Const) else at.environment.by_default(value)
     if not isinstance(number, int | float) or isinstance(number, bool):
         return
     above, least, most = parameter.above, parameter.least, parameter.most
@@ -335,4 +335,6 @@ def check_limits(at: Inference, name: str, value: ex.Expr, parameter: Parameter)
     if most == 1 and 10 <= number <= 100:  # it can be meant as a percentage
         suggestion = f"it is a share, not a percentage: write {number / 100:g}"
     text = ex.to_text(value)
+    if ex.names(value):
+        text, suggestion = f"{text}, by default {number:g},", OTHER_DEFAULT
     at.note("E_TYPE", f"{name} must be {wanted}; {text} is not", suggestion=suggestion)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tool_induction.checker.environment import Environment, Fact, Typed, facts_of, is_list, is_path, list_field
@@ -48,7 +48,7 @@ class Inference:
 
     def _under(self, environment: Environment) -> AbstractContextManager[None]:
         """Within the block, use another environment, for a part that is not always evaluated: it can demand nothing."""
-        return self._with(environment=environment, demands=None)
+        return self._with(environment=replace(environment, defaults={}), demands=None)
 
     def asking(self, condition: ex.Expr) -> AbstractContextManager[None]:
         """Within the block, keep the whole condition while its parts are checked."""

@@ -102,18 +102,21 @@ def _arithmetic(left: Range, op: str, right: Range) -> Range:
     return Range()
 
 
+#: what to do about a value that is wrong where a caller gives no optional input
+OTHER_DEFAULT = "change the default, or the constant, that it comes from"
+
+
 def check_divisor(at: Inference, expr: ex.Arithmetic) -> None:
-    """Note a divisor that may be 0, such as the length of a list that may be empty."""
-    divisor = range_of(at, expr.right)
-    text = ex.to_text(expr.right)
+    """Note a divisor that may be 0, such as the length of a list that may be empty, or that is 0 by default."""
+    divisor, text = expr.right, ex.to_text(expr.right)
     if ("nonzero", text) in at.environment.facts:
         return
-    if divisor.least == 0 or expr.right == ex.Const(0):
-        at.note(
-            "E_TYPE",
-            f"{text} may be 0, and nothing can be divided by that",
-            suggestion="" if expr.right == ex.Const(0) else ask_for(at, ex.Compare(expr.right, ">", ex.Const(0))),
-        )
+    may_be, suggestion = "may be", ask_for(at, ex.Compare(divisor, ">", ex.Const(0)))
+    if at.environment.by_default(divisor) == 0:
+        may_be, suggestion = ("is", "") if not ex.names(divisor) else ("is, by default,", OTHER_DEFAULT)
+    elif range_of(at, divisor).least != 0:
+        return
+    at.note("E_TYPE", f"{text} {may_be} 0, and nothing can be divided by that", suggestion=suggestion)
 
 
 def within_video(at: Inference, operation: str, name: str, value: ex.Expr) -> ex.Expr:
