@@ -231,6 +231,9 @@ class StepChecker:
             with inside.at("fields", key):
                 typed = inside.infer(value)
                 ranges.check_value(inside, typed)
+                if key in TIMES and not ty.is_numeric(ty.plain(typed.type)) and typed.type != ty.NULL:
+                    message = f"{key} is a time in seconds, and this is {ty.show(typed.type)}"
+                    inside.note("E_TYPE", message, suggestion="give the field another name, such as 'when'")
                 is_time = key in (*TIMES, "timestamp")
                 written = ranges.from_the_start(inside, typed.expr) if is_time else typed.expr
             fields.append((key, written))

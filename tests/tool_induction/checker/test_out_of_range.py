@@ -93,6 +93,17 @@ def test_a_parameter_that_may_be_meant_is_taken(document: Any, step: Any) -> Non
     assert found(document(merged, step)) == []
 
 
+@pytest.mark.parametrize(
+    "value", ["{{ item.snippet }}", "at {{ item.start_time }}", "{{ item.matching_lines }}", "soon"]
+)
+def test_a_projection_puts_no_other_value_in_place_of_a_time(document: Any, value: str) -> None:
+    step = {"type": "project", "inputs": "hits", "fields": {"start_time": value}, "save_as": "rows"}
+
+    assert found(document(step)) == [("E_TYPE", "$.steps[1].fields.start_time")]
+    assert found(document(step | {"fields": {"when": value}})) == []
+    assert found(document(step | {"fields": {"start_time": "{{ item.start_time + 2 }}", "end_time": None}})) == []
+
+
 def test_a_list_that_is_joined_as_text_is_told(document: Any) -> None:
     said = aggregate("concat_text", key="matching_lines")
 
