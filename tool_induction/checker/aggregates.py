@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from tool_induction.aggregates import AGGREGATES, AggregateSpec, Parameter, field_type, surely_timed
 from tool_induction.checker.environment import DISTINCT, KEPT, Environment, Fact, TypedList, list_field
-from tool_induction.checker.expressions import Inference
+from tool_induction.checker.expressions import Inference, no_number
 from tool_induction.checker.nulls import own_lists
-from tool_induction.checker.ranges import is_result, whole_condition
+from tool_induction.checker.ranges import OTHER_DEFAULT, is_result, whole_condition
 from tool_induction.checker.scores import is_score, refuse_mixture, refuse_score, refuse_score_argument
 from tool_induction.checker.values import want, want_list
 from tool_induction.language import expressions as ex
@@ -31,6 +31,10 @@ def check_aggregate(step: Aggregate, environment: Environment, at: Inference) ->
                 _need_times(rows, spec, at)
         if spec.name in ("min", "max", "sort_by", "top_k", "pick_best"):
             refuse_mixture(at, inputs)
+        if spec.name in ("sum", "avg", "min", "max") and lists and not isinstance(lists[0].item, ty.RecordType):
+            other = no_number(at, at.knowing(()).infer(inputs))
+            if other is not None:
+                at.note("E_TYPE", f"{spec.name} needs numbers, found {ty.show(other)}")
     params = _params(replace(step, inputs=inputs), spec, lists, at)
     constants = {name: value.value for name, value in params if isinstance(value, ex.Const)}
     result = spec.result(lists, constants) if lists or spec.takes in ("mix", "nothing", "lists") else ty.ANY
@@ -224,6 +228,8 @@ def _params(
                     most, place = lists[0].bound, written.value if isinstance(written, ex.Const) else None
                     if isinstance(place, int) and not -most <= place < most:
                         at.note("E_TYPE", f"the list has at most {most} items, and never one at place {place}")
+                if spec.takes == "slots":
+                    _check_labels(step.inputs, written, at)
                 done.append((name, written))
             else:
                 for rows in lists[:2] if spec.takes == "pair" else lists[:1]:
@@ -232,6 +238,19 @@ def _params(
     if "key" in spec.params and "key" not in given:
         done.extend(_implied_key(spec, item, at))
     return tuple(done)
+
+
+def _check_labels(inputs: ex.Expr, labels: ex.Expr, at: Inference) -> None:
+    """Note another number of labels than of items, where both are written out."""
+    items = inputs.entries if isinstance(inputs, ex.JsonRecord) else _written(inputs)
+    names = _written(labels)
+    if items is not None and names is not None and len(items) != len(names):
+        suggestion = f"write {len(items)} labels, in the order of the items"
+        at.note("E_TYPE", f"{len(names)} labels for {len(items)} items: each names one place", suggestion=suggestion)
+
+
+def _written(rows: ex.Expr) -> tuple[ex.Expr, ...] | None:
+    return rows.items if isinstance(rows, ex.JsonList | ex.ListExpression) else None
 
 
 def _check_key(value: ex.Expr, parameter: Parameter, item: ty.Type, spec: AggregateSpec, at: Inference) -> None:
@@ -254,6 +273,14 @@ def _check_key(value: ex.Expr, parameter: Parameter, item: ty.Type, spec: Aggreg
     found = field_type(inner, key)
     if parameter.role == "number_key" and not ty.is_numeric(ty.plain(found)):
         at.note("E_TYPE", f"{spec.name} needs numbers; {key!r} is {ty.show(found)}")
+    if isinstance(ty.plain(found), ty.ListType | ty.RecordType):
+        what = "a list" if isinstance(ty.plain(found), ty.ListType) else "a record"
+        if spec.name in ("sort_by", "top_k"):
+            at.note("E_TYPE", f"{key!r} is {what}, which has no order")
+        elif parameter.role == "text_key":
+            texts = [name for name, type_ in inner.fields if ty.is_text(ty.plain(type_)) and not name.endswith("_id")]
+            suggestion = f"fields with a text are {', '.join(texts)}" if texts else ""
+            at.note("W_COERCED", f"{key!r} is {what} and is written as JSON", suggestion=suggestion)
     if spec.name == "filter_by_score" and is_score(found):
         instead = 'use "key": "confidence"' if inner.get("confidence") is not None else ""
         refuse_score(at, ex.Field(ex.Name("item"), key), "no threshold applies to it", instead=instead)
@@ -291,8 +318,8 @@ SHARE = Parameter(least=0, most=1)
 
 
 def check_limits(at: Inference, name: str, value: ex.Expr, parameter: Parameter) -> None:
-    """Note a constant that is out of the range of a parameter."""
-    number = value.value if isinstance(value, ex.Const) else None
+    """Note a constant, or a value by default, that is out of the range of a parameter."""
+    number = value.value if isinstance(value, ex.Const) else at.environment.by_default(value)
     if not isinstance(number, int | float) or isinstance(number, bool):
         return
     above, least, most = parameter.above, parameter.least, parameter.most
@@ -308,4 +335,6 @@ def check_limits(at: Inference, name: str, value: ex.Expr, parameter: Parameter)
     if most == 1 and 10 <= number <= 100:  # it can be meant as a percentage
         suggestion = f"it is a share, not a percentage: write {number / 100:g}"
     text = ex.to_text(value)
+    if ex.names(value):
+        text, suggestion = f"{text}, by default {number:g},", OTHER_DEFAULT
     at.note("E_TYPE", f"{name} must be {wanted}; {text} is not", suggestion=suggestion)

@@ -15,7 +15,8 @@ from typing import Literal, NamedTuple, TypeAlias
 from tool_induction import limits
 from tool_induction.language import expressions as ex
 from tool_induction.language import types as ty
-from tool_induction.language.evaluation import COMPUTED
+from tool_induction.language.evaluation import COMPUTED, Json, evaluate
+from world_api.core.faults import ToolFault
 
 #: the longest minimum length that is tracked; items further back need a check of their own
 PLACES = 20
@@ -78,6 +79,27 @@ class Environment:
     walked: Mapping[str, ex.Expr] = field(default_factory=dict)
     #: the names bound before the outermost loop; None outside of loops
     outside: frozenset[str] | None = None
+    #: the values of names where a caller gives no optional input, if they do not depend on the video
+    defaults: Mapping[str, Json] = field(default_factory=dict)
+
+    def by_default(self, expr: ex.Expr) -> Json:
+        """Return the value of an expression where a caller gives no optional input; None if that is unknown, or null."""
+        if not ex.names(expr) <= self.defaults.keys():
+            return None
+        try:
+            return evaluate(expr, self.defaults)
+        except ToolFault:
+            return None
+
+    def under(self, condition: ex.Expr, *, holds: bool, always: bool) -> Environment:
+        """Return the environment where a condition holds, or does not. ``always``: this place is reached otherwise, too.
+
+        Defaults are forgotten where a tool that is called without them may never come.
+        """
+        usual = self.by_default(condition)
+        comes = usual is holds or (always and usual is None and ex.names(condition).isdisjoint(self.defaults))
+        known = self.assume(facts_of(condition, self, holds=holds))
+        return known if comes else replace(known, defaults={})
 
     def is_filled(self, path: ex.Expr) -> bool:
         """Whether a list, or a text joined from one, is known not to be empty."""
@@ -140,6 +162,7 @@ class Environment:
             as_long={key: rows for key, rows in self.as_long.items() if name not in _WORD.findall(f"{key} {rows}")},
             walked={**self.walked, name: rows},
             outside=None if outside is None else outside - {name},
+            defaults={key: value for key, value in self.defaults.items() if key != name},
         )
 
     def imply(self, fact: Fact, then: Fact) -> Environment:
@@ -221,7 +244,7 @@ def _present(value: ex.Expr, environment: Environment) -> frozenset[Fact]:
     return frozenset(facts)
 
 
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
 
 
@@ -230,7 +253,7 @@ def _compared(condition: ex.Compare, environment: Environment, *, holds: bool) -
     if op not in OPPOSITE:
         return frozenset()
     if isinstance(left, ex.Const):
-        left, op, right = right, _MIRRORED[op], left
+        left, op, right = right, MIRRORED[op], left
     op = op if holds else OPPOSITE[op]
     if not isinstance(right, ex.Const):
         return frozenset()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tool_induction.checker.environment import Environment, Fact, Typed, facts_of, is_list, is_path, list_field
@@ -48,7 +48,7 @@ class Inference:
 
     def _under(self, environment: Environment) -> AbstractContextManager[None]:
         """Within the block, use another environment, for a part that is not always evaluated: it can demand nothing."""
-        return self._with(environment=environment, demands=None)
+        return self._with(environment=replace(environment, defaults={}), demands=None)
 
     def asking(self, condition: ex.Expr) -> AbstractContextManager[None]:
         """Within the block, keep the whole condition while its parts are checked."""
@@ -360,7 +360,8 @@ def _equality(at: Inference, first: ty.Type, second: ty.Type, written: ex.Compar
             )
         return
     if ty.join(first, second) is None:
-        at.note("E_TYPE", f"{ex.to_text(written)} can never be equal: {ty.show(first)} and {ty.show(second)}")
+        message = f"{ex.to_text(written)}: {ty.show(first)} and {ty.show(second)} are never equal"
+        at.note("E_TYPE", message)
 
 
 def _membership(at: Inference, expr: ex.Compare) -> ex.Expr:
@@ -374,9 +375,26 @@ def _membership(at: Inference, expr: ex.Compare) -> ex.Expr:
         for side in (left, right):
             if isinstance(side.type, ty.OptionalType):
                 null_not_handled(at, side, "an operand of 'in'")
-    elif not refuse_comparison(at, left, rows) and isinstance(rows.type, ty.OptionalType):
-        null_not_handled(at, rows, "the list of 'in'")
+    elif not refuse_comparison(at, left, rows):
+        for member in members(at, rows):
+            _equality(at, item, ty.plain(member.type), written)
+        if isinstance(rows.type, ty.OptionalType):
+            null_not_handled(at, rows, "the list of 'in'")
     return written
+
+
+def members(at: Inference, rows: Typed) -> list[Typed]:
+    """Return the items of a written-out list, each with its type; of any other list the list, with that of its items."""
+    if isinstance(rows.expr, ex.ListExpression | ex.JsonList):
+        return [at.knowing(()).infer(item) for item in rows.expr.items]
+    inner = ty.plain(rows.type)
+    return [Typed(rows.expr, inner.item)] if isinstance(inner, ty.ListType) else []
+
+
+def no_number(at: Inference, rows: Typed) -> ty.Type | None:
+    """Return the type of an item of a list that is surely no number and not null, or None."""
+    types = [ty.plain(member.type) for member in members(at, rows)]
+    return next((type_ for type_ in types if not ty.is_numeric(type_) and type_ != ty.NULL), None)
 
 
 def filtered(at: Inference, expr: ex.Filtered) -> Typed:
@@ -432,12 +450,10 @@ def _extreme(at: Inference, expr: ex.Filtered) -> Typed:
     if not isinstance(inner, ty.ListType):
         return Typed(written, ty.ANY)
     item = ty.plain(inner.item)
-    if not ty.is_numeric(item):
-        at.note(
-            "E_TYPE",
-            f"'{expr.name}' works on numbers, found {ty.show(rows.type)}",
-            suggestion=f'use the aggregate "{expr.name}" with a key',
-        )
+    other = no_number(at, rows)
+    if other is not None:
+        suggestion = f'use the aggregate "{expr.name}" with a key' if isinstance(item, ty.RecordType) else ""
+        at.note("E_TYPE", f"'{expr.name}' works on numbers, found {ty.show(other)}", suggestion=suggestion)
         return Typed(written, ty.ANY)
     sure = inner.filled and not isinstance(inner.item, ty.OptionalType) and not isinstance(rows.type, ty.OptionalType)
     return Typed(written, item if sure else ty.optional(item))

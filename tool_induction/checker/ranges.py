@@ -6,11 +6,13 @@ A number from a caller or a result is checked when the tool runs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from math import floor
 from typing import TYPE_CHECKING
 
-from tool_induction.checker.environment import Typed, facts_of
+from tool_induction.checker.environment import MIRRORED, OPPOSITE, Typed, facts_of, shifted
 from tool_induction.checker.nulls import as_condition, ask_for, missing
 from tool_induction.language import expressions as ex
 from tool_induction.language import types as ty
@@ -100,18 +102,21 @@ def _arithmetic(left: Range, op: str, right: Range) -> Range:
     return Range()
 
 
+#: what to do about a value that is wrong where a caller gives no optional input
+OTHER_DEFAULT = "change the default, or the constant, that it comes from"
+
+
 def check_divisor(at: Inference, expr: ex.Arithmetic) -> None:
-    """Note a divisor that may be 0, such as the length of a list that may be empty."""
-    divisor = range_of(at, expr.right)
-    text = ex.to_text(expr.right)
+    """Note a divisor that may be 0, such as the length of a list that may be empty, or that is 0 by default."""
+    divisor, text = expr.right, ex.to_text(expr.right)
     if ("nonzero", text) in at.environment.facts:
         return
-    if divisor.least == 0 or expr.right == ex.Const(0):
-        at.note(
-            "E_TYPE",
-            f"{text} may be 0, and nothing can be divided by that",
-            suggestion="" if expr.right == ex.Const(0) else ask_for(at, ex.Compare(expr.right, ">", ex.Const(0))),
-        )
+    may_be, suggestion = "may be", ask_for(at, ex.Compare(divisor, ">", ex.Const(0)))
+    if at.environment.by_default(divisor) == 0:
+        may_be, suggestion = ("is", "") if not ex.names(divisor) else ("is, by default,", OTHER_DEFAULT)
+    elif range_of(at, divisor).least != 0:
+        return
+    at.note("E_TYPE", f"{text} {may_be} 0, and nothing can be divided by that", suggestion=suggestion)
 
 
 def within_video(at: Inference, operation: str, name: str, value: ex.Expr) -> ex.Expr:
@@ -193,9 +198,9 @@ def _subtracts(at: Inference, expr: ex.Expr) -> bool:
 def named_type(at: Inference, value: ex.Expr, type_: ty.Type) -> ty.Type:
     """Return the type of a value that is saved under a name.
 
-    A constant text gets the type string, a time that may be negative the type float.
+    A constant text gets the type string, a time that may be negative the type float; a word of a closed list stays one.
     """
-    if isinstance(type_, ty.EnumType):
+    if isinstance(type_, ty.EnumType) and len(type_.values) == 1:
         return ty.STRING
     if ty.plain(type_) != ty.TIME or not may_be_negative(at, value):
         return type_
@@ -323,7 +328,7 @@ def _truth(at: Inference, condition: ex.Expr) -> bool | None:
         case ex.Logic(op, left, right):
             parts = {_truth(at, left), _truth(at, right)}
             decides = op == "or"
-            if decides in parts:
+            if decides in parts or _exclude(at, condition, holds=not decides):
                 return decides
             return not decides if parts == {not decides} else None
         case ex.Compare() as comparison:
@@ -335,20 +340,72 @@ def _compared(at: Inference, condition: ex.Compare) -> bool | None:
     left, op, right = condition.left, condition.op, condition.right
     if op in ("in", "not in"):
         return op == "not in" if isinstance(right, ex.ListExpression | ex.JsonList) and not right.items else None
-    if left == right:
-        return op in ("==", "<=", ">=")
+    (first, less), (last, fewer) = shifted(left, 0), shifted(right, 0)
+    if first == last:
+        return bool(COMPUTED[op](-less, -fewer))
     if isinstance(left, ex.Const) and isinstance(right, ex.Const) and op in ("==", "!="):
         return (left.value == right.value) == (op == "==")
     if not (ty.is_numeric(at.infer(left).type) or ty.is_numeric(at.infer(right).type)):
         return None
-    first, second = range_of(at, left), range_of(at, right)
+    one, other = range_of(at, left), range_of(at, right)
     if op in ("==", "!="):
-        if first.most < second.least or second.most < first.least:
+        if one.most < other.least or other.most < one.least:
             return op == "!="
-        return (op == "==") if first.least == first.most == second.least == second.most else None
+        return (op == "==") if one.least == one.most == other.least == other.most else None
     # the comparison holds at the ends that are farthest apart, or not even there
-    low, high = (first, second) if op in ("<", "<=") else (second, first)
+    low, high = (one, other) if op in ("<", "<=") else (other, one)
     ordered = COMPUTED[op.replace(">", "<")]
     if ordered(low.most, high.least):
         return True
     return None if ordered(low.least, high.most) else False
+
+
+def _exclude(at: Inference, condition: ex.Expr, *, holds: bool) -> bool:
+    """Whether the parts of a condition exclude each other, if all must hold (``holds=False``: if all must fail)."""
+    asked: dict[ex.Expr, list[tuple[str, ex.Scalar]]] = {}
+    for value, op, constant in _parts(condition, holds=holds):
+        asked.setdefault(value, []).append((op, constant))
+    return any(len(parts) > 1 and not _meet(at.infer(value).type, parts) for value, parts in asked.items())
+
+
+#: comparisons -> those that hold where they fail
+_FAILING: dict[str, ex.Comparator] = {"!=": "==", ">=": "<", "<=": ">", "not in": "in"}
+
+
+def _parts(condition: ex.Expr, *, holds: bool) -> Iterator[tuple[ex.Expr, str, ex.Scalar]]:
+    """Yield the comparisons with constants that hold if a condition holds, or fails; other conditions as ``== true``."""
+    match _compared_confidence(condition):
+        case ex.Not(value):
+            yield from _parts(value, holds=not holds)
+        case ex.Logic(op, left, right) if (op == "and") == holds:
+            yield from _parts(left, holds=holds)
+            yield from _parts(right, holds=holds)
+        case ex.Compare(left, op, ex.Const(int() | float() | str() as value)) if op in OPPOSITE:
+            yield left, op if holds else OPPOSITE[op], value
+        case ex.Compare(ex.Const(int() | float() | str() as value), op, right) if op in OPPOSITE:
+            yield right, MIRRORED[op if holds else OPPOSITE[op]], value
+        case ex.Compare(left, op, right) if op in _FAILING:
+            yield ex.Compare(left, _FAILING[op], right), "==", not holds
+        case ex.IsNone(value, negated):
+            yield ex.IsNone(value, negated=False), "==", holds != negated
+        case other:
+            yield other, "==", holds
+
+
+def _meet(type_: ty.Type, parts: Sequence[tuple[str, ex.Scalar]]) -> bool:
+    """Whether some value of a type may satisfy all of some comparisons with constants."""
+    constants, inner = [constant for _, constant in parts], ty.plain(type_)
+    numbers = sorted(float(one) for one in constants if isinstance(one, int | float) and not isinstance(one, bool))
+    if numbers and len(numbers) == len(constants):
+        # between and beyond the numbers, and at each of them, every comparison keeps its value: one of each will do
+        tried = [numbers[0] - 1, *numbers, *((one + other) / 2 for one, other in pairwise(numbers)), numbers[-1] + 1]
+        if inner == ty.INT:
+            tried = [floor(one) + more for one in numbers for more in (-1, 0, 1)]
+        return any(all(COMPUTED[op](one, float(constant or 0)) for op, constant in parts) for one in tried)
+    if numbers or any(op not in ("==", "!=") for op, _ in parts):
+        return True
+    closed = (True, False) if inner == ty.BOOL else inner.values if isinstance(inner, ty.EnumType) else ()
+    others = () if closed and not isinstance(type_, ty.OptionalType) else (None,)  # None stands for any other value
+    return any(
+        all((one == constant) == (op == "==") for op, constant in parts) for one in (*(closed or constants), *others)
+    )

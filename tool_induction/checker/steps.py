@@ -42,11 +42,15 @@ class StepChecker:
         """Check a tool's steps. Return them with defaults and conversions explicit, and the environment after them."""
         inputs = {item.name: item.type for item in tool.inputs}
         self._inputs = frozenset(inputs)
-        defaults = ((item.name, item.default.value) for item in tool.inputs if item.default is not None)
+        given = {item.name: item.default.value for item in tool.inputs if item.default is not None}
         blank: list[Fact] = [
-            ("joined", name) for name, value in defaults if isinstance(value, str) and not value.strip()
+            ("joined", name) for name, value in given.items() if isinstance(value, str) and not value.strip()
         ]
-        environment = Environment(types=inputs).assume(blank)  # a blank default is like a text joined from nothing
+        refused = {item.path for item in self._findings.items}
+        wrong = {item.name for item in tool.inputs if (*item.path, "default") in refused}
+        usual = {name: value for name, value in given.items() if value is not None and name not in wrong}
+        environment = Environment(types=inputs, defaults=usual)
+        environment = environment.assume(blank)  # a blank default is like a text joined from nothing
         return self.block(tool.steps, environment, outermost=True)
 
     def block(
@@ -171,7 +175,7 @@ class StepChecker:
                     refuse_score_argument(at, written, wanted[name], name)
                     if step.kind == "api":
                         written = ranges.within_video(at, step.target, name, written)
-                    if step.kind == "api" and isinstance(written, ex.Const) and at.findings.errors == before:
+                    if step.kind == "api" and at.findings.errors == before:
                         check_constant(at, step.target, name, written)
                 else:
                     written = at.infer(value).expr
@@ -227,6 +231,9 @@ class StepChecker:
             with inside.at("fields", key):
                 typed = inside.infer(value)
                 ranges.check_value(inside, typed)
+                if key in TIMES and not ty.is_numeric(ty.plain(typed.type)) and typed.type != ty.NULL:
+                    message = f"{key} is a time in seconds, and this is {ty.show(typed.type)}"
+                    inside.note("E_TYPE", message, suggestion="give the field another name, such as 'when'")
                 is_time = key in (*TIMES, "timestamp")
                 written = ranges.from_the_start(inside, typed.expr) if is_time else typed.expr
             fields.append((key, written))
@@ -256,15 +263,18 @@ class StepChecker:
             after = after.assume([("joined", step.save_as)])
         if ranges.may_be_negative(at, typed.expr):
             after = after.assume([("signed", step.save_as)])
+        usual = environment.by_default(typed.expr)
+        if isinstance(usual, int | float):  # also what two names stand for, so no texts, which could double each time
+            after = replace(after, defaults={**after.defaults, step.save_as: usual})
         return replace(step, value=typed.expr), after
 
     def _if(self, step: model.If, environment: Environment, loops: int) -> tuple[model.Step, Environment]:
         at = Inference(environment, self._findings, step.path)
         with at.at("condition"):
             condition = ranges.whole_condition(at, step.condition)
-        known = [facts_of(condition, environment, holds=holds) for holds in (True, False)]
-        then, after_then = self.block(step.then, environment.assume(known[0]), loops=loops)
-        otherwise, after_else = self.block(step.otherwise, environment.assume(known[1]), loops=loops)
+        sides = [environment.under(condition, holds=holds, always=False) for holds in (True, False)]
+        then, after_then = self.block(step.then, sides[0], loops=loops)
+        otherwise, after_else = self.block(step.otherwise, sides[1], loops=loops)
         written = replace(step, condition=condition, then=then, otherwise=otherwise)
         for name in model.binds(step):
             first, second = after_then.type_of(name), after_else.type_of(name)
@@ -294,8 +304,8 @@ class StepChecker:
             )
         if step.status == "ok":
             self.answers.append((step, environment.assume(facts_of(condition, environment, holds=False))))
-        known = facts_of(condition, environment)
-        return replace(step, condition=condition, reason=reason), environment.assume(known)
+        after = environment.under(condition, holds=True, always=True)
+        return replace(step, condition=condition, reason=reason), after
 
 
 TIMES = ("start_time", "end_time", "center_time")

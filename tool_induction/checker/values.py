@@ -10,7 +10,7 @@ from typing import Any
 from tool_induction.checker.environment import Environment, Typed, TypedList, facts_of, list_field, value_field
 from tool_induction.checker.expressions import Inference
 from tool_induction.checker.nulls import Demand, base_name, implicit_require, null_not_handled, optional_root
-from tool_induction.checker.ranges import check_span, check_value, from_the_start
+from tool_induction.checker.ranges import OTHER_DEFAULT, check_span, check_value, from_the_start
 from tool_induction.checker.scores import with_scores
 from tool_induction.language import expressions as ex
 from tool_induction.language import types as ty
@@ -191,11 +191,15 @@ def _parameter_validator(operation: str, name: str) -> Any:
     return Draft202012Validator({"$defs": schema.get("$defs", {}), **schema["properties"][name]})
 
 
-def check_constant(at: Inference, operation: str, name: str, value: ex.Const) -> None:
-    """Note a constant that contradicts the parameter's JSON Schema (range, length)."""
-    error = next(iter(_parameter_validator(operation, name).iter_errors(value.value)), None)
+def check_constant(at: Inference, operation: str, name: str, value: ex.Expr) -> None:
+    """Note a constant, or a value by default, that contradicts the parameter's JSON Schema (range, length)."""
+    constant = value.value if isinstance(value, ex.Const) else at.environment.by_default(value)
+    if constant is None and not isinstance(value, ex.Const):
+        return
+    error = next(iter(_parameter_validator(operation, name).iter_errors(constant)), None)
     if error is not None:
-        at.note("E_TYPE", f"{name}: {error.message}")
+        by_default = " by default" if ex.names(value) else ""
+        at.note("E_TYPE", f"{name}{by_default}: {error.message}", suggestion=OTHER_DEFAULT if by_default else "")
 
 
 def bind_outputs(tool: Tool, environment: Environment, findings: Findings) -> Tool:

@@ -112,8 +112,8 @@ def _check_scalar(value: Any, path: Path, findings: Findings) -> None:
         findings.add("E_JSON", path, f"not a JSON value: {type(value).__name__}")
 
 
-#: controls (tabs and line ends aside), and embeddings, overrides and isolates of bidirectional text
-_INVISIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+#: controls (tabs and line ends aside), and marks, embeddings, overrides and isolates of bidirectional text
+_INVISIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def check_visible(tool: Any, path: Path, findings: Findings) -> None:

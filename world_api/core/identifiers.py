@@ -82,7 +82,7 @@ _STEERING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _PICTURES = 0x2400  #: where Unicode's pictures of the first 32 control characters begin
 _PICTURE_OF_DELETE = "\N{SYMBOL FOR DELETE}"
 #: Control characters (except tab and newline), and the characters that change the direction of writing.
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def printable(text: str) -> str:

@@ -39,6 +39,7 @@ def found(document: Any, *codes: str) -> list[tuple[str, str]]:
 
 
 PAIR = {"a": "hits", "b": "hits"}
+TWO = ["{{ hits.candidates[0] }}", "{{ hits.candidates[1] }}"]
 
 
 @pytest.mark.parametrize(
@@ -54,6 +55,14 @@ PAIR = {"a": "hits", "b": "hits"}
         ([aggregate("next_after", time=-3)], "steps[1].params.time"),
         ([aggregate("nth", n=7)], "steps[1].params.n"),
         ([aggregate("concat_text", key="snippet", max_chars=0)], "steps[1].params.max_chars"),
+        ([aggregate("order_check", TWO, labels=["a", "b", "c"])], "steps[1].params.labels"),
+        ([aggregate("order_check", TWO, labels=["a"])], "steps[1].params.labels"),
+        ([aggregate("order_check", {"a": TWO[0], "b": TWO[1]}, labels=["a"])], "steps[1].params.labels"),
+        ([aggregate("sort_by", key="matching_lines")], "steps[1].params.key"),
+        ([aggregate("max", ["{{ hits | length }}", "{{ query }}"])], "steps[1].inputs"),
+        ([aggregate("sum", "{{ ['a', 'b'] }}")], "steps[1].inputs"),
+        ([setting("{{ [hits | length, query] | max }}")], "steps[1].value"),
+        ([setting("{{ ([query, 3] | min) + 1 }}")], "steps[1].value"),
     ],
 )
 def test_a_parameter_of_an_aggregate_that_makes_no_sense_is_refused_at_its_place(
@@ -69,6 +78,11 @@ def test_a_parameter_of_an_aggregate_that_makes_no_sense_is_refused_at_its_place
         aggregate("dedupe_overlaps", iou=0),
         aggregate("filter_by_score", min_score=20, key="duration") | {"inputs": "merged"},
         aggregate("order_check", labels=["a", "b"]),
+        aggregate("order_check", TWO, labels=["a", "b"]),
+        aggregate("order_check", TWO),
+        aggregate("max", ["{{ hits | length }}", 2.5, None]),
+        aggregate("count_distinct", key="matching_lines"),
+        setting("{{ [hits | length, 2.5, none] | max }}"),
         aggregate("nth", n=-5),
         aggregate("top_k", k="{{ (hits | length) - 1 }}"),
     ],
@@ -77,6 +91,23 @@ def test_a_parameter_that_may_be_meant_is_taken(document: Any, step: Any) -> Non
     merged = {"type": "aggregate", "operation": "merge_intervals", "inputs": "hits", "save_as": "merged"}
 
     assert found(document(merged, step)) == []
+
+
+@pytest.mark.parametrize(
+    "value", ["{{ item.snippet }}", "at {{ item.start_time }}", "{{ item.matching_lines }}", "soon"]
+)
+def test_a_projection_puts_no_other_value_in_place_of_a_time(document: Any, value: str) -> None:
+    step = {"type": "project", "inputs": "hits", "fields": {"start_time": value}, "save_as": "rows"}
+
+    assert found(document(step)) == [("E_TYPE", "$.steps[1].fields.start_time")]
+    assert found(document(step | {"fields": {"when": value}})) == []
+    assert found(document(step | {"fields": {"start_time": "{{ item.start_time + 2 }}", "end_time": None}})) == []
+
+
+def test_a_list_that_is_joined_as_text_is_told(document: Any) -> None:
+    said = aggregate("concat_text", key="matching_lines")
+
+    assert found(document(said), "W_COERCED") == [("W_COERCED", "$.steps[1].params.key")]
 
 
 def window(start: Any, end: Any) -> Any:

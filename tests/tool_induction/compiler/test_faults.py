@@ -36,6 +36,8 @@ FAULTS: list[tuple[str, list[Any], Any, str, str, str]] = [
     ("a tool takes an operation's name", ["tool_name"], "detect_objects", "E_NAME", "$.tool_name", ""),
     ("a tool takes a controller's name", ["tool_name"], "submit_answer", "E_NAME", "$.tool_name", "another name"),
     ("a text clears the screen", ["description"], "Finds\x1b[2J it.", "E_SHAPE", "$.description", "leave it out"),
+    ("a mark of direction", ["description"], "Finds \u200fti", "E_SHAPE", "$.description", "leave it out"),
+    ("a mark of Arabic letters", ["description"], "Finds \u061cti", "E_SHAPE", "$.description", "leave it out"),
     ("a text runs the other way", ["description"], "Finds \u202eti", "E_SHAPE", "$.description", "leave it out"),
     (
         "an operation is misspelt",

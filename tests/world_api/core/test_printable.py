@@ -8,7 +8,7 @@ from world_api.core import visible
 
 
 def test_what_moves_a_cursor_or_turns_the_writing_is_spelt_out() -> None:
-    assert visible("a\x1b[2Jb\u202ec\x9bd\r") == "a\\u001b[2Jb\\u202ec\\u009bd\\u000d"
+    assert visible("a\x1b[2Jb\u202ec\u200f\x9bd\r") == "a\\u001b[2Jb\\u202ec\\u200f\\u009bd\\u000d"
 
 
 def test_plain_text_of_any_script_stays() -> None:
