@@ -78,6 +78,8 @@ class Environment:
     walked: Mapping[str, ex.Expr] = field(default_factory=dict)
     #: the names bound before the outermost loop; None outside of loops
     outside: frozenset[str] | None = None
+    #: whether a condition before this place is faulty or reads what a faulty step saves: what it rules out is unknown
+    is_unsure: bool = False
 
     def is_filled(self, path: ex.Expr) -> bool:
         """Whether a list, or a text joined from one, is known not to be empty."""

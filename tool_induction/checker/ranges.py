@@ -106,7 +106,7 @@ def check_divisor(at: Inference, expr: ex.Arithmetic) -> None:
     text = ex.to_text(expr.right)
     if ("nonzero", text) in at.environment.facts:
         return
-    if divisor.least == 0 or expr.right == ex.Const(0):
+    if (divisor.least == 0 and not at.environment.is_unsure) or expr.right == ex.Const(0):
         at.note(
             "E_TYPE",
             f"{text} may be 0, and nothing can be divided by that",
@@ -224,7 +224,7 @@ def check_span(
     start, end = entries.get("start_time"), entries.get("end_time")
     if start is None or end is None:
         return
-    is_turned = _lasts(at, start, end)
+    is_turned = _lasts(at.knowing(()), start, end)
     if is_turned is None or (moments and not is_turned):
         return
     with at.at(places[1] if places else "end_time"):
