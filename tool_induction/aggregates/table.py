@@ -69,8 +69,10 @@ def field_type(item: ty.Type, key: Scalar) -> ty.Type:
 
 
 def total(given: Lists, constants: Given) -> ty.Type:
-    """Type of a sum: ``int`` if the values are integers, ``Score`` if they are rank scores, else ``float``."""
+    """Type of a sum: that of integers, rank scores or unknown numbers (``number``), else ``float``."""
     summed = ty.plain(field_type(given[0].item, constants.get("key")))
+    if summed == ty.ANY:
+        return ty.NUMBER
     return summed if summed in (ty.INT, ty.SCORE) else ty.FLOAT
 
 

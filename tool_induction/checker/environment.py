@@ -81,6 +81,8 @@ class Environment:
     outside: frozenset[str] | None = None
     #: the values of names where a caller gives no optional input, if they do not depend on the video
     defaults: Mapping[str, Json] = field(default_factory=dict)
+    #: whether a condition before this place is faulty or reads what a faulty step saves: what it rules out is unknown
+    is_unsure: bool = False
 
     def by_default(self, expr: ex.Expr) -> Json:
         """Return the value of an expression where a caller gives no optional input; None if that is unknown, or null."""

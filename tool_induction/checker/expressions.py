@@ -32,7 +32,9 @@ class Inference:
     in_call: bool = False
 
     def note(self, code: Code, message: str, *, found: str = "", suggestion: str | Suggestion = "") -> None:
-        """Note a finding at the current place."""
+        """Note a finding at the current place; a null or an empty text is none if a faulty condition may rule it out."""
+        if code == "E_OPTIONAL" and self.environment.is_unsure:
+            return
         self.findings.add(code, self.path, message, found=found, suggestion=suggestion)
 
     def knowing(self, facts: Iterable[Fact]) -> Inference:
@@ -279,6 +281,8 @@ def arithmetic(at: Inference, expr: ex.Arithmetic) -> Typed:
         return Typed(written, ty.FLOAT if both and expr.op == "-" else ty.TIME)
     if left.type == right.type == ty.INT and expr.op != "/":
         return Typed(written, ty.INT)
+    if ty.ANY in (left.type, right.type):
+        return Typed(written, ty.NUMBER)
     return Typed(written, ty.FLOAT)
 
 

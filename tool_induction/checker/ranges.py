@@ -114,7 +114,7 @@ def check_divisor(at: Inference, expr: ex.Arithmetic) -> None:
     may_be, suggestion = "may be", ask_for(at, ex.Compare(divisor, ">", ex.Const(0)))
     if at.environment.by_default(divisor) == 0:
         may_be, suggestion = ("is", "") if not ex.names(divisor) else ("is, by default,", OTHER_DEFAULT)
-    elif range_of(at, divisor).least != 0:
+    elif range_of(at, divisor).least != 0 or at.environment.is_unsure:
         return
     at.note("E_TYPE", f"{text} {may_be} 0, and nothing can be divided by that", suggestion=suggestion)
 
@@ -229,7 +229,7 @@ def check_span(
     start, end = entries.get("start_time"), entries.get("end_time")
     if start is None or end is None:
         return
-    is_turned = _lasts(at, start, end)
+    is_turned = _lasts(at.knowing(()), start, end)
     if is_turned is None or (moments and not is_turned):
         return
     with at.at(places[1] if places else "end_time"):

@@ -65,9 +65,19 @@ class StepChecker:
             if outermost:
                 required, environment = self._demanded(step, environment)
                 done.extend(required)
-            written, environment = self._step(step, environment, loops)
+            written, after = self._step(step, environment, loops)
+            environment = self._saved(step, environment, after)
             done.append(written)
         return tuple(done), environment
+
+    def _saved(self, step: model.Step, before: Environment, after: Environment) -> Environment:
+        """Return the environment after a step; what a faulty one saves is unknown, so that its fault is told only once.
+
+        A name that was bound before keeps its first value.
+        """
+        if isinstance(step, model.If | model.Require) or not self._findings.faulty(step.path):
+            return after
+        return before if step.save_as in before.types else before.bind(step.save_as, ty.ANY)
 
     def _demanded(self, step: model.Step, environment: Environment) -> tuple[list[model.Step], Environment]:
         """Return ``require`` steps for the values that an unconditional step needs, and the environment after them.
@@ -198,7 +208,7 @@ class StepChecker:
         body, after_body = self.block(step.body, inside, loops=loops + 1)
         last = next((model.binds(inner)[-1] for inner in reversed(body) if model.binds(inner)), None)
         result = after_body.type_of(last) if last is not None else ty.ANY
-        if last is None:
+        if last is None and not self._findings.faulty(step.path):
             at.note("E_SHAPE", "the block of a loop binds nothing; its last binding step gives each item's value")
         return self._collected(replace(step, body=body), loop, rows, result, after_body, environment)
 
@@ -224,6 +234,7 @@ class StepChecker:
     def _project(self, step: model.Project, environment: Environment) -> tuple[model.Step, Environment]:
         rows, type_, inside = self._rows(step, environment, "a projection")
         item = ty.plain(type_.item)
+        item = ty.RecordType(fields=(), is_open=True) if isinstance(item, ty.AnyType) else item
         kept = {key: item.get(key) for key in (*TIMES, "evidence")} if isinstance(item, ty.RecordType) else {}
         made = {key: have for key, have in kept.items() if have is not None}
         fields: list[tuple[str, ex.Expr]] = []
@@ -272,6 +283,7 @@ class StepChecker:
         at = Inference(environment, self._findings, step.path)
         with at.at("condition"):
             condition = ranges.whole_condition(at, step.condition)
+        environment = self._decided(condition, at)
         sides = [environment.under(condition, holds=holds, always=False) for holds in (True, False)]
         then, after_then = self.block(step.then, sides[0], loops=loops)
         otherwise, after_else = self.block(step.otherwise, sides[1], loops=loops)
@@ -281,19 +293,30 @@ class StepChecker:
             both = ty.join(first, second)
             # with nothing in common, what follows could not use it
             both_fields = both.fields if isinstance(both, ty.RecordType) else None
+            if name in environment.types:
+                continue  # bound before the step, which has been noted
             if both is None or (isinstance(first, ty.RecordType) and first.fields and both_fields == ()):
                 message = f"{name!r} is {ty.show(first)} after 'then' and {ty.show(second)} after 'else'"
                 suggestion = "give both branches the same shape, for instance by taking the list out of a record"
                 at.note("E_BRANCH_MISMATCH", message, suggestion=suggestion)
+                both = None
             environment = environment.bind(name, ty.ANY if both is None else both)
         for name in (set(after_then.types) | set(after_else.types)) - set(environment.types):
             environment = environment.bind(name, ty.ANY)
         return written, environment
 
+    def _decided(self, condition: ex.Expr, at: Inference) -> Environment:
+        """Return the environment for what a condition decides; it is unsure after a faulty or unknown condition."""
+        environment, findings = at.environment, self._findings
+        reads_unknown = any(isinstance(environment.type_of(name), ty.AnyType) for name in ex.names(condition))
+        is_unsure = findings.faulty((*at.path, "condition")) or (findings.errors > 0 and reads_unknown)
+        return replace(environment, is_unsure=environment.is_unsure or is_unsure)
+
     def _require(self, step: model.Require, environment: Environment) -> tuple[model.Step, Environment]:
         at = Inference(environment, self._findings, step.path)
         with at.at("condition"):
             condition = ranges.whole_condition(at, step.condition)
+        environment = self._decided(condition, at)
         with at.at("reason"):
             reason = want(at, step.reason, ty.STRING, "reason")
         if environment.outside is not None and not ex.names(condition) <= environment.outside:

@@ -270,6 +270,8 @@ class _Binder:
                 source = ex.Field(ex.Name(saved[-1]), output.name)
         if source is None and output.name in self.environment.types and self.findings.errors:
             return None  # one branch binds it, and that the other does not has been said
+        if source is None and self.findings.has("E_REDEFINED"):
+            return None  # what is bound twice may be meant to give it
         if source is None:
             self._unbound(output, saved)
             return None

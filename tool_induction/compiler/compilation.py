@@ -25,6 +25,7 @@ from tool_induction.compiler.source import check_visible, decode
 from tool_induction.language.diagnostics import Diagnostic, Findings, Path, by_relevance
 from tool_induction.language.expressions import located, within_bounds
 from tool_induction.language.model import Aggregate, Call, Tool, read_tool, values, walk_steps
+from tool_induction.language.types import ANY
 from world_api.core.faults import ToolFault
 
 
@@ -179,12 +180,15 @@ class _Compiler:
 
     def _types(self, tool: Tool, findings: Findings) -> Tool:
         """Run pass 4: check the types; return the tool with defaults and inferred types made explicit."""
-        declared = {item.name: item.type for item in tool.outputs}
+        declared = [(item.name, item.type, item.path) for item in tool.outputs]
         checker = StepChecker(self._signatures, findings)
         steps, after = checker.tool(tool)
         tool = bind_outputs(replace(tool, steps=steps), after, findings)
         check_answers(tool, checker.answers, findings)
-        outputs = {item.name: item.type for item in tool.outputs} if not findings.errors else declared
+        if findings.errors:  # callers rely on what is declared, except where that or the value may be wrong
+            outputs = {name: ANY if findings.faulty(path) else type_ for name, type_, path in declared}
+        else:
+            outputs = {item.name: item.type for item in tool.outputs}
         inputs = {item.name: item.type for item in tool.inputs}
         self._signatures[tool.name] = Signature(inputs=inputs, outputs=outputs)
         for target, path in calls_of(tool).items():

@@ -90,12 +90,21 @@ class _Resolver:
     def _tool(self, step: Call) -> Call:
         path = (*step.path, "tool")
         if step.target not in self.tools:
-            suggestion: str | Suggestion = self.findings.near(step.target, self.tools)
+            unnamed = any(name.startswith("#") for name in self.tools)  # one that has no name may be meant
+            suggestion: str | Suggestion = "" if unnamed else self.findings.near(step.target, self.tools)
             if step.target in EVERY_OPERATION:
                 called = {"type": "call_world_api", "api": step.target}
                 suggestion = write(step.path, called, without=["tool"]).after("it is an operation")
             message, words = f"there is no tool {step.target!r}", ", ".join(self.tools)
-            self.findings.add("E_UNKNOWN_TOOL", path, message, found=step.target, expected=words, suggestion=suggestion)
+            self.findings.add(
+                "E_UNKNOWN_TOOL",
+                path,
+                message,
+                found=step.target,
+                expected=words,
+                suggestion=suggestion,
+                follows=unnamed,
+            )
             return step
         target = self.tools[step.target]
         if target is None:

@@ -144,7 +144,8 @@ class ScopeChecker:
             bound = f'{{"type": "set", "value": null, "save_as": "{name}"}}'
             suggestion = f"bind {name!r} in {lack!r} too, for instance with {bound}"
             message = f"{name!r} is bound in {have!r} but not in {lack!r}"
-            self.findings.add("E_BRANCH_MISMATCH", path, message, suggestion=suggestion)
+            follows = self.findings.has("E_REDEFINED")
+            self.findings.add("E_BRANCH_MISMATCH", path, message, suggestion=suggestion, follows=follows)
         defined |= then | otherwise
 
     def _plain(self, step: model.Step, defined: set[str], loops: frozenset[str]) -> None:
@@ -198,6 +199,7 @@ class ScopeChecker:
                     self.used |= set(_WORD.findall(node.source))
 
     def _name(self, name: str, path: Path, known: set[str]) -> None:
+        follows = self.findings.has("E_REDEFINED")  # it may be what the second one was to be called
         if name in known:
             self.used.add(name)
         elif name == ITEM:
@@ -206,7 +208,7 @@ class ScopeChecker:
         elif name in self.later:
             self.used.add(name)
             message = f"{name!r} is bound only by a later step"
-            self.findings.add("E_FORWARD", path, message, found=name, suggestion="move that step up")
+            self.findings.add("E_FORWARD", path, message, found=name, suggestion="move that step up", follows=follows)
         elif name in self.local:
             message = f"{name!r} exists only inside the loop that binds it"
             self.findings.add("E_UNDEFINED", path, message, found=name, suggestion=self.local[name])
@@ -214,7 +216,13 @@ class ScopeChecker:
             hint = "did you mean 'none'?" if name in ("null", "None") else self.findings.near(name, known)
             words = ", ".join(sorted(known))
             self.findings.add(
-                "E_UNDEFINED", path, f"{name!r} is not bound", found=name, expected=words, suggestion=hint
+                "E_UNDEFINED",
+                path,
+                f"{name!r} is not bound",
+                found=name,
+                expected=words,
+                suggestion=hint,
+                follows=follows,
             )
 
     def _instead_of_item(self) -> str:

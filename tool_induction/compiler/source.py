@@ -105,7 +105,8 @@ def _check_scalar(value: Any, path: Path, findings: Findings) -> None:
             suggestion = "leave it out: no operation takes one; if it is real, it should be revoked"
             findings.add("E_SECRET", path, message, suggestion=suggestion)
     elif isinstance(value, float) and not math.isfinite(value):
-        findings.add("E_JSON", path, "the number is not finite")
+        message, suggestion = f"{json.dumps(value)} is not a JSON number", "write a finite number, or leave it out"
+        findings.add("E_JSON", path, message, suggestion=suggestion)
     elif isinstance(value, int | float) and abs(value) > limits.MAX_NUMBER:
         findings.add("E_SIZE", path, f"the number is larger than {limits.MAX_NUMBER:g}")
     elif value is not None and not isinstance(value, bool | int | float):

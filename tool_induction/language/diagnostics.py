@@ -242,6 +242,14 @@ class Findings:
         place = self._original(path)
         self.items = [item for item in self.items if item.path[: len(place)] != place]
 
+    def faulty(self, path: Path) -> bool:
+        """Whether there is an error at a path or inside it."""
+        return any(item.severity == "error" and item.path[: len(path)] == path for item in self.items)
+
+    def has(self, code: Code) -> bool:
+        """Whether there is a finding with a code."""
+        return any(item.code == code for item in self.items)
+
     def near(self, word: str, words: Iterable[str]) -> str:
         """Return ``did you mean 'x'?`` for the most similar known word, or an empty text.
 

@@ -40,6 +40,7 @@ from world_api.media.decoder import MediaWorker, VideoPass
 from world_api.world.storage import (
     IMAGES,
     MANIFEST,
+    MOST_FRAMES_PER_SECOND,
     ROWS,
     SESSIONS,
     FileEntry,
@@ -290,8 +291,9 @@ def describe(
     """
     source, stages = subject.source, subject.stages
     counted = (state.frames - 1) / state.last_time if state.last_time > 0 else 0.0
+    rate = min(source.frame_rate or round(counted, 3), MOST_FRAMES_PER_SECOND)
     video = VideoFacts(
-        duration=state.duration, frame_rate=source.frame_rate or round(counted, 3), width=source.width,
+        duration=state.duration, frame_rate=rate, width=source.width,
         height=source.height, rotation=source.rotation, frames=state.frames, codec=source.codec, has_audio=source.has_audio,
     )  # fmt: skip
     # What is beyond the end of a video that is still being written may yet come.

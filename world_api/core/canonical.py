@@ -50,21 +50,23 @@ class JsonObject(dict[str, Any]):
 
 
 def parse_json(text: str, *, repeated: Literal["allow", "refuse", "note"] = "allow", finite: bool = True) -> Any:
-    """Read JSON strictly: NaN, Infinity and excessive nesting are errors.
+    """Read JSON strictly: excessive nesting is an error, and so are NaN and Infinity unless ``finite`` is False.
 
     Args:
         text: The JSON text.
         repeated: Treatment of a repeated key of an object: ``allow`` keeps the last value, ``refuse`` raises, ``note``
             also keeps the last value and lists the key in ``repeated`` of the object, which is then a ``JsonObject``.
-        finite: Whether a number beyond the range of a float is an error; if not, it is read as infinity.
+        finite: Whether NaN, Infinity and numbers beyond the range of a float are errors; if not, they are read as NaN
+            and infinities, so that the caller can say where they stand.
 
     Raises ValueError: the text is not such JSON; a ``json.JSONDecodeError`` has the position.
     """
     try:
         return json.loads(
             text,
-            parse_constant=_refuse_constant,
+            parse_constant=_refuse_constant if finite else None,
             parse_float=_finite_float if finite else None,
+            parse_int=None if finite else _integer,
             object_pairs_hook=None if repeated == "allow" else partial(_object, refuse=repeated == "refuse"),
         )
     except RecursionError:
@@ -105,6 +107,14 @@ def _dump(value: Any, *, sort_keys: bool) -> str:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a JSON number")
+
+
+def _integer(text: str) -> int | float:
+    """Read a whole number; one with more digits than Python converts is infinite."""
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
 
 
 def _finite_float(text: str) -> float:

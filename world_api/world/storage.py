@@ -55,6 +55,7 @@ MOST_SECONDS = 1e7
 _MOST_BYTES = 1 << 30
 _MILLISECOND = 1e-3  #: to which a video's end may have been rounded
 MOST_PIXELS = 10**8  #: of one side of a picture
+MOST_FRAMES_PER_SECOND = 1e6
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Count = Annotated[int, Field(ge=0, le=10**15)]
@@ -90,7 +91,7 @@ class VideoFacts(_Model):
     """Facts about picture and sound, in seconds, frames per second, and pixels of the displayed (rotated) frame."""
 
     duration: Annotated[float, Field(ge=0, le=MOST_SECONDS)]
-    frame_rate: Annotated[float, Field(ge=0)]
+    frame_rate: Annotated[float, Field(ge=0, le=MOST_FRAMES_PER_SECOND)]
     width: Annotated[int, Field(gt=0, le=MOST_PIXELS)]
     height: Annotated[int, Field(gt=0, le=MOST_PIXELS)]
     rotation: Annotated[int, Field(ge=0, lt=360)]

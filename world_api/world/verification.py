@@ -159,6 +159,11 @@ def _rules_broken(name: str, tables: dict[str, pa.Table], manifest: Manifest) ->
         if low in columns and high in columns:
             lower, higher = columns[low].to_numpy(), columns[high].to_numpy()
             found.append((high, higher < lower - _TICK, f"less than its {low}"))
+    if columns.keys() >= {"x1", "y1", "x2", "y2"}:
+        x1, y1, x2, y2 = (columns[side].to_numpy() for side in ("x1", "y1", "x2", "y2"))
+        video = manifest.video
+        found.append(("x1", (x1 > video.width) | (x2 < 0), f"of a box beside the picture, {video.width} wide"))
+        found.append(("y1", (y1 > video.height) | (y2 < 0), f"of a box beside the picture, {video.height} high"))
     for column in rules.ids:
         is_none = pc.or_(pc.equal(columns[column], ""), pc.match_substring_regex(columns[column], _CONTROL))
         found.append((column, _mask(is_none), "no id"))

@@ -192,7 +192,8 @@ def test_a_field_of_a_result_without_a_name_has_its_bounds(document: Any, field:
     api = {"confidence": "inspect_segment", "duration": "get_segment"}[field]
     params |= {"question": "is it dark?"} if api == "inspect_segment" else {}
     looked = {"type": "call_world_api", "api": api, "params": params, "save_as": "seen"}
-    said = compile_document(document(looked, require(f"{{{{ seen.{field} | default(0) <= -1 }}}}"))).diagnostics
+    written = document(looked, require(f"{{{{ seen.{field} | default(0) <= -1 }}}}"))
+    said = compile_document(written, groups=["inspect"]).diagnostics
 
     assert "W_CONSTANT_CONDITION" in {item.code for item in said}
 

@@ -58,3 +58,12 @@ def test_the_repeated_key_is_named_at_its_place() -> None:
     compilation = compile_document('{"tools": [{"tool_name": "a", "tool_name": "b"}]}')
 
     assert [(item.code, item.json_path) for item in compilation.diagnostics] == [("E_JSON", "$.tools[0].tool_name")]
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "9" * 5000], ids=lambda text: text[:9])
+def test_a_number_that_json_does_not_have_is_told_at_its_place(number: str) -> None:
+    (item,) = compile_document('{"tools": [{"tool_name": "a", "steps": [1, {"value": ' + number + "}]}]}").diagnostics
+
+    assert (item.code, item.json_path) == ("E_JSON", "$.tools[0].steps[1].value")
+    assert "is not a JSON number" in item.message
+    assert item.suggestion

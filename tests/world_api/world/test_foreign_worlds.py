@@ -124,14 +124,15 @@ def test_nothing_is_built_through_a_link_not_even_by_force(tmp_path: Path) -> No
     assert list(mine.iterdir()) == []
 
 
+@pytest.mark.parametrize("fact", ["duration", "frame_rate"])
 @pytest.mark.parametrize("value", [1e308, 1e12, float("nan"), float("inf"), -1.0])
-def test_a_duration_no_video_has_is_named(base: Path, value: float) -> None:
+def test_a_duration_or_rate_no_video_has_is_named(base: Path, fact: str, value: float) -> None:
     record = manifest(base)
-    record["video"]["duration"] = value
+    record["video"][fact] = value
     write_manifest(base, record)
     with pytest.raises(StoreFault) as caught:
         open_world(base.parent, "base")
-    assert caught.value.code == "world_damaged" and "video.duration" in caught.value.message
+    assert caught.value.code == "world_damaged" and f"video.{fact}" in caught.value.message
 
 
 @pytest.mark.parametrize(

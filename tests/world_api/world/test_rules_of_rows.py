@@ -69,6 +69,8 @@ WRONG = {
     "a reversed caption": (say("captions", start=9.0, end=1.0), "captions: end"),
     "a reversed action": (say("actions", start=28.0, end=22.0), "actions: end"),
     "a reversed box": (say("screen_texts", y1=5000.0), "screen_texts: y2"),
+    "a box beside the picture": (say("sightings", x1=5000.0, x2=5100.0), "sightings: x1"),
+    "a box below the picture": (say("screen_texts", y1=5000.0, y2=5100.0), "screen_texts: y1"),
     "a sighting twice": (add("sightings", {"x1": 0.0}), "track, time of another"),
     "a cut twice": (add("cuts", {}), "time of another"),
     "a line twice": (add("speech", {}), "start, end, text, speaker of another"),
