@@ -120,7 +120,10 @@ def check_divisor(at: Inference, expr: ex.Arithmetic) -> None:
 
 
 def within_video(at: Inference, operation: str, name: str, value: ex.Expr) -> ex.Expr:
-    """Return a parameter's value, a computed time limited to 0 or more; note short lists and possibly empty texts."""
+    """Return a parameter's value, a computed time limited to 0 or more; note what it cannot be.
+
+    These are lists that are too short, texts that may be empty, other texts in place of an id, and counts in place of a time.
+    """
     if isinstance(value, ex.Const):
         return value
     whole = ty.operation_types(operation).parameters_schema
@@ -130,11 +133,36 @@ def within_video(at: Inference, operation: str, name: str, value: ex.Expr) -> ex
         if len(value.items) < least:
             at.note("E_TYPE", f"{name}: {len(value.items)} items, where at least {least} items are wanted")
         return value
-    if schema.get("minLength", 0) > 0:
+    if name.endswith("_id"):
+        _check_id(at, name, value)
+    elif schema.get("minLength", 0) > 0:
         _check_text(at, name, value)
+    elif schema.get("x-type") == "Time" and _is_count(at, value):
+        at.note("E_TYPE", f"{ex.to_text(value)} is a number of items, and {name} a time in seconds")
     elif schema.get("x-type") == "Time" and schema.get("minimum") == 0 and not isinstance(value, ex.Field | ex.Index):
         return from_the_start(at, value)
     return value
+
+
+def _check_id(at: Inference, name: str, value: ex.Expr) -> None:
+    """Note a text of a result, such as a description, that is given as an id."""
+    inner = value.value if isinstance(value, ex.Filtered) and value.name == "default" else value
+    if not isinstance(inner, ex.Field) or inner.key.endswith("_id"):
+        return
+    record = ty.plain(at.knowing(()).infer(inner.base).type)
+    if (
+        is_result(record)
+        and isinstance(record, ty.RecordType)
+        and ty.is_text(ty.plain(record.get(inner.key) or ty.NULL))
+    ):
+        suggestion = f"write {{{{ {ex.to_text(ex.Field(inner.base, name))} }}}}" if record.get(name) else ""
+        at.note("E_TYPE", f"{ex.to_text(inner)} is a text, not a {name}", suggestion=suggestion)
+
+
+def _is_count(at: Inference, value: ex.Expr) -> bool:
+    """Whether a value is the number of a list's items."""
+    meaning = at.environment.meanings.get(value.name) if isinstance(value, ex.Name) else value
+    return isinstance(meaning, ex.Filtered) and meaning.name == "length"
 
 
 def _check_text(at: Inference, name: str, value: ex.Expr) -> None:

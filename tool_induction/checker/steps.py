@@ -35,6 +35,8 @@ class StepChecker:
         self._signatures = signatures
         self._findings = findings
         self._inputs: frozenset[str] = frozenset()
+        #: inputs that are texts to search for or to describe by -> the parameter that they are given to
+        self._texts: dict[str, str] = {}
         #: the steps at which the tool may end as ``ok``, and what is known there
         self.answers: list[tuple[model.Require, Environment]] = []
 
@@ -42,6 +44,9 @@ class StepChecker:
         """Check a tool's steps. Return them with defaults and conversions explicit, and the environment after them."""
         inputs = {item.name: item.type for item in tool.inputs}
         self._inputs = frozenset(inputs)
+        calls = (step for step in model.walk_steps(tool.steps) if isinstance(step, model.Call) and step.kind == "api")
+        given_to = ((step, name, value) for step in calls for name, value in step.params if isinstance(value, ex.Name))
+        self._texts = {value.name: name for step, name, value in given_to if is_text(step.target, name)}
         given = {item.name: item.default.value for item in tool.inputs if item.default is not None}
         blank: list[Fact] = [
             ("joined", name) for name, value in given.items() if isinstance(value, str) and not value.strip()
@@ -183,6 +188,14 @@ class StepChecker:
                     before = at.findings.errors
                     written = want(at, value, wanted[name], name)
                     refuse_score_argument(at, written, wanted[name], name)
+                    if (
+                        step.kind == "api"
+                        and name.endswith("_id")
+                        and isinstance(value, ex.Name)
+                        and value.name in self._texts
+                    ):
+                        message = f"{value.name} is given as {self._texts[value.name]}, a text, so it is no {name}"
+                        at.note("E_TYPE", message, suggestion="take the id as an input of its own")
                     if step.kind == "api":
                         written = ranges.within_video(at, step.target, name, written)
                     if step.kind == "api" and at.findings.errors == before:
@@ -340,6 +353,12 @@ def evidence_list() -> ty.ListType:
     return ty.ListType(
         item=ty.world_types()["Evidence"], bound=limits.DEFAULT_LIST_ITEMS, typical=limits.TYPICAL_LIST_ITEMS
     )
+
+
+def is_text(operation: str, parameter: str) -> bool:
+    """Whether a parameter of an operation is a text of the caller's words, not an id."""
+    wanted = ty.operation_types(operation).parameters.get(parameter) if operation in EVERY_OPERATION else None
+    return wanted is not None and ty.plain(wanted) == ty.STRING and not parameter.endswith("_id")
 
 
 def operation_result(name: str, params: Mapping[str, ex.Expr]) -> ty.Type:

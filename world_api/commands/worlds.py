@@ -172,7 +172,9 @@ def inspection(world: World, as_of: float | None) -> dict[str, Any]:
         "source": source,
         "video": video,
         "losses": [
-            loss.model_dump(mode="json") for loss in manifest.losses if (loss.start_time or 0.0) <= view.duration
+            loss.model_dump(mode="json")
+            for loss in manifest.losses
+            if (loss.start_time or 0.0) <= round_time(view.duration)  # as the times of losses are
         ],
         "words_from": _words_from(world),
         "stages": [stage.model_dump(mode="json") for stage in manifest.stages],

@@ -165,6 +165,14 @@ def test_a_loss_of_what_the_file_promised_is_sound(make_world: WorldMaker, start
     assert check_world(open_world(make_world.store, "made")) == []
 
 
+def test_a_loss_at_the_end_is_shown_however_the_end_is_rounded(make_world: WorldMaker, cli: Cli) -> None:
+    world = make_world(duration=59.9996)
+    lose(world.folder, 60.0, 90.0)
+    assert [loss["end_time"] for loss in cli("inspect", "made", "--json", store=make_world.store).json["losses"]] == [
+        90.0
+    ]
+
+
 def lose(folder: Path, start: float | None, end: float | None) -> None:
     record = manifest(folder)
     record["losses"] = [{"code": "ends_early", "message": "x", "start_time": start, "end_time": end}]
