@@ -152,14 +152,24 @@ def inspect(
     show(record, as_json=as_json, text=lambda: inspection_text(record))
 
 
+def _stored_bytes(world: World, path: str) -> int:
+    """Return the size of a file of a world. Raises StoreFault: ``world_damaged``, also if its rows are stored elsewhere."""
+    try:
+        return (world.folder / path).stat().st_size
+    except OSError as error:
+        hint = "build the world again with --force, or copy it again"
+        raise StoreFault(
+            "world_damaged", f"world {world.manifest.video_id!r}: {path}: {error.strerror}", hint=hint
+        ) from error
+
+
 def inspection(world: World, as_of: float | None) -> dict[str, Any]:
     """Return the contents of a world up to the causal cut ``as_of`` (None: all) as JSON values; times in seconds."""
     view, manifest = View(world, as_of), world.manifest
     source, video = manifest.source.model_dump(mode="json"), manifest.video.model_dump(mode="json")
-    # Reading all rows first names what is damaged before a size is taken.
     tables = {name: view.rows(name).num_rows for name in TABLES}
     sizes: dict[str, int] | None = {
-        "rows": sum((world.folder / entry.path).stat().st_size for entry in manifest.files),
+        "rows": sum(_stored_bytes(world, entry.path) for entry in manifest.files),
         "images": sum(image.bytes for image in manifest.images),
     }
     if as_of is not None:

@@ -90,14 +90,21 @@ def check_world(world: World) -> list[str]:
     wrong = wrong or _rows_wrong(world)
     if not wrong and world_hash(world.folder, world.manifest.video, world.manifest.files) != world.manifest.world_hash:
         wrong.append(f"{MANIFEST}: the rows do not have the hash it tells")
-    wrong = wrong or [*_losses_wrong(world.manifest), *_images_wrong(world)]
+    wrong = wrong or [*_facts_wrong(world.manifest), *_images_wrong(world)]
     return wrong or _kept_wrong(world)
 
 
-def _losses_wrong(manifest: Manifest) -> list[str]:
-    """Return a line for each loss whose times no part of the video has; what is lost may go on after its end."""
-    most = manifest.video.duration + _TICK
-    return [
+def _facts_wrong(manifest: Manifest) -> list[str]:
+    """Return a line if there are far more frames than the frame rate allows, and one for each loss at times no video has.
+
+    What is lost may go on after the end of the video.
+    """
+    video = manifest.video
+    most, wrong = video.duration + _TICK, []
+    if video.frames > 1 and video.frame_rate < _LEAST_SHARE_OF_FRAMES * (video.frames - 1) / max(most, 1.0):
+        rate = f"{video.frame_rate:g} frames per second"
+        wrong.append(f"{MANIFEST}: video.frame_rate: {rate} do not give {video.frames} frames in {video.duration} s")
+    return wrong + [
         f"{MANIFEST}: losses.{number}: from {loss.start_time} to {loss.end_time} s is no part of the video"
         for number, loss in enumerate(manifest.losses)
         if not 0.0 <= (start := loss.start_time or 0.0) <= most or (loss.end_time is not None and loss.end_time < start)
@@ -136,6 +143,8 @@ def _rows_wrong(world: World) -> list[str]:
 
 #: Times are rounded to milliseconds, a duration is not.
 _TICK = 1e-3
+#: A rate below this share of the frames there are is wrong; it is rounded, and frames of a stream may come unevenly.
+_LEAST_SHARE_OF_FRAMES = 0.01
 #: Columns of which the first is never greater than the second. A moment is known when it comes or later, an interval at its
 #: end or later.
 _ORDERED = (("start", "end"), ("x1", "x2"), ("y1", "y2"), ("time", "known_at"), ("end", "known_at"))

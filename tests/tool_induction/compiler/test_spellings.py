@@ -124,11 +124,11 @@ def test_who_else_an_entity_may_be_is_not_the_list_that_a_record_stands_for(docu
     follow = {
         "type": "call_world_api",
         "api": "get_entity_trajectory",
-        "params": {"video_id": "{{video_id}}", "entity_id": "{{query}}"},
+        "params": {"video_id": "{{video_id}}", "entity_id": "{{who}}"},
         "save_as": "path",
     }
     longest = {"type": "aggregate", "operation": "pick_longest", "inputs": "path", "save_as": "longest"}
 
-    compilation = compile_document(document(follow, longest, outputs={"start_time": "Time"}))
+    compilation = compile_document(document(follow, longest, inputs={"who": "string"}, outputs={"start_time": "Time"}))
 
     assert compilation.tools["small_tool"].frozen["steps"][2]["inputs"] == "{{ path.trajectory }}"

@@ -21,7 +21,7 @@ from world_api.core import StoreFault, hash_bytes
 from world_api.operations import run
 from world_api.session import commit_session
 from world_api.session.session import Level
-from world_api.world import TABLES, check_world, open_world, write_image
+from world_api.world import TABLES, check_world, open_world, read_manifest, world_hash, write_image
 
 Row = dict[str, Any]
 Rows = dict[str, list[Row]]
@@ -177,6 +177,26 @@ def lose(folder: Path, start: float | None, end: float | None) -> None:
     record = manifest(folder)
     record["losses"] = [{"code": "ends_early", "message": "x", "start_time": start, "end_time": end}]
     write_manifest(folder, record)
+
+
+@pytest.mark.parametrize(
+    ("rate", "is_sound"), [(25.0, True), (1000.0, True), (12.0, True), (0.0, False), (1e-3, False)]
+)
+def test_a_rate_that_does_not_give_the_frames_is_named(make_world: WorldMaker, rate: float, is_sound: bool) -> None:
+    record = manifest(folder := make_world().folder)
+    record["video"] |= {"frame_rate": rate, "frames": 1500}
+    write_manifest(folder, record)
+    written = read_manifest(folder)
+    write_manifest(folder, record | {"world_hash": world_hash(folder, written.video, written.files)})
+    assert (check_world(open_world(make_world.store, "made")) == []) is is_sound
+
+
+def test_a_missing_file_is_named_also_where_its_rows_are_stored_elsewhere(make_world: WorldMaker, cli: Cli) -> None:
+    folder = make_world().folder
+    assert cli("inspect", "made", store=make_world.store).status == 0
+    (missing := next(folder.glob("rows/sightings/*.arrow"))).unlink()
+    told = cli("inspect", "made", store=make_world.store)
+    assert told.status == 1 and missing.name in told.err and "world_damaged" in told.err
 
 
 @pytest.mark.parametrize("levels", [250, 900])
