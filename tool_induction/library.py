@@ -28,7 +28,7 @@ from tool_induction.runtime.values import Unfit, check_json
 from world_api.core.canonical import canonical_json, content_hash
 from world_api.core.faults import ToolFault
 from world_api.core.files import hash_bytes, open_regular
-from world_api.core.identifiers import is_name
+from world_api.core.identifiers import is_name, printable
 from world_api.operations import EVERY_OPERATION
 
 #: 2: signatures of the operations, hashes of the parts of tools and of the manifest's keys
@@ -435,7 +435,11 @@ def read_bytes(source: Traversable) -> bytes:
         with open_regular(source) if isinstance(source, Path) else source.open("rb") as stream:
             return stream.read(limits.MAX_DOCUMENT_BYTES + 1)
     except OSError as error:
-        raise ToolFault("unreadable_library", f"{source.name} cannot be read: {error.strerror}") from None
+        within = f" of {printable(source.parent.name)}" if isinstance(source, Path) else ""
+        hint = "a library is a folder with manifest.json and library.json; documents are given one by one, as files"
+        raise ToolFault(
+            "unreadable_library", f"{source.name}{within} cannot be read: {error.strerror}", hint=hint
+        ) from None
 
 
 def _short(value: Any) -> str:

@@ -81,6 +81,8 @@ class Environment:
     outside: frozenset[str] | None = None
     #: the values of names where a caller gives no optional input, if they do not depend on the video
     defaults: Mapping[str, Json] = field(default_factory=dict)
+    #: names whose values depend on optional inputs and on the video
+    varying: frozenset[str] = frozenset()
     #: whether a condition before this place is faulty or reads what a faulty step saves: what it rules out is unknown
     is_unsure: bool = False
 
@@ -93,13 +95,17 @@ class Environment:
         except ToolFault:
             return None
 
+    def depends_on_defaults(self, names: Iterable[str]) -> bool:
+        """Whether one of these names depends on optional inputs."""
+        return not (self.defaults.keys() | self.varying).isdisjoint(names)
+
     def under(self, condition: ex.Expr, *, holds: bool, always: bool) -> Environment:
         """Return the environment where a condition holds, or does not. ``always``: this place is reached otherwise, too.
 
         Defaults are forgotten where a tool that is called without them may never come.
         """
         usual = self.by_default(condition)
-        comes = usual is holds or (always and usual is None and ex.names(condition).isdisjoint(self.defaults))
+        comes = usual is holds or (always and usual is None and not self.depends_on_defaults(ex.names(condition)))
         known = self.assume(facts_of(condition, self, holds=holds))
         return known if comes else replace(known, defaults={})
 
@@ -151,6 +157,7 @@ class Environment:
         Facts about another value of that name are dropped.
         """
         outside = frozenset(self.types) if loop and self.outside is None else self.outside
+        may_be_empty = self.depends_on_defaults(ex.names(rows))  # where a caller gives no optional input
         return replace(
             self.bind(name, type_),
             facts=_without(self.facts, name),
@@ -164,7 +171,7 @@ class Environment:
             as_long={key: rows for key, rows in self.as_long.items() if name not in _WORD.findall(f"{key} {rows}")},
             walked={**self.walked, name: rows},
             outside=None if outside is None else outside - {name},
-            defaults={key: value for key, value in self.defaults.items() if key != name},
+            defaults={key: value for key, value in self.defaults.items() if key != name and not may_be_empty},
         )
 
     def imply(self, fact: Fact, then: Fact) -> Environment:

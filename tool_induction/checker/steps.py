@@ -71,7 +71,16 @@ class StepChecker:
                 required, environment = self._demanded(step, environment)
                 done.extend(required)
             written, after = self._step(step, environment, loops)
+            reads = {
+                name
+                for inner in model.walk_steps((step,))
+                for _, value in model.values(inner)
+                for name in ex.names(value)
+            }
+            varies = environment.depends_on_defaults(reads)
             environment = self._saved(step, environment, after)
+            if varies:
+                environment = replace(environment, varying=environment.varying.union(model.binds(step)))
             done.append(written)
         return tuple(done), environment
 
@@ -356,9 +365,10 @@ def evidence_list() -> ty.ListType:
 
 
 def is_text(operation: str, parameter: str) -> bool:
-    """Whether a parameter of an operation is a text of the caller's words, not an id."""
-    wanted = ty.operation_types(operation).parameters.get(parameter) if operation in EVERY_OPERATION else None
-    return wanted is not None and ty.plain(wanted) == ty.STRING and not parameter.endswith("_id")
+    """Whether a parameter of an operation describes what is in the video, so that no id can be meant; memories may hold ids."""
+    if operation not in EVERY_OPERATION or EVERY_OPERATION[operation].category == "memory" or parameter.endswith("_id"):
+        return False
+    return ty.plain(ty.operation_types(operation).parameters.get(parameter, ty.ANY)) == ty.STRING
 
 
 def operation_result(name: str, params: Mapping[str, ex.Expr]) -> ty.Type:

@@ -199,10 +199,11 @@ class ScopeChecker:
                     self.used |= set(_WORD.findall(node.source))
 
     def _name(self, name: str, path: Path, known: set[str]) -> None:
-        follows = self.findings.has("E_REDEFINED")  # it may be what the second one was to be called
         if name in known:
             self.used.add(name)
-        elif name == ITEM:
+            return
+        follows = self.findings.has("E_REDEFINED")  # it may be what the second one was to be called
+        if name == ITEM:
             message = "'item' exists only in a loop, in 'where' and in 'fields'"
             self.findings.add("E_ITEM_OUTSIDE_LOOP", path, message, found=ITEM, suggestion=self._instead_of_item())
         elif name in self.later:

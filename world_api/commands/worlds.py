@@ -133,7 +133,7 @@ def inspect(
     check: Annotated[
         bool,
         typer.Option(
-            "--check", help="Compare every file with its hash, and read all rows, in a process of its own first."
+            "--check", help="First compare every file with its hash and check all rows, in a process of its own."
         ),
     ] = False,
     as_json: JsonOption = False,
@@ -149,6 +149,8 @@ def inspect(
             else "build the world again with --force, or copy it again",
         )
     record = inspection(open_world(store, video_id), as_of)
+    if check:
+        typer.echo("checked: every file is as the manifest lists it, and no row breaks a rule of its table", err=True)
     show(record, as_json=as_json, text=lambda: inspection_text(record))
 
 

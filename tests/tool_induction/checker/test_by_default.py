@@ -42,6 +42,8 @@ INPUTS = {
     "none_given": {"type": "int?", "default": None},
     "needed": {"type": "int"},
 }
+EARLY = {"type": "filter", "inputs": "hits", "where": "{{ item.start_time < least }}", "save_as": "early"}
+COUNTED = aggregate("count") | {"inputs": "early"}
 THERE = require("{{ hits | length > 0 }}")
 
 
@@ -93,8 +95,12 @@ def test_an_output_that_is_divided_by_a_default_of_0_is_refused(document: Any) -
         [setting("{{ 100 / least if least > 0 else 100 }}")],
         [require("{{ least > 0 }}"), setting("{{ 100 / least }}")],
         [search("{{ none_given | default(5) }}")],
+        [setting("{{ 'some' if least > 0 else 'none' }}"), require("{{ value == 'some' }}"), search("{{ least }}")],
+        [EARLY, require("{{ early | length > 0 }}"), setting("{{ 100 / least }}")],
+        [EARLY, COUNTED, require("{{ made > 0 }}"), setting("{{ 100 / least }}")],
+        [EARLY, search("{{ least }}") | {"loop_over": "early"}],
     ],
-    ids=range(13),
+    ids=range(17),
 )
 def test_a_default_that_is_asked_for_before_is_taken(document: Any, steps: Any) -> None:
     assert errors(document(*steps, inputs=INPUTS)) == []

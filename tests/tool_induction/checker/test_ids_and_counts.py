@@ -62,3 +62,10 @@ def test_an_input_that_is_searched_for_is_no_id(document: Any) -> None:
 def test_a_number_of_items_is_no_moment(document: Any, moment: str) -> None:
     assert errors(document(COUNT, state(moment))) == [("E_TYPE", "$.steps[2].params.timestamp", "")]
     assert errors(document(COUNT, state("{{ n * 30 }}"))) == []  # every half minute
+
+
+def test_an_id_may_be_looked_for_in_memories(document: Any) -> None:
+    params = {"video_id": "{{ video_id }}", "level": "event", "query": "{{ who }}", "top_k": 3}
+    notes = {"type": "call_world_api", "api": "read_memory", "params": params, "save_as": "notes"}
+
+    assert errors(document(notes, way("{{ who }}"), inputs={"who": "string"})) == []
