@@ -175,7 +175,7 @@ def _evidence(value: object, dialogue: Dialogue) -> tuple[tuple[tuple[float, flo
 
 
 PROFILE = "text"
-PRODUCER = "dialogue/1"
+PRODUCER = "dialogue/2"
 WIDTH, HEIGHT = 640, 360
 #: The size of the frame is invented; it is needed for the boxes of screen texts.
 _BOX = {"x1": 0.1 * WIDTH, "y1": 0.4 * HEIGHT, "x2": 0.9 * WIDTH, "y2": 0.6 * HEIGHT}
@@ -297,7 +297,7 @@ def _dates(session: DialogueSession) -> Iterator[Row]:
     while time < session.end:
         times.append(time)
         time = round(time + READING_STEP, 3)
-    for time in (*times, round(session.end - _BEFORE_END, 3)) if session.when else ():
+    for time in dict.fromkeys((*times, round(session.end - _BEFORE_END, 3))) if session.when else ():
         yield {"time": time, "text": session.when, **_BOX, "confidence": 1.0, "known_at": time}
 
 

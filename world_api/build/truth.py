@@ -12,26 +12,35 @@
      "actions": [{"start": 1.0, "end": 4.0, "label": "enters from the left", "track": "red-square"}],
      "captions": [{"start": 0.0, "end": 4.0, "text": "Ann comes in."}]}
 
-Times in seconds from the first frame, half-open; boxes in pixels of the displayed frame. Every list may be left out;
-other top-level fields (title, duration, ...) are ignored here.
+Times in seconds from the first frame, half-open; boxes in pixels of the displayed frame. What lies wholly beside it is
+not seen: it gives no row. Every list may be left out; other top-level fields (title, duration, ...) are ignored here.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from world_api.build.stage import CLIP_SECONDS, Clip, Record, Records, StageSpec
 from world_api.core.faults import BackendFault
 from world_api.core.files import hash_file
 from world_api.core.spans import known_time, round_time
-from world_api.world.tables import TABLES
+from world_api.world.storage import MOST_PIXELS
+from world_api.world.tables import CONTROL, TABLES
 
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-BoxNumbers = tuple[float, float, float, float]
+Pixels = Annotated[float, Field(ge=-MOST_PIXELS, le=MOST_PIXELS, allow_inf_nan=False)]
+BoxNumbers = tuple[Pixels, Pixels, Pixels, Pixels]
+
+
+def _check_id(text: str) -> str:
+    if not text or re.search(CONTROL, text):
+        raise ValueError("an id must not be empty or have control characters")
+    return text
 
 
 class _Part(BaseModel):
@@ -61,7 +70,7 @@ class _Sighting(_Part):
 class TrueTrack(_Part):
     """A person or thing that is seen: its id (``track``), category, colour words, ``label`` (a name) and sightings."""
 
-    track: str
+    track: Annotated[str, AfterValidator(_check_id)]
     category: str
     colours: tuple[str, ...] = ()
     label: str = ""
@@ -162,7 +171,19 @@ class Oracle:
 
     def make_rows(self, clip: Clip) -> Records:
         """Return the rows that begin in the clip's span; a moment is known at once, an interval at its end."""
-        return {table: sorted(self._rows.get((table, clip.number), {}).values(), key=_begins) for table in _TABLES}
+        width, height = clip.source.width, clip.source.height
+        made: dict[str, list[Record]] = {}
+        for table in _TABLES:
+            rows = self._rows.get((table, clip.number), {}).values()
+            made[table] = sorted((row for row in rows if _is_in_picture(row, width, height)), key=_begins)
+        return made
+
+
+def _is_in_picture(record: Record, width: int, height: int) -> bool:
+    """Whether a record has no box, or one of which a part is in the picture."""
+    if "x1" not in record:
+        return True
+    return record["x1"] <= width and record["x2"] >= 0 and record["y1"] <= height and record["y2"] >= 0
 
 
 def _begins(record: Record) -> float:

@@ -18,7 +18,7 @@ from world_api.commands.cli import (
     show,
 )
 from world_api.core.faults import StoreFault
-from world_api.core.identifiers import clock_text
+from world_api.core.identifiers import clock_text, plural
 from world_api.core.spans import TimeSpan, round_time
 from world_api.operations.evidence import brief
 from world_api.search import catalogue
@@ -143,7 +143,7 @@ def inspect(
         only_derived = all(line.startswith(DERIVED_FOLDER) for line in damaged)
         raise StoreFault(
             "world_damaged",
-            f"{video_id} is damaged in {len(damaged)} places: " + "; ".join(damaged[:5]),
+            f"{video_id} is damaged in {plural(len(damaged), 'place')}: " + "; ".join(damaged[:5]),
             hint="the world itself is sound; `videoworld reindex` makes again what is kept beside it"
             if only_derived
             else "build the world again with --force, or copy it again",

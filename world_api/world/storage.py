@@ -53,7 +53,7 @@ SESSIONS = "sessions"
 MOST_SECONDS = 1e7
 #: Bytes of a manifest; that of the longest video lists some million files.
 _MOST_BYTES = 1 << 30
-_MILLISECOND = 1e-3  #: to which a video's end may have been rounded
+TICK = 1e-3  #: seconds; times are rounded to it, the end of a video may be
 MOST_PIXELS = 10**8  #: of one side of a picture
 MOST_FRAMES_PER_SECOND = 1e6
 
@@ -232,8 +232,8 @@ def _check_clips(table: str, clips: set[int], manifest: Manifest) -> None:
     Raises ValueError: if a clip lacks or is behind the end of the video.
     """
     count, length, duration = len(clips), manifest.clip_seconds, manifest.video.duration
-    is_whole = clips == set(range(count)) and (count - 1) * length <= duration + _MILLISECOND
-    if not is_whole or duration > count * length + _MILLISECOND:
+    is_whole = clips == set(range(count)) and (count - 1) * length <= duration + TICK
+    if not is_whole or duration > count * length + TICK:
         raise ValueError(
             f"video.duration: {duration:g} s in clips of {length:g} s do not fit the {count} clips of the table {table!r}"
         )

@@ -25,12 +25,17 @@ TRACK_LOOK_DIMENSION = 76
 _TAIL = [pa.field("known_at", pa.float64(), nullable=False), pa.field("producer", pa.string(), nullable=False)]
 
 
+#: Characters that no id has, as a regular expression.
+CONTROL = r"[\x00-\x1f\x7f]"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Rules:
     """What the rows of a sound world satisfy beyond their types; ``verification`` checks it, reading does not.
 
     Attributes:
-        within: Columns whose times are not after the end of the video. An interval that goes on is cut when it is read.
+        within: Columns whose times are not after the end of the video. An interval that goes on is cut when it is read, and
+            what sessions wrote outlasts a video that is built again shorter.
         repeats: Whether several rows may have the same key.
         unique: Columns, beside the key, in which no value occurs twice.
         ids: Columns of ids: not empty, without control characters.
@@ -192,7 +197,7 @@ TABLES: dict[str, TableSpec] = {
             ("content", _TEXT),
             ("parts", pa.list_(_TEXT)),
             rules=Rules(
-                within=("start", "end"),
+                within=(),
                 unique=("memory_id",),
                 ids=("memory_id",),
                 choices={"level": ("frame", "segment", "event")},
@@ -212,7 +217,7 @@ TABLES: dict[str, TableSpec] = {
             ("time", _F64),
             *_BOX,
             ("confidence", _F32),
-            rules=Rules(ids=("entity_id",)),
+            rules=Rules(within=(), ids=("entity_id",)),
         ),
     )
 }

@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from world_api.core.execution import restricted_environment
 from world_api.core.faults import StoreFault, VideoWorldError, internal_fault
 from world_api.core.files import bytes_on_disk, check_plain, hash_stored
-from world_api.world.storage import MANIFEST, Manifest, hash_rows, read_image, read_manifest, read_table
+from world_api.world.storage import MANIFEST, TICK, Manifest, hash_rows, read_image, read_manifest, read_table
 from world_api.world.store import DERIVED_FOLDER, Derived, World, derived_folder, world_folder, world_hash
-from world_api.world.tables import TABLES
+from world_api.world.tables import CONTROL, TABLES
 
 #: Limits in seconds and bytes of memory, and the bytes of the world on disk that allow another second.
 _SECONDS, _MEMORY, _BYTES_A_SECOND = 120.0, 8 << 30, 2 << 20
@@ -97,11 +97,12 @@ def check_world(world: World) -> list[str]:
 def _facts_wrong(manifest: Manifest) -> list[str]:
     """Return a line if there are far more frames than the frame rate allows, and one for each loss at times no video has.
 
-    What is lost may go on after the end of the video.
+    What is lost may go on after the end of the video. While a video grows, its frames are counted before its time is.
     """
     video = manifest.video
-    most, wrong = video.duration + _TICK, []
-    if video.frames > 1 and video.frame_rate < _LEAST_SHARE_OF_FRAMES * (video.frames - 1) / max(most, 1.0):
+    most, wrong = video.duration + TICK, []
+    least = _LEAST_SHARE_OF_FRAMES * (video.frames - 1) / max(most, 1.0)
+    if manifest.complete and video.frames > 1 and video.frame_rate < least:
         rate = f"{video.frame_rate:g} frames per second"
         wrong.append(f"{MANIFEST}: video.frame_rate: {rate} do not give {video.frames} frames in {video.duration} s")
     return wrong + [
@@ -141,14 +142,11 @@ def _rows_wrong(world: World) -> list[str]:
 
 # --- the rules of rows ----------------------------------------------------------------------------------------------
 
-#: Times are rounded to milliseconds, a duration is not.
-_TICK = 1e-3
 #: A rate below this share of the frames there are is wrong; it is rounded, and frames of a stream may come unevenly.
 _LEAST_SHARE_OF_FRAMES = 0.01
 #: Columns of which the first is never greater than the second. A moment is known when it comes or later, an interval at its
 #: end or later.
 _ORDERED = (("start", "end"), ("x1", "x2"), ("y1", "y2"), ("time", "known_at"), ("end", "known_at"))
-_CONTROL = r"[\x00-\x1f\x7f]"
 #: The stage that writes what a file beside the video says, also of moments of the last clip that the video lacks.
 _TRUTH = "oracle/"
 
@@ -159,22 +157,22 @@ def _rules_broken(name: str, tables: dict[str, pa.Table], manifest: Manifest) ->
     columns = {column: rows.column(column) for column in rows.column_names}
     found: list[tuple[str, Any, str]] = []  #: a column, which rows are wrong, and what is wrong with them
 
-    most = np.full(rows.num_rows, manifest.video.duration + _TICK)
+    most = np.full(rows.num_rows, manifest.video.duration + TICK)
     clips = np.ceil(manifest.video.duration / manifest.clip_seconds) * manifest.clip_seconds
-    most[_mask(pc.starts_with(columns["producer"], _TRUTH))] = max(clips, manifest.video.duration) + _TICK
+    most[_mask(pc.starts_with(columns["producer"], _TRUTH))] = max(clips, manifest.video.duration) + TICK
     for column in (column for column in rules.within if column in columns):
         found.append((column, columns[column].to_numpy() > most, f"after the {manifest.video.duration} s of the video"))
     for low, high in _ORDERED:
         if low in columns and high in columns:
             lower, higher = columns[low].to_numpy(), columns[high].to_numpy()
-            found.append((high, higher < lower - _TICK, f"less than its {low}"))
+            found.append((high, higher < lower - TICK, f"less than its {low}"))
     if columns.keys() >= {"x1", "y1", "x2", "y2"}:
         x1, y1, x2, y2 = (columns[side].to_numpy() for side in ("x1", "y1", "x2", "y2"))
         video = manifest.video
         found.append(("x1", (x1 > video.width) | (x2 < 0), f"of a box beside the picture, {video.width} wide"))
         found.append(("y1", (y1 > video.height) | (y2 < 0), f"of a box beside the picture, {video.height} high"))
     for column in rules.ids:
-        is_none = pc.or_(pc.equal(columns[column], ""), pc.match_substring_regex(columns[column], _CONTROL))
+        is_none = pc.or_(pc.equal(columns[column], ""), pc.match_substring_regex(columns[column], CONTROL))
         found.append((column, _mask(is_none), "no id"))
     for column, choices in rules.choices.items():
         outside = pc.invert(pc.is_in(columns[column], value_set=pa.array(choices)))
@@ -185,7 +183,7 @@ def _rules_broken(name: str, tables: dict[str, pa.Table], manifest: Manifest) ->
         there = pc.is_in(values, value_set=pc.unique(tables[table].column(target)))
         found.append((column, _mask(pc.invert(there)), f"no {target} of a row of {table}"))
     wrong = [
-        f"rows of {name}: {column} of {count} of {rows.num_rows} is {what}, such as {_shown(columns[column], which)}"
+        f"rows of {name}: {column} of {count} of {len(which)} is {what}, such as {_shown(columns[column], which)}"
         for column, which, what in found
         if (count := int(which.sum()))
     ]

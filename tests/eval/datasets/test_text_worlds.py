@@ -48,6 +48,18 @@ def test_sessions_are_scenes_with_their_dates(session: Session) -> None:
     assert "1 June, 2023" in scenes[1]["brief_caption"]
 
 
+def test_a_date_that_would_stand_twice_at_a_moment_stands_once(tmp_path: Path) -> None:
+    turns = [
+        {"speaker": "Ann", "dia_id": f"D2:{n}", "text": "word " * count} for n, count in enumerate((10, 8, 8, 8), 1)
+    ]
+    data = dialogues(tmp_path / "data", session_1=turns, session_2=[])
+    ensure_text_worlds(data, tmp_path / "store")
+    text, world = data.videos[VIDEO].text, open_world(tmp_path / "store", VIDEO)
+    assert text is not None and text.duration == 15.1
+    assert world.rows("screen_texts").column("time").to_pylist() == [0.0, 15.0]
+    assert check_world(world) == []
+
+
 def test_what_was_said_is_found_with_who_said_it(session: Session) -> None:
     found = call(session, "search_segments_by_text", query="blue kayak", top_k=1)["candidates"][0]
     assert found["snippet"] == "Ben: I bought a blue kayak yesterday."

@@ -6,18 +6,20 @@ import json
 from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
 from tests.conftest import WorldMaker
+from tests.support.building import made_clip
 from tests.support.command_line import Cli
 from tests.support.damaged_rows import manifest, write_manifest
 from tests.support.trying_worlds import make_base
 from world_api.api import open_session
-from world_api.build.stage import Clip, clip_span
+from world_api.build.camera_motion import CameraKind
 from world_api.build.truth import Oracle
-from world_api.core import StoreFault, hash_bytes
+from world_api.core import BackendFault, StoreFault, hash_bytes
+from world_api.media.subtitles import SubtitleSource
 from world_api.operations import run
 from world_api.session import commit_session
 from world_api.session.session import Level
@@ -55,11 +57,7 @@ WRONG = {
     "a cut after the end": (say("cuts", time=60.5, known_at=70.0), "cuts: time"),
     "a look after the end": (say("looks", time=500.0, known_at=500.0), "looks: time"),
     "a text after the end": (say("screen_texts", time=500.0, known_at=500.0), "screen_texts: time"),
-    "a registration after the end": (say("registrations", time=500.0, known_at=500.0), "registrations: time"),
-    "a memory of what is after the end": (
-        add("memories", {**MEMORY, "end": 500.0, "known_at": 500.0}),
-        "memories: end",
-    ),
+    "a registration known before": (say("registrations", time=500.0, known_at=60.0), "registrations: known_at"),
     "a link after the end": (say("track_links", time=500.0, known_at=500.0), "track_links: time"),
     "a sighting known before": (say("sightings", known_at=0.0), "sightings: known_at"),
     "a line known before its end": (say("speech", known_at=23.0), "speech: known_at"),
@@ -86,6 +84,7 @@ WRONG = {
         "lead back",
     ),
     "a memory of none": (add("memories", {**MEMORY, "parts": ["mem_9"]}), "memories: parts"),
+    "a memory of three that are none": (add("memories", {**MEMORY, "parts": ["a", "b", "c"]}), "parts of 3 of 3 is"),
     "a link to no track": (say("track_links", later="t9999_99"), "track_links: later"),
     "a link to nothing": (say("track_links", later=""), "track_links: later"),
     "a link to itself": (add("track_links", {"later": "t0001_01"}), "lead back"),
@@ -133,6 +132,18 @@ def test_what_is_known_late_or_goes_on_beyond_the_end_is_sound(rows: Rows, make_
     rows["cuts"][0].update(time=60.001, known_at=60.001)
     rows["scene_cuts"] = []
     assert check_world(make_world(rows)) == []
+
+
+def test_what_sessions_wrote_of_a_longer_video_is_sound(rows: Rows, make_world: WorldMaker) -> None:
+    say("registrations", time=500.0, known_at=500.0)(rows)
+    later = {**MEMORY, "number": 2, "memory_id": "mem_3", "start": 500.0, "end": 510.0, "known_at": 510.0}
+    add("memories", {**MEMORY, "end": 500.0, "known_at": 500.0}, later)(rows)
+    assert check_world(make_world(rows)) == []
+
+
+def test_kinds_of_camera_and_sources_of_speech_are_those_that_builds_write() -> None:
+    assert TABLES["camera"].rules.choices["kind"] == get_args(CameraKind)
+    assert set(get_args(get_type_hints(SubtitleSource)["kind"])) < set(TABLES["speech"].rules.choices["source"])
 
 
 def test_levels_of_memories_are_those_that_sessions_write() -> None:
@@ -183,12 +194,27 @@ def lose(folder: Path, start: float | None, end: float | None) -> None:
     ("rate", "is_sound"), [(25.0, True), (1000.0, True), (12.0, True), (0.0, False), (1e-3, False)]
 )
 def test_a_rate_that_does_not_give_the_frames_is_named(make_world: WorldMaker, rate: float, is_sound: bool) -> None:
-    record = manifest(folder := make_world().folder)
+    folder = make_world().folder
+    count_frames(folder, rate, complete=True)
+    assert (check_world(open_world(make_world.store, "made")) == []) is is_sound
+
+
+def test_frames_of_a_growing_video_may_be_counted_ahead_of_its_time(make_world: WorldMaker) -> None:
+    count_frames(make_world().folder, 1e-3, complete=False)
+    assert check_world(open_world(make_world.store, "made")) == []
+
+
+def count_frames(folder: Path, rate: float, *, complete: bool) -> None:
+    record = manifest(folder) | {"complete": complete}
     record["video"] |= {"frame_rate": rate, "frames": 1500}
     write_manifest(folder, record)
     written = read_manifest(folder)
     write_manifest(folder, record | {"world_hash": world_hash(folder, written.video, written.files)})
-    assert (check_world(open_world(make_world.store, "made")) == []) is is_sound
+
+
+def test_the_number_of_damaged_places_is_told(make_world: WorldMaker, cli: Cli) -> None:
+    lose(make_world().folder, 500.0, None)
+    assert "is damaged in 1 place: " in cli("inspect", "made", "--check", store=make_world.store).err
 
 
 def test_a_missing_file_is_named_also_where_its_rows_are_stored_elsewhere(make_world: WorldMaker, cli: Cli) -> None:
@@ -243,8 +269,36 @@ def test_what_a_truth_file_says_twice_is_one_row(tmp_path: Path) -> None:
     }  # fmt: skip
     (tmp_path / "film.truth.json").write_text(json.dumps(truth))
     oracle = Oracle(tmp_path / "film.mp4")
-    made = oracle.make_rows(Clip(number=0, span=clip_span(0), source=None, rows=None, keep_image=None))  # type: ignore[arg-type]  # not read
+    made = oracle.make_rows(made_clip())
     assert [row["time"] for row in made["cuts"]] == [3.0, 5.0]
     assert [row["speaker"] for row in made["speech"]] == ["", "Ann"]
     (row,) = made["sightings"]
     assert (row["x1"], row["y1"], row["x2"], row["y2"]) == (10, 20, 30, 40)
+
+
+def test_what_a_truth_file_says_beside_the_picture_and_after_the_end_gives_a_sound_world(
+    two_shots: Path, tmp_path: Path, cli: Cli
+) -> None:
+    boxes = [[-50, 0, -9, 9], [0, 1e6, 9, 1.1e6], [-5, -5, 5, 5], [0, 0, 1e7, 1e7]]
+    seen = [{"time": 1.0 + number, "box": box} for number, box in enumerate(boxes)]
+    track = {"track": "a", "category": "person", "sightings": [*seen, {"time": 80.0, "box": boxes[2]}]}
+    texts = [{"start": 0.0, "end": 1.0, "text": "x", "box": box} for box in boxes]
+    truth = {"schema_version": 1, "tracks": [track], "screen_text": texts}
+    two_shots.with_name("two_shots.truth.json").write_text(json.dumps(truth))
+    assert cli("build", str(two_shots), "--profile", "oracle", store=tmp_path / "store").status == 0
+    world = open_world(tmp_path / "store", "two_shots")
+    assert world.rows("sightings").column("time").to_pylist() == [3.0, 4.0, 80.0]
+    assert world.rows("screen_texts").num_rows == 2
+    assert check_world(world) == []
+
+
+@pytest.mark.parametrize(
+    ("track", "side"), [("", 0), ("a\0", 0), ("a\n", 0), ("a\x7f", 0), ("a", float("nan")), ("a", 1e300)]
+)
+def test_ids_and_boxes_that_no_world_has_are_refused_in_a_truth_file(tmp_path: Path, track: str, side: float) -> None:
+    seen = {"time": 1.0, "box": [0, 0, side, 9]}
+    truth = {"schema_version": 1, "tracks": [{"track": track, "category": "person", "sightings": [seen]}]}
+    (tmp_path / "film.truth.json").write_text(json.dumps(truth))
+    with pytest.raises(BackendFault) as caught:
+        Oracle(tmp_path / "film.mp4")
+    assert caught.value.code == "bad_truth"
