@@ -37,6 +37,8 @@ class StepChecker:
         self._inputs: frozenset[str] = frozenset()
         #: inputs that are texts to search for or to describe by -> the parameter that they are given to
         self._texts: dict[str, str] = {}
+        #: those of them that are given to memories, which may tell of ids
+        self._kept: set[str] = set()
         #: the steps at which the tool may end as ``ok``, and what is known there
         self.answers: list[tuple[model.Require, Environment]] = []
 
@@ -46,7 +48,9 @@ class StepChecker:
         self._inputs = frozenset(inputs)
         calls = (step for step in model.walk_steps(tool.steps) if isinstance(step, model.Call) and step.kind == "api")
         given_to = ((step, name, value) for step in calls for name, value in step.params if isinstance(value, ex.Name))
-        self._texts = {value.name: name for step, name, value in given_to if is_text(step.target, name)}
+        texts = [(step.target, name, value.name) for step, name, value in given_to if is_text(step.target, name)]
+        self._texts = {given: name for _, name, given in texts}
+        self._kept = {given for target, _, given in texts if EVERY_OPERATION[target].category == "memory"}
         given = {item.name: item.default.value for item in tool.inputs if item.default is not None}
         blank: list[Fact] = [
             ("joined", name) for name, value in given.items() if isinstance(value, str) and not value.strip()
@@ -71,13 +75,7 @@ class StepChecker:
                 required, environment = self._demanded(step, environment)
                 done.extend(required)
             written, after = self._step(step, environment, loops)
-            reads = {
-                name
-                for inner in model.walk_steps((step,))
-                for _, value in model.values(inner)
-                for name in ex.names(value)
-            }
-            varies = environment.depends_on_defaults(reads)
+            varies = environment.depends_on_defaults(_decided_by(step))
             environment = self._saved(step, environment, after)
             if varies:
                 environment = replace(environment, varying=environment.varying.union(model.binds(step)))
@@ -202,6 +200,7 @@ class StepChecker:
                         and name.endswith("_id")
                         and isinstance(value, ex.Name)
                         and value.name in self._texts
+                        and (name == "video_id" or value.name not in self._kept)
                     ):
                         message = f"{value.name} is given as {self._texts[value.name]}, a text, so it is no {name}"
                         at.note("E_TYPE", message, suggestion="take the id as an input of its own")
@@ -364,9 +363,15 @@ def evidence_list() -> ty.ListType:
     )
 
 
+def _decided_by(step: model.Step) -> set[str]:
+    """Return the names that a step's value is computed from; whether a call finds something, the video decides."""
+    inside = [item for inner in model.walk_steps((step,)) for item in model.values(inner)]
+    return {name for key, value in inside if not key.startswith("params.") for name in ex.names(value)}
+
+
 def is_text(operation: str, parameter: str) -> bool:
-    """Whether a parameter of an operation describes what is in the video, so that no id can be meant; memories may hold ids."""
-    if operation not in EVERY_OPERATION or EVERY_OPERATION[operation].category == "memory" or parameter.endswith("_id"):
+    """Whether a parameter of an operation is a text, not an id."""
+    if operation not in EVERY_OPERATION or parameter.endswith("_id"):
         return False
     return ty.plain(ty.operation_types(operation).parameters.get(parameter, ty.ANY)) == ty.STRING
 
