@@ -183,7 +183,7 @@ def _is_in_picture(record: Record, width: int, height: int) -> bool:
     """Whether a record has no box, or one of which a part is in the picture."""
     if "x1" not in record:
         return True
-    return record["x1"] <= width and record["x2"] >= 0 and record["y1"] <= height and record["y2"] >= 0
+    return bool(record["x1"] <= width and record["x2"] >= 0 and record["y1"] <= height and record["y2"] >= 0)
 
 
 def _begins(record: Record) -> float:
