@@ -81,7 +81,7 @@ class Environment:
     outside: frozenset[str] | None = None
     #: the values of names where a caller gives no optional input, if they do not depend on the video
     defaults: Mapping[str, Json] = field(default_factory=dict)
-    #: names whose values depend on optional inputs and on the video
+    #: names of lists, words and conditions that depend on optional inputs, and of what is computed from them
     varying: frozenset[str] = frozenset()
     #: whether a condition before this place is faulty or reads what a faulty step saves: what it rules out is unknown
     is_unsure: bool = False
@@ -98,6 +98,17 @@ class Environment:
     def depends_on_defaults(self, names: Iterable[str]) -> bool:
         """Whether one of these names depends on optional inputs."""
         return not (self.defaults.keys() | self.varying).isdisjoint(names)
+
+    def vary(self, names: Iterable[str], given: Iterable[str]) -> Environment:
+        """Return the environment after names were bound to what is computed from ``given``.
+
+        A number computed from a default, such as the end of a window, decides less than a list or a word that it picks.
+        """
+        given = set(given)
+        varies = not self.varying.isdisjoint(given)
+        picked = not self.defaults.keys().isdisjoint(given)
+        found = {name for name in names if varies or (picked and not ty.is_numeric(ty.plain(self.type_of(name))))}
+        return replace(self, varying=self.varying | found) if found else self
 
     def under(self, condition: ex.Expr, *, holds: bool, always: bool) -> Environment:
         """Return the environment where a condition holds, or does not. ``always``: this place is reached otherwise, too.

@@ -75,10 +75,7 @@ class StepChecker:
                 required, environment = self._demanded(step, environment)
                 done.extend(required)
             written, after = self._step(step, environment, loops)
-            varies = environment.depends_on_defaults(_decided_by(step))
-            environment = self._saved(step, environment, after)
-            if varies:
-                environment = replace(environment, varying=environment.varying.union(model.binds(step)))
+            environment = self._saved(step, environment, after).vary(model.binds(step), _decided_by(step))
             done.append(written)
         return tuple(done), environment
 
