@@ -48,6 +48,7 @@ class Looks:
         version=2,
         tables=("looks",),
         sampling=Sampling(fps=1.0, max_side=LOOK_SIDE),
+        quick=True,
     )
     open = LooksWorker
 
@@ -113,6 +114,7 @@ class KeyFrames:
         version=4,
         tables=("key_frames",),
         sampling=Sampling(fps=_FPS, max_side=_KEPT_SIDE, warm_up=_MEMORY + _MOMENT),
+        quick=True,
     )
     open = KeyFramesWorker
 

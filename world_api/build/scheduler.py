@@ -1,6 +1,7 @@
 """Running the stages of a build: one decode pass feeds the frame stages; row stages work on rows as these are stored.
 
-Every frame stage has a thread, and the row stages share one. Memory is bounded by the decoder's slots in shared memory:
+The decoder is a separate process, so the thread that receives frames runs the quick frame stages itself. Every other frame
+stage has a thread, and the row stages share one. Memory is bounded by the decoder's slots in shared memory:
 each frame that waits for a stage occupies one.
 """
 
@@ -44,7 +45,7 @@ class StageRunner:
         self.stage = stage
         self.name = stage.spec.name
         self.time = 0.0  #: time of the last frame that was processed, seconds
-        self.executor = ThreadPoolExecutor(1, thread_name_prefix=self.name)
+        self.executor = None if stage.spec.quick else ThreadPoolExecutor(1, thread_name_prefix=self.name)
         self._sampling = stage.spec.sampling
         self._rows = rows
         self._stored = rows.clips_of(stage)
@@ -134,7 +135,7 @@ class Scheduler:
         self._row_stages = [stage for stage in self.stages if isinstance(stage, RowStage)]
         self._row_executor = ThreadPoolExecutor(1, thread_name_prefix="rows")
         self._next = {stage.spec.name: 0 for stage in self._row_stages}  #: the next clip that each works on
-        self._pending: dict[Future[None], str] = {}  #: work that was submitted, and its stage
+        self._pending: list[Future[None]] = []  #: work that was submitted
         self._complete = 0
 
     def wants(self, clips: int | None) -> list[Want]:
@@ -169,28 +170,39 @@ class Scheduler:
     def stop(self) -> None:
         """Stop all threads and cancel waiting work; stored rows are kept."""
         for executor in [self._row_executor, *(stage.executor for stage in self._frame_stages)]:
-            executor.shutdown(cancel_futures=True)
+            if executor is not None:
+                executor.shutdown(cancel_futures=True)
 
     def _show(self, frame: Frame, stages: list[StageRunner]) -> None:
         if not stages:
             frame.release()
             return
         frame.share(len(stages))
-        for stage in stages:
+        for stage in sorted(stages, key=lambda stage: stage.executor is None):  # threads first: they work meanwhile
             self._submit(stage.executor, stage.name, partial(stage.see, frame))
         self._check()
 
-    def _submit(self, executor: Executor, name: str, work: Callable[[], None]) -> None:
-        """Run work of a stage on its thread, after the work submitted before."""
-        self._pending[executor.submit(work)] = name
+    def _submit(self, executor: Executor | None, name: str, work: Callable[[], None]) -> None:
+        """Run work of a stage on its thread, after the work submitted before; without a thread, run it now."""
+
+        def named() -> None:
+            try:
+                work()
+            except BaseException as failure:
+                failure.add_note(f"raised by the stage {name!r}")
+                raise
+
+        if executor is None:
+            named()
+        else:
+            self._pending.append(executor.submit(named))
 
     def _check(self) -> None:
         """Raise the exception of a stage that has failed on its thread, if there is one."""
-        for future in [future for future in self._pending if future.done()]:
-            name = self._pending.pop(future)
-            if (failure := future.exception()) is not None:
-                failure.add_note(f"raised by the stage {name!r}")
-                raise failure
+        done = [future for future in self._pending if future.done()]
+        self._pending = [future for future in self._pending if future not in done]
+        for future in done:
+            future.result()
 
     def _up_to(self, name: str) -> int:
         """Return the number of clips that a stage has stored without a gap, from the first on."""

@@ -219,6 +219,7 @@ class Cuts:
         version=3,
         tables=("cuts",),
         sampling=Sampling(fps=_MAX_FPS, max_side=_MAX_SIDE, warm_up=4.0, look_ahead=2.0, picture=(_MAX_SIDE, "bgr")),
+        quick=True,
         libraries=("scenedetect-headless",),
     )
     open = CutsWorker

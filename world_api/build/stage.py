@@ -90,6 +90,8 @@ class StageSpec:
     rows_ahead: float = 0.0
     #: Whether it reads the whole file instead of frames or rows: it waits for the end of a growing video.
     whole_file: bool = False
+    #: Whether processing a frame takes less time than switching to another thread; all other frame stages have a thread each.
+    quick: bool = False
     libraries: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
 

@@ -10,7 +10,7 @@ from copy import deepcopy
 from dataclasses import asdict, dataclass, field
 from math import prod
 from pathlib import Path
-from threading import RLock
+from threading import Lock, RLock
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 #: Seconds that are skipped each time a decoder dies again at the same place; after the last one the pass ends.
 _SKIPS = (0.0, 1.0, 4.0, 16.0, 64.0)
+#: Frames are sent, and slots returned, in batches of this share of the slots: each message wakes a process.
+_BATCH = 1 / 4
 
 
 class DecoderProcess(ChildProcess):
@@ -165,14 +167,34 @@ class VideoFrames:
         self._worker.close()
 
 
+class _FreedSlots:
+    """Collects the slots that stages have freed, and returns ``size`` at a time to their decoding process."""
+
+    def __init__(self, process: DecoderProcess, size: int) -> None:
+        self._process = process
+        self._size = size
+        self._freed: list[int] = []
+        self._lock = Lock()
+
+    def add(self, slot: int) -> None:
+        """Return a slot now or with later ones; threads may call this at the same time."""
+        with self._lock:
+            self._freed.append(slot)
+            if len(self._freed) < self._size:
+                return
+            freed, self._freed = self._freed, []
+        with suppress(ProcessGone):
+            self._process.notify({"free": freed})
+
+
 class SlotFrame(Frame):
     """A frame whose pixels are in a slot of shared memory; they are copied when a picture is requested."""
 
     has_pixels = True
 
-    def __init__(self, message: Message, slots: Slots, process: DecoderProcess) -> None:
+    def __init__(self, message: Message, slots: Slots, freed: _FreedSlots) -> None:
         self._slots: Slots | None = slots
-        self._process = process
+        self._freed = freed
         self._slot = int(message["slot"])
         self._whole: Message | None = message["whole"]
         self._made = {(side, made): (at, shape) for side, made, at, shape in message["pictures"]}
@@ -202,8 +224,7 @@ class SlotFrame(Frame):
 
     def _free(self) -> None:
         self._slots, self._taken = None, None
-        with suppress(ProcessGone):
-            self._process.notify({"free": [self._slot]})
+        self._freed.add(self._slot)
 
     def _bytes(self) -> Image:
         if self._slots is None:
@@ -242,6 +263,7 @@ class VideoPass:
     count: int = 0  #: frames received
     _last_note: PassState | None = None
     _since_note: int = 0
+    _unsent: float = 0.0  #: seconds of decoded frames that a decoder may not have sent when it died
 
     def __iter__(self) -> Iterator[Frame]:
         if self.resume_from is not None:
@@ -253,7 +275,7 @@ class VideoPass:
                 return
             except ProcessGone as gone:
                 tries = tries + 1 if self.last_time <= died_at else 0
-                died_at = self.last_time
+                died_at = self.last_time + self._unsent
                 if self.last_time < 0 and tries > 0:
                     raise _decoder_fault(gone, self.source.path.name) from gone
                 if tries == len(_SKIPS):
@@ -277,24 +299,29 @@ class VideoPass:
         state = self._current_state() if skip else self._last_note or self.resume_from
         process = self.process = self.process or DecoderProcess(self.limits)
         slots = Slots.for_frames(self.source.width, self.source.height, handle=self.process.shared)
+        # Frames of a growing file are sent as they come; after a death too, so that the next one is located exactly.
+        batch = 1 if self.lost or self.settled is not None else int(slots.count * _BATCH)
+        self._unsent = (batch - 1) * self.source.frame_seconds
+        freed = _FreedSlots(process, batch)
         request: Message = {
             "do": "decode", "source": asdict(self.source), "wants": [asdict(want) for want in self.wants],
             "state": None if state is None else asdict(state), "skip": skip, "after": self.last_time,
             "settled": self.settled, "until": self.until, "slots": {"count": slots.count, "size": slots.size},
+            "batch": batch,
         }  # fmt: skip
         for message, _ in process.stream(request):
-            if "too_large" in message and not any(lost.code == "picture_too_large" for lost in self.lost):
-                size = "{1} x {0}".format(*message["too_large"])
-                self._lose(
-                    "picture_too_large",
-                    f"pictures of {size} pixels in its format need too much memory; such are left out",
-                )
-            if "t" in message:
-                self.last_time = float(message["t"])
+            for sent in message.get("frames", ()):
+                if "too_large" in sent and not any(lost.code == "picture_too_large" for lost in self.lost):
+                    size = "{1} x {0}".format(*sent["too_large"])
+                    self._lose(
+                        "picture_too_large",
+                        f"pictures of {size} pixels in its format need too much memory; such are left out",
+                    )
+                self.last_time = float(sent["t"])
                 self._since_note += 1
                 self.count += 1
-                yield SlotFrame(message, slots, process) if "slot" in message else Frame(self.last_time)
-            elif "state" in message:
+                yield SlotFrame(sent, slots, freed) if "slot" in sent else Frame(self.last_time)
+            if "state" in message:
                 self._last_note, self._since_note = PassState.restored(message["state"]), 0
                 if not self.lost:
                     self.noted(self._last_note)

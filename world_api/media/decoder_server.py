@@ -132,24 +132,42 @@ class DecoderServer:
             return ended, b""
 
     def _send_frames(self, decode: DecodePass, slots: Slots, request: Message) -> Message:
-        """Send every frame with its wanted pictures, and sometimes the state of the pass; return the last message."""
+        """Send all frames with their wanted pictures, and sometimes the state of the pass; return the last message."""
         wants = [Want.restored(record) for record in request["wants"]]
         previous = decode.state.last_time if decode.state.frames else None
         until = math.inf if request["until"] is None else request["until"]
         sent = decode.state.last_time
-        for frame in decode:
-            now = frame.time
-            if now > request["after"]:
-                self._wire.send(self._sent(frame, slots, [want for want in wants if want.takes(now, previous)]))
-            else:
-                self._show_life()
-            previous = now
+        for batch in self._batches(decode, request["batch"], until):
+            messages: list[Message] = []
+            for frame in batch:
+                if frame.time > request["after"]:
+                    wanted = [want for want in wants if want.takes(frame.time, previous)]
+                    messages.append(self._sent(frame, slots, wanted))
+                previous = frame.time
+            self._wire.send({"frames": messages})
+            now = decode.state.last_time
             if now // _STATE_EVERY > sent // _STATE_EVERY:
                 sent = now
                 self._wire.send({"state": asdict(decode.state)})
             if now >= until:
                 return {"stopped": True}
         return {"end": asdict(decode.state), "cut": decode.is_cut}
+
+    def _batches(self, decode: DecodePass, size: int, until: float) -> Iterator[list[Frame]]:
+        """Yield the frames in lists of ``size``; a list ends with the first frame at or after ``until`` (seconds).
+
+        Decoding empties the processor's caches, so that work on a frame takes several times as long after each frame as
+        for several frames in a row; each message wakes the other process.
+        """
+        batch: list[Frame] = []
+        for frame in decode:
+            self._show_life()
+            batch.append(frame)
+            if len(batch) >= size or frame.time >= until:
+                yield batch
+                batch = []
+        if batch:
+            yield batch
 
     def _sent(self, frame: Frame, slots: Slots, wants: list[Want]) -> Message:
         """Write the wanted pictures of a frame into a slot; return the message about the frame."""
