@@ -121,7 +121,7 @@ class Background:
 
     def _lit_like(self, picture: Smooth) -> Planes:
         """Return the background at the exposure of a picture: each channel times the median ratio of the two."""
-        gains: Floats = np.clip(np.median((_grid(picture.planes) + 8.0) / self._grid, axis=1), 0.75, 1.33)
+        gains: Floats = np.clip(_medians((_grid(picture.planes) + 8.0) / self._grid), 0.75, 1.33)
         if float(np.abs(gains - 1.0).max()) < _SAME_LIGHT:
             return self._known
         steps = np.minimum(np.arange(256, dtype=np.float32) * gains[:, None] + 0.5, 255).astype(np.uint8)
@@ -131,6 +131,13 @@ class Background:
 
 def _grid(planes: Planes) -> Floats:
     return np.stack([plane[::_GRID, ::_GRID] for plane in planes]).astype(np.float32).reshape(3, -1)
+
+
+def _medians(values: Floats) -> Floats:
+    """Return the median of every row; NumPy's ``median`` takes three times as long for so few values."""
+    ordered = np.sort(values, axis=1)
+    count = values.shape[1]
+    return np.asarray((ordered[:, (count - 1) // 2] + ordered[:, count // 2]) / 2, dtype=np.float32)
 
 
 def _largest_gap(one: Planes, other: Planes) -> Mask:
@@ -164,6 +171,8 @@ def _edges(picture: Image, band: Mask) -> float:
 _SMALLEST = 0.002
 #: A component with less solid area than this share of it is a shadow or a change of light.
 _SOLID_SHARE = 0.15
+#: Pixels around the foreground that its morphology needs.
+_MARGIN = 10
 #: Pixels around a blob in which its outline is compared.
 _BAND = 3
 _CLOSE = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (3, 7))
@@ -201,16 +210,23 @@ def find_blobs(difference: Difference) -> list[Blob]:
     The pixels of a blob are connected through weak foreground; its extent is the convex hull of its solid pixels. So a
     shirt in the colour of the wall remains a part of the person, but a shadow on the floor does not.
     """
-    joined = cv2.morphologyEx(cv2.morphologyEx(difference.weak, cv2.MORPH_OPEN, _OPEN), cv2.MORPH_CLOSE, _CLOSE)
-    solid = cv2.morphologyEx(difference.solid, cv2.MORPH_OPEN, _OPEN)
-    count, labels, facts, _ = cv2.connectedComponentsWithStats(joined)
-    smallest = _SMALLEST * joined.size
+    left, top, width, height = cv2.boundingRect(difference.weak)
+    if width * height == 0:
+        return []
+    rows = slice(max(0, top - _MARGIN), top + height + _MARGIN)
+    columns = slice(max(0, left - _MARGIN), left + width + _MARGIN)
+    weak, solid = difference.weak[rows, columns], difference.solid[rows, columns]
+    joined = cv2.morphologyEx(cv2.morphologyEx(weak, cv2.MORPH_OPEN, _OPEN), cv2.MORPH_CLOSE, _CLOSE)
+    solid = cv2.morphologyEx(solid, cv2.MORPH_OPEN, _OPEN)
+    # The default algorithm; naming it allows labels of two bytes, which takes less than half the time.
+    count, labels, facts, _ = cv2.connectedComponentsWithStatsWithAlgorithm(joined, 8, cv2.CV_16U, cv2.CCL_SPAGHETTI)
+    smallest = _SMALLEST * difference.weak.size
     found = []
     for label in np.flatnonzero(facts[1:count, cv2.CC_STAT_AREA] >= smallest) + 1:
         x, y, width, height, _ = facts[label].tolist()
         window = slice(y, y + height), slice(x, x + width)
         component: Mask = cv2.compare(labels[window], int(label), cv2.CMP_EQ)
-        blob = _trimmed(component, solid[window] & component, x, y)
+        blob = _trimmed(component, solid[window] & component, x + columns.start, y + rows.start)
         if blob is not None and blob.area >= smallest:
             found.append(blob)
     return sorted(found, key=lambda blob: (-blob.area, blob.box.x1, blob.box.y1))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -33,6 +33,13 @@ class Look:
 
     time: float
     gray: Image
+    _flows: dict[float, Flow] = field(default_factory=dict, repr=False)
+
+    def flow_from(self, earlier: Look) -> Flow:
+        """Return how corners moved since an earlier look; computed once, since windows of clips overlap."""
+        if earlier.time not in self._flows:
+            self._flows[earlier.time] = Flow(earlier, self)
+        return self._flows[earlier.time]
 
     @cached_property
     def corners(self) -> Points:
@@ -262,7 +269,7 @@ class CameraWatch:
             motion, flow = None, None
             changed = _changed_share(last.gray, look.gray, _CHANGED) > _STILL
             if changed and _changed_parts(last.gray, look.gray) >= _MOVED_PARTS:
-                flow = Flow(last, look)
+                flow = look.flow_from(last)
                 motion = flow.motion
             if flow is None or motion is not None:
                 self._steps.append(_Step(start=last.time, end=look.time, motion=motion))
@@ -278,7 +285,7 @@ class CameraWatch:
         older = next((seen for seen in reversed(self._seen) if look.time - seen.time >= _YOUNGEST), None)
         if older is None or _changed_share(older.gray, look.gray, _HARDLY) <= _ALIKE:
             return False
-        motion = Flow(older, look).motion if _changed_parts(older.gray, look.gray) >= _DRIFTED_PARTS else None
+        motion = look.flow_from(older).motion if _changed_parts(older.gray, look.gray) >= _DRIFTED_PARTS else None
         if motion is None or motion.gain < _DRIFT_GAIN or motion.largest_shift < _DRIFT:
             return False
         self._drift = _Step(start=older.time, end=look.time, motion=motion)

@@ -32,24 +32,40 @@ def look_of(picture: Image) -> Look:
 
 
 def _colours(picture: Image) -> NDArray[np.float64]:
-    lowest, highest = (np.array(ends, dtype=np.uint8) for ends in zip(*_LAB_RANGES, strict=True))
-    lab = cv2.cvtColor(cv2.GaussianBlur(picture, (3, 3), 0), cv2.COLOR_BGR2LAB).clip(lowest, highest)
+    lab = cv2.LUT(cv2.cvtColor(cv2.GaussianBlur(picture, (3, 3), 0), cv2.COLOR_BGR2LAB), _clipped())
     ranges = [float(end) for low, high in _LAB_RANGES for end in (low, high + 1)]
     histogram = cv2.calcHist([lab], [0, 1, 2], None, [_COLOUR_STEPS] * 3, ranges)
     return np.asarray(histogram, dtype=np.float64).ravel()
 
 
+@cache
+def _clipped() -> NDArray[np.uint8]:
+    """Return a table (1 x 256 x 3) from each value of the three channels to the nearest one in its range."""
+    table = np.stack([np.arange(256).clip(low, high) for low, high in _LAB_RANGES], axis=-1)
+    return table.astype(np.uint8)[None]
+
+
 def _edges(picture: Image) -> NDArray[np.float64]:
     gray = cv2.cvtColor(picture, cv2.COLOR_BGR2GRAY)
     right, down = cv2.Sobel(gray, cv2.CV_16S, 1, 0), cv2.Sobel(gray, cv2.CV_16S, 0, 1)
-    # The direction without its sign, in eighths of a turn: 0 to 3 from horizontal on.
-    eighths = (np.arctan2(down.astype(np.float64), right) % np.pi // (np.pi / 4)).astype(np.int64) % _ORIENTATIONS
-    cells = _first_bins(*gray.shape) + eighths
+    cells = _first_bins(*gray.shape) + _directions(right, down)
     # Squares of whole numbers are exact; OpenCV's magnitude differs in the last bit by where the picture is in memory.
     across, along = right.astype(np.float32), down.astype(np.float32)
     strength = np.sqrt(across * across + along * along)
     layout = np.bincount(cells.ravel(), weights=strength.ravel(), minlength=_GRID * _GRID * _ORIENTATIONS)
     return np.asarray(layout, dtype=np.float64) + _EDGE_FLOOR
+
+
+def _directions(right: NDArray[np.int16], down: NDArray[np.int16]) -> NDArray[np.uint8]:
+    """Return the directions of gradients without their sign, in eighths of a turn: 0 to 3 from horizontal on.
+
+    Comparing signs and sizes takes an eighth of the time that arctangents do.
+    """
+    falling = (((right ^ down) < 0) & (down != 0)) | (right == 0)
+    across, along = np.abs(down), np.abs(right)
+    flat = (across < along) | (falling & (across == along))
+    eighths: NDArray[np.uint8] = (falling.view(np.uint8) << 1) | (falling == flat).view(np.uint8)
+    return eighths
 
 
 @cache

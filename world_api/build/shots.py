@@ -58,19 +58,37 @@ class ShotChanges:
         self._adaptive = _Adaptive(shortest)
         self._flashes = FlashFilter(FlashFilter.Mode.MERGE, shortest)
         self._fades = ThresholdDetector(BLACK, min_scene_len=shortest, fade_bias=FADE_BIAS)
+        self._shortest = shortest
+        self._last_sharp = 0  #: number of the last picture whose difference is large
+        self._is_black: bool | None = None
 
     def see(self, picture: Image, *, brightness: float) -> list[Change]:
         """Process the next BGR picture and its brightness (0 to 255); return changes at this frame or earlier ones."""
         parts: NDArray[np.uint8] = cv2.cvtColor(picture, cv2.COLOR_BGR2HSV)
         difference = 0.0 if self._last is None else mean_of(parts, self._last)
-        self._last, number, time = parts, self._count, self._timecode(self._count)
+        self._last, number = parts, self._count
         self._count += 1
-        # The content rule: large differences, and only one of several that are close together.
-        sharp = [at.frame_num for at in self._flashes.filter(time, difference >= CONTENT)]
-        # The end of a black interval. The detector uses only the mean of a picture, so one pixel is enough.
-        fades = [at.frame_num for at in self._fades.process_frame(time, np.array([brightness]))]
-        cuts = [Change(kind="cut", number=cut) for cut in (*self._adaptive.see(number, difference), *sharp)]
-        return cuts + [Change(kind="fade", number=fade) for fade in fades]
+        cuts = [*self._adaptive.see(number, difference), *self._sharp_cuts(number, difference >= CONTENT)]
+        found = [Change(kind="cut", number=cut) for cut in cuts]
+        return found + [Change(kind="fade", number=fade) for fade in self._fades_at(number, brightness)]
+
+    def _sharp_cuts(self, number: int, is_large: bool) -> list[int]:
+        """Apply the content rule: large differences are cuts, and only one of several that are close together.
+
+        PySceneDetect's filter is slow; its state changes only here and at the end of the shortest shot.
+        """
+        if not is_large and number not in (0, self._last_sharp + self._shortest):
+            return []
+        self._last_sharp = number if is_large else self._last_sharp
+        return [at.frame_num for at in self._flashes.filter(self._timecode(number), is_large)]
+
+    def _fades_at(self, number: int, brightness: float) -> list[int]:
+        """Return the ends of black intervals; PySceneDetect's detector changes only where black begins or ends."""
+        was_black, self._is_black = self._is_black, brightness < BLACK
+        if self._is_black == was_black:
+            return []
+        # The detector uses only the mean of a picture, so one pixel is enough.
+        return [at.frame_num for at in self._fades.process_frame(self._timecode(number), np.array([brightness]))]
 
 
 class _Adaptive:

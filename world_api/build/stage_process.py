@@ -1,8 +1,9 @@
 """Stages that run in a process of their own.
 
 Python runs one thread at a time, and a stage that makes many small calls blocks the others. The build holds a
-``RemoteStage`` in place of such a stage. Its process requests the pictures it needs; the build makes them, as for the
-other stages, so the rows are the same whether or not a stage runs in another process.
+``RemoteStage`` in place of such a stage. The build makes the pictures, as for the other stages, so the rows are the same
+whether or not a stage runs in another process. With a frame it sends those pictures that the stage used of the frame
+before; the process requests others that it needs.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import import_module
+from itertools import accumulate
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -23,6 +26,8 @@ from world_api.media.decoder import MediaWorker
 from world_api.media.frames import Frame, PixelFormat
 from world_api.media.process import ChildProcess, Message, ProcessGone, Wire
 
+PictureKey = tuple[int | None, PixelFormat]  #: longest side (None: unscaled) and format
+
 
 class RemoteStage:
     """A frame stage in a child process, for one thread at a time; ``maker`` (``module:function``) creates it there."""
@@ -32,6 +37,8 @@ class RemoteStage:
     def __init__(self, maker: str) -> None:
         self._maker = maker
         self._process = ChildProcess("world_api.build.stage_process:serve", maker)
+        self._used: list[PictureKey] = []  #: the pictures that the stage used of the last frame
+        self._time = -1.0  #: of the last frame
 
     def open(self, clip: Clip) -> Worker:
         """Return a new worker for one clip. This and the worker raise the faults of the stage, and ``stage_died``."""
@@ -41,10 +48,17 @@ class RemoteStage:
     def ask(self, request: Message, frame: Frame | None = None) -> Message:
         """Return the answer to a request; until it comes, send the pictures of ``frame`` that the process requests."""
         try:
-            self._process.notify(request)
+            payload = b""
+            if frame is not None and frame.time != self._time:  # several clips may want the same frame
+                pictures = [frame.picture(*key) for key in self._used]
+                request |= {"pictures": self._used, "shapes": [picture.shape for picture in pictures]}
+                payload = b"".join(picture.tobytes() for picture in pictures)
+                self._time = frame.time
+            self._process.notify(request, payload)
             while "picture" in (answer := self._process.receive()[0]) and frame is not None:
                 picture = frame.picture(*answer["picture"])
                 self._process.notify({"shape": picture.shape}, picture.tobytes())
+            self._used = answer.get("used", self._used)
             return answer
         except ProcessGone as gone:
             raise BackendFault(
@@ -113,15 +127,23 @@ def _processors() -> int:
 
 
 class RemoteFrame(Frame):
-    """A frame whose pixels are in the build's process; each picture is requested from it once."""
+    """A frame whose pixels are in the build's process; each picture that did not come with it is requested once."""
 
     has_pixels = True
 
-    def __init__(self, wire: Wire, *, time: float, shape: tuple[int, int]) -> None:
+    def __init__(self, wire: Wire, *, time: float, shape: tuple[int, int], sent: Mapping[PictureKey, Image]) -> None:
         super().__init__(time, height=shape[0], width=shape[1])
         self._wire = wire
+        self._sent = sent
+
+    @property
+    def used(self) -> list[PictureKey]:
+        """The pictures that the stage has used."""
+        return list(self._pictures)
 
     def _convert(self, max_side: int | None, pixel_format: PixelFormat) -> Image:
+        if (picture := self._sent.get((max_side, pixel_format))) is not None:
+            return picture
         self._wire.send({"picture": (max_side, pixel_format)})
         message, payload = self._wire.receive()
         return np.frombuffer(payload, dtype=np.uint8).reshape(message["shape"]).copy()
@@ -134,15 +156,16 @@ class StageServer:
         self._wire = wire
         self._stage = stage
         self._open: dict[int, Worker] = {}
-        self._frame: Frame | None = None
+        self._frame: RemoteFrame | None = None
 
-    def answer(self, request: Message, _payload: bytes) -> tuple[Message, bytes]:
+    def answer(self, request: Message, payload: bytes) -> tuple[Message, bytes]:
         """Return the answer to one request, without raw bytes; raises ``Closed`` if the build's process has ended."""
         if "see" in request:
-            if self._frame is None or self._frame.time != request["t"]:  # several clips may want the same frame
-                self._frame = RemoteFrame(self._wire, time=request["t"], shape=request["shape"])
+            if self._frame is None or "pictures" in request:
+                sent = zip(map(tuple, request["pictures"]), _split(payload, request["shapes"]), strict=True)
+                self._frame = RemoteFrame(self._wire, time=request["t"], shape=request["shape"], sent=dict(sent))
             self._open[request["see"]].see(self._frame)
-            return {}, b""
+            return {"used": self._frame.used}, b""
         if "open" in request:
             number, source = request["open"], Probe.restored(request["source"])
             clip = Clip(
@@ -151,6 +174,13 @@ class StageServer:
             self._open[number] = self._stage.open(clip)
             return {}, b""
         return {"rows": self._open.pop(request["finish"]).finish()}, b""
+
+
+def _split(payload: bytes, shapes: Sequence[Sequence[int]]) -> list[Image]:
+    """Return the pictures of these shapes that follow one another in ``payload``, as arrays of their own."""
+    ends = list(accumulate(prod(shape) for shape in shapes))
+    pieces = np.split(np.frombuffer(payload, dtype=np.uint8), ends[:-1]) if ends else []
+    return [piece.reshape(shape).copy() for piece, shape in zip(pieces, shapes, strict=True)]
 
 
 def serve(wire: Wire, maker: str) -> StageServer:

@@ -10,6 +10,7 @@ Frames are in shared memory (:mod:`world_api.media.shared_memory`). In the child
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import select
@@ -30,6 +31,7 @@ from world_api.core.faults import VideoWorldError, internal_fault
 Message = dict[str, Any]
 
 _CHUNK = 1 << 16
+_PIPE = 1 << 20
 #: No message line is longer (bytes).
 _LONGEST = 1 << 22
 #: How long (seconds) a process that closed its pipes may take to end.
@@ -92,8 +94,8 @@ class Wire:
         if not isinstance(message, dict):
             raise ValueError("a message that is no object")
         size = int(message.pop("bytes", 0))
-        while len(self._buffer) < size:
-            self._fill(timeout)
+        while (missing := size - len(self._buffer)) > 0:
+            self._fill(timeout, missing)
         return message, self._take(size)
 
     def _take(self, size: int) -> bytes:
@@ -101,10 +103,10 @@ class Wire:
         del self._buffer[:size]
         return taken
 
-    def _fill(self, timeout: float | None) -> None:
+    def _fill(self, timeout: float | None, expected: int = 0) -> None:
         if not select.select([self._in], [], [], timeout)[0]:
             raise Silent
-        data = os.read(self._in, _CHUNK)
+        data = os.read(self._in, max(_CHUNK, expected))
         if not data:
             raise Closed
         self._buffer += data
@@ -124,6 +126,14 @@ def process_environment(environment: Mapping[str, str], *, network: bool = False
     """
     allowed = restricted_environment(environment, network=network)
     return {"OPENBLAS_NUM_THREADS": "1", **allowed, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+
+
+def _pipe() -> tuple[int, int]:
+    """Return the two ends of a pipe that holds a whole picture, if the system allows it: each full pipe costs a switch."""
+    ends = os.pipe()
+    with suppress(AttributeError, OSError):
+        fcntl.fcntl(ends[1], fcntl.F_SETPIPE_SZ, _PIPE)
+    return ends
 
 
 class ChildProcess:
@@ -150,8 +160,8 @@ class ChildProcess:
     ) -> None:
         self._timeout = timeout
         self._fault = fault
-        ours_in, theirs_out = os.pipe()
-        theirs_in, ours_out = os.pipe()
+        ours_in, theirs_out = _pipe()
+        theirs_in, ours_out = _pipe()
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", "from world_api.media.process import serve; serve()", service, *arguments],
             stdin=theirs_in,
