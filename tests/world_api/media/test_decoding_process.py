@@ -254,7 +254,7 @@ def tell(make_video: Callable[..., Path], empty_room: Image) -> Tell:
     """Everything that is told of the frames of a video of two seconds, without the numbers of slots."""
     video = make_video("room.mp4", [empty_room] * 20, rate=10)
 
-    def told(*, limits: Limits = DEFAULT_LIMITS, until: float | None = None) -> list[Message]:
+    def told(*, batch: int, limits: Limits = DEFAULT_LIMITS, until: float | None = None) -> list[Message]:
         source, handle = probe(video), anonymous_file()
         slots = Slots.for_frames(source.width, source.height, handle=handle)
         ours, theirs = os.pipe()
@@ -264,6 +264,7 @@ def tell(make_video: Callable[..., Path], empty_room: Image) -> Tell:
         request: Message = {
             "do": "decode", "source": asdict(source), "wants": [asdict(want)], "state": None, "skip": 0.0, "after": -1.0,
             "settled": None, "until": until, "slots": {"count": slots.count, "size": slots.size},
+            "batch": batch,
         }  # fmt: skip
         answer = DecoderServer(wire, json.dumps(asdict(limits)), str(handle)).answer(request)
         assert answer is not None
@@ -271,8 +272,9 @@ def tell(make_video: Callable[..., Path], empty_room: Image) -> Tell:
         messages: list[Message] = []
         while not (messages and "done" in messages[-1]):
             message = wire.receive(timeout=1.0)[0]
-            message.pop("slot", None)
-            messages.append(message)
+            for frame in message.get("frames", ()):
+                frame.pop("slot", None)
+            messages.extend(message.get("frames", [message]))
         for file in (ours, theirs, handle):
             os.close(file)
         return messages
@@ -280,21 +282,28 @@ def tell(make_video: Callable[..., Path], empty_room: Image) -> Tell:
     return told
 
 
-def test_every_frame_is_sent_and_the_wanted_ones_with_their_picture(tell: Tell) -> None:
-    messages = tell()
+BATCHES = pytest.mark.parametrize("batch", [1, 3, 4])
+
+
+@BATCHES
+def test_every_frame_is_sent_and_the_wanted_ones_with_their_picture(tell: Tell, batch: int) -> None:
+    messages = tell(batch=batch)
     assert len([message for message in messages if "t" in message]) == 20
     assert len([message for message in messages if "pictures" in message]) == 10
+    assert messages == tell(batch=1)
 
 
-def test_a_video_longer_than_the_limit_ends_before_the_first_frame_beyond_it(tell: Tell) -> None:
-    messages = tell(limits=replace(DEFAULT_LIMITS, duration=0.95))
+@BATCHES
+def test_a_video_longer_than_the_limit_ends_before_the_first_frame_beyond_it(tell: Tell, batch: int) -> None:
+    messages = tell(batch=batch, limits=replace(DEFAULT_LIMITS, duration=0.95))
     end = messages[-1]["end"]
     assert messages[-1]["cut"]
     assert (end["last_time"], end["last_time"] + end["last_duration"]) == (pytest.approx(0.9), pytest.approx(0.95))
 
 
-def test_nothing_is_sent_after_the_last_frame_that_is_wanted(tell: Tell) -> None:
-    messages = tell(until=1.0)
+@BATCHES
+def test_nothing_is_sent_after_the_last_frame_that_is_wanted(tell: Tell, batch: int) -> None:
+    messages = tell(batch=batch, until=1.0)
     assert messages[-1] == {"stopped": True, "done": True}
     assert max(message["t"] for message in messages if "t" in message) == pytest.approx(1.0)
 
