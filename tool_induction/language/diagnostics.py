@@ -181,17 +181,8 @@ class Diagnostic:
 
     def record(self) -> dict[str, Any]:
         """Return the JSON form."""
-        return {
-            "code": self.code,
-            "severity": self.severity,
-            "tool": self.tool,
-            "json_path": self.json_path,
-            "message": self.message,
-            "found": self.found,
-            "expected": self.expected,
-            "suggestion": self.suggestion,
-            "edits": [edit.record() for edit in self.edits],
-        }
+        names = ("code", "severity", "tool", "json_path", "message", "found", "expected", "suggestion")
+        return {name: getattr(self, name) for name in names} | {"edits": [edit.record() for edit in self.edits]}
 
 
 @dataclass(kw_only=True)
