@@ -443,14 +443,7 @@ def takes_words(operation: str, parameter: str) -> bool:
 
 
 _SIMPLE: dict[str, Type] = {
-    "bool": BOOL,
-    "int": INT,
-    "float": FLOAT,
-    "number": NUMBER,
-    "string": STRING,
-    "Time": TIME,
-    "Box": BOX,
-    "Interval": LONG_INTERVAL,
+    **{type_.name: type_ for type_ in (BOOL, INT, FLOAT, NUMBER, STRING, TIME, BOX, LONG_INTERVAL)},
     "any": ANY,
     "record": RecordType(fields=(), is_open=True),
     "list": ListType(item=ANY),
