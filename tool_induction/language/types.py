@@ -433,13 +433,12 @@ def _scalar_schema(name: str) -> dict[str, Any]:
     return {"type": {"bool": "boolean", "int": "integer", "float": "number", "Score": "number"}.get(name, name)}
 
 
-def takes_words(operation: str, parameter: str) -> bool:
-    """Whether the values of an operation's parameter are a closed list of words."""
+def parameter_type(operation: str, parameter: str) -> Type:
+    """Return the type of an operation's parameter if it is given; ``any`` for an unknown one."""
     from world_api.operations import EVERY_OPERATION
 
-    if operation not in EVERY_OPERATION:
-        return False
-    return isinstance(plain(operation_types(operation).parameters.get(parameter, ANY)), EnumType)
+    parameters = operation_types(operation).parameters if operation in EVERY_OPERATION else {}
+    return plain(parameters.get(parameter, ANY))
 
 
 _SIMPLE: dict[str, Type] = {
