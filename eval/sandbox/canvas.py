@@ -41,11 +41,7 @@ COLOURS: dict[str, Colour] = {
     "grey": hexa("#84878c"), "brown": hexa("#75492a"), "black": hexa("#26262b"),
 }  # fmt: skip
 
-SKINS: dict[str, Colour] = {
-    "light": hexa("#f3cdb0"),
-    "tan": hexa("#d9a276"),
-    "dark": hexa("#8f5c3c"),
-}
+SKINS: dict[str, Colour] = {"light": hexa("#f3cdb0"), "tan": hexa("#d9a276"), "dark": hexa("#8f5c3c")}
 
 HAIRS: dict[str, Colour] = {
     "black": hexa("#2a2523"), "brown": hexa("#5f3d26"), "blond": hexa("#dcb462"), "grey": hexa("#b9b6b1"),
