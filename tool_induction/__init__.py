@@ -12,20 +12,14 @@ from typing import TYPE_CHECKING
 from world_api.core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from tool_induction.compiler.compilation import Compilation as Compilation
-    from tool_induction.compiler.compilation import CompiledTool as CompiledTool
-    from tool_induction.compiler.compilation import compile_document as compile_document
-    from tool_induction.language.diagnostics import Diagnostic as Diagnostic
-    from tool_induction.library import Origin as Origin
-    from tool_induction.library import ToolLibrary as ToolLibrary
-    from tool_induction.library import freeze_library as freeze_library
-    from tool_induction.library import load_library as load_library
-    from tool_induction.library_tools import LibraryTools as LibraryTools
-    from tool_induction.library_tools import ToolDeclaration as ToolDeclaration
-    from tool_induction.runtime.budget import RunLimits as RunLimits
-    from tool_induction.runtime.calls import Memo as Memo
-    from tool_induction.runtime.runner import run_tool as run_tool
-    from tool_induction.runtime.trace import Trace as Trace
-    from world_api.core.faults import ToolFault as ToolFault
+    from tool_induction.compiler.compilation import Compilation, CompiledTool, compile_document
+    from tool_induction.language.diagnostics import Diagnostic
+    from tool_induction.library import Origin, ToolLibrary, freeze_library, load_library
+    from tool_induction.library_tools import LibraryTools, ToolDeclaration
+    from tool_induction.runtime.budget import RunLimits
+    from tool_induction.runtime.calls import Memo
+    from tool_induction.runtime.runner import run_tool
+    from tool_induction.runtime.trace import Trace
+    from world_api.core.faults import ToolFault
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -359,8 +359,7 @@ def arm(
     kind: Annotated[
         str,
         typer.Argument(
-            metavar="KIND",
-            help="random, placebo; or a label: selected, unselected, hand_written, own, other (domain).",
+            metavar="KIND", help="random, placebo; or a label: selected, unselected, hand_written, own, other (domain)."
         ),
     ],
     source: Annotated[str, typer.Argument(metavar="FILE_OR_LIBRARY", help="The library to imitate or to label.")],

@@ -129,10 +129,7 @@ def _definitions() -> Schema:
         },
         "step": _dispatch(),
         "input": _declaration_schema(Input)
-        | {
-            "if": {"properties": {"type": {"const": "enum"}}, "required": ["type"]},
-            "then": {"required": ["enum"]},
-        },
+        | {"if": {"properties": {"type": {"const": "enum"}}, "required": ["type"]}, "then": {"required": ["enum"]}},
         "output": _declaration_schema(Output),
         **{f"{kind}_step": _step_schema(kind) for kind in STEP_MODELS},
     }

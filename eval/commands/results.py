@@ -34,8 +34,7 @@ def report(
     ] = None,
     frames: Annotated[int, typer.Option(min=0, max=5000, help="Most pictures on the page; 0 for none.")] = _MOST_FRAMES,
     store: Annotated[
-        Path | None,
-        typer.Option(help="Where worlds lie, for pictures; by default that of the run's configuration."),
+        Path | None, typer.Option(help="Where worlds lie, for pictures; by default that of the run's configuration.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -69,8 +68,7 @@ def bundle(
         Path, typer.Argument(metavar="RUN|BUNDLE", help="The folder of a run; with --open or --check, a bundle.")
     ],
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="PATH", help="The file to write; with --open, the folder to unpack to."),
+        Path | None, typer.Option(metavar="PATH", help="The file to write; with --open, the folder to unpack to.")
     ] = None,
     unpack: Annotated[bool, typer.Option("--open", help="Unpack a bundle into a folder.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Only see whether every byte is as it was packed.")] = False,

@@ -50,8 +50,7 @@ def run(
         bool, typer.Option("--dry-run", help="Tell what would be asked, what it may cost, and what it could show.")
     ] = False,
     pilot: Annotated[
-        Path | None,
-        typer.Option(metavar="RUN", help="With --dry-run: take costs per question from that run."),
+        Path | None, typer.Option(metavar="RUN", help="With --dry-run: take costs per question from that run.")
     ] = None,
     effect: Annotated[
         float,
@@ -224,8 +223,7 @@ def compare(
     wire: WireOption = "auto",
     prices: PricesOption = None,
     judge: Annotated[
-        str | None,
-        typer.Option(metavar="MODEL", help="Who scores open answers; else they are scored by their words."),
+        str | None, typer.Option(metavar="MODEL", help="Who scores open answers; else they are scored by their words.")
     ] = None,
     rounds: RoundsOption = USUAL_BUDGET.rounds,
     calls: CallsOption = USUAL_BUDGET.calls,
@@ -233,8 +231,7 @@ def compare(
     seconds: SecondsOption = USUAL_BUDGET.seconds,
     money: MoneyOption = None,
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder for run and report; by default comparisons/NAME."),
+        Path | None, typer.Option(metavar="DIR", help="Folder for run and report; by default comparisons/NAME.")
     ] = None,
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,

@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -73,12 +74,8 @@ def _m3bench(sources: Sources, name: str) -> Entries:
     value = read_json(path)
     if not isinstance(value, dict):
         raise bad(f"{path.name} is not an object of videos", "give robot.json or web.json as published")
-
-    def questions() -> Iterator[tuple[str, object]]:
-        for video, entry in value.items():
-            yield from nested(f"{path.name}, {video[:80]}", entry, "qa_list", video=video)
-
-    return entries_of(questions(), _m3bench_question)
+    listed = (nested(f"{path.name}, {video[:80]}", entry, "qa_list", video=video) for video, entry in value.items())
+    return entries_of(chain.from_iterable(listed), _m3bench_question)
 
 
 def _m3bench_question(entry: Entry) -> Raw:
@@ -179,12 +176,8 @@ def _lvbench(sources: Sources) -> Entries:
     ``key`` is the video's id on YouTube.
     """
     path = sources.main("video_info.meta.jsonl", "data/video_info.meta.jsonl")
-
-    def questions() -> Iterator[tuple[str, object]]:
-        for line in numbered_lines(path):
-            yield from nested(f"{path.name}, line {line.number}", line.value, "qa")
-
-    return entries_of(questions(), _lvbench_question)
+    listed = (nested(f"{path.name}, line {line.number}", line.value, "qa") for line in numbered_lines(path))
+    return entries_of(chain.from_iterable(listed), _lvbench_question)
 
 
 def _lvbench_question(entry: Entry) -> Raw:

@@ -232,7 +232,12 @@ def assemble(entries: Iterable[Raw | SkippedEntry], protocol: Protocol, wanted: 
     if not items:
         why = f" ({left_out[0].where}: {left_out[0].reason})" if left_out else ""
         raise bad(f"{wanted.name}: no question can be asked{why}", "give the files as they were published")
-    recorded = _recorded(protocol, wanted)
+    # Beside figures stand the whole file, its hash, and the user's changes.
+    recorded = {**protocol.model_dump(mode="json"), "hash": protocol_hash(protocol.name)}
+    if wanted.only:
+        recorded["only"] = {name: list(values) for name, values in sorted(wanted.only.items())}
+    if wanted.domains:
+        recorded["domain_labels"] = content_hash(dict(wanted.domains))
     return Dataset(
         name=wanted.name,
         items=tuple(items),
@@ -348,16 +353,6 @@ def read_domain_labels(path: Path) -> dict[str, str]:
         wanted = "does not map question ids to domains (a JSON object, or csv with columns id and domain)"
         raise bad(f"{path.name} {wanted}", "docs/datasets.md shows the file")
     return found
-
-
-def _recorded(protocol: Protocol, wanted: BenchmarkSelection) -> dict[str, Any]:
-    """Return the protocol as recorded beside figures: the whole file, its hash, and the user's changes."""
-    changed: dict[str, Any] = {}
-    if wanted.only:
-        changed["only"] = {name: list(values) for name, values in sorted(wanted.only.items())}
-    if wanted.domains:
-        changed["domain_labels"] = content_hash(dict(wanted.domains))
-    return {**protocol.model_dump(mode="json"), "hash": protocol_hash(protocol.name), **changed}
 
 
 _Path = Annotated[str, Field(min_length=1, max_length=1000)]

@@ -253,12 +253,6 @@ class Asker:
     most: int = 60
     template: Template | None = None
 
-    def for_each_template(self, kind: str) -> Iterator[Asker]:
-        """Yield an asker for each template of a question type in this split."""
-        for item in self.domain.question_types:
-            if item.id == kind:
-                yield from (replace(self, template=template) for template in item.of(self.split))
-
     def says(self, words: str) -> bool:
         """Whether the English text of the template contains these words."""
         return self.template is not None and words in self.template.en

@@ -87,7 +87,9 @@ _domain = lru_cache(load_domain)
 
 def _drafts(ask: Asker, kind: str, make: Maker) -> list[Draft]:
     """Return the drafts of a question type, from all its templates."""
-    return [draft for one in ask.for_each_template(kind) for draft in make(one)]
+    types = (item for item in ask.domain.question_types if item.id == kind)
+    askers = (replace(ask, template=template) for item in types for template in item.of(ask.split))
+    return [draft for one in askers for draft in make(one)]
 
 
 def _within(ask: Asker, kind: str, make: Maker, windows: Sequence[tuple[TimeSpan, FilmIndex]]) -> list[Draft]:

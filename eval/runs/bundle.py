@@ -20,14 +20,11 @@ from __future__ import annotations
 import atexit
 import functools
 import hashlib
-import lzma
 import os
 import re
 import shutil
-import struct
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path, PurePosixPath
@@ -36,6 +33,7 @@ from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from eval.datasets.files import UNREADABLE
 from eval.runs.records import RunFolder
 from eval.runs.stored_run import read_run
 from world_api.core.canonical import canonical_json, content_hash, parse_json
@@ -275,11 +273,7 @@ def _entry(path: str) -> zipfile.ZipInfo:
 
 _MOST_HEAD = 200
 #: Exceptions that reading a damaged archive may raise.
-_UNREADABLE = (
-    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OverflowError, ValueError,
-    OSError,  # a position before its start
-    RuntimeError,  # it needs a password, or its compression is not supported
-)  # fmt: skip
+_UNREADABLE = (*UNREADABLE, OSError)  # OSError: a position before its start
 
 
 def open_bundle(bundle: Path, out: Path) -> Contents:

@@ -133,10 +133,7 @@ def prompts_hash() -> str:
 
 
 def cells_of(
-    configuration: Configuration,
-    picked: Sequence[Picked],
-    libraries: Mapping[str, ToolLibrary],
-    runner: SampleRunner,
+    configuration: Configuration, picked: Sequence[Picked], libraries: Mapping[str, ToolLibrary], runner: SampleRunner
 ) -> list[Cell]:
     """Return all cells, in the order of the configuration.
 

@@ -15,6 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from eval.sandbox.canvas import COLOURS, HAIRS, SKINS, Colour, Point, Sheet, hexa, shade
+from eval.sandbox.room_plans import HANGING
 from eval.sandbox.script import Look, Prop
 from world_api.core.ports import Image
 from world_api.core.spans import Box
@@ -53,7 +54,6 @@ GRIP = (4.0, 12.0)
 _GRIPS: dict[str, Point] = {"bag": (3.0, 44.0), "umbrella": (3.0, 30.0), "scarf": (3.0, 34.0), "key": (3.0, 26.0)}
 #: Heights in pixels of things that hang from a hook by their top.
 _HEIGHTS = {"bag": 47.0, "umbrella": 54.0, "scarf": 46.0, "key": 32.0, "hat": 25.0}
-_HUNG = 34.0  #: pixels from a hook down to the ``place`` of a hanging thing
 
 
 def grip_of(prop: Prop | None) -> Point:
@@ -64,10 +64,10 @@ def grip_of(prop: Prop | None) -> Point:
 def paint_prop(frame: Image, prop: Prop, place: Point, *, hangs: bool = False) -> Box | None:
     """Paint a thing with its lower middle at ``place``; return its visible box, None if there is none.
 
-    If it ``hangs``, ``place`` is ``_HUNG`` pixels below its hook.
+    If it ``hangs``, ``place`` is ``HANGING`` pixels below its hook.
     """
     if hangs:
-        place = (place[0], place[1] - _HUNG + _HEIGHTS.get(prop.category, _HUNG))
+        place = (place[0], place[1] - HANGING + _HEIGHTS.get(prop.category, HANGING))
     sheet = Sheet(place, _UNIT)
     _PAINTERS.get(prop.category, _folder)(sheet, COLOURS[prop.colour], COLOURS[prop.label] if prop.label else None)
     return sheet.stamp(frame)

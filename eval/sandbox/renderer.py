@@ -12,19 +12,7 @@ from eval.sandbox.canvas import Point
 from eval.sandbox.figures import ArmAngles, Pose, arm_towards, grip_of, paint_person, paint_prop
 from eval.sandbox.room_plans import RoomPlan, plan_of
 from eval.sandbox.rooms import Backdrop, paint_card, paint_open, paint_room
-from eval.sandbox.script import (
-    WIDTH,
-    Actor,
-    Card,
-    Carry,
-    Gesture,
-    Line,
-    Performance,
-    Prop,
-    Resting,
-    Shot,
-    Walk,
-)
+from eval.sandbox.script import WIDTH, Actor, Card, Carry, Gesture, Line, Performance, Prop, Resting, Shot, Walk
 from world_api.core.ports import Image
 from world_api.core.spans import Box
 
@@ -194,8 +182,7 @@ def _gesturing(
 
 def _between(first: ArmAngles, second: ArmAngles, part: float) -> ArmAngles:
     return ArmAngles(
-        upper=first.upper + (second.upper - first.upper) * part,
-        fore=first.fore + (second.fore - first.fore) * part,
+        upper=first.upper + (second.upper - first.upper) * part, fore=first.fore + (second.fore - first.fore) * part
     )
 
 

@@ -161,11 +161,7 @@ def _own_less_other(place: Mapping[str, Value], rows: Rows) -> Line:
         "videos": len(set(values.clusters)),
         **dict(zip(("own_accuracy", "other_accuracy"), accuracy, strict=True)),
         "difference": interval(
-            values,
-            within=POINTS,
-            why="no question with an own and an other library",
-            crossed=drawn,
-            also=[others],
+            values, within=POINTS, why="no question with an own and an other library", crossed=drawn, also=[others]
         ),
         "p_clustered": blank(DRAWN) if drawn else value_cell(values.clustered_p, "fewer than two videos"),
     }

@@ -292,7 +292,7 @@ _ANY_COUNT = (0, 1, 2, 3, 5, 8, 13)  #: entries about one interval or one id in 
 _BEST_SCORES = (0.6, 1.0, 4.0, 12.0, 30.0)  #: possible best scores if the schema has no maximum
 _NUMBERS = (0, 1, 2, 4, 7, 12, 30)  #: added to the minimum of a whole number in a crowded film
 #: Fields that are the same on every film.
-_TECHNICAL = {"duration": 0.0, "frame_rate": 25, "width": 640, "height": 360}
+_TECHNICAL = {"frame_rate": 25, "width": 640, "height": 360}
 
 
 @lru_cache(maxsize=64)
@@ -484,15 +484,13 @@ class Answering:
         if self.question.confined and len(places) > 1:  # not every moment fits the words
             about = self._chance("about")
             places = [place for place in places if mixed(about, place) % 4] or places[:1]
-        drawn = self._draw()
         if self.amount == "one":
             return places[:1]
-        if self._seeks():
-            return sorted(places, key=lambda place: mixed(drawn, place))
-        if self._is_narrow():
-            chosen = sorted(places, key=lambda place: mixed(drawn, place))
-            return sorted(chosen[: self._count()])
-        return places[:: max(1, len(places) // _IN_THE_FILM)]
+        if not self._seeks() and not self._is_narrow():
+            return places[:: max(1, len(places) // _IN_THE_FILM)]
+        drawn = self._draw()
+        chosen = sorted(places, key=lambda place: mixed(drawn, place))
+        return chosen if self._seeks() else sorted(chosen[: self._count()])
 
     def _scalar(self, name: str, kind: str, part: Mapping[str, Any], entry: _Entry, *, refers: bool) -> Any:
         if name == "duration":

@@ -199,11 +199,7 @@ class _Watched:
 
 
 def tried(
-    tools: Mapping[str, CompiledTool],
-    name: str,
-    trial: Trial,
-    *,
-    monotonic: Callable[[], float] = time.monotonic,
+    tools: Mapping[str, CompiledTool], name: str, trial: Trial, *, monotonic: Callable[[], float] = time.monotonic
 ) -> TrialRun:
     """Run a tool once and return the record; a fault is recorded, not raised. ``MadeUpJudge`` answers judge steps."""
     compiled = tools[name]

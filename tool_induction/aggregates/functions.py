@@ -518,11 +518,7 @@ def _start(item: Item) -> float:
 
 
 def concat_text(
-    items: Sequence[Item],
-    key: str | None = None,
-    sep: str = "\n",
-    max_chars: int = 2000,
-    with_times: bool = False,
+    items: Sequence[Item], key: str | None = None, sep: str = "\n", max_chars: int = 2000, with_times: bool = False
 ) -> str:
     """The texts joined by sep, at most max_chars; what does not fit is counted; with_times puts times before them."""
     lines: list[str] = []

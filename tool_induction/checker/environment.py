@@ -330,9 +330,7 @@ def list_field(type_: ty.Type) -> tuple[str, ty.ListType] | None:
         if key not in ty.BOOKKEEPING and isinstance(inner := ty.plain(value), ty.ListType) and inner.name == ""
     ]
     # A record with a name (a memory with its parts) is an item, not a list of its parts.
-    if len(found) != 1 or type_.name:
-        return None
-    return found[0]
+    return found[0] if len(found) == 1 and not type_.name else None
 
 
 def is_list(type_: ty.Type) -> bool:
@@ -360,7 +358,6 @@ def value_field(type_: ty.Type, wanted: ty.Type) -> tuple[str, ty.Type] | None:
     if not isinstance(type_, ty.RecordType) or isinstance(wanted, ty.ListType | ty.RecordType | ty.AnyType):
         return None
     found = [(key, value) for key, value in type_.fields if key not in ty.BOOKKEEPING]
-    scalars = [(key, value) for key, value in found if not isinstance(ty.plain(value), ty.ListType | ty.RecordType)]
-    if len(scalars) != 1 or len(found) != 1:
+    if len(found) != 1 or isinstance(ty.plain(found[0][1]), ty.ListType | ty.RecordType):
         return None
-    return scalars[0] if ty.fit(scalars[0][1], wanted).how in ("yes", "optional") else None
+    return found[0] if ty.fit(found[0][1], wanted).how in ("yes", "optional") else None

@@ -368,9 +368,7 @@ def _decided_by(step: model.Step) -> set[str]:
 
 def is_text(operation: str, parameter: str) -> bool:
     """Whether a parameter of an operation is a text, not an id."""
-    if operation not in EVERY_OPERATION or parameter.endswith("_id"):
-        return False
-    return ty.plain(ty.operation_types(operation).parameters.get(parameter, ty.ANY)) == ty.STRING
+    return not parameter.endswith("_id") and ty.parameter_type(operation, parameter) == ty.STRING
 
 
 def operation_result(name: str, params: Mapping[str, ex.Expr]) -> ty.Type:

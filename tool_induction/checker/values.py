@@ -88,10 +88,7 @@ def _record(at: Inference, expr: ex.JsonRecord, inner: ty.RecordType, name: str)
         with at.at(key):
             if type_ is None:
                 at.note(
-                    "E_UNKNOWN_PARAM",
-                    f"{name} has no key {key!r}",
-                    found=key,
-                    suggestion=did_you_mean(key, inner.keys),
+                    "E_UNKNOWN_PARAM", f"{name} has no key {key!r}", found=key, suggestion=did_you_mean(key, inner.keys)
                 )
                 done.append((key, value))
             else:

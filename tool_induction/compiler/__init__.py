@@ -12,21 +12,20 @@ from typing import TYPE_CHECKING
 from world_api.core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from tool_induction.compiler.compilation import Compilation as Compilation
-    from tool_induction.compiler.compilation import compile_document as compile_document
-    from tool_induction.compiler.declarations import asks_judge as asks_judge
-    from tool_induction.compiler.declarations import description_of as description_of
-    from tool_induction.compiler.declarations import inputs_schema as inputs_schema
-    from tool_induction.compiler.declarations import mcp_declaration as mcp_declaration
-    from tool_induction.compiler.declarations import openai_declaration as openai_declaration
-    from tool_induction.compiler.declarations import result_schema as result_schema
-    from tool_induction.compiler.declarations import signature_card as signature_card
-    from tool_induction.compiler.declarations import writes_of as writes_of
-    from tool_induction.compiler.lint import fold as fold
-    from tool_induction.compiler.price import ToolPrice as ToolPrice
-    from tool_induction.compiler.shape import check_shape as check_shape
-    from tool_induction.compiler.source import at_line as at_line
-    from tool_induction.compiler.source import locate_all as locate_all
-    from tool_induction.compiler.source import without_secrets as without_secrets
+    from tool_induction.compiler.compilation import Compilation, compile_document
+    from tool_induction.compiler.declarations import (
+        asks_judge,
+        description_of,
+        inputs_schema,
+        mcp_declaration,
+        openai_declaration,
+        result_schema,
+        signature_card,
+        writes_of,
+    )
+    from tool_induction.compiler.lint import fold
+    from tool_induction.compiler.price import ToolPrice
+    from tool_induction.compiler.shape import check_shape
+    from tool_induction.compiler.source import at_line, locate_all, without_secrets
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -9,7 +9,7 @@ from tool_induction.aggregates import AGGREGATES
 from tool_induction.language import expressions as ex
 from tool_induction.language import model
 from tool_induction.language.diagnostics import Findings, Path
-from tool_induction.language.types import takes_words
+from tool_induction.language.types import EnumType, parameter_type
 from world_api.operations import EVERY_OPERATION
 
 ITEM = "item"
@@ -104,7 +104,7 @@ class ScopeChecker:
         self.calling = True
         for key, value in step.params:
             self._value(value, (*step.path, "params", key), known)
-            if step.kind != "api" or not takes_words(step.target, key):
+            if step.kind != "api" or not isinstance(parameter_type(step.target, key), EnumType):
                 self._literals(value, (*step.path, "params", key), known)
         self.calling = False
         self._until(step, defined, loops)

@@ -111,10 +111,7 @@ def _domain(document: _DomainInFile, digest: str) -> stored.Domain:
     }
     examples = (
         asdict(item)
-        | {
-            "template": example_template(kinds[item.type].templates, item.question),
-            "found_by": _folded(item.found_by),
-        }
+        | {"template": example_template(kinds[item.type].templates, item.question), "found_by": _folded(item.found_by)}
         for item in document.examples
     )
     return stored.Domain(

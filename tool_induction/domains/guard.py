@@ -70,11 +70,7 @@ def normal(text: str) -> str:
 
 
 def leaks(
-    domain: Domain,
-    split: SplitName,
-    questions: Iterable[PlannedQuestion],
-    *,
-    library: Mapping[str, Any] | None = None,
+    domain: Domain, split: SplitName, questions: Iterable[PlannedQuestion], *, library: Mapping[str, Any] | None = None
 ) -> list[Leak]:
     """Return the reasons why questions must not be asked in a split; a question may have several, or none.
 
@@ -109,11 +105,7 @@ def leaks(
 
 
 def refuse_leaks(
-    domain: Domain,
-    split: SplitName,
-    questions: Iterable[PlannedQuestion],
-    *,
-    library: Mapping[str, Any] | None = None,
+    domain: Domain, split: SplitName, questions: Iterable[PlannedQuestion], *, library: Mapping[str, Any] | None = None
 ) -> None:
     """Raise a fault if any of the questions must not be asked in a split (see ``leaks``).
 

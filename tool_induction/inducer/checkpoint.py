@@ -52,9 +52,7 @@ class Checkpoint:
             lock.acquire()
         except Timeout:
             raise ToolFault(
-                "induction_running",
-                f"another process works on {self.out}",
-                hint="wait for it, or choose another --out",
+                "induction_running", f"another process works on {self.out}", hint="wait for it, or choose another --out"
             ) from None
         except OSError as error:
             raise self._not_writable(error) from None

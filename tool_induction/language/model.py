@@ -59,8 +59,7 @@ class Input(DocumentPart):
 
     name: str = ""
     type_name: Annotated[
-        str,
-        Key(keys.TYPE_NAME, "The type: string, number, int, bool, Time, Interval, enum, list<T>, ...", "type"),
+        str, Key(keys.TYPE_NAME, "The type: string, number, int, bool, Time, Interval, enum, list<T>, ...", "type")
     ]
     description: Annotated[str, Key(keys.DESCRIPTION, "What to give, with the unit.")] = ""
     #: None: there is no default, and the input is required
@@ -203,8 +202,7 @@ class Aggregate(DocumentPart):
     inputs: Annotated[
         Expr,
         Key(
-            keys.SOURCE,
-            "What it works on: a saved name, a list of names, a record of names ({a, b}) or an expression.",
+            keys.SOURCE, "What it works on: a saved name, a list of names, a record of names ({a, b}) or an expression."
         ),
     ] = _NO_VALUE
     params: Annotated[Entries, Key(keys.CONDITIONED_VALUES, "The aggregate's parameters.")] = ()
@@ -261,8 +259,7 @@ class Require(DocumentPart):
     says: ClassVar[str] = "Ends the tool unless a condition holds."
     condition: Annotated[Expr, Key(keys.CONDITION, "What must hold for the tool to go on.")]
     status: Annotated[
-        StopStatus,
-        Key(keys.words(get_args(StopStatus)), "What the tool ends as; 'empty' where left out.", always=True),
+        StopStatus, Key(keys.words(get_args(StopStatus)), "What the tool ends as; 'empty' where left out.", always=True)
     ] = "empty"
     reason: Annotated[Expr, Key(keys.TEMPLATE, "Why, in a sentence for the caller.", always=True)] = _NO_TEXT
 

@@ -433,44 +433,26 @@ def _scalar_schema(name: str) -> dict[str, Any]:
     return {"type": {"bool": "boolean", "int": "integer", "float": "number", "Score": "number"}.get(name, name)}
 
 
-def takes_words(operation: str, parameter: str) -> bool:
-    """Whether the values of an operation's parameter are a closed list of words."""
+def parameter_type(operation: str, parameter: str) -> Type:
+    """Return the type of an operation's parameter if it is given; ``any`` for an unknown one."""
     from world_api.operations import EVERY_OPERATION
 
-    if operation not in EVERY_OPERATION:
-        return False
-    return isinstance(plain(operation_types(operation).parameters.get(parameter, ANY)), EnumType)
+    parameters = operation_types(operation).parameters if operation in EVERY_OPERATION else {}
+    return plain(parameters.get(parameter, ANY))
 
 
 _SIMPLE: dict[str, Type] = {
-    "bool": BOOL,
-    "int": INT,
-    "float": FLOAT,
-    "number": NUMBER,
-    "string": STRING,
-    "Time": TIME,
-    "Box": BOX,
-    "Interval": LONG_INTERVAL,
+    **{type_.name: type_ for type_ in (BOOL, INT, FLOAT, NUMBER, STRING, TIME, BOX, LONG_INTERVAL)},
     "any": ANY,
     "record": RecordType(fields=(), is_open=True),
     "list": ListType(item=ANY),
 }
 #: other spellings of types -> the canonical one
 TYPE_ALIASES: dict[str, str] = {
-    "boolean": "bool",
-    "integer": "int",
-    "double": "float",
-    "str": "string",
-    "text": "string",
-    "time": "Time",
-    "seconds": "Time",
-    "timestamp": "Time",
-    "interval": "Interval",
-    "TimeRange": "Interval",
-    "object": "record",
-    "dict": "record",
-    "array": "list",
-}
+    "boolean": "bool", "integer": "int", "double": "float", "str": "string", "text": "string", "time": "Time",
+    "seconds": "Time", "timestamp": "Time", "interval": "Interval", "TimeRange": "Interval", "object": "record",
+    "dict": "record", "array": "list",
+}  # fmt: skip
 _WRAPPED = re.compile(r"(?P<outer>list|array|optional)\s*[<\[]\s*(?P<inner>.+?)\s*[>\]]")
 
 
