@@ -11,6 +11,16 @@ from tool_induction.admission.schema_world import SchemaWorld, schema_worlds
 from tool_induction.admission.trials import ExampleWorld, MadeUpJudge, TrialRun, schema_trials, tried
 
 __all__ = [
-    "REASONS", "Admission", "ExampleWorld", "MadeUpJudge", "Reason", "SchemaWorld", "TrialRun", "Verdict", "admit",
-    "schema_trials", "schema_worlds", "tried",
-]  # fmt: skip
+    "REASONS",
+    "Admission",
+    "ExampleWorld",
+    "MadeUpJudge",
+    "Reason",
+    "SchemaWorld",
+    "TrialRun",
+    "Verdict",
+    "admit",
+    "schema_trials",
+    "schema_worlds",
+    "tried",
+]

@@ -297,13 +297,26 @@ RESERVED_TOOL_NAMES = frozenset({"judge", "judge_items", "submit_answer"})
 
 #: filter -> how many arguments it takes (at least, at most)
 FILTERS: dict[str, tuple[int, int]] = {
-    "length": (0, 0), "default": (1, 1), "round": (0, 1), "abs": (0, 0), "min": (0, 0), "max": (0, 0),
-    "lower": (0, 0), "upper": (0, 0),
-}  # fmt: skip
+    "length": (0, 0),
+    "default": (1, 1),
+    "round": (0, 1),
+    "abs": (0, 0),
+    "min": (0, 0),
+    "max": (0, 0),
+    "lower": (0, 0),
+    "upper": (0, 0),
+}
 
 COMPARATORS: dict[str, Comparator] = {
-    "eq": "==", "ne": "!=", "lt": "<", "lteq": "<=", "gt": ">", "gteq": ">=", "in": "in", "notin": "not in",
-}  # fmt: skip
+    "eq": "==",
+    "ne": "!=",
+    "lt": "<",
+    "lteq": "<=",
+    "gt": ">",
+    "gteq": ">=",
+    "in": "in",
+    "notin": "not in",
+}
 OPERATORS: dict[str, Operator] = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/", "Mod": "%"}
 
 #: what Jinja has and the language has not -> what to write instead

@@ -449,10 +449,20 @@ _SIMPLE: dict[str, Type] = {
 }
 #: other spellings of types -> the canonical one
 TYPE_ALIASES: dict[str, str] = {
-    "boolean": "bool", "integer": "int", "double": "float", "str": "string", "text": "string", "time": "Time",
-    "seconds": "Time", "timestamp": "Time", "interval": "Interval", "TimeRange": "Interval", "object": "record",
-    "dict": "record", "array": "list",
-}  # fmt: skip
+    "boolean": "bool",
+    "integer": "int",
+    "double": "float",
+    "str": "string",
+    "text": "string",
+    "time": "Time",
+    "seconds": "Time",
+    "timestamp": "Time",
+    "interval": "Interval",
+    "TimeRange": "Interval",
+    "object": "record",
+    "dict": "record",
+    "array": "list",
+}
 _WRAPPED = re.compile(r"(?P<outer>list|array|optional)\s*[<\[]\s*(?P<inner>.+?)\s*[>\]]")
 
 

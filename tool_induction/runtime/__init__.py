@@ -12,6 +12,16 @@ from tool_induction.runtime.trace import Trace, TraceNode, tree_lines
 from tool_induction.runtime.values import Unfit, check_json, fitted
 
 __all__ = [
-    "Caller", "Memo", "RunLimits", "Trace", "TraceNode", "Unfit", "WorldState", "check_arguments", "check_json",
-    "fitted", "run_tool", "tree_lines",
-]  # fmt: skip
+    "Caller",
+    "Memo",
+    "RunLimits",
+    "Trace",
+    "TraceNode",
+    "Unfit",
+    "WorldState",
+    "check_arguments",
+    "check_json",
+    "fitted",
+    "run_tool",
+    "tree_lines",
+]
