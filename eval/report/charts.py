@@ -84,7 +84,7 @@ class TableRow:
         return {f"{prefix}{name}": None if end is None else end * scale for name, end in found.items()}
 
     def behind(self, key: str, words: str) -> Record:
-        """Return a mark's description (``words``) and its link to the episodes behind the cell (``href``)."""
+        """Return a mark's description (``words``) and its link to the episodes of the cell in column ``key`` (``href``)."""
         number = self.sets.number(self.table.samples(self.number, key))
         return {"words": printable(words), "href": "" if number is None else f"#episodes?set={number}"}
 

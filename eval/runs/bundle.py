@@ -138,7 +138,7 @@ def read_head(line: bytes) -> str:
 
 
 def head(digest: str) -> bytes:
-    """Return the first line of a bundle."""
+    """Return the first line of a bundle. ``digest``: the SHA-256, in hexadecimal, of all bytes after this line."""
     return MAGIC + f"{SCHEMA_VERSION} {digest}\n".encode()
 
 

@@ -95,7 +95,7 @@ Options = Mapping[str, str]  #: letter -> words
 
 @dataclass(frozen=True, kw_only=True)
 class ReplySettings:
-    """``reader``: the rule that reads the letter, ``last_named`` or ``first_letter``.
+    """Settings for free replies. ``reader``: the rule that reads the letter, ``last_named`` or ``first_letter``.
 
     A reply without a letter is wrong. The published ``last_named`` picks a random option instead, which raises the
     figure by chance and makes it differ between evaluations.
@@ -120,7 +120,11 @@ def score_choice_reply(item: Item, value: Any, answer: str | None, context: Cont
 
 
 def last_named(reply: str, options: Options) -> str | None:
-    """Return the letter of the option that a reply names last; None if it names none."""
+    """Return the letter of the option that a reply names, by MMMU's rule (see the module); None if it names none.
+
+    Only the first form that occurs is read: "(A)", "A " or "A.", else, in a reply of more than five words, the words of
+    an option. Of several letters or words in that form the last in the reply counts.
+    """
     for mark in _MARKS:
         reply = reply.strip(mark)
     text = f" {reply} "

@@ -38,11 +38,11 @@ class AccuracyLoss:
 
 
 def ladder_of(rows: Rows, *, arm: str, reference: str = "flat", built: str = "classical") -> list[AccuracyLoss]:
-    """Return where an arm loses accuracy, over the questions that were asked on all of its steps.
+    """Return where an arm loses accuracy, over the questions that were asked on all of its kinds of world.
 
-    Steps may overlap (``detect_objects`` and ``perception``); ``together`` then subtracts what is counted twice.
-    ``built`` is the world without truth. Empty if the arm did not run on perceived and on true worlds, or the reference
-    arm not on true ones.
+    Operations may overlap (``detect_objects`` and ``perception``); ``together`` then subtracts what is counted twice.
+    ``built`` is the kind of world without truth. Empty if the arm did not run on worlds ``built`` and on true ones, or
+    the reference arm not on true ones, or not on the same questions.
     """
     scores: dict[tuple[str, str], dict[_Question, float]] = {}
     for row in rows:
@@ -103,7 +103,12 @@ def ladder_table(study: Study) -> Table:
 
 
 def _steps(study: Study) -> Iterator[Line]:
-    """Yield a row for each arm and step of the ladder, compared with the worlds from pixels."""
+    """Yield the rows of the ladder table: for each dataset, budget and arm, one for each kind of world it ran on.
+
+    The kinds are worlds built from pixels, with one operation answered from the truth, and with all of them. ``gain``
+    is the paired difference in accuracy from the worlds built from pixels; if these are of several kinds, there are
+    rows for each of them. An arm has rows only if it ran both on worlds from pixels and on others.
+    """
     for (dataset, budget, arm), own in grouped(study.rows, lambda row: (row.dataset, row.budget, row.arm)).items():
         worlds = grouped(own, lambda row: row.world)
         built = [world for world in worlds if _is_built(world)]

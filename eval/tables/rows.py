@@ -58,7 +58,7 @@ class LibraryFacts:
 
     @property
     def left_out(self) -> str | None:
-        """The one tool that its parent has and it has not, if this is the only difference; else None."""
+        """The one tool that was removed from the library ``of``, if this is the only difference; else None."""
         return self.dropped[0] if len(self.dropped) == 1 and not self.changed and self.of is not None else None
 
     @property
@@ -222,17 +222,17 @@ class SampleRow:
 
     @property
     def setting(self) -> Setting:
-        """The setting within which it is compared."""
+        """The dataset, kind of world and budget of the sample; arms are compared over samples that share these."""
         return Setting(dataset=self.dataset, world=self.world, budget=self.budget)
 
     @property
     def has_real_library(self) -> bool:
-        """Whether it has a library that is meant to help: no placebo and no random tools."""
+        """Whether the arm has a library that is meant to help: no placebo and no random tools."""
         return self.library is not None and self.library_arm not in ("placebo", "random")
 
     @property
     def exposure(self) -> str:
-        """What the system could call: ``all`` (operations and tools), ``tools`` or ``tools_first``.
+        """What the sample's system could call: ``all`` (operations and tools), ``tools`` or ``tools_first``.
 
         With ``tools`` it could call only the library's tools. With ``tools_first`` operations were refused until a tool
         found nothing or failed, or a number of tools had run. A system without this option has ``all``.

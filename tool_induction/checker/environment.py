@@ -100,9 +100,10 @@ class Environment:
         return not (self.defaults.keys() | self.varying).isdisjoint(names)
 
     def vary(self, names: Iterable[str], given: Iterable[str]) -> Environment:
-        """Return the environment after names were bound to what is computed from ``given``.
+        """Return the environment after ``names`` were bound to what is computed from the names ``given``.
 
-        A number computed from a default, such as the end of a window, decides less than a list or a word that it picks.
+        They join ``varying`` if one of ``given`` is in it. If one has a default, they do too unless they are numbers: a
+        number computed from a default, such as the end of a window, decides less than the list or word that it picks.
         """
         given = set(given)
         varies = not self.varying.isdisjoint(given)
@@ -111,9 +112,10 @@ class Environment:
         return replace(self, varying=self.varying | found) if found else self
 
     def under(self, condition: ex.Expr, *, holds: bool, always: bool) -> Environment:
-        """Return the environment where a condition holds, or does not. ``always``: this place is reached otherwise, too.
+        """Return the environment of the steps that run if a condition holds (with ``holds`` false: if it does not).
 
-        Defaults are forgotten where a tool that is called without them may never come.
+        ``defaults`` is emptied where a run without optional inputs may never reach these steps. ``always`` (steps after
+        a ``require``): not by a condition that depends on no optional input and is not known before the run.
         """
         usual = self.by_default(condition)
         comes = usual is holds or (always and usual is None and not self.depends_on_defaults(ex.names(condition)))

@@ -32,13 +32,13 @@ class Inference:
     in_call: bool = False
 
     def note(self, code: Code, message: str, *, found: str = "", suggestion: str | Suggestion = "") -> None:
-        """Note a finding at the current place; a null or an empty text is none if a faulty condition may rule it out."""
+        """Note a finding at the current place; ``E_OPTIONAL`` only if no faulty condition before it could rule it out."""
         if code == "E_OPTIONAL" and self.environment.is_unsure:
             return
         self.findings.add(code, self.path, message, found=found, suggestion=suggestion)
 
     def knowing(self, facts: Iterable[Fact]) -> Inference:
-        """Return a copy for the same place with more facts; its findings are discarded, as they were noted before."""
+        """Return a copy for the same place in the document with more facts; what it finds is not added to ``findings``."""
         return Inference(self.environment.assume(facts), Findings(), self.path)
 
     @contextmanager
@@ -49,7 +49,7 @@ class Inference:
         vars(self).update(before)
 
     def _under(self, environment: Environment) -> AbstractContextManager[None]:
-        """Within the block, use another environment, for a part that is not always evaluated: it can demand nothing."""
+        """Within the block, use another environment, for a part that is not always evaluated: it adds no ``demands``."""
         return self._with(environment=replace(environment, defaults={}), demands=None)
 
     def asking(self, condition: ex.Expr) -> AbstractContextManager[None]:
@@ -162,7 +162,7 @@ class Inference:
         return Typed(written, self.environment.narrowed(written, rows.item if sure else ty.optional(rows.item)))
 
     def _is_long_enough(self, rows: ex.Expr, type_: ty.ListType, number: int) -> bool:
-        """Whether a list certainly has an item at an index."""
+        """Whether a list certainly has an item at the index ``number``."""
         if isinstance(rows, ex.ListExpression | ex.JsonList):
             return -len(rows.items) <= number < len(rows.items)
         if type_.name == ty.BOX.name:

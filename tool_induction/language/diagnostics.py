@@ -167,7 +167,10 @@ class Diagnostic:
         return format_path(self.path)
 
     def in_document(self, document: Any) -> Diagnostic:
-        """Return the finding; if ``found`` is empty, it becomes the value at its path in ``document``."""
+        """Return the diagnostic with ``found`` filled in, if it is empty: the value at its path in ``document``, cut short.
+
+        It stays empty if that is a list or an object, if the path does not exist, and for ``E_SECRET`` and ``E_JSON``.
+        """
         if self.found or self.code in ("E_SECRET", "E_JSON"):
             return self
         try:

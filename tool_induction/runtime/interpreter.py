@@ -380,7 +380,7 @@ def fitting(tool: model.Tool, arguments: Mapping[str, Json]) -> dict[str, Json]:
     """Return the arguments of a call, converted to the types of the called tool's inputs.
 
     Raises:
-        ToolFault: ``bad_arguments``: one does not fit its type.
+        ToolFault: ``bad_arguments``: an argument does not fit its type.
     """
     types = {item.name: item.type for item in tool.inputs}
     try:
@@ -402,7 +402,7 @@ def as_callee_record(outputs: dict[str, Json], status: str, summary: str, eviden
 
 
 def flattened(value: Json, flattens: str | None) -> list[Json]:
-    """Return the results of one iteration: the value, or its rows under ``flattens`` (itself if that is ``""``)."""
+    """Return the rows of one iteration: the list in the field ``flattens`` (``""``: the value itself); None: one row."""
     if flattens is None:
         return [value]
     rows = value if flattens == "" else value.get(flattens) if isinstance(value, dict) else None
@@ -410,7 +410,12 @@ def flattened(value: Json, flattens: str | None) -> list[Json]:
 
 
 def inherit(made: Json, item: Json, result: Json) -> Json:
-    """Return a loop's result with times and evidence of its item, and the item as ``parent``. Own times are kept."""
+    """Return one entry of a loop's list: ``made`` with times and evidence of ``item``, and ``item`` as ``parent``.
+
+    ``item`` is what the iteration ran on, ``result`` what it returned, ``made`` that or one of its rows. If ``made``
+    has a start time, its times are kept. Its evidence (if it has no such field, that of ``result``) precedes that of
+    ``item``. A ``made`` that is no record is returned unchanged.
+    """
     if not isinstance(made, dict):
         return made
     product: dict[str, Json] = dict(made)

@@ -217,7 +217,7 @@ class _Probe:
     def run(self) -> Capabilities:
         """Make all checks; first whether the model calls a tool, and over which API.
 
-        Raises BackendFault: the server has neither API or not this model; ``endpoint_refused_key``.
+        Raises BackendFault: the faults of ``capabilities_of``; after the first check only ``endpoint_refused_key``.
         """
         try:
             self._first_call()

@@ -291,7 +291,10 @@ class WholeView(View):
 
     @cached_property
     def words(self) -> tuple[Positions, Times]:
-        """Positions of the rows of ``words`` in the order of their lines, and the starts of these lines (seconds)."""
+        """The rows of the table ``words``, sorted by the start of the spoken line that each belongs to.
+
+        Two arrays of shape (words,): the positions of the rows, and for each the start of its line in seconds.
+        """
         starts = self.world.rows("words").column("line_start").to_numpy()
         order = np.argsort(starts, kind="stable")
         return order, starts[order]
