@@ -66,15 +66,12 @@ class ChatWire(Protocol):
 
         Raises BackendFault: ``endpoint_refused_request``: the API cannot express a part of it.
         """
-        ...
 
     def read(self, answer: dict[str, Any]) -> dict[str, Any]:
         """Return a response's body as a whole Chat Completions reply. Raises NotAReply: the body contains no reply."""
-        ...
 
     def adapt(self, refusal: str) -> bool:
         """Omit from later requests what the server's message ``refusal`` rejects; return whether to try again."""
-        ...
 
 
 def wire_named(name: WireName) -> ChatWire:

@@ -42,11 +42,9 @@ class Postings(Protocol):
     @property
     def lengths(self) -> NDArray[np.int64]:
         """The number of terms in each document, shape (n,)."""
-        ...
 
     def find(self, term: str) -> tuple[Positions, Positions]:
         """Return the documents that contain a term, in rising order, and how often each contains it."""
-        ...
 
 
 class TextPostings:

@@ -432,14 +432,12 @@ class StandIn(Protocol):
     @property
     def record(self) -> Mapping[str, Any]:
         """What its answers depend on besides the session, as JSON; part of cache keys."""
-        ...
 
     def answer(self, session: Session, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return the result of an operation. Rows that the operation writes are written to the session.
 
         Raises VideoWorldError: any fault that the operation declares.
         """
-        ...
 
 
 #: Prefix of the ids of things that were detected on demand and not tracked.
