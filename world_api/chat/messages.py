@@ -27,7 +27,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeGuard
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from world_api.core.canonical import canonical_json, is_deep, json_line, parse_json
 from world_api.core.cost import Spent
@@ -478,10 +478,8 @@ class Prices:
 _Amount = Annotated[float, Field(ge=0, le=_MOST_USD, allow_inf_nan=False)]
 
 
-class _Entry(BaseModel):
+class _Entry(BaseModel, extra="forbid"):
     """One model in a file of prices."""
-
-    model_config = ConfigDict(extra="forbid")
 
     prompt: _Amount
     completion: _Amount

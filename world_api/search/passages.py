@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from world_api.core.canonical import content_hash
 from world_api.core.cost import Spent, charge
@@ -393,9 +393,7 @@ def segments_of(caption: Passage, segments: Items[TimeSpan]) -> list[int]:
     return found
 
 
-class _KeptVector(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
+class _KeptVector(BaseModel, extra="forbid", frozen=True):
     schema_version: Literal[2] = 2
     digest: str = ""  #: hash of the other fields
     text: str

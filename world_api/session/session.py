@@ -93,10 +93,8 @@ class EntityRegistered(_Event):
     confidence: Annotated[float, Field(ge=0, le=1)]
 
 
-class CommitPlanned(BaseModel):
+class CommitPlanned(BaseModel, extra="forbid", frozen=True):
     """A line of the log: the events before it are part of the world if the manifest lists all these files of rows."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     schema_version: Literal[1] = 1
     event: Literal["commit_planned"] = "commit_planned"
