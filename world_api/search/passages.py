@@ -87,8 +87,7 @@ class Texts:
     def holding(self, term: str) -> Positions:
         """Return the numbers of the texts that contain a term, in rising order."""
         ends, terms, _ = self.bags
-        found: Positions = np.searchsorted(ends, np.flatnonzero(terms == self.number_of.get(term, -1)), side="right")
-        return found
+        return np.searchsorted(ends, np.flatnonzero(terms == self.number_of.get(term, -1)), side="right")
 
     @property
     def terms(self) -> pa.ChunkedArray:
@@ -417,8 +416,7 @@ class _KeptVector(BaseModel, extra="forbid", frozen=True):
 
     def values(self) -> Vectors:
         """Return the vector as 32-bit floats, shape (dimension,)."""
-        found: Vectors = np.frombuffer(base64.b64decode(self.vector, validate=True), dtype="<f4").astype(np.float32)
-        return found
+        return np.frombuffer(base64.b64decode(self.vector, validate=True), dtype="<f4").astype(np.float32)
 
 
 class Meanings:
@@ -532,5 +530,4 @@ def by_meaning(captions: CaptionIndex, meanings: Meanings, queries: Vectors, seg
         return np.zeros(0, dtype=np.int64)
     near = meanings.likeness([p.text for p in captions.passages], queries)
     scores = np.array([max(near[number] for number in own[at]) for at in said])
-    order: Positions = np.array(said, dtype=np.int64)[np.argsort(-scores, kind="stable")]
-    return order
+    return np.array(said, dtype=np.int64)[np.argsort(-scores, kind="stable")]
