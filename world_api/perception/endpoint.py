@@ -32,7 +32,7 @@ from world_api.chat.messages import (
     without_refused,
 )
 from world_api.chat.transport import NotAReply, error_in
-from world_api.core.canonical import canonical_json, content_hash, parse_json
+from world_api.core.canonical import canonical_json, closed_object, content_hash, parse_json
 from world_api.core.cost import Spent, charge
 from world_api.core.faults import BackendFault
 from world_api.core.identifiers import printable
@@ -137,8 +137,7 @@ class EndpointVision:
     def look(self, request: LookRequest) -> LookReply:
         """Send the pictures and return the parsed reply. The cost is charged even if the reply cannot be read.
 
-        Raises:
-            BackendFault: ``endpoint_takes_no_images``, ``sight_refused``, ``sight_unreadable``, and the model's.
+        Raises BackendFault: ``endpoint_takes_no_images``, ``sight_refused``, ``sight_unreadable``, and the model's.
         """
         messages, reply = self._reply(request)
         usage = self._usage(messages, request.pictures, reply)
@@ -230,21 +229,17 @@ def reply_schema(task: LookTask) -> dict[str, Any]:
     text: dict[str, Any] = {"type": "string"}
     confidence: dict[str, Any] = {"type": ["number", "null"]}
     if task == "caption":
-        return _object(caption=text, uncertain=text)
+        return closed_object({"caption": text, "uncertain": text})
     if task == "actions":
-        return _object(actions={"type": "array", "items": _object(label=text, confidence=confidence)}, uncertain=text)
-    return _object(answer=text, confidence=confidence, uncertain=text)
-
-
-def _object(**properties: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+        action = closed_object({"label": text, "confidence": confidence})
+        return closed_object({"actions": {"type": "array", "items": action}, "uncertain": text})
+    return closed_object({"answer": text, "confidence": confidence, "uncertain": text})
 
 
 def data_url(picture: Picture, longest_side: int) -> str:
     """Return a picture as a JPEG data URL, its longer side at most ``longest_side`` pixels.
 
-    Raises:
-        BackendFault: ``picture_unusable``.
+    Raises BackendFault: ``picture_unusable``.
     """
     import cv2
 
@@ -281,8 +276,7 @@ class _UnreadableError(Exception):
 def read_reply(reply: dict[str, Any], task: LookTask, *, model: str, spent: Spent) -> LookReply:
     """Parse a Chat Completions reply to a look. If it is plain text instead of JSON, this is the caption or the answer.
 
-    Raises:
-        BackendFault: ``sight_refused``: the model refused; ``sight_unreadable``: the reply contains nothing usable.
+    Raises BackendFault: ``sight_refused``: the model refused; ``sight_unreadable``: the reply contains nothing usable.
     """
     choice = first_choice(reply)
     message = choice.get("message")
@@ -427,8 +421,7 @@ class EmbeddingsWire:
     def read(self, answer: dict[str, Any]) -> dict[str, Any]:
         """Return the body unchanged.
 
-        Raises:
-            NotAReply: it reports an error, or has no list of vectors.
+        Raises NotAReply: it reports an error, or has no list of vectors.
         """
         if isinstance(answer.get("data"), list):
             return answer
@@ -453,8 +446,7 @@ class EndpointEmbedder:
     def embed_texts(self, texts: Sequence[str], request: str) -> Embedded:
         """Return one unit vector per text. The cost is charged under ``request``, the hash of the request.
 
-        Raises:
-            BackendFault: ``embedding_unreadable``, and the endpoint's.
+        Raises BackendFault: ``embedding_unreadable``, and the endpoint's.
         """
         sent = [printable(text[:MAX_CHARACTERS]) for text in texts]
         try:
