@@ -444,12 +444,9 @@ class Account:
 
     def __add__(self, other: Account) -> Account:
         known = [money for money in (self.money, other.money) if money is not None]
+        counts = ("requests", "prompt", "cached", "completion", "images")
         return Account(
-            requests=self.requests + other.requests,
-            prompt=self.prompt + other.prompt,
-            cached=self.cached + other.cached,
-            completion=self.completion + other.completion,
-            images=self.images + other.images,
+            **{name: getattr(self, name) + getattr(other, name) for name in counts},
             estimated=self.estimated or other.estimated,
             money=sum(known) if known else None,
             unpriced=tuple(sorted({*self.unpriced, *other.unpriced})),

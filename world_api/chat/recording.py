@@ -49,14 +49,7 @@ class Exchange:
 
     def record(self) -> dict[str, Any]:
         """Return the exchange as a JSON object."""
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "request_hash": self.request_hash,
-            "request": self.request,
-            "reply": self.reply,
-            "fault": self.fault,
-            "seconds": self.seconds,
-        }
+        return {"schema_version": SCHEMA_VERSION, "request_hash": self.request_hash, **vars(self)}
 
 
 class RecordingChatModel:
