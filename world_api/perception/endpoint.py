@@ -14,7 +14,6 @@ import base64
 import math
 import re
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
@@ -31,7 +30,7 @@ from world_api.chat.messages import (
     usage_of,
     without_refused,
 )
-from world_api.chat.transport import NotAReply, error_in
+from world_api.chat.transport import NotAReply, Sending, error_in
 from world_api.core.canonical import canonical_json, closed_object, content_hash, parse_json
 from world_api.core.cost import Spent, charge
 from world_api.core.faults import BackendFault
@@ -50,7 +49,7 @@ from world_api.core.ports import (
 )
 
 if TYPE_CHECKING:
-    from openai import APIResponse, OpenAI
+    from openai import OpenAI
 
 LONGEST_SIDE = 512
 REPLY_TOKENS = 800  #: limit of a reply: three sentences, and some reasoning before them
@@ -410,9 +409,7 @@ class EmbeddingsWire:
 
     name = "embeddings"
 
-    def send(
-        self, client: OpenAI, request: dict[str, Any], *, seconds: float
-    ) -> AbstractContextManager[APIResponse[Any]]:
+    def send(self, client: OpenAI, request: dict[str, Any], *, seconds: float) -> Sending:
         """Send the texts and request vectors as plain numbers; the client's default is Base64."""
         return client.embeddings.with_streaming_response.create(
             model=request["model"], input=request["input"], encoding_format="float", timeout=seconds
@@ -470,9 +467,8 @@ class EndpointEmbedder:
             raise self._unreadable(f"{len(items)} vectors for {count} texts")
         found: dict[int, list[float]] = {}
         for place, item in enumerate(items):
-            index, vector = (
-                (item.get("index", place), item.get("embedding")) if isinstance(item, dict) else (None, None)
-            )
+            fields = item if isinstance(item, dict) else {}
+            index, vector = fields.get("index", place), fields.get("embedding")
             if not is_count(index) or index >= count or index in found or not _is_vector(vector):
                 raise self._unreadable("one of its vectors is none")
             found[index] = vector
