@@ -506,13 +506,10 @@ class Meanings:
     def _find(self, text: str) -> _KeptVector | None:
         name = self._name(text)
         if name not in self._memory:
-            try:
+            with suppress(OSError, ValueError):  # ValueError: not such a record, or no numbers in it
                 kept = _KeptVector.model_validate_json((self._folder / f"{name}.json").read_bytes())
-                sound = kept.text == text and kept.is_sound
-            except (OSError, ValueError):  # ValueError: not such a record, or no numbers in it
-                return None
-            if sound:
-                self._memory[name] = kept
+                if kept.text == text and kept.is_sound:
+                    self._memory[name] = kept
         return self._memory.get(name)
 
     def _vector(self, text: str) -> Vectors:

@@ -147,9 +147,7 @@ class VisionCache:
 
     def get(self, request: str) -> CachedLook | None:
         """Return a cached look; None if there is none that can be read."""
-        if (kept := self._memory.get(request)) is not None:
-            return kept
-        return self._read(self._folder / f"{request}.json")
+        return self._memory.get(request) or self._read(self._folder / f"{request}.json")
 
     def once(self, request: str, make: Callable[[], CachedLook]) -> tuple[CachedLook, bool]:
         """Return a look, cached or made now, and whether this call made it. Equal requests wait for each other.
