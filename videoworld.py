@@ -20,30 +20,35 @@ except KeyboardInterrupt:  # these imports are most of the time a short command 
     sys.exit(130)
 
 if TYPE_CHECKING:
-    from controller import Budget as Budget
-    from controller import Episode as Episode
-    from controller import Journal as Journal
-    from controller import Question as Question
-    from controller import SystemContext as SystemContext
-    from controller import answer_recorded as answer_recorded
-    from controller import build_system as build_system
-    from controller import replay_recorded as replay_recorded
+    from controller import (
+        Budget as Budget,
+        Episode as Episode,
+        Journal as Journal,
+        Question as Question,
+        SystemContext as SystemContext,
+        answer_recorded as answer_recorded,
+        build_system as build_system,
+        replay_recorded as replay_recorded,
+    )
     from eval.datasets import load_dataset as load_dataset
     from eval.runs import read_run as read_run
     from eval.scoring import score_value as score_value
-    from tool_induction import LibraryTools as LibraryTools
-    from tool_induction import compile_document as compile_document
-    from tool_induction import load_library as load_library
-    from tool_induction import run_tool as run_tool
-    from world_api import OPERATIONS as OPERATIONS
-    from world_api import BuildOptions as BuildOptions
-    from world_api import SystemClock as SystemClock
-    from world_api import build_world as build_world
-    from world_api import list_worlds as list_worlds
-    from world_api import open_session as open_session
-    from world_api import run as run
-    from world_api.chat import RuleBasedChatModel as RuleBasedChatModel
-    from world_api.chat import chat_model as chat_model
+    from tool_induction import (
+        LibraryTools as LibraryTools,
+        compile_document as compile_document,
+        load_library as load_library,
+        run_tool as run_tool,
+    )
+    from world_api import (
+        OPERATIONS as OPERATIONS,
+        BuildOptions as BuildOptions,
+        SystemClock as SystemClock,
+        build_world as build_world,
+        list_worlds as list_worlds,
+        open_session as open_session,
+        run as run,
+    )
+    from world_api.chat import RuleBasedChatModel as RuleBasedChatModel, chat_model as chat_model
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)
 __all__ += ["main"]

@@ -25,7 +25,7 @@ from typing import Any, Literal, get_args
 
 from tool_induction.library_tools import ToolDeclaration
 from world_api.chat.messages import json_objects
-from world_api.core.canonical import closed_object, is_finite_number, parse_json
+from world_api.core.canonical import closed_object, is_finite_number, json_object, parse_json
 from world_api.core.faults import EpisodeFault
 from world_api.core.spans import TimeSpan, round_time
 
@@ -281,10 +281,7 @@ def answer_in_text(question: Question, text: str) -> FinalAnswer | None:
         inner = written.get("function")
         call = inner if isinstance(inner, dict) else written
         arguments = next((call[key] for key in ("arguments", "parameters") if key in call), call)
-        try:
-            arguments = parse_json(arguments) if isinstance(arguments, str) else arguments
-        except ValueError:
-            continue
+        arguments = json_object(arguments) if isinstance(arguments, str) else arguments
         if call.get("name", SUBMIT_ANSWER) == SUBMIT_ANSWER and isinstance(arguments, dict):
             answer = usable_answer(question, arguments)
             if answer is not None:

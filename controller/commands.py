@@ -43,107 +43,33 @@ HEADINGS = {
     "World": ("store", "session", "commit"),
 }
 
-VideoArgument = Annotated[
-    str, typer.Argument(metavar="ID_OR_VIDEO_FILE", help="A world's id, or a video to build first.")
-]
-QuestionArgument = Annotated[str, typer.Argument(help="What to find out, in English or Chinese.")]
 
-KindOption = Annotated[
-    Kind, typer.Option("--kind", help="The type of the answer; it is asked for and checked in that type.")
-]
-ChoicesOption = Annotated[
-    list[str] | None,
-    typer.Option("--option", metavar="TEXT", help="A choice, or a thing to be ordered; repeat it for each."),
-]
-LanguageOption = Annotated[
-    Literal["auto", "en", "zh"], typer.Option("--language", help="Of the prompts; auto: that of the question.")
-]
-
-SystemOption = Annotated[
-    str | None,
-    typer.Option(
-        "--system",
-        metavar="NAME",
-        help="Who answers, such as flat, hier, direct, blind; by default hier with --tools, else flat.",
-    ),
-]
-LibraryOption = Annotated[
-    str | None, typer.Option("--tools", metavar="LIBRARY", help="A tool library, by name or folder.")
-]
 ExposureOption = Annotated[
-    str | None, typer.Option("--exposure", metavar="NAME", help="How a library is shown, for systems that have one.")
-]
-DomainOption = Annotated[
-    str | None,
-    typer.Option(
-        "--domain", metavar="NAME", help="A domain: some systems are given it; its worked examples are never asked."
-    ),
-]
-SettingsOption = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="A further setting of the system, read as JSON; repeatable."),
+    str | None, typer.Option(metavar="NAME", help="How a library is shown, for systems that have one.")
 ]
 ModelOption = Annotated[
     str | None,
-    typer.Option(
-        "--model", help="A model on the endpoint of OPENAI_BASE_URL; or rule-based, which needs none (default)."
-    ),
+    typer.Option(help="A model on the endpoint of OPENAI_BASE_URL; or rule-based, which needs none (default)."),
 ]
 WireOption = Annotated[
-    WireChoice,
-    typer.Option("--wire", help="The API that is spoken; auto: Chat Completions, unless the model wants the other."),
-]
-CacheOption = Annotated[
-    Path | None, typer.Option("--cache", metavar="DIR", help="Keep replies there, and take equal requests from there.")
+    WireChoice, typer.Option(help="The API that is spoken; auto: Chat Completions, unless the model wants the other.")
 ]
 PricesOption = Annotated[
     Path | None,
     typer.Option(
-        "--prices",
-        metavar="FILE",
-        help="USD per million tokens by model, as JSON or YAML; without it no money is reported.",
+        metavar="FILE", help="USD per million tokens by model, as JSON or YAML; without it no money is reported."
     ),
 ]
-RoundsOption = Annotated[int, typer.Option("--rounds", min=0, help="Most requests to the model.")]
-CallsOption = Annotated[int, typer.Option("--calls", min=0, help="Most tool calls.")]
-TokensOption = Annotated[int, typer.Option("--max-tokens", min=0, help="Most tokens, sent and written together.")]
+RoundsOption = Annotated[int, typer.Option(min=0, help="Most requests to the model.")]
+CallsOption = Annotated[int, typer.Option(min=0, help="Most tool calls.")]
+TokensOption = Annotated[int, typer.Option(min=0, help="Most tokens, sent and written together.")]
 SecondsOption = Annotated[
     float,
     typer.Option(
-        "--seconds",
-        min=0,
-        help="Most wall time; the last request, for the best answer so far, comes on top (10 to 120 seconds).",
+        min=0, help="Most wall time; the last request, for the best answer so far, comes on top (10 to 120 seconds)."
     ),
 ]
-MoneyOption = Annotated[float | None, typer.Option("--money", min=0, metavar="USD", help="Most money; needs --prices.")]
-WindowOption = Annotated[
-    int | None,
-    typer.Option(
-        "--window", min=1, metavar="TOKENS", help="The model's context window; old results are folded to fit."
-    ),
-]
-DigestOption = Annotated[
-    int,
-    typer.Option(
-        "--digest-tokens",
-        min=0,
-        metavar="TOKENS",
-        help="Tokens, about, of the digest of the world at the start; 0 for none.",
-    ),
-]
-OwnSessionOption = Annotated[
-    str | None,
-    typer.Option(
-        "--session",
-        help="Session whose writes are seen and added to; by default a fresh one, of which nothing is kept.",
-    ),
-]
-CommitOption = Annotated[
-    bool, typer.Option("--commit", help="Once answered, add what the session wrote to the world, for later sessions.")
-]
-RecordOption = Annotated[
-    Path | None, typer.Option("--record", metavar="DIR", help="Record the episode there, for replay.")
-]
+MoneyOption = Annotated[float | None, typer.Option(min=0, metavar="USD", help="Most money; needs --prices.")]
 
 
 USUAL_BUDGET = Budget()
@@ -154,37 +80,73 @@ ask_app = command_app()
 @ask_app.command(cls=under_headings(HEADINGS))
 @with_vision_options("prices")
 def ask(
-    video: VideoArgument,
-    question: QuestionArgument,
-    kind: KindOption = "open",
-    option: ChoicesOption = None,
+    video: Annotated[str, typer.Argument(metavar="ID_OR_VIDEO_FILE", help="A world's id, or a video to build first.")],
+    question: Annotated[str, typer.Argument(help="What to find out, in English or Chinese.")],
+    kind: Annotated[
+        Kind, typer.Option(help="The type of the answer; it is asked for and checked in that type.")
+    ] = "open",
+    option: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="A choice, or a thing to be ordered; repeat it for each.")
+    ] = None,
     as_of: AsOfOption = None,
-    language: LanguageOption = "auto",
-    system: SystemOption = None,
-    tools: LibraryOption = None,
+    language: Annotated[
+        Literal["auto", "en", "zh"], typer.Option(help="Of the prompts; auto: that of the question.")
+    ] = "auto",
+    system: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Who answers, such as flat, hier, direct, blind; by default hier with --tools, else flat.",
+        ),
+    ] = None,
+    tools: Annotated[str | None, typer.Option(metavar="LIBRARY", help="A tool library, by name or folder.")] = None,
     exposure: ExposureOption = None,
-    domain: DomainOption = None,
-    settings: SettingsOption = None,
+    domain: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="A domain: some systems are given it; its worked examples are never asked."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A further setting of the system, read as JSON; repeatable."),
+    ] = None,
     groups: WithOption = None,
     allow_judge: AllowJudgeOption = False,
     judge_model: JudgeModelOption = None,
     judge_record: JudgeRecordOption = None,
     model: ModelOption = None,
     wire: WireOption = "auto",
-    cache: CacheOption = None,
+    cache: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep replies there, and take equal requests from there.")
+    ] = None,
     prices: PricesOption = None,
     rounds: RoundsOption = USUAL_BUDGET.rounds,
     calls: CallsOption = USUAL_BUDGET.calls,
     max_tokens: TokensOption = USUAL_BUDGET.tokens,
     seconds: SecondsOption = USUAL_BUDGET.seconds,
     money: MoneyOption = None,
-    window: WindowOption = None,
-    digest_tokens: DigestOption = USUAL_BUDGET.digest_tokens,
+    window: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="TOKENS", help="The model's context window; old results are folded to fit."),
+    ] = None,
+    digest_tokens: Annotated[
+        int,
+        typer.Option(
+            min=0, metavar="TOKENS", help="Tokens, about, of the digest of the world at the start; 0 for none."
+        ),
+    ] = USUAL_BUDGET.digest_tokens,
     vision: VisionOptions = DEFAULT_VISION,
     store: StoreOption = DEFAULT_STORE,
-    session: OwnSessionOption = None,
-    commit: CommitOption = False,
-    record: RecordOption = None,
+    session: Annotated[
+        str | None,
+        typer.Option(
+            help="Session whose writes are seen and added to; by default a fresh one, of which nothing is kept."
+        ),
+    ] = None,
+    commit: Annotated[
+        bool,
+        typer.Option("--commit", help="Once answered, add what the session wrote to the world, for later sessions."),
+    ] = False,
+    record: Annotated[Path | None, typer.Option(metavar="DIR", help="Record the episode there, for replay.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Ask a question about a video."""
@@ -331,11 +293,6 @@ def _replay_text(found: list[dict[str, Any]], unfinished: list[str]) -> str:
     return "\n".join(lines if found else [*lines, "no episode is finished"])
 
 
-RoundOption = Annotated[
-    int | None, typer.Option("--round", min=0, metavar="N", help="This round only; 0 is what came before the first.")
-]
-FullOption = Annotated[bool, typer.Option("--full", help="Whole thoughts, arguments and results.")]
-
 show_app = command_app()
 
 
@@ -343,8 +300,11 @@ show_app = command_app()
 def show_episode(
     episode: EpisodeArgument,
     name: NameArgument = None,
-    only: RoundOption = None,
-    full: FullOption = False,
+    only: Annotated[
+        int | None,
+        typer.Option("--round", min=0, metavar="N", help="This round only; 0 is what came before the first."),
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Whole thoughts, arguments and results.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show a recorded episode: question, rounds, calls, answer, evidence, cost.

@@ -23,6 +23,7 @@ from controller.answers import Question
 from controller.messages import DIGEST, CitedSpan, Problem
 from world_api.chat.messages import Price, Prices, Usage
 from world_api.chat.recording import check_schema
+from world_api.core.canonical import Record
 from world_api.core.cost import Spent
 from world_api.core.faults import INTERNAL_FAULT, BackendFault, EpisodeFault, VideoWorldError
 from world_api.core.ports import Clock
@@ -50,7 +51,7 @@ def each_once(spent: Iterable[Spent], paid: set[RequestKey]) -> Iterator[Spent]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Budget:
+class Budget(Record):
     """Limits of one episode; one more request, for a forced answer, may follow when a limit is reached.
 
     Rounds are requests to the model; calls are tool calls that ran. Tokens are prompt and completion together, of the
@@ -75,10 +76,6 @@ class Budget:
             raise EpisodeFault(
                 "bad_budget", f"a budget lies between 0 and {_MOST:,}", hint="use 0 to allow none, or a smaller number"
             )
-
-    def record(self) -> dict[str, float | None]:
-        """Return the JSON form."""
-        return asdict(self)
 
 
 def refuse_unpriced(budget: Budget, model: str, prices: Prices) -> None:
@@ -444,12 +441,9 @@ class Account:
 
     def __add__(self, other: Account) -> Account:
         known = [money for money in (self.money, other.money) if money is not None]
+        counts = ("requests", "prompt", "cached", "completion", "images")
         return Account(
-            requests=self.requests + other.requests,
-            prompt=self.prompt + other.prompt,
-            cached=self.cached + other.cached,
-            completion=self.completion + other.completion,
-            images=self.images + other.images,
+            **{name: getattr(self, name) + getattr(other, name) for name in counts},
             estimated=self.estimated or other.estimated,
             money=sum(known) if known else None,
             unpriced=tuple(sorted({*self.unpriced, *other.unpriced})),

@@ -33,11 +33,9 @@ class Toolset(Protocol):
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
         """Return the declarations, in the order in which they are offered."""
-        ...
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Run a tool. Return its result, or ``{"error": ...}`` for a fault; no fault of the call is raised."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ from typing import Any
 
 from tool_induction import Diagnostic, compile_document
 from tool_induction.check_report import codes_table, count_codes
-from tool_induction.language.diagnostics import Code, format_path
-from tool_induction.language.diagnostics import Path as JsonPath
+from tool_induction.language.diagnostics import Code, Path as JsonPath, format_path
 from tool_induction.reference import code
 
 FOLDER = Path(__file__).resolve().parent

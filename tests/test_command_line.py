@@ -194,7 +194,7 @@ def test_the_doctor_reports_every_package_of_the_core_and_of_each_extra(cli: Cli
 
 
 def test_the_doctor_says_what_goes_without_a_missing_recogniser(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("world_api.commands.doctor._version", lambda name: None)
+    monkeypatch.setattr("world_api.commands.doctor.installed", lambda name: None)
     lines = {line.split()[0]: line for line in cli("doctor").out.splitlines() if "missing (" in line}
     assert "--speech faster-whisper" in lines["faster-whisper"]
     assert 'pip install "video-world-api[speech]"' in lines["faster-whisper"]

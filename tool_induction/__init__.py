@@ -12,14 +12,23 @@ from typing import TYPE_CHECKING
 from world_api.core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from tool_induction.compiler.compilation import Compilation, CompiledTool, compile_document
-    from tool_induction.language.diagnostics import Diagnostic
-    from tool_induction.library import Origin, ToolLibrary, freeze_library, load_library
-    from tool_induction.library_tools import LibraryTools, ToolDeclaration
-    from tool_induction.runtime.budget import RunLimits
-    from tool_induction.runtime.calls import Memo
-    from tool_induction.runtime.runner import run_tool
-    from tool_induction.runtime.trace import Trace
-    from world_api.core.faults import ToolFault
+    from tool_induction.compiler.compilation import (
+        Compilation as Compilation,
+        CompiledTool as CompiledTool,
+        compile_document as compile_document,
+    )
+    from tool_induction.language.diagnostics import Diagnostic as Diagnostic
+    from tool_induction.library import (
+        Origin as Origin,
+        ToolLibrary as ToolLibrary,
+        freeze_library as freeze_library,
+        load_library as load_library,
+    )
+    from tool_induction.library_tools import LibraryTools as LibraryTools, ToolDeclaration as ToolDeclaration
+    from tool_induction.runtime.budget import RunLimits as RunLimits
+    from tool_induction.runtime.calls import Memo as Memo
+    from tool_induction.runtime.runner import run_tool as run_tool
+    from tool_induction.runtime.trace import Trace as Trace
+    from world_api.core.faults import ToolFault as ToolFault
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -21,8 +21,7 @@ from typing import Any
 from tool_induction import limits
 from tool_induction.compiler.compilation import CompiledTool, compile_document
 from tool_induction.compiler.source import decode, holds_secret
-from tool_induction.language.diagnostics import Findings, closest, format_path, shorten
-from tool_induction.language.diagnostics import Path as JsonPath
+from tool_induction.language.diagnostics import Findings, Path as JsonPath, closest, format_path, shorten
 from tool_induction.language.model import Call, walk_steps
 from tool_induction.runtime.values import Unfit, check_json
 from world_api.core.canonical import canonical_json, content_hash

@@ -7,7 +7,7 @@ modules are imported inside functions, because a build starts its processes firs
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -240,16 +240,12 @@ def world_of_file(video: Path, store: Path) -> World | None:
     from world_api.core.files import hash_file
     from world_api.world.store import open_world
 
-    try:
-        world = open_world(store, video_id_from_file_name(video.expanduser().stem))
-        is_same = (
-            world.manifest.complete
-            and video.expanduser().is_file()
-            and world.manifest.source.sha256 == hash_file(video.expanduser())
-        )
-    except (VideoWorldError, OSError):
-        return None  # building says what is wrong
-    return world if is_same else None
+    video = video.expanduser()
+    with suppress(VideoWorldError, OSError):  # building says what is wrong
+        world = open_world(store, video_id_from_file_name(video.stem))
+        if world.manifest.complete and video.is_file() and world.manifest.source.sha256 == hash_file(video):
+            return world
+    return None
 
 
 def text_embedder() -> TextEmbedder:

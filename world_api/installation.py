@@ -16,13 +16,18 @@ DISTRIBUTION = "video-world-api"
 Refusal = Callable[[metadata.EntryPoint, str], VideoWorldError]
 
 
+def installed(distribution: str) -> str | None:
+    """Return the installed version of a distribution, which is not imported; None if it is not installed."""
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
+
+
 @cache
 def project_version() -> str:
     """Return the installed version; ``1.2.3+source`` if the project runs from its source; else ``unknown``."""
-    try:
-        return metadata.version(DISTRIBUTION)
-    except metadata.PackageNotFoundError:
-        return version_of_source(Path(__file__).parents[1])
+    return installed(DISTRIBUTION) or version_of_source(Path(__file__).parents[1])
 
 
 def version_of_source(folder: Path) -> str:

@@ -18,6 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 from controller.episode import Library
 from controller.systems.base import SystemContext
 from world_api.chat.messages import PromptFiles, PromptHashes
+from world_api.core.canonical import Record
 from world_api.core.faults import EpisodeFault
 from world_api.installation import project_version
 
@@ -49,7 +50,7 @@ def loop_hash() -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Conditions:
+class Conditions(Record):
     """The conditions an episode was recorded under.
 
     ``system`` is the name of the system; ``language`` to ``takes_images`` are the inputs it was built from; ``groups``
@@ -84,10 +85,6 @@ class Conditions:
             takes_images=context.takes_images,
             groups=sorted(groups),
         )
-
-    def record(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return asdict(self)
 
     def changed_prompts(self) -> list[str]:
         """Return the prompt files that have changed since the recording, as ``package/folder/name``."""

@@ -33,7 +33,7 @@ from controller.episode import Episode, RoundRecord, Task, Timings, episode_from
 from controller.records.conditions import Conditions, conditions_from_record
 from world_api.chat.messages import from_cache, usage_of
 from world_api.chat.recording import Exchange, append_line, check_schema, damaged, read_exchanges
-from world_api.core.canonical import content_hash, parse_json
+from world_api.core.canonical import content_hash, json_object
 from world_api.core.faults import EpisodeFault
 from world_api.core.files import open_regular
 
@@ -68,11 +68,7 @@ class JournalLine:
     @property
     def _value(self) -> dict[str, Any]:
         """The JSON object of the line; empty if the line is not one."""
-        try:
-            value = parse_json(self.data.decode())
-        except ValueError:
-            return {}
-        return value if isinstance(value, dict) else {}
+        return json_object(self.data) or {}
 
     def read(self, fields: Fields) -> dict[str, Any]:
         """Parse the line as an object with at least these fields.

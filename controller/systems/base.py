@@ -45,7 +45,6 @@ class System(Protocol):
 
     def answer(self, question: Question, session: Session) -> Episode:
         """Return one episode, with an answer or the named reason why there is none."""
-        ...
 
 
 class EpisodeInputs:

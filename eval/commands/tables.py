@@ -49,8 +49,7 @@ def compare(
 
     Where A and B are each in one world, budget or seed, those are what is compared.
     """
-    from eval.tables import compare as compared_groups
-    from eval.tables import opened_study
+    from eval.tables import compare as compared_groups, opened_study
 
     filters = filters_of(dataset=dataset, domain=domain, world=world, budget=budget, kind=kind, seed=seed)
     _, study = opened_study(run)

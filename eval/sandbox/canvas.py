@@ -13,8 +13,7 @@ from collections.abc import Sequence
 import cv2
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image as PillowImage
-from PIL import ImageDraw, ImageFont
+from PIL import Image as PillowImage, ImageDraw, ImageFont
 
 from world_api.core.ports import Image
 from world_api.core.spans import Box

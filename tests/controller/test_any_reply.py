@@ -6,8 +6,7 @@ import json
 from functools import partial
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from controller.answers import Question, value_of
 from controller.episode import Budget, Episode, Task, episode_from_record

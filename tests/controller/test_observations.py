@@ -7,8 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from controller.conversation import MAX_RESULT_CHARACTERS
 from controller.messages import Observation, ToolCall, shorten

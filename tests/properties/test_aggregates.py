@@ -5,8 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tool_induction.aggregates import AGGREGATES, ALIASES, span_of
 from world_api.core import canonical_json

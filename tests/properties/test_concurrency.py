@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests.support.plans import ARGUMENTS, AnyWorld, document, drawn_steps, number_of
 from tool_induction import Memo, RunLimits, Trace, compile_document, run_tool

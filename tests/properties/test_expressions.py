@@ -3,8 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tool_induction.compiler import compile_document
 from tool_induction.language import Const, ExpressionFault, evaluate, parse_value, to_json

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tool_induction.compiler.compilation import calls_of
-from tool_induction.language.diagnostics import Findings
-from tool_induction.language.diagnostics import Path as Place
+from tool_induction.language.diagnostics import Findings, Path as Place
 from tool_induction.language.model import read_tool
 
 Json = Any

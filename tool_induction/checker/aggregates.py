@@ -11,8 +11,7 @@ from tool_induction.checker.nulls import own_lists
 from tool_induction.checker.ranges import OTHER_DEFAULT, is_result, whole_condition
 from tool_induction.checker.scores import is_score, refuse_mixture, refuse_score, refuse_score_argument
 from tool_induction.checker.values import want, want_list
-from tool_induction.language import expressions as ex
-from tool_induction.language import types as ty
+from tool_induction.language import expressions as ex, types as ty
 from tool_induction.language.diagnostics import Findings, did_you_mean, leave_out
 from tool_induction.language.model import Aggregate
 

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, TypeAlias
 
 from tool_induction import limits
-from tool_induction.language import expressions as ex
-from tool_induction.language import types as ty
+from tool_induction.language import expressions as ex, types as ty
 from tool_induction.language.evaluation import COMPUTED, Json, evaluate
 from world_api.core.faults import ToolFault
 

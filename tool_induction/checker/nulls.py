@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from tool_induction.checker.environment import PLACES, Typed, list_field
 from tool_induction.checker.scores import instead_of_score, is_score
-from tool_induction.language import expressions as ex
-from tool_induction.language import types as ty
+from tool_induction.language import expressions as ex, types as ty
 from tool_induction.language.diagnostics import Findings, Path, Suggestion
 from tool_induction.language.model import Require
 

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 from tool_induction.checker.environment import MIRRORED, OPPOSITE, Typed, facts_of, shifted
 from tool_induction.checker.nulls import as_condition, ask_for, missing
-from tool_induction.language import expressions as ex
-from tool_induction.language import types as ty
+from tool_induction.language import expressions as ex, types as ty
 from tool_induction.language.evaluation import COMPUTED
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tool_induction.checker.environment import Typed
-from tool_induction.language import expressions as ex
-from tool_induction.language import types as ty
+from tool_induction.language import expressions as ex, types as ty
 
 if TYPE_CHECKING:
     from tool_induction.checker.expressions import Inference

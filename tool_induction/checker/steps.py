@@ -13,9 +13,7 @@ from tool_induction.checker.expressions import Inference
 from tool_induction.checker.nulls import base_name, implicit_require
 from tool_induction.checker.scores import refuse_score_argument
 from tool_induction.checker.values import check_constant, want, want_list
-from tool_induction.language import expressions as ex
-from tool_induction.language import model
-from tool_induction.language import types as ty
+from tool_induction.language import expressions as ex, model, types as ty
 from tool_induction.language.diagnostics import Findings
 from world_api.operations import EVERY_OPERATION
 

@@ -12,8 +12,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from tool_induction.language import expressions as ex
-from tool_induction.language import types as ty
+from tool_induction.language import expressions as ex, types as ty
 from tool_induction.language.diagnostics import Findings, Path
 from tool_induction.language.model import Call, Output, Require, Set, Tool, document_of, values, walk_steps
 from world_api.core.canonical import canonical_json

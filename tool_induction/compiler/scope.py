@@ -6,8 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from tool_induction.aggregates import AGGREGATES
-from tool_induction.language import expressions as ex
-from tool_induction.language import model
+from tool_induction.language import expressions as ex, model
 from tool_induction.language.diagnostics import Findings, Path
 from tool_induction.language.types import EnumType, parameter_type
 from world_api.operations import EVERY_OPERATION

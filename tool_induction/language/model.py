@@ -14,8 +14,7 @@ from dataclasses import MISSING, dataclass, fields, replace
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args, get_type_hints
 
 from tool_induction import limits
-from tool_induction.language import keys
-from tool_induction.language import types as ty
+from tool_induction.language import keys, types as ty
 from tool_induction.language.diagnostics import Findings, Path
 from tool_induction.language.expressions import Const, Expr
 from tool_induction.language.keys import Key, Kind

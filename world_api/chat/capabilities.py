@@ -10,6 +10,7 @@ import base64
 import json
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -21,7 +22,7 @@ from world_api.chat.messages import CARRIED, Usage, call_position, first_message
 from world_api.chat.models import OpenAIChatModel
 from world_api.chat.transport import Endpoint, Transport
 from world_api.chat.wires import ChatCompletionsWire, ResponsesWire, WireName
-from world_api.core.canonical import closed_object, content_hash, parse_json
+from world_api.core.canonical import closed_object, content_hash, json_object
 from world_api.core.faults import BackendFault, StoreFault
 from world_api.core.files import write_atomically
 from world_api.core.ports import Clock
@@ -129,8 +130,8 @@ def read_finding(folder: Path | str, endpoint: Endpoint, model: str) -> Capabili
     """Read what this version of the project found earlier; None if nothing is stored or it cannot be read."""
     subject = _subject(endpoint, model)
     try:
-        record = parse_json(_path(folder, subject).read_bytes().decode())
-        if not isinstance(record, dict) or record.get("of") != subject:
+        record = json_object(_path(folder, subject).read_bytes())
+        if record is None or record.get("of") != subject:
             return None
         return _CAPABILITIES.validate_python(record.get("found"))
     except (OSError, ValueError, ValidationError):
@@ -141,10 +142,8 @@ def keep_finding(folder: Path | str, endpoint: Endpoint, model: str, found: Capa
     """Store what was found. If the folder cannot be written, nothing is stored and no fault is raised."""
     subject = _subject(endpoint, model)
     record = json.dumps({"of": subject, "found": asdict(found)}, indent=1, sort_keys=True) + "\n"
-    try:
+    with suppress(OSError, StoreFault):
         write_atomically(_path(folder, subject), record.encode())
-    except (OSError, StoreFault):
-        return
 
 
 def _subject(endpoint: Endpoint, model: str) -> dict[str, str | int]:
@@ -357,11 +356,8 @@ def _wrong_with(call: Mapping[str, Any]) -> str:
         return f"it called {call.get('name')}"
     if not isinstance(arguments, str):
         return "arguments that are not JSON in a string"
-    try:
-        value = parse_json(arguments)
-    except ValueError:
-        value = None
-    if not isinstance(value, dict):
+    value = json_object(arguments)
+    if value is None:
         return f"arguments that are not a JSON object: {arguments!r}"
     return "" if value else "empty arguments, though the tool needs one"
 

@@ -27,9 +27,9 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeGuard
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from world_api.core.canonical import canonical_json, is_deep, json_line, parse_json
+from world_api.core.canonical import Record, canonical_json, is_deep, json_line, json_object, parse_json
 from world_api.core.cost import Spent
 from world_api.core.faults import BackendFault
 from world_api.core.files import open_regular
@@ -243,11 +243,8 @@ def call_position(text: str, tools: Set[str]) -> int | None:
         before = text[: min(found)]
         fence = _FENCE.search(before)
         return fence.start() if fence else len(before)
-    try:
-        whole = parse_json(re.sub(r"^```(?:json)?|```$", "", text.strip()).strip())
-    except ValueError:
-        return None
-    return 0 if isinstance(whole, Mapping) and _names_tool(whole, tools) else None
+    whole = json_object(re.sub(r"^```(?:json)?|```$", "", text.strip()).strip())
+    return 0 if whole is not None and _names_tool(whole, tools) else None
 
 
 def json_objects(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -337,7 +334,7 @@ _IMAGE_DEPTH = 6  #: images are parts of the content of messages, so deeper leve
 
 
 @dataclass(frozen=True, kw_only=True)
-class Usage:
+class Usage(Record):
     """Tokens of one request. ``estimated`` is True if the server did not count them.
 
     ``cached`` are the tokens of the prompt that the server had cached, ``reasoning`` the hidden tokens of the
@@ -358,10 +355,6 @@ class Usage:
     def __add__(self, other: Usage) -> Usage:
         counts = {name: value + getattr(other, name) for name, value in vars(self).items() if name != "estimated"}
         return Usage(**counts, estimated=self.estimated or other.estimated)
-
-    def record(self) -> dict[str, int | bool]:
-        """Return the usage as a JSON object."""
-        return asdict(self)
 
 
 def usage_of(request: dict[str, Any], reply: dict[str, Any]) -> Usage:
@@ -422,7 +415,7 @@ def _without_images(value: Any, depth: int = 0) -> tuple[Any, int]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Price:
+class Price(Record):
     """USD for a million tokens: of the prompt, of its part that the server had cached, of the completion."""
 
     prompt: float
@@ -438,10 +431,6 @@ class Price:
         cached = min(tokens.cached, tokens.prompt)  # some servers count more
         sent = (tokens.prompt - cached) * self.prompt + cached * self.cached
         return (sent + tokens.completion * self.completion) / _MILLION
-
-    def record(self) -> dict[str, float]:
-        """Return the price as a JSON object."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -478,10 +467,8 @@ class Prices:
 _Amount = Annotated[float, Field(ge=0, le=_MOST_USD, allow_inf_nan=False)]
 
 
-class _Entry(BaseModel):
+class _Entry(BaseModel, extra="forbid"):
     """One model in a file of prices."""
-
-    model_config = ConfigDict(extra="forbid")
 
     prompt: _Amount
     completion: _Amount

@@ -20,7 +20,7 @@ from weakref import WeakValueDictionary
 
 from world_api.chat.messages import PROJECT_FIELD, checked_reply, first_message
 from world_api.core import files
-from world_api.core.canonical import content_hash, json_line, parse_json
+from world_api.core.canonical import content_hash, json_line, json_object
 from world_api.core.cost import remaining
 from world_api.core.faults import BackendFault, EpisodeFault, ErrorBody, StoreFault
 from world_api.core.files import open_regular, write_atomically
@@ -49,14 +49,7 @@ class Exchange:
 
     def record(self) -> dict[str, Any]:
         """Return the exchange as a JSON object."""
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "request_hash": self.request_hash,
-            "request": self.request,
-            "reply": self.reply,
-            "fault": self.fault,
-            "seconds": self.seconds,
-        }
+        return {"schema_version": SCHEMA_VERSION, "request_hash": self.request_hash, **vars(self)}
 
 
 class RecordingChatModel:
@@ -216,10 +209,10 @@ class CachingChatModel:
     def _stored(self, key: str) -> dict[str, Any] | None:
         try:
             with open_regular(self._file(key)) as file:
-                entry = parse_json(file.read(_MOST_BYTES).decode())
-        except (OSError, ValueError):  # missing or damaged
+                entry = json_object(file.read(_MOST_BYTES))
+        except OSError:
             return None
-        if not isinstance(entry, dict) or entry.get("key") != key or not isinstance(entry.get("reply"), dict):
+        if entry is None or entry.get("key") != key or not isinstance(entry.get("reply"), dict):  # missing or damaged
             return None
         reply: dict[str, Any] = entry["reply"]
         return reply if content_hash(reply) == entry.get("reply_hash") else None
@@ -304,11 +297,7 @@ def read_lines(path: Path | str, *, hint: str = _RECORD_HINT) -> Iterator[dict[s
             for number, line in enumerate(iter(lambda: file.readline(_MOST_BYTES), b""), start=1):
                 if not line.endswith(b"\n") and len(line) < _MOST_BYTES:
                     return
-                try:
-                    value = parse_json(line.decode())
-                except ValueError:
-                    value = None
-                if not isinstance(value, dict):
+                if (value := json_object(line)) is None:
                     raise damaged(f"line {number} of {path.name} is not a JSON object")
                 yield value
     except OSError as error:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from world_api.chat.messages import DATA, Call, completion, text_of
-from world_api.core.canonical import parse_json
+from world_api.core.canonical import json_object
 from world_api.core.spans import TimeSpan
 from world_api.core.vocabulary import words
 from world_api.operations import OPERATIONS
@@ -308,11 +308,8 @@ def _given(text: str) -> list[tuple[str, _Json]]:
 
 def _result(content: Any) -> _Json:
     """Return the result in a tool's message; empty if it is a fault, is not a JSON object, or nothing was found."""
-    try:
-        value = parse_json(content) if isinstance(content, str) else None
-    except ValueError:
-        return {}
-    data = value.get(DATA, value) if isinstance(value, Mapping) else None
+    value = json_object(content) if isinstance(content, str) else None
+    data = None if value is None else value.get(DATA, value)
     usable = isinstance(data, Mapping) and "error" not in data and data.get("status") not in ("empty", "error")
     return data if isinstance(data, Mapping) and usable else {}
 

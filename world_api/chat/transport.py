@@ -211,8 +211,10 @@ def _spellings(secret: str) -> re.Pattern[str]:
     return re.compile(spelt if len(secret) >= _LONG else rf"(?<![^\W_]){spelt}(?![^\W_])", re.IGNORECASE)
 
 
-#: Sends a request with a client and a timeout in seconds; the response's body is read inside the block.
-Send = Callable[["OpenAI", float], AbstractContextManager["APIResponse[Any]"]]
+#: A request that is sent; the response's body is read inside the block.
+Sending = AbstractContextManager["APIResponse[Any]"]
+#: Sends a request with a client and a timeout in seconds.
+Send = Callable[["OpenAI", float], Sending]
 
 
 class NotAReply(ValueError):

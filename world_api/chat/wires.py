@@ -15,16 +15,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from world_api.chat.messages import CARRIED, first_message
-from world_api.chat.transport import NotAReply, ServerAnswer, error_in
+from world_api.chat.transport import NotAReply, Sending, ServerAnswer, error_in
 from world_api.core.canonical import canonical_json, is_deep
 from world_api.core.faults import BackendFault
 
 if TYPE_CHECKING:
-    from openai import APIResponse, OpenAI
+    from openai import OpenAI
 
 WireName = Literal["chat", "responses"]
 MOST_CARRIED = 1_000_000  #: characters of a field; a longer one is dropped whole, since half of one is useless
@@ -59,22 +58,17 @@ class ChatWire(Protocol):
 
     name: str
 
-    def send(
-        self, client: OpenAI, request: dict[str, Any], *, seconds: float
-    ) -> AbstractContextManager[APIResponse[Any]]:
+    def send(self, client: OpenAI, request: dict[str, Any], *, seconds: float) -> Sending:
         """Send a request; the response's body is read inside the block.
 
         Raises BackendFault: ``endpoint_refused_request``: the API cannot express a part of it.
         """
-        ...
 
     def read(self, answer: dict[str, Any]) -> dict[str, Any]:
         """Return a response's body as a whole Chat Completions reply. Raises NotAReply: the body contains no reply."""
-        ...
 
     def adapt(self, refusal: str) -> bool:
         """Omit from later requests what the server's message ``refusal`` rejects; return whether to try again."""
-        ...
 
 
 def wire_named(name: WireName) -> ChatWire:
@@ -96,9 +90,7 @@ class ChatCompletionsWire:
         self._sent: frozenset[str] = frozenset()  #: added fields that were sent back so far
         self._refused: frozenset[str] = frozenset()
 
-    def send(
-        self, client: OpenAI, request: dict[str, Any], *, seconds: float
-    ) -> AbstractContextManager[APIResponse[Any]]:
+    def send(self, client: OpenAI, request: dict[str, Any], *, seconds: float) -> Sending:
         """Send the request unchanged, except that the carried fields of its messages are back in their places."""
         rest = {key: value for key, value in request.items() if key not in ("model", "messages")}
         return client.chat.completions.with_streaming_response.create(
@@ -200,9 +192,7 @@ class ResponsesWire:
     def __init__(self) -> None:
         self._include_reasoning = True
 
-    def send(
-        self, client: OpenAI, request: dict[str, Any], *, seconds: float
-    ) -> AbstractContextManager[APIResponse[Any]]:
+    def send(self, client: OpenAI, request: dict[str, Any], *, seconds: float) -> Sending:
         """Send the request, translated.
 
         Raises BackendFault: ``endpoint_refused_request``: the API cannot express a part of it.

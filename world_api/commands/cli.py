@@ -250,8 +250,14 @@ def progress_bars() -> Iterator[Progress]:
         yield _ProgressLines()
         return
     from rich.console import Console
-    from rich.progress import BarColumn, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as RichProgress
+    from rich.progress import (
+        BarColumn,
+        Progress as RichProgress,
+        TaskID,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
     columns = (TextColumn("  {task.description:14}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with RichProgress(*columns, console=Console(stderr=True)) as shown:
@@ -282,46 +288,31 @@ class VisionOptions:
     profile: Annotated[
         Perception,
         typer.Option(
-            "--profile",
-            help="endpoint: a model looks at frames, which are sent to the endpoint; classical: nothing leaves this machine.",
+            help="endpoint: a model looks at frames, which are sent to the endpoint; classical: nothing leaves this machine."
         ),
     ] = "classical"
     vision_model: Annotated[
-        str | None,
-        typer.Option(
-            "--vision-model", metavar="MODEL", help="With --profile endpoint: the vision model; by default --model."
-        ),
+        str | None, typer.Option(metavar="MODEL", help="With --profile endpoint: the vision model; by default --model.")
     ] = None
     embedding_model: Annotated[
         str | None,
-        typer.Option(
-            "--embedding-model",
-            metavar="MODEL",
-            help="With --profile endpoint: what makes captions comparable in meaning.",
-        ),
+        typer.Option(metavar="MODEL", help="With --profile endpoint: what makes captions comparable in meaning."),
     ] = None
     frames: Annotated[
-        int, typer.Option("--frames", min=1, max=64, help="With --profile endpoint: frames of an interval, at most.")
+        int, typer.Option(min=1, max=64, help="With --profile endpoint: frames of an interval, at most.")
     ] = DEFAULT_FRAMES
     side: Annotated[
-        int,
-        typer.Option(
-            "--side", min=64, max=4096, help="With --profile endpoint: longer side of a frame sent, in pixels."
-        ),
+        int, typer.Option(min=64, max=4096, help="With --profile endpoint: longer side of a frame sent, in pixels.")
     ] = DEFAULT_SIDE
     look_language: Annotated[
-        LookLanguage | None,
-        typer.Option("--look-language", help="With --profile endpoint: language of the vision model's replies."),
+        LookLanguage | None, typer.Option(help="With --profile endpoint: language of the vision model's replies.")
     ] = None
     looks: Annotated[
-        int,
-        typer.Option("--looks", min=0, help="With --profile endpoint: different looks for one question, at most."),
+        int, typer.Option(min=0, help="With --profile endpoint: different looks for one question, at most.")
     ] = DEFAULT_LOOKS
     prices: Annotated[
         Path | None,
-        typer.Option(
-            "--prices", metavar="FILE", help="USD per million tokens, by model, so that costs are shown in money."
-        ),
+        typer.Option(metavar="FILE", help="USD per million tokens, by model, so that costs are shown in money."),
     ] = None
     yes: Annotated[bool, typer.Option("--yes", help="Agree to the estimate without a question.")] = False
 

@@ -8,7 +8,6 @@ import shutil
 import textwrap
 import time
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,50 +15,39 @@ import typer
 
 from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, note, show
 from world_api.core.faults import BackendFault
-from world_api.installation import project_version
+from world_api.installation import installed, project_version
 
 app = command_app()
 
-#: distribution -> (its purpose, the extra that installs it; empty for the core, of which none may be missing).
-PACKAGES: dict[str, tuple[str, str]] = {
-    "numpy": ("arrays", ""),
-    "av": ("decoding", ""),
-    "opencv-python-headless": ("tracks, colours", ""),
-    "scenedetect-headless": ("shots", ""),
-    "rapidocr": ("screen text", ""),
-    "onnxruntime": ("screen text", ""),
-    "pillow": ("key frames, drawn films", ""),
-    "pyarrow": ("the world on disk", ""),
-    "filelock": ("several processes on one store", ""),
-    "lancedb": ("search across videos", ""),
-    "faiss-cpu": ("vector search", ""),
-    "snowballstemmer": ("word search", ""),
-    "openai": ("chat models", ""),
-    "httpx2": ("chat models", ""),
-    "tenacity": ("retries of requests", ""),
-    "pydantic": ("checked JSON", ""),
-    "jsonschema": ("tool documents", ""),
-    "jinja2": ("expressions, prompts", ""),
-    "pyyaml": ("configurations, domains", ""),
-    "mcp": ("serving the operations", ""),
-    "anyio": ("serving the operations", ""),
-    "typer": ("the command line", ""),
-    "rich": ("progress bars", ""),
-    "nltk": ("scores of published benchmarks", ""),
-    "scipy": ("statistics of runs", "eval"),
-    "statsmodels": ("statistics of runs", "eval"),
-    "pandas": ("tables of runs", "eval"),
-    "altair": ("charts of reports", "eval"),
-    "vl-convert-python": ("charts of reports", "eval"),
-    "inspect_ai": ("runs as Inspect logs", "inspect"),
-    "faster-whisper": ("recognising speech", "speech"),
-    "pocketsphinx": ("recognising English, poorly", "speech-lite"),
-    "torch": ("neural perception", "neural"),
-    "torchvision": ("neural perception", "neural"),
-    "ultralytics-opencv-headless": ("neural detection and tracking", "neural"),
-    "lap": ("neural detection and tracking", "neural"),
-    "open_clip_torch": ("neural image and text embeddings", "neural"),
-    "scikit-learn": ("neural image and text embeddings", "neural"),
+#: extra (empty: the core, of which nothing may be missing) -> purpose -> the distributions that serve it.
+_PURPOSES = {
+    "": {
+        "arrays": "numpy", "decoding": "av", "tracks, colours": "opencv-python-headless", "shots": "scenedetect-headless",
+        "screen text": "rapidocr onnxruntime", "key frames, drawn films": "pillow", "the world on disk": "pyarrow",
+        "several processes on one store": "filelock", "search across videos": "lancedb", "vector search": "faiss-cpu",
+        "word search": "snowballstemmer", "chat models": "openai httpx2", "retries of requests": "tenacity",
+        "checked JSON": "pydantic", "tool documents": "jsonschema", "expressions, prompts": "jinja2",
+        "configurations, domains": "pyyaml", "serving the operations": "mcp anyio", "the command line": "typer",
+        "progress bars": "rich", "scores of published benchmarks": "nltk",
+    },
+    "eval": {
+        "statistics of runs": "scipy statsmodels", "tables of runs": "pandas",
+        "charts of reports": "altair vl-convert-python",
+    },
+    "inspect": {"runs as Inspect logs": "inspect_ai"},
+    "speech": {"recognising speech": "faster-whisper"},
+    "speech-lite": {"recognising English, poorly": "pocketsphinx"},
+    "neural": {
+        "neural perception": "torch torchvision", "neural detection and tracking": "ultralytics-opencv-headless lap",
+        "neural image and text embeddings": "open_clip_torch scikit-learn",
+    },
+}  # fmt: skip
+#: distribution -> (its purpose, the extra that installs it).
+PACKAGES = {
+    name: (purpose, extra)
+    for extra, purposes in _PURPOSES.items()
+    for purpose, names in purposes.items()
+    for name in names.split()
 }
 #: extra -> what needs it.
 EXTRAS = {
@@ -114,7 +102,7 @@ def examine_installation(store: Path) -> dict[str, Any]:
     """
     packages = []
     for name, (purpose, extra) in PACKAGES.items():
-        found = _version(name)
+        found = installed(name)
         advice = "" if found else f'pip install "{f"video-world-api[{extra}]" if extra else name}"'
         packages.append({"name": name, "version": found, "for": purpose, "extra": extra, "advice": advice})
     problems = [package["advice"] for package in packages if not package["version"] and not package["extra"]]
@@ -134,13 +122,6 @@ def examine_installation(store: Path) -> dict[str, Any]:
         "store": {"path": str(store), "exists": store.is_dir()},
         "problems": problems,
     }
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
 
 
 def _installation_text(record: dict[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -34,7 +34,7 @@ from world_api.core.cost import ledger
 from world_api.core.execution import SystemClock
 from world_api.operations import EVERY_OPERATION, operations_for, run
 from world_api.perception.endpoint import MAY_BE_REFUSED
-from world_api.schemas.formats import render
+from world_api.schemas.formats import Format, render
 
 app = command_app()
 ops_app = command_app()
@@ -77,9 +77,6 @@ def call(
     if config is not None:
         note(spent_text(book.items, config))
     show(result, as_json=as_json, text=lambda: to_json(result))
-
-
-Format = Literal["table", "json-schema", "openai", "openai-strict", "mcp"]
 
 
 @ops_app.command()

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 from collections import Counter
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Literal, TypeGuard
 
@@ -43,6 +44,15 @@ def content_hash(value: Any) -> str:
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()
 
 
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """A dataclass with a JSON form: the object of its fields."""
+
+    def record(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return asdict(self)
+
+
 class JsonObject(dict[str, Any]):
     """A parsed JSON object; ``repeated`` are the keys that its text repeats. The last value of such a key is kept."""
 
@@ -71,6 +81,15 @@ def parse_json(text: str, *, repeated: Literal["allow", "refuse", "note"] = "all
         )
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+def json_object(text: str | bytes) -> dict[str, Any] | None:
+    """Return the JSON object that a text (or its bytes in UTF-8) consists of; None if it is anything else."""
+    try:
+        value = parse_json(text if isinstance(text, str) else text.decode())
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def is_finite_number(value: Any) -> TypeGuard[float]:

@@ -23,9 +23,10 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
+from world_api.core.canonical import Record
 from world_api.core.faults import BackendFault
 
 
@@ -54,7 +55,7 @@ Purpose = Literal["perception", "judge"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Spent:
+class Spent(Record):
     """One request to a model, in tokens.
 
     ``request`` is the hash of the request: within one episode an equal request is paid only once. ``physical`` is False
@@ -71,10 +72,6 @@ class Spent:
     images: int = 0
     estimated: bool = False
     physical: bool = True
-
-    def record(self) -> dict[str, Any]:
-        """Return the charge as a JSON object."""
-        return asdict(self)
 
 
 class Ledger:

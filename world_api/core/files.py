@@ -148,8 +148,7 @@ def hash_file(path: Path) -> str:
 def hash_stored(path: Path, *, most: int | None = MOST_FILE_BYTES) -> str:
     """Return the SHA-256 of a file of a world of unknown origin; a huge or sparse file is refused without reading it.
 
-    Raises:
-        OSError: as :func:`hash_file`; ``EFBIG``: it has more than ``most`` bytes (None: no limit) or is sparse.
+    Raises OSError: as :func:`hash_file`; ``EFBIG``: it has more than ``most`` bytes (None: no limit) or is sparse.
     """
     facts = path.stat()
     if most is not None and facts.st_size > most:

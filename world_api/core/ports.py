@@ -55,11 +55,9 @@ class TextReader(Protocol):
 
     def read(self, image: Image) -> Sequence[TextLine]:
         """Return all lines of text in the image, top to bottom."""
-        ...
 
     def locate(self, image: Image) -> Sequence[Box]:
         """Return boxes that may contain text (pixels of the image); much cheaper than reading."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +94,6 @@ class VoiceDetector(Protocol):
 
     def voiced(self, samples: Samples) -> Sequence[TimeSpan]:
         """Return spans in which a person may be speaking: seconds from the first sample, disjoint and in order."""
-        ...
 
 
 class SpeechRecogniser(Protocol):
@@ -109,7 +106,6 @@ class SpeechRecogniser(Protocol):
 
         Raises BackendFault: ``speech_model_missing``, if its package or its model is missing.
         """
-        ...
 
 
 class TextEmbedder(Protocol):
@@ -121,7 +117,6 @@ class TextEmbedder(Protocol):
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text (``len(texts) x dimension``); zero for a text without words."""
-        ...
 
 
 class ObjectDetector(Protocol):
@@ -131,11 +126,9 @@ class ObjectDetector(Protocol):
 
     def categories(self) -> frozenset[str]:
         """Return the categories that this detector can detect, as canonical words."""
-        ...
 
     def detect(self, image: Image, category: str) -> Sequence[DetectedObject]:
         """Return the objects of a category, the most confident first."""
-        ...
 
 
 class PersonScorer(Protocol):
@@ -145,11 +138,9 @@ class PersonScorer(Protocol):
 
     def person_score(self, image: Image, box: Box) -> float:
         """Return a score: positive if a person fills the box (pixels of ``image``), negative for anything else."""
-        ...
 
     def people(self, image: Image) -> Sequence[DetectedObject]:
         """Return the people in a small picture, the most confident first; fast enough for one call every second."""
-        ...
 
 
 class AppearanceEmbedder(Protocol):
@@ -168,7 +159,6 @@ class AppearanceEmbedder(Protocol):
         ``picture`` is the part of a frame that shows the thing, ``mask`` (height x width) is 255 at the pixels of the
         thing and 0 elsewhere, ``scene`` is a picture of the same scene without things.
         """
-        ...
 
 
 class FrameSource(Protocol):
@@ -179,7 +169,6 @@ class FrameSource(Protocol):
 
         Raises MediaFault: ``source_missing``, ``undecodable``.
         """
-        ...
 
     def pictures_played_at(self, times: Sequence[float], longest_side: int | None) -> Sequence[Image]:
         """Return the frame on screen at each of the ascending times.
@@ -188,7 +177,6 @@ class FrameSource(Protocol):
 
         Raises MediaFault: ``source_missing``, ``undecodable``.
         """
-        ...
 
 
 LookTask = Literal["caption", "answer", "state", "actions"]
@@ -266,7 +254,6 @@ class VisionModel(Protocol):
 
     def expects(self, task: LookTask, pictures: int, width: int, height: int) -> Expected:
         """Return the expected tokens of a look at ``pictures`` frames of ``width`` x ``height`` pixels."""
-        ...
 
     def look(self, request: LookRequest) -> LookReply:
         """Return the model's answer. The cost is charged even if the reply cannot be read.
@@ -274,7 +261,6 @@ class VisionModel(Protocol):
         Raises:
             BackendFault: ``endpoint_takes_no_images``, ``sight_unreadable``, ``sight_refused``, and the chat model's.
         """
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -296,7 +282,6 @@ class EmbeddingModel(Protocol):
 
         Raises BackendFault: ``embedding_unreadable``, and those of the endpoint.
         """
-        ...
 
 
 class ChatModel(Protocol):
@@ -318,7 +303,6 @@ class ChatModel(Protocol):
             BackendFault: ``endpoint_unreachable``, ``endpoint_refused_key``, ``endpoint_refused_request``, ``endpoint_error``.
             EpisodeFault: ``replay_mismatch``, if a recording has no reply to this request.
         """
-        ...
 
 
 class Clock(Protocol):
@@ -326,8 +310,6 @@ class Clock(Protocol):
 
     def now(self) -> str:
         """Return the wall time as ISO 8601 in UTC."""
-        ...
 
     def monotonic(self) -> float:
         """Return the seconds of a clock that never runs backwards; only differences have a meaning."""
-        ...

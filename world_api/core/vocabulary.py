@@ -472,10 +472,6 @@ class Vocabulary:
 
     categories: frozenset[str]
 
-    def extended(self, more: Iterable[str]) -> Vocabulary:
-        """Return this vocabulary with more categories."""
-        return Vocabulary(self.categories | frozenset(more))
-
     def read_category(self, text: str) -> ParsedDescription:
         """Parse the name of one or more categories: ``people``, ``cars and dogs``, ``人``.
 

@@ -14,25 +14,27 @@ from world_api.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from world_api.media.audio import read_audio as read_audio
-    from world_api.media.container import DEFAULT_LIMITS as DEFAULT_LIMITS
-    from world_api.media.container import Limits as Limits
-    from world_api.media.container import Probe as Probe
-    from world_api.media.container import probe as probe
-    from world_api.media.decode_pass import DecodePass as DecodePass
-    from world_api.media.decode_pass import LossNote as LossNote
-    from world_api.media.decode_pass import PassState as PassState
-    from world_api.media.decoder import MediaWorker as MediaWorker
-    from world_api.media.decoder import VideoFrames as VideoFrames
-    from world_api.media.decoder import VideoPass as VideoPass
-    from world_api.media.frames import DecodedFrame as DecodedFrame
-    from world_api.media.frames import Frame as Frame
-    from world_api.media.frames import PixelFormat as PixelFormat
-    from world_api.media.frames import Want as Want
-    from world_api.media.subtitles import Cue as Cue
-    from world_api.media.subtitles import Subtitles as Subtitles
-    from world_api.media.subtitles import SubtitleSource as SubtitleSource
-    from world_api.media.subtitles import choose_subtitles as choose_subtitles
-    from world_api.media.subtitles import look_into as look_into
-    from world_api.media.subtitles import read_subtitles as read_subtitles
+    from world_api.media.container import (
+        DEFAULT_LIMITS as DEFAULT_LIMITS,
+        Limits as Limits,
+        Probe as Probe,
+        probe as probe,
+    )
+    from world_api.media.decode_pass import DecodePass as DecodePass, LossNote as LossNote, PassState as PassState
+    from world_api.media.decoder import MediaWorker as MediaWorker, VideoFrames as VideoFrames, VideoPass as VideoPass
+    from world_api.media.frames import (
+        DecodedFrame as DecodedFrame,
+        Frame as Frame,
+        PixelFormat as PixelFormat,
+        Want as Want,
+    )
+    from world_api.media.subtitles import (
+        Cue as Cue,
+        Subtitles as Subtitles,
+        SubtitleSource as SubtitleSource,
+        choose_subtitles as choose_subtitles,
+        look_into as look_into,
+        read_subtitles as read_subtitles,
+    )
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

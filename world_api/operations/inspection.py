@@ -64,8 +64,7 @@ def _lines(passages: Passages, span: TimeSpan) -> Positions:
     near = passages.touching(span)
     said, shown = (near[passages.sources[near] == source] for source in (_SPEECH, _SCREEN))
     found = np.concatenate([said, _once(passages, shown)])
-    ordered: Positions = found[np.lexsort((found, passages.sources[found], passages.starts[found]))]
-    return ordered
+    return found[np.lexsort((found, passages.sources[found], passages.starts[found]))]
 
 
 def _once(passages: Passages, shown: Positions) -> Positions:
@@ -76,8 +75,7 @@ def _once(passages: Passages, shown: Positions) -> Positions:
     _, group = np.unique(passages.texts[shown], return_inverse=True)
     ends = passages.ends[shown] + group * (float(passages.ends[shown].max()) + 1.0)
     latest_end = np.concatenate([[-math.inf], np.maximum.accumulate(ends)[:-1]])
-    kept: Positions = shown[ends > latest_end]
-    return kept
+    return shown[ends > latest_end]
 
 
 def _page(passages: Passages, lines: Positions, span: TimeSpan) -> tuple[int, float | None]:

@@ -36,6 +36,7 @@ from world_api.operations.schema import (
     OptionalTimeRange,
     Query,
     Resolution,
+    Scene as SceneEntry,
     SceneList,
     SegmentInfo,
     SimilarSegments,
@@ -44,7 +45,6 @@ from world_api.operations.schema import (
     TopK,
     VideoId,
 )
-from world_api.operations.schema import Scene as SceneEntry
 from world_api.session.session import Session
 from world_api.world.timeline import Items, Positions, SceneInterval, Times
 

@@ -84,8 +84,7 @@ def _check_text(name: str, arguments: Mapping[str, Any]) -> None:
     Raises OperationFault: ``bad_arguments``.
     """
     try:
-        repr_of = json.dumps(dict(arguments), ensure_ascii=False, default=str)
-        repr_of.encode()
+        json.dumps(dict(arguments), ensure_ascii=False, default=str).encode()
     except (UnicodeEncodeError, ValueError, RecursionError):
         raise OperationFault(
             "bad_arguments", f"{name}: an argument is not Unicode text", hint="send text as UTF-8"

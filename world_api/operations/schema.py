@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from world_api.core.ports import Source
 from world_api.world.tracks import Side, Size
@@ -52,14 +52,12 @@ Level = Annotated[
 EntityId = Annotated[str, Field(description="An entity, by the id that list_entities or register_entity gave.")]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class _Part(BaseModel, extra="forbid"):
+    pass
 
 
-class TimeRange(_Part):
+class TimeRange(_Part, strict=True, json_schema_extra=_typed("Interval")):
     """A half-open stretch of video time."""
-
-    model_config = ConfigDict(strict=True, json_schema_extra=_typed("Interval"))
 
     start_time: StartTime
     end_time: EndTime
@@ -75,17 +73,11 @@ Confidence = Annotated[float | None, Field(description="0 to 1; null where the s
 
 
 #: only orders the hits of one search; the tool language refuses to compare it with any other number
-RankScore = Annotated[float, Field(json_schema_extra={"x-type": "Score"})]
+RankScore = Annotated[float, Field(json_schema_extra=_typed("Score"))]
 
 
-def _config(name: str) -> ConfigDict:
-    return ConfigDict(json_schema_extra=_typed(name))
-
-
-class EvidenceItem(_Part):
+class EvidenceItem(_Part, json_schema_extra=_typed("Evidence")):
     """Where a claim can be looked at again."""
-
-    model_config = _config("Evidence")
 
     video_id: str
     start_time: Time
@@ -111,10 +103,8 @@ class Interval(_Part):
     center_time: Time
 
 
-class Scene(Interval):
+class Scene(Interval, json_schema_extra=_typed("Scene")):
     """A scene, or a chapter of scenes where a video has too many to list."""
-
-    model_config = _config("Scene")
 
     scene_id: str
     brief_caption: str
@@ -154,10 +144,8 @@ class SceneList(Result):
     scenes: list[Scene]
 
 
-class SegmentInfo(Result):
+class SegmentInfo(Result, json_schema_extra=_typed("Segment")):
     """What a stretch of video is called and where it lies."""
-
-    model_config = _config("Segment")
 
     segment_id: str
     scene_id: Annotated[str, Field(description="The scene it begins in.")]
@@ -179,10 +167,8 @@ class MatchingLine(Interval):
     evidence: list[EvidenceItem]
 
 
-class Hit(Interval):
+class Hit(Interval, json_schema_extra=_typed("Segment")):
     """A segment that answers a search. ``score`` orders the hits of one search and means nothing else."""
-
-    model_config = _config("Segment")
 
     segment_id: str
     score: RankScore
@@ -219,12 +205,10 @@ class Caption(Result):
     center_time: Time
 
 
-class Detection(Interval):
+class Detection(Interval, json_schema_extra=_typed("Detection")):
     """An object at a moment. Its stretch is how long the same thing was seen without a break around it."""
 
-    model_config = _config("Detection")
-
-    bbox: Annotated[list[float], Field(json_schema_extra={"x-type": "Box"}, description="[x1, y1, x2, y2] in pixels.")]
+    bbox: Annotated[list[float], Field(json_schema_extra=_typed("Box"), description="[x1, y1, x2, y2] in pixels.")]
     category: str
     confidence: Confidence
     entity_hint: Annotated[str, Field(description="What it looks like; usable as the hint of register_entity.")]
@@ -245,10 +229,8 @@ class Detections(Result):
     not_examined: NotExamined = []
 
 
-class Action(Interval):
+class Action(Interval, json_schema_extra=_typed("Action")):
     """Something done in a stretch."""
-
-    model_config = _config("Action")
 
     label: str
     confidence: Confidence
@@ -285,10 +267,8 @@ class RegisteredEntity(Result):
     lacks: Lacks = []
 
 
-class TrajectoryPart(Interval):
+class TrajectoryPart(Interval, json_schema_extra=_typed("Appearance")):
     """One unbroken appearance of an entity."""
-
-    model_config = _config("Appearance")
 
     scene_id: Annotated[str, Field(description="The scene it begins in.")]
     path_repr: Annotated[str, Field(description="The path in words, with at most 8 sampled boxes.")]
@@ -320,10 +300,8 @@ class WrittenMemory(Result):
     memory_id: str
 
 
-class Memory(Interval):
+class Memory(Interval, json_schema_extra=_typed("Memory")):
     """A memory. ``parts`` lists what a merged one was made of."""
-
-    model_config = _config("Memory")
 
     memory_id: str
     level: Literal["frame", "segment", "event"]
@@ -348,10 +326,8 @@ class MergedEvent(Result):
     merged_event: Memory
 
 
-class Entity(_Part):
+class Entity(_Part, json_schema_extra=_typed("Entity")):
     """An entity of the video."""
-
-    model_config = _config("Entity")
 
     entity_id: str
     hint: Annotated[str, Field(description=MEASURED)]

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 from world_api.core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from world_api.perception.appearance import ColourAppearance as ColourAppearance
-    from world_api.perception.classical import ClassicalDetector as ClassicalDetector
-    from world_api.perception.classical import RapidOcrReader as RapidOcrReader
-    from world_api.perception.endpoint import EmbeddingsWire as EmbeddingsWire
-    from world_api.perception.endpoint import EndpointEmbedder as EndpointEmbedder
-    from world_api.perception.endpoint import EndpointVision as EndpointVision
-    from world_api.perception.endpoint import assumed_tokens as assumed_tokens
-    from world_api.perception.endpoint import data_url as data_url
-    from world_api.perception.endpoint import read_reply as read_reply
-    from world_api.perception.speech import EnergyVoiceDetector as EnergyVoiceDetector
-    from world_api.perception.speech import WhisperRecogniser as WhisperRecogniser
+    from world_api.perception.appearance import ColourAppearance
+    from world_api.perception.classical import ClassicalDetector, RapidOcrReader
+    from world_api.perception.endpoint import (
+        EmbeddingsWire,
+        EndpointEmbedder,
+        EndpointVision,
+        assumed_tokens,
+        data_url,
+        read_reply,
+    )
+    from world_api.perception.speech import EnergyVoiceDetector, WhisperRecogniser
 
 #: profile -> port -> adapter, as ``module:class``. Those of an endpoint and of Whisper need options of the caller.
 PROFILES = {

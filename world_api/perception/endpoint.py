@@ -14,7 +14,6 @@ import base64
 import math
 import re
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
@@ -31,8 +30,8 @@ from world_api.chat.messages import (
     usage_of,
     without_refused,
 )
-from world_api.chat.transport import NotAReply, error_in
-from world_api.core.canonical import canonical_json, content_hash, parse_json
+from world_api.chat.transport import NotAReply, Sending, error_in
+from world_api.core.canonical import canonical_json, closed_object, content_hash, parse_json
 from world_api.core.cost import Spent, charge
 from world_api.core.faults import BackendFault
 from world_api.core.identifiers import printable
@@ -50,7 +49,7 @@ from world_api.core.ports import (
 )
 
 if TYPE_CHECKING:
-    from openai import APIResponse, OpenAI
+    from openai import OpenAI
 
 LONGEST_SIDE = 512
 REPLY_TOKENS = 800  #: limit of a reply: three sentences, and some reasoning before them
@@ -137,8 +136,7 @@ class EndpointVision:
     def look(self, request: LookRequest) -> LookReply:
         """Send the pictures and return the parsed reply. The cost is charged even if the reply cannot be read.
 
-        Raises:
-            BackendFault: ``endpoint_takes_no_images``, ``sight_refused``, ``sight_unreadable``, and the model's.
+        Raises BackendFault: ``endpoint_takes_no_images``, ``sight_refused``, ``sight_unreadable``, and the model's.
         """
         messages, reply = self._reply(request)
         usage = self._usage(messages, request.pictures, reply)
@@ -230,21 +228,17 @@ def reply_schema(task: LookTask) -> dict[str, Any]:
     text: dict[str, Any] = {"type": "string"}
     confidence: dict[str, Any] = {"type": ["number", "null"]}
     if task == "caption":
-        return _object(caption=text, uncertain=text)
+        return closed_object({"caption": text, "uncertain": text})
     if task == "actions":
-        return _object(actions={"type": "array", "items": _object(label=text, confidence=confidence)}, uncertain=text)
-    return _object(answer=text, confidence=confidence, uncertain=text)
-
-
-def _object(**properties: Any) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+        action = closed_object({"label": text, "confidence": confidence})
+        return closed_object({"actions": {"type": "array", "items": action}, "uncertain": text})
+    return closed_object({"answer": text, "confidence": confidence, "uncertain": text})
 
 
 def data_url(picture: Picture, longest_side: int) -> str:
     """Return a picture as a JPEG data URL, its longer side at most ``longest_side`` pixels.
 
-    Raises:
-        BackendFault: ``picture_unusable``.
+    Raises BackendFault: ``picture_unusable``.
     """
     import cv2
 
@@ -281,8 +275,7 @@ class _UnreadableError(Exception):
 def read_reply(reply: dict[str, Any], task: LookTask, *, model: str, spent: Spent) -> LookReply:
     """Parse a Chat Completions reply to a look. If it is plain text instead of JSON, this is the caption or the answer.
 
-    Raises:
-        BackendFault: ``sight_refused``: the model refused; ``sight_unreadable``: the reply contains nothing usable.
+    Raises BackendFault: ``sight_refused``: the model refused; ``sight_unreadable``: the reply contains nothing usable.
     """
     choice = first_choice(reply)
     message = choice.get("message")
@@ -416,9 +409,7 @@ class EmbeddingsWire:
 
     name = "embeddings"
 
-    def send(
-        self, client: OpenAI, request: dict[str, Any], *, seconds: float
-    ) -> AbstractContextManager[APIResponse[Any]]:
+    def send(self, client: OpenAI, request: dict[str, Any], *, seconds: float) -> Sending:
         """Send the texts and request vectors as plain numbers; the client's default is Base64."""
         return client.embeddings.with_streaming_response.create(
             model=request["model"], input=request["input"], encoding_format="float", timeout=seconds
@@ -427,8 +418,7 @@ class EmbeddingsWire:
     def read(self, answer: dict[str, Any]) -> dict[str, Any]:
         """Return the body unchanged.
 
-        Raises:
-            NotAReply: it reports an error, or has no list of vectors.
+        Raises NotAReply: it reports an error, or has no list of vectors.
         """
         if isinstance(answer.get("data"), list):
             return answer
@@ -453,8 +443,7 @@ class EndpointEmbedder:
     def embed_texts(self, texts: Sequence[str], request: str) -> Embedded:
         """Return one unit vector per text. The cost is charged under ``request``, the hash of the request.
 
-        Raises:
-            BackendFault: ``embedding_unreadable``, and the endpoint's.
+        Raises BackendFault: ``embedding_unreadable``, and the endpoint's.
         """
         sent = [printable(text[:MAX_CHARACTERS]) for text in texts]
         try:
@@ -478,9 +467,8 @@ class EndpointEmbedder:
             raise self._unreadable(f"{len(items)} vectors for {count} texts")
         found: dict[int, list[float]] = {}
         for place, item in enumerate(items):
-            index, vector = (
-                (item.get("index", place), item.get("embedding")) if isinstance(item, dict) else (None, None)
-            )
+            fields = item if isinstance(item, dict) else {}
+            index, vector = fields.get("index", place), fields.get("embedding")
             if not is_count(index) or index >= count or index in found or not _is_vector(vector):
                 raise self._unreadable("one of its vectors is none")
             found[index] = vector

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from world_api.core.faults import BackendFault
 from world_api.core.ports import SAMPLE_RATE, Samples, SpokenLine, SpokenWord
 from world_api.core.spans import TimeSpan, merge_spans
+from world_api.installation import installed
 
 WHISPER = "faster-whisper"
 #: The default model.
@@ -61,8 +62,7 @@ class WhisperRecogniser:
         model: A folder with a converted model, or the name of one that was downloaded before; ``small`` by default.
         compute_type: ``int8``, ``float16`` or ``float32``; ``auto`` is ``int8`` on a CPU and ``float16`` on a GPU.
 
-    Raises:
-        BackendFault: ``speech_model_missing``, ``speech_compute_type``.
+    Raises BackendFault: ``speech_model_missing``, ``speech_compute_type``.
     """
 
     def __init__(self, model: str | None = None, compute_type: str = "auto") -> None:
@@ -115,30 +115,24 @@ class SileroVoiceDetector:
 
 def whisper_is_installed() -> bool:
     """Whether faster-whisper is installed; the package is not imported."""
-    try:
-        return bool(version(WHISPER))
-    except PackageNotFoundError:
-        return False
+    return installed(WHISPER) is not None
 
 
 def _version_of(package: str, extra: str, more: str = "") -> str:
     """Return the version of a package. ``extra`` and ``more`` are for the hint of the fault.
 
-    Raises:
-        BackendFault: ``speech_model_missing``, if it is not installed.
+    Raises BackendFault: ``speech_model_missing``, if it is not installed.
     """
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        hint = f"install the extra: pip install 'video-world-api[{extra}]'{more}"
-        raise BackendFault("speech_model_missing", f"{package} is not installed", hint=hint) from None
+    if (found := installed(package)) is not None:
+        return found
+    hint = f"install the extra: pip install 'video-world-api[{extra}]'{more}"
+    raise BackendFault("speech_model_missing", f"{package} is not installed", hint=hint)
 
 
 def _model_folder(model: str) -> Path:
     """Return the folder of a model: ``model`` itself, or the folder of an earlier download of the model of that name.
 
-    Raises:
-        BackendFault: ``speech_model_missing``, if there is none or files are missing in it.
+    Raises BackendFault: ``speech_model_missing``, if there is none or files are missing in it.
     """
     _version_of(WHISPER, "speech", ", and give a model with --speech-model")
     folder = Path(model).expanduser()
@@ -160,8 +154,7 @@ def _model_folder(model: str) -> Path:
 def _computing(wanted: str) -> tuple[str, str]:
     """Return the device for a Whisper model (``cuda`` or ``cpu``) and its number format; ``wanted`` may be ``auto``.
 
-    Raises:
-        BackendFault: ``speech_model_missing``, ``speech_compute_type``.
+    Raises BackendFault: ``speech_model_missing``, ``speech_compute_type``.
     """
     try:
         import ctranslate2
@@ -213,8 +206,7 @@ class SphinxRecogniser:
 
     It is used only if the user names it. Its lines have a low confidence.
 
-    Raises:
-        BackendFault: ``speech_model_missing``.
+    Raises BackendFault: ``speech_model_missing``.
     """
 
     def __init__(self) -> None:

@@ -283,11 +283,7 @@ def mcp_tools(operations: Mapping[str, Operation] = OPERATIONS) -> list[Schema]:
     """Return each operation as a tool of the Model Context Protocol."""
     return [
         mcp_tool(
-            item.name,
-            item.description,
-            item.parameters_schema(),
-            item.result_schema(),
-            writes=item.state == "writes",
+            item.name, item.description, item.parameters_schema(), item.result_schema(), writes=item.state == "writes"
         )
         for item in operations.values()
     ]

@@ -50,14 +50,8 @@ def operations_page() -> str:
 def _section(item: Operation) -> str:
     parameters = plain_schema(item.parameters_schema())
     required = set(parameters.get("required", ()))
-    lines = [
-        f"### `{item.name}`",
-        "",
-        item.description,
-        "",
-        f"*{_state(item)}; {price_text(item.price)}{_looks(item)}.*",
-        "",
-    ]
+    about = f"*{_state(item)}; {price_text(item.price)}{_looks(item)}.*"
+    lines = [f"### `{item.name}`", "", item.description, "", about, ""]
     lines += ["| parameter | type | |", "| --- | --- | --- |"]
     for name, schema in parameters["properties"].items():
         shown = f"`{name}`" if name in required else f"`{name}`?"

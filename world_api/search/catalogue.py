@@ -32,15 +32,10 @@ FOLDER = ".catalogue"
 TABLE = "segments"
 SCHEMA = pa.schema(
     [
-        ("video_id", pa.string()),
-        ("built", pa.string()),
-        ("segment_id", pa.string()),
-        ("start_time", pa.float64()),
-        ("end_time", pa.float64()),
-        ("shown", pa.string()),
-        ("terms", pa.string()),
+        ("video_id", pa.string()), ("built", pa.string()), ("segment_id", pa.string()), ("start_time", pa.float64()),
+        ("end_time", pa.float64()), ("shown", pa.string()), ("terms", pa.string()),
     ]
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

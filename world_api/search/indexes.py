@@ -42,11 +42,9 @@ class Postings(Protocol):
     @property
     def lengths(self) -> NDArray[np.int64]:
         """The number of terms in each document, shape (n,)."""
-        ...
 
     def find(self, term: str) -> tuple[Positions, Positions]:
         """Return the documents that contain a term, in rising order, and how often each contains it."""
-        ...
 
 
 class TextPostings:
@@ -158,8 +156,7 @@ def best_first(scores: NDArray[np.float64] | NDArray[np.float32], count: int | N
         least = np.partition(own, len(own) - count)[len(own) - count]
         above, equal = found[own > least], found[own == least]
         found = np.sort(np.concatenate([above, equal[: count - len(above)]]))
-    order: NDArray[np.int64] = found[np.argsort(-scores[found], kind="stable")]
-    return order
+    return found[np.argsort(-scores[found], kind="stable")]
 
 
 def fuse(rankings: Sequence[NDArray[np.int64]], count: int, *, k: int = 60) -> NDArray[np.float64]:

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from world_api.core.canonical import content_hash
 from world_api.core.cost import Spent, charge
@@ -87,8 +87,7 @@ class Texts:
     def holding(self, term: str) -> Positions:
         """Return the numbers of the texts that contain a term, in rising order."""
         ends, terms, _ = self.bags
-        found: Positions = np.searchsorted(ends, np.flatnonzero(terms == self.number_of.get(term, -1)), side="right")
-        return found
+        return np.searchsorted(ends, np.flatnonzero(terms == self.number_of.get(term, -1)), side="right")
 
     @property
     def terms(self) -> pa.ChunkedArray:
@@ -393,9 +392,7 @@ def segments_of(caption: Passage, segments: Items[TimeSpan]) -> list[int]:
     return found
 
 
-class _KeptVector(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
+class _KeptVector(BaseModel, extra="forbid", frozen=True):
     schema_version: Literal[2] = 2
     digest: str = ""  #: hash of the other fields
     text: str
@@ -419,8 +416,7 @@ class _KeptVector(BaseModel):
 
     def values(self) -> Vectors:
         """Return the vector as 32-bit floats, shape (dimension,)."""
-        found: Vectors = np.frombuffer(base64.b64decode(self.vector, validate=True), dtype="<f4").astype(np.float32)
-        return found
+        return np.frombuffer(base64.b64decode(self.vector, validate=True), dtype="<f4").astype(np.float32)
 
 
 class Meanings:
@@ -510,13 +506,10 @@ class Meanings:
     def _find(self, text: str) -> _KeptVector | None:
         name = self._name(text)
         if name not in self._memory:
-            try:
+            with suppress(OSError, ValueError):  # ValueError: not such a record, or no numbers in it
                 kept = _KeptVector.model_validate_json((self._folder / f"{name}.json").read_bytes())
-                sound = kept.text == text and kept.is_sound
-            except (OSError, ValueError):  # ValueError: not such a record, or no numbers in it
-                return None
-            if sound:
-                self._memory[name] = kept
+                if kept.text == text and kept.is_sound:
+                    self._memory[name] = kept
         return self._memory.get(name)
 
     def _vector(self, text: str) -> Vectors:
@@ -534,5 +527,4 @@ def by_meaning(captions: CaptionIndex, meanings: Meanings, queries: Vectors, seg
         return np.zeros(0, dtype=np.int64)
     near = meanings.likeness([p.text for p in captions.passages], queries)
     scores = np.array([max(near[number] for number in own[at]) for at in said])
-    order: Positions = np.array(said, dtype=np.int64)[np.argsort(-scores, kind="stable")]
-    return order
+    return np.array(said, dtype=np.int64)[np.argsort(-scores, kind="stable")]

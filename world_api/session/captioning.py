@@ -19,15 +19,8 @@ from world_api.world.view import View
 
 #: Faults of a single segment (a moderated picture is a refused request); after any other all segments would fail.
 SINGLE_SEGMENT_FAULTS = frozenset(
-    {
-        "sight_unreadable",
-        "sight_refused",
-        "endpoint_refused_request",
-        "undecodable",
-        "decoder_died",
-        "decoder_stalled",
-        "picture_unusable",
-    }
+    "sight_unreadable sight_refused endpoint_refused_request undecodable decoder_died decoder_stalled "
+    "picture_unusable".split()
 )
 #: Failures before the first caption that end a run, since each is paid for.
 _HOPELESS = 5
@@ -119,8 +112,7 @@ def caption_segments(
     Several threads work until all segments are done or a fault occurs that would affect all of them. Other faults are
     only recorded. Sessions opened afterwards search the captions (``name_captions``).
 
-    Raises:
-        VideoWorldError: a fault of every segment: an unreachable endpoint, a refused key, pictures not accepted.
+    Raises VideoWorldError: a fault of every segment: an unreachable endpoint, a refused key, pictures not accepted.
     """
     missing = _missing(view, seeing)
     total, done, made = sum(span.duration for span in missing), 0.0, 0

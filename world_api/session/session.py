@@ -25,7 +25,7 @@ from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
-from world_api.core.canonical import content_hash
+from world_api.core.canonical import Record, content_hash
 from world_api.core.faults import OperationFault, StoreFault
 from world_api.core.files import append_line, file_lock, not_writable, world_lock
 from world_api.core.identifiers import check_session_name, is_name
@@ -93,10 +93,8 @@ class EntityRegistered(_Event):
     confidence: Annotated[float, Field(ge=0, le=1)]
 
 
-class CommitPlanned(BaseModel):
+class CommitPlanned(BaseModel, extra="forbid", frozen=True):
     """A line of the log: the events before it are part of the world if the manifest lists all these files of rows."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     schema_version: Literal[1] = 1
     event: Literal["commit_planned"] = "commit_planned"
@@ -247,7 +245,7 @@ class Overlay:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Committed:
+class Committed(Record):
     """Result of a commit: how many memories and entities it added to the world, and the world's new hash."""
 
     video_id: str
@@ -255,10 +253,6 @@ class Committed:
     memories: int
     entities: int
     world_hash: str
-
-    def record(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return dict(vars(self))
 
 
 def open_overlay(store: Path, video_id: str, name: str) -> Overlay:
@@ -329,10 +323,9 @@ def drop_session(store: Path, video_id: str, name: str) -> int:
     """
     overlay = _existing(store, video_id, name)
     with overlay.locked():
-        try:
+        number = 0
+        with suppress(StoreFault):
             number = len(overlay.events())
-        except StoreFault:
-            number = 0
         overlay.drop()
     return number
 
@@ -432,14 +425,12 @@ class StandIn(Protocol):
     @property
     def record(self) -> Mapping[str, Any]:
         """What its answers depend on besides the session, as JSON; part of cache keys."""
-        ...
 
     def answer(self, session: Session, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return the result of an operation. Rows that the operation writes are written to the session.
 
         Raises VideoWorldError: any fault that the operation declares.
         """
-        ...
 
 
 #: Prefix of the ids of things that were detected on demand and not tracked.
@@ -569,7 +560,8 @@ class Session:
     def vocabulary(self) -> Vocabulary:
         """The categories that visible rows or the detector for single frames can judge."""
         looker = self.backends.looker
-        return self.view.vocabulary.extended(() if looker is None else looker.categories())
+        more = frozenset() if looker is None else looker.categories()
+        return Vocabulary(self.view.vocabulary.categories | more)
 
     @cached_property
     def searcher(self) -> Searcher:

@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
+from pydantic import BaseModel, Field, FiniteFloat, ValidationError, model_validator
 
 from world_api.core.canonical import content_hash
 from world_api.core.cost import Spent
@@ -33,19 +33,15 @@ _MAX_ITEMS = 1_000
 _MAX_BYTES = 1_000_000  #: of a file; a larger one counts as absent
 
 
-class CachedAction(BaseModel):
+class CachedAction(BaseModel, extra="forbid", frozen=True):
     """An action that a model named."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     label: str = Field(max_length=_MAX_LABEL)
     confidence: float | None = Field(ge=0, le=1)
 
 
-class CachedCost(BaseModel):
+class CachedCost(BaseModel, extra="forbid", frozen=True):
     """What a look cost when it was made."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: str
     prompt: int = Field(ge=0)
@@ -64,13 +60,11 @@ class CachedCost(BaseModel):
         return Spent(purpose="perception", request=request, physical=False, **self.model_dump())
 
 
-class CachedLook(BaseModel):
+class CachedLook(BaseModel, extra="forbid", frozen=True, populate_by_name=True):
     """One look as it is stored. ``start`` and ``end`` in seconds; no frame time is after ``end``.
 
     ``digest`` is the hash of all other fields.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     schema_version: Literal[2] = 2
     digest: str = ""
@@ -110,10 +104,8 @@ class CachedLook(BaseModel):
         return content_hash(self.model_dump(mode="json", exclude={"digest"}, by_alias=True))
 
 
-class ListedCaption(BaseModel):
+class ListedCaption(BaseModel, extra="forbid", frozen=True):
     """A caption of a set: its request, its interval in seconds, and the hash of its content."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     request: str
     start: FiniteFloat
@@ -121,10 +113,8 @@ class ListedCaption(BaseModel):
     digest: str
 
 
-class CaptionSet(BaseModel):
+class CaptionSet(BaseModel, extra="forbid", frozen=True):
     """The captions that are searched, in the order of their intervals. ``hash`` covers them; empty without captions."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     schema_version: Literal[1] = 1
     hash: str = ""
@@ -157,9 +147,7 @@ class VisionCache:
 
     def get(self, request: str) -> CachedLook | None:
         """Return a cached look; None if there is none that can be read."""
-        if (kept := self._memory.get(request)) is not None:
-            return kept
-        return self._read(self._folder / f"{request}.json")
+        return self._memory.get(request) or self._read(self._folder / f"{request}.json")
 
     def once(self, request: str, make: Callable[[], CachedLook]) -> tuple[CachedLook, bool]:
         """Return a look, cached or made now, and whether this call made it. Equal requests wait for each other.

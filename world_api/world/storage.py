@@ -323,8 +323,7 @@ def rows_from_records(table: str, records: list[dict[str, Any]]) -> pa.Table:
 def read_table(folder: Path, table: str, files: list[FileEntry]) -> pa.Table:
     """Return all rows of one table, clip after clip.
 
-    Raises:
-        StoreFault: ``world_damaged``, if a file is missing, differs from the manifest's entry, or has invalid rows.
+    Raises StoreFault: ``world_damaged``, if a file is missing, differs from the manifest's entry, or has invalid rows.
     """
     parts = [_read_entry(folder, table, entry) for entry in files]
     return pa.concat_tables(parts) if parts else empty_table(table)

@@ -63,13 +63,13 @@ class TableSpec:
     rules: Rules
 
 
-def _table(name: str, key: tuple[str, ...], *fields: tuple[str, pa.DataType], rules: Rules | None = None) -> TableSpec:
-    columns = [pa.field(field, kind, nullable=False) for field, kind in fields]
-    return TableSpec(name=name, schema=pa.schema(columns + _TAIL), key=key, rules=rules or Rules())
+def _table(name: str, key: tuple[str, ...], rules: Rules | None = None, /, **columns: pa.DataType) -> TableSpec:
+    fields = [pa.field(column, kind, nullable=False) for column, kind in columns.items()]
+    return TableSpec(name=name, schema=pa.schema(fields + _TAIL), key=key, rules=rules or Rules())
 
 
-_F64, _F32, _TEXT = pa.float64(), pa.float32(), pa.string()
-_BOX = (("x1", _F32), ("y1", _F32), ("x2", _F32), ("y2", _F32))
+_F64, _F32, _TEXT, _INT = pa.float64(), pa.float32(), pa.string(), pa.int64()
+_BOX = dict.fromkeys(("x1", "y1", "x2", "y2"), _F32)
 _TRACK = ("sightings", "track")
 _LINKS = Rules(references={"earlier": _TRACK, "later": _TRACK}, follows=("earlier", "later"))
 _CAMERA = ("still", "pan_left", "pan_right", "tilt_up", "tilt_down", "zoom_in", "zoom_out", "turn", "shake")
@@ -78,149 +78,71 @@ TABLES: dict[str, TableSpec] = {
     spec.name: spec
     for spec in (
         # A boundary between two shots: the time of the first frame of the later one.
-        _table("cuts", ("time",), ("time", _F64), ("score", _F32), ("kind", _TEXT)),
+        _table("cuts", ("time",), time=_F64, score=_F32, kind=_TEXT),
         # A boundary between two scenes; always also a cut. strength in 0..1: how little the two sides look alike.
-        _table(
-            "scene_cuts",
-            ("time",),
-            ("time", _F64),
-            ("strength", _F32),
-            rules=Rules(references={"time": ("cuts", "time")}),
-        ),
+        _table("scene_cuts", ("time",), Rules(references={"time": ("cuts", "time")}), time=_F64, strength=_F32),
         # Sharp, new-looking frames kept as JPEG under images/.
-        _table("key_frames", ("time",), ("time", _F64), ("image", _TEXT), ("sharpness", _F32)),
+        _table("key_frames", ("time",), time=_F64, image=_TEXT, sharpness=_F32),
         # How the picture looks at a moment: colour and edge layout, unit length.
-        _table("looks", ("time",), ("time", _F64), ("vector", pa.list_(pa.float32(), DESCRIPTOR_DIMENSION))),
+        _table("looks", ("time",), time=_F64, vector=pa.list_(_F32, DESCRIPTOR_DIMENSION)),
         # One sampled sighting of one track. track ids name the clip they began in: t0002_01.
         _table(
-            "sightings",
-            ("track", "time"),
-            ("track", _TEXT),
-            ("time", _F64),
-            *_BOX,
-            ("category", _TEXT),
-            ("confidence", _F32),
-            ("colours", pa.list_(_TEXT)),
-            rules=Rules(ids=("track",)),
+            "sightings", ("track", "time"), Rules(ids=("track",)),
+            track=_TEXT, time=_F64, **_BOX, category=_TEXT, confidence=_F32, colours=pa.list_(_TEXT),
         ),
         # How a followed thing looked at a moment: colours by thirds and shape, unit length (perception/appearance.py).
         _table(
-            "track_looks",
-            ("track", "time"),
-            ("track", _TEXT),
-            ("time", _F64),
-            ("vector", pa.list_(pa.float32(), TRACK_LOOK_DIMENSION)),
-            rules=Rules(references={"track": _TRACK}),
+            "track_looks", ("track", "time"), Rules(references={"track": _TRACK}),
+            track=_TEXT, time=_F64, vector=pa.list_(_F32, TRACK_LOOK_DIMENSION),
         ),
         # What the camera did in the second up to a moment. strength: how far the picture went, in picture widths a second.
-        _table(
-            "camera",
-            ("time",),
-            ("time", _F64),
-            ("kind", _TEXT),
-            ("strength", _F32),
-            rules=Rules(choices={"kind": _CAMERA}),
-        ),
+        _table("camera", ("time",), Rules(choices={"kind": _CAMERA}), time=_F64, kind=_TEXT, strength=_F32),
         # Two tracks that show the same thing, over the join of two clips or while a person did not move. later names the
         # younger one, time (seconds) is its first sighting. kind: stitch.
         _table(
-            "track_links",
-            ("earlier", "later"),
-            ("earlier", _TEXT),
-            ("later", _TEXT),
-            ("time", _F64),
-            ("kind", _TEXT),
-            ("score", _F32),
-            rules=_LINKS,
+            "track_links", ("earlier", "later"), _LINKS,
+            earlier=_TEXT, later=_TEXT, time=_F64, kind=_TEXT, score=_F32,
         ),
         # Two tracks that look alike; possibly different things. score: 0 to 1, not calibrated; columns: as track_links.
-        _table(
-            "look_links",
-            ("earlier", "later"),
-            ("earlier", _TEXT),
-            ("later", _TEXT),
-            ("time", _F64),
-            ("score", _F32),
-            rules=_LINKS,
-        ),
+        _table("look_links", ("earlier", "later"), _LINKS, earlier=_TEXT, later=_TEXT, time=_F64, score=_F32),
         # One line of text read off one frame.
-        _table(
-            "screen_texts", ("time", "text", "y1", "x1"), ("time", _F64), ("text", _TEXT), *_BOX, ("confidence", _F32)
-        ),
+        _table("screen_texts", ("time", "text", "y1", "x1"), time=_F64, text=_TEXT, **_BOX, confidence=_F32),
         # A spoken line. Two speakers may say the same at once.
         _table(
-            "speech",
-            ("start", "end", "text", "speaker"),
-            ("start", _F64),
-            ("end", _F64),
-            ("text", _TEXT),
-            ("speaker", _TEXT),
-            ("language", _TEXT),
-            ("source", _TEXT),
-            ("confidence", _F32),
-            rules=Rules(choices={"source": ("sidecar", "embedded", "recognised", "truth")}),
+            "speech", ("start", "end", "text", "speaker"),
+            Rules(choices={"source": ("sidecar", "embedded", "recognised", "truth")}),
+            start=_F64, end=_F64, text=_TEXT, speaker=_TEXT, language=_TEXT, source=_TEXT, confidence=_F32,
         ),
         # A recognised word of the spoken line that starts at line_start. A recogniser may give two equal words one time.
         _table(
-            "words",
-            ("start", "end", "word", "line_start"),
-            ("line_start", _F64),
-            ("start", _F64),
-            ("end", _F64),
-            ("word", _TEXT),
-            ("confidence", _F32),
-            rules=Rules(repeats=True, references={"line_start": ("speech", "start")}),
+            "words", ("start", "end", "word", "line_start"),
+            Rules(repeats=True, references={"line_start": ("speech", "start")}),
+            line_start=_F64, start=_F64, end=_F64, word=_TEXT, confidence=_F32,
         ),
         # A sentence about an interval, from a captioner or from truth.
-        _table(
-            "captions", ("start", "end", "text"), ("start", _F64), ("end", _F64), ("text", _TEXT), ("confidence", _F32)
-        ),
+        _table("captions", ("start", "end", "text"), start=_F64, end=_F64, text=_TEXT, confidence=_F32),
         # An action. subject: a track id, or empty.
         _table(
-            "actions",
-            ("start", "end", "label", "subject"),
-            ("start", _F64),
-            ("end", _F64),
-            ("label", _TEXT),
-            ("subject", _TEXT),
-            ("confidence", _F32),
+            "actions", ("start", "end", "label", "subject"),
+            start=_F64, end=_F64, label=_TEXT, subject=_TEXT, confidence=_F32,
         ),
         # What sessions wrote and committed, numbered in that order; parts: the memories a merged one was made of.
         _table(
-            "memories",
-            ("number",),
-            ("number", pa.int64()),
-            ("memory_id", _TEXT),
-            ("level", _TEXT),
-            ("start", _F64),
-            ("end", _F64),
-            ("content", _TEXT),
-            ("parts", pa.list_(_TEXT)),
-            rules=Rules(
-                within=(),
-                unique=("memory_id",),
-                ids=("memory_id",),
-                choices={"level": ("frame", "segment", "event")},
-                references={"parts": ("memories", "memory_id")},
-                follows=("memory_id", "parts"),
+            "memories", ("number",),
+            Rules(
+                within=(), unique=("memory_id",), ids=("memory_id",), choices={"level": ("frame", "segment", "event")},
+                references={"parts": ("memories", "memory_id")}, follows=("memory_id", "parts"),
             ),
+            number=_INT, memory_id=_TEXT, level=_TEXT, start=_F64, end=_F64, content=_TEXT, parts=pa.list_(_TEXT),
         ),
         # Entities that sessions registered and committed, numbered likewise; hint: the caller's words for a track, or for
         # a place in a frame; later words for the same entity hold.
         _table(
-            "registrations",
-            ("number",),
-            ("number", pa.int64()),
-            ("entity_id", _TEXT),
-            ("hint", _TEXT),
-            ("category", _TEXT),
-            ("time", _F64),
-            *_BOX,
-            ("confidence", _F32),
-            rules=Rules(within=(), ids=("entity_id",)),
+            "registrations", ("number",), Rules(within=(), ids=("entity_id",)),
+            number=_INT, entity_id=_TEXT, hint=_TEXT, category=_TEXT, time=_F64, **_BOX, confidence=_F32,
         ),
     )
-}
+}  # fmt: skip
 
 
 #: The tables that sessions write; all others come from the video alone.

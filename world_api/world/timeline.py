@@ -63,8 +63,7 @@ class Items(Sequence[Item], Generic[Item]):
     @cached_property
     def max_ends(self) -> Times:
         """Running maximum of the ends, shape (n,), for binary search by end."""
-        found: Times = np.maximum.accumulate(self.ends) if len(self.ends) else self.ends
-        return found
+        return np.maximum.accumulate(self.ends) if len(self.ends) else self.ends
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -89,8 +88,7 @@ class Items(Sequence[Item], Generic[Item]):
             int(np.searchsorted(self.starts, span.start)),
         )
         near = (self.ends[first:end] > span.start) | (self.starts[first:end] >= span.start)
-        found: Positions = np.flatnonzero(near) + first
-        return found
+        return np.flatnonzero(near) + first
 
     def during(self, span: TimeSpan) -> list[Item]:
         """Return the items that overlap a half-open span, in order."""
@@ -134,8 +132,7 @@ def ranges(firsts: Positions, ends: Positions) -> Positions:
     lengths = ends - firsts
     total = int(lengths.sum())
     starts = np.repeat(firsts - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths) if total else firsts[:0]
-    found: Positions = starts + np.arange(total)
-    return found
+    return starts + np.arange(total)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -468,8 +465,7 @@ def independent_starts(table: pa.Table) -> Positions:
     starts, ends = table.column("start").to_numpy(), table.column("end").to_numpy()
     figures = pc.match_substring_regex(table.column("text"), r"\d").to_numpy()
     latest = np.maximum.accumulate(ends + np.where(figures, _CHANGING_GAP, _ACROSS_CUT)) if len(ends) else ends
-    found: Positions = np.flatnonzero(starts[1:] > latest[:-1]) + 1
-    return found
+    return np.flatnonzero(starts[1:] > latest[:-1]) + 1
 
 
 def same_line(one: str, other: str) -> bool:

@@ -166,8 +166,7 @@ def _known_at(groups: _Groups, known: Floats, owners: Ints, links: pa.Table, lin
     lost = older != younger
     for ends in (older, younger):
         np.maximum.at(latest, ends, np.where(lost, np.inf, link_known))
-    found: Floats = np.maximum(last, latest[owners])
-    return found
+    return np.maximum(last, latest[owners])
 
 
 def _slivers(groups: _Groups, boxes: list[NDArray[np.float32]], *, width: int, height: int) -> NDArray[np.bool_]:
@@ -177,8 +176,7 @@ def _slivers(groups: _Groups, boxes: list[NDArray[np.float32]], *, width: int, h
         thin |= side < np.repeat(np.float32(SLIVER) * _medians(groups, side), groups.sizes)
     right, bottom = np.float64(width - AT_EDGE * width), np.float64(height - AT_EDGE * height)
     left, top = np.float64(AT_EDGE * width), np.float64(AT_EDGE * height)
-    slivers: NDArray[np.bool_] = thin & ((x1 <= left) | (y1 <= top) | (x2 >= right) | (y2 >= bottom))
-    return slivers
+    return thin & ((x1 <= left) | (y1 <= top) | (x2 >= right) | (y2 >= bottom))
 
 
 def _clear(groups: _Groups, time: Floats, slivers: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -194,8 +192,7 @@ def _clear(groups: _Groups, time: Floats, slivers: NDArray[np.bool_]) -> NDArray
     first_clear = np.minimum.reduceat(np.where(slivers, len(time), at), firsts)
     last_clear = np.maximum.reduceat(np.where(slivers, -1, at), firsts)
     none = np.repeat(last_clear < 0, sizes)
-    clear: NDArray[np.bool_] = none | ((at >= np.repeat(first_clear, sizes)) & (at <= np.repeat(last_clear, sizes)))
-    return clear
+    return none | ((at >= np.repeat(first_clear, sizes)) & (at <= np.repeat(last_clear, sizes)))
 
 
 def _medians(groups: _Groups, values: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -81,12 +81,10 @@ def check_world(world: World) -> list[str]:
     wrong = []
     for path, sha256 in listed:
         try:
-            found = hash_stored(world.folder / path)
+            if hash_stored(world.folder / path) != sha256:
+                wrong.append(f"{path}: its content has changed")
         except OSError as error:
             wrong.append(f"{path}: {error.strerror}")
-            continue
-        if found != sha256:
-            wrong.append(f"{path}: its content has changed")
     wrong = wrong or _rows_wrong(world)
     if not wrong and world_hash(world.folder, world.manifest.video, world.manifest.files) != world.manifest.world_hash:
         wrong.append(f"{MANIFEST}: the rows do not have the hash it tells")

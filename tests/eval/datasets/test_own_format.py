@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from controller.answers import Question
 from eval.datasets import BadItem, Item, item_from_record, item_record, load_dataset

@@ -7,8 +7,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import given, strategies as some
 
 from eval.report.pictures import LabelledBox, PictureCache, ReportPicture, ShownMoment, choose, pictures_of
 from tests.conftest import WorldMaker, made_rows

@@ -15,8 +15,17 @@ from typer.testing import CliRunner
 
 from eval.commands.datasets import sandbox_app as app
 from eval.datasets import load_dataset
-from eval.sandbox import SAMPLE_RATE, FilmFacts, FilmFiles, make_film, read_facts, tell, write_facts, write_mp4
-from eval.sandbox import films as filming
+from eval.sandbox import (
+    SAMPLE_RATE,
+    FilmFacts,
+    FilmFiles,
+    films as filming,
+    make_film,
+    read_facts,
+    tell,
+    write_facts,
+    write_mp4,
+)
 from world_api.build import Truth, read_truth
 from world_api.core import EvalFault
 

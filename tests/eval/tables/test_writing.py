@@ -6,8 +6,7 @@ import csv
 import io
 import re
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from eval.tables import Column, Kind, Row, Table, TableCell, cell_text, comma_separated, latex
 from eval.tables.writing import escaped, guarded, value_text

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests.support.listed_items import LISTS, TIMED, Item
 from tool_induction.aggregates import AGGREGATES

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from tests.support.listed_items import LISTS, TIMED, Item
 from tool_induction.aggregates import AGGREGATES, evidence_of, span_of

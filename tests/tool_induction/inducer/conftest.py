@@ -11,8 +11,7 @@ import pytest
 
 from tests.support.scripted import ScriptedChatModel
 from tool_induction.domains import Domain, load_domain
-from tool_induction.inducer import Induction, Requester, Settings
-from tool_induction.inducer import induce as run_rounds
+from tool_induction.inducer import Induction, Requester, Settings, induce as run_rounds
 from world_api import SystemClock
 from world_api.chat import completion
 

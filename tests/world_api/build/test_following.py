@@ -16,8 +16,7 @@ import av
 import pytest
 
 from tests.support.building import Broken, Listener, Silent, StandingClock
-from world_api.api import build_world as build
-from world_api.api import open_session
+from world_api.api import build_world as build, open_session
 from world_api.build import Following, Job, build_world, follow_world
 from world_api.core import MediaFault, StoreFault, hash_bytes
 from world_api.operations import run

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from world_api.build import Cuts, SceneCuts, StageSpec, keys_of
-from world_api.build import stage as stages
+from world_api.build import Cuts, SceneCuts, StageSpec, keys_of, stage as stages
 from world_api.media import MediaWorker
 from world_api.options import Listening
 from world_api.recipes import recipe_for

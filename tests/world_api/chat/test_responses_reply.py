@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from world_api.chat import NotAReply, ResponsesWire, usage_of
 from world_api.core import BackendFault

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from world_api.core import StoreFault, TimeSpan, check_video_id, is_name, segment_id, video_id_from_file_name
 

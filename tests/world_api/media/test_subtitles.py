@@ -7,8 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from tests.support.subtitle_files import ASS, SRT, cues_of, srt, video_with
 from world_api.core import MediaFault

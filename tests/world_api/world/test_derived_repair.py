@@ -23,8 +23,7 @@ from world_api.api import build_world, open_session, reindex, text_embedder
 from world_api.core import StoreFault
 from world_api.operations import run
 from world_api.search import embedder_key, prepare
-from world_api.world import World, check_world, derived_folder, derived_key
-from world_api.world import store as store_module
+from world_api.world import World, check_world, derived_folder, derived_key, store as store_module
 
 SPEECH = "rows.speech"
 ROOT = Path(__file__).resolve().parents[3]

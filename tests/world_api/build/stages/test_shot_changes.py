@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from scenedetect import FrameTimecode
 from scenedetect.detectors import AdaptiveDetector, ContentDetector, ThresholdDetector
 
