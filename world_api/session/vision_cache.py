@@ -95,7 +95,7 @@ class CachedLook(BaseModel):
         return self
 
     def sealed(self) -> CachedLook:
-        """Return a copy in which ``digest`` is set.
+        """Return a copy in which ``digest`` is the hash of all other fields.
 
         Raises ValueError: a text contains half a surrogate pair, which cannot be encoded.
         """
