@@ -40,7 +40,7 @@ def _place(rows: str, place: int) -> HasItem:
 
 
 def shifted(left: ex.Expr, number: float) -> tuple[ex.Expr, float]:
-    """Move added constants to the other side of a comparison: ``x - 1 > 0`` becomes ``x > 1``. Return both sides."""
+    """Move added constants to the other side of a comparison: ``x - 1 > 0`` becomes ``x > 1``. Return the new sides."""
     while isinstance(left, ex.Arithmetic) and left.op in ("+", "-"):
         added = left.right
         if not isinstance(added, ex.Const) or isinstance(added.value, bool) or not isinstance(added.value, int | float):

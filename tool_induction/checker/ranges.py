@@ -107,7 +107,7 @@ OTHER_DEFAULT = "change the default, or the constant, that it comes from"
 
 
 def check_divisor(at: Inference, expr: ex.Arithmetic) -> None:
-    """Note a divisor that may be 0, such as the length of a list that may be empty, or that is 0 by default."""
+    """Note a divisor that may be 0, such as the length of a list that may be empty, or that is 0 if all inputs have their defaults."""
     divisor, text = expr.right, ex.to_text(expr.right)
     if ("nonzero", text) in at.environment.facts:
         return

@@ -60,7 +60,7 @@ class Fault:
 
 @dataclass(frozen=True, kw_only=True)
 class Version:
-    """A tool as written in one round (0: the first emission), with the findings of compiler and admission."""
+    """A tool as written in one round (0: the first reply or the document), with the findings of compiler and admission."""
 
     round: int
     written: WrittenTool
@@ -295,12 +295,12 @@ def induce(
         count: Number of tools to request.
         repairs: Maximum number of repair rounds.
         worlds: Opens the example worlds that tools are tried on besides the made-up ones.
-        document: The text of a first emission; the model is then used for repairs only.
+        document: A text that replaces the first reply; the model is then used for repairs only.
         prompts: By default the prompts for the settings.
         progress: Called with a line of text for every event.
 
     Raises:
-        ToolFault: ``no_tools``: the first emission holds none; ``no_model``: neither requester nor document is given.
+        ToolFault: ``no_tools``: the first reply or the document holds none; ``no_model``: neither requester nor document is given.
         BackendFault: the faults of the model.
     """
     prompts = prompts or InducerPrompts(groups=settings.groups, allow_judge=settings.allow_judge)
