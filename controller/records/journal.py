@@ -458,7 +458,7 @@ def locate_episode(episode: Path, name: str | None = None) -> tuple[Journal, str
 
 
 def with_rounds(episode: Episode, exchanges: Sequence[Exchange]) -> Episode:
-    """Return the episode with the tools, messages and rounds of its recorded exchanges."""
+    """Return the episode with tools, messages and rounds taken from its ``exchanges`` with the model."""
     tools: list[dict[str, Any]] = next(
         (exchange.request["tools"] for exchange in exchanges if "tools" in exchange.request), []
     )
