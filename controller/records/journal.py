@@ -301,7 +301,7 @@ class Journal:
         """Yield the finished episodes (with ``only``: those with these names) in the order in which they finished.
 
         Each line is checked by itself and gives a ``DamagedEntry`` if it is damaged. Raises EpisodeFault:
-        ``recording_missing``.
+        ``recording_missing``, ``recording_not_readable``.
         """
         times = {line.name: line for line in lines_of(self._folder / TIMINGS)}
         seen: set[str | None] = set()

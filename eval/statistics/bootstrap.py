@@ -85,7 +85,7 @@ def mean_interval(
     their sizes differ.
 
     Raises:
-        EvalFault: ``nothing_to_compare``, ``bad_sample``.
+        EvalFault: ``nothing_to_compare``, ``bad_sample``; BackendFault: ``extra_missing``, for ``expanded`` only.
     """
     labels = [clusters, *crossed]
     cells = cells_of(_checked(values, labels, draws), labels)

@@ -398,7 +398,7 @@ def abstraction_table(study: Study) -> Table:
 
 
 def _controls(row: SampleRow, groups: Sequence[Group]) -> Iterator[tuple[str, Group]]:
-    """Yield each control that was run, with its samples; of several arms, the one with the shortest name.
+    """Yield the name and the samples of each control that was run; of several arms, the one with the shortest name.
 
     For ``hints`` only arms with the same library as ``row`` are considered.
     """
