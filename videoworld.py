@@ -152,7 +152,7 @@ def _run(given: list[str]) -> None:
 
 
 def _explain_usage(given: Sequence[str], *, as_json: bool) -> None:
-    """After wrong usage, write a hint if an option is a file's name; with ``as_json`` always write a JSON fault."""
+    """After wrong usage, write a hint if an argument with a leading ``-`` is a file; with ``as_json`` a JSON fault."""
     from world_api.commands.cli import fail, note
     from world_api.core.faults import VideoWorldError
 

@@ -475,7 +475,7 @@ def read_prose(question: Question, text: str) -> Any | None:
 
 
 def _whole(question: Question, text: str) -> Any | None:
-    """Return the value of a text of an optional lead, the answer, and words that cannot change it; otherwise None."""
+    """Return the value of a text that is an answer, maybe after "The answer is" and before harmless words; else None."""
     lead = _LEADS.match(text)
     said = text[lead.end() :] if lead else text
     # In "The answer is a" the "a" may be an article; in "FinalAnswer: a" it is the letter.
@@ -491,9 +491,9 @@ def _whole(question: Question, text: str) -> Any | None:
 
 
 def _last_line(question: Question, text: str) -> Any | None:
-    """Return the value of the answer if the last line is a lead and an answer; otherwise None.
+    """Return the value of the answer if the last line is "The answer is" or the like and an answer; otherwise None.
 
-    It is also None if the text before it contains another lead, does not end a sentence, or leaves a quotation open.
+    It is also None if the text before that line contains such words too, does not end a sentence, or leaves a quotation open.
     """
     before, _, last = text.rpartition("\n")
     lead = _LEADS.match(last)

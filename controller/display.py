@@ -69,7 +69,7 @@ def summary_record(episode: Episode, *, recorded_as: str | None = None) -> dict[
 def summary_text(
     episode: Episode, *, recorded_as: str | None = None, committed: Mapping[str, Any] | None = None
 ) -> str:
-    """Return the summary in a few lines; ``committed`` counts the memories and entities added to the world."""
+    """Return the summary of an episode in a few lines; ``committed`` counts the memories and entities added to the world."""
     usage, judging = episode.usage, sum(judging_tokens(call.result) for call in episode.tool_calls)
     counted = "estimated" if usage.estimated else "counted"
     cited = (span_text(vars(span)) + ("" if span.returned_by else " (returned by no tool)") for span in episode.spans)

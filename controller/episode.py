@@ -477,7 +477,7 @@ class Accounts:
 
 
 def total(held: Mapping[Part, Account]) -> Account:
-    """Return the sum of all parts."""
+    """Return the sum of the accounts of all parts."""
     return sum(held.values(), Account())
 
 

@@ -83,7 +83,7 @@ class CombinedTools:
         return self._tools
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Run the tool in the toolset that offers it."""
+        """Run the tool in the toolset that offers it; return the fault ``unknown_tool`` if none does."""
         owner = self._owner.get(name)
         if owner is None:
             return refused("unknown_tool", f"there is no tool {name[:64]!r}", "call one of the tools offered")

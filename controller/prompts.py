@@ -47,7 +47,7 @@ class Prompts(PromptFiles):
         self.language = language
 
     def notice(self, code: str, detail: str = "") -> ErrorBody:
-        """Return the message to the model about a malformed call or a changed result; ``detail`` is quoted in it."""
+        """Return code, message and hint for the model on a malformed call or a changed result; ``detail`` is quoted."""
         message, _, hint = self.render("notice", code=code, detail=detail).rpartition("\n")
         return {"code": code, "message": message.strip(), "hint": hint}
 
@@ -213,7 +213,7 @@ def _fitting(make: Callable[[int], Entries], most: int, tokens: int) -> Entries:
 
 
 def _joined(scenes: Sequence[dict[str, Any]], number: int) -> Entries:
-    """Join the scenes into ``number`` intervals, each with its first caption and, if over 1, its number of scenes."""
+    """Return the scenes joined into ``number`` intervals, each with its first caption and, if over 1, its number of scenes."""
     edges = [round(place * len(scenes) / number) for place in range(number + 1)]
     joined = []
     for first, end in itertools.pairwise(edges):

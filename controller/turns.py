@@ -114,7 +114,7 @@ class CallExecutor:
         return call.tool not in self.reading if declared is None else declared.writes
 
     def _start(self, calls: list[ToolCall], until: float) -> list[_PendingCall]:
-        """Start the calls. A call that writes runs in this thread, so that it cannot continue after it is abandoned."""
+        """Start the calls, return their future results. One that writes runs in this thread, and cannot be abandoned."""
         waited: list[_PendingCall] = [(Future(), Ledger()) for _ in calls]
         work: SimpleQueue[tuple[ToolCall, _PendingCall]] = SimpleQueue()
         in_turn: SimpleQueue[tuple[ToolCall, _PendingCall]] = SimpleQueue()
@@ -150,7 +150,7 @@ class CallExecutor:
 
 
 def _charge_first_call(made: list[CallOutcome]) -> list[CallOutcome]:
-    """Attribute a model request that several parallel calls shared to the first of them, in the order of the calls."""
+    """Return the outcomes; a model request that parallel calls shared is ``physical`` in the first of these only."""
     paid = Counter(item.request for one in made for item in one.spent if item.physical)
     settled = []
     for one in made:

@@ -42,7 +42,7 @@ class DemoSubject:
 
 
 def sample_subject(folder: Path) -> DemoSubject:
-    """Return the film that the project generates, ``sample.mp4`` in ``folder``."""
+    """Return the generated film ``sample.mp4`` in ``folder``, with a person in it and a question about this person."""
     from eval.sandbox import DEFAULT_SEED, cast
 
     coat = cast(DEFAULT_SEED).owner.look.coat

@@ -70,7 +70,7 @@ def messages_of(episode: Episode, sample: str) -> list[Record]:
 
 
 def _thoughts(episode: Episode) -> dict[int, str]:
-    """Return the thoughts by index of message: that with the calls of the round, or for the last round the last one."""
+    """Return thoughts by the index of the message with their round's calls; without calls only the last round's."""
     by_round = {item.number: item.thought for item in episode.rounds if item.thought}
     round_of = {call.id: call.round for call in episode.calls}
     found: dict[int, str] = {}

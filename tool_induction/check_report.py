@@ -76,7 +76,7 @@ def _tool(
 
 
 def priced(price: Mapping[str, Mapping[str, float]]) -> str:
-    """Return the wire form of a price in words: fewest, usual and most calls, and tokens and seconds."""
+    """Return a price (a JSON record) in words: fewest, usual and most calls, and tokens and seconds."""
     least, usual, most = price["min"], price["expected"], price["max"]
     calls = f"{least['calls']} to {most['calls']} calls (usually {usual['calls']})"
     models = f", {most['model_calls']} of them of a model" if most["model_calls"] else ""

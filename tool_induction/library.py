@@ -325,7 +325,7 @@ def written(value: object) -> str:
 
 
 def _parts(document: object) -> Any:
-    """Return short hashes of each tool's keys and steps, by tool name; a document without tools is unchanged."""
+    """Return short hashes of the value of each key and of each step of a tool, by tool name; a document without tools is unchanged."""
     tools = document.get("tools") if isinstance(document, dict) else None
     if not isinstance(document, dict) or not isinstance(tools, list) or not all(isinstance(one, dict) for one in tools):
         return document

@@ -124,7 +124,7 @@ def _module(name: str) -> bytes:
 
 
 def _code(folder: Traversable, under: str) -> Iterator[tuple[str, bytes]]:
-    """Yield path and source of each module in a folder and its subfolders, without those in ``_APART``."""
+    """Yield path (after the prefix ``under``) and source of each module in a folder tree, without those in ``_APART``."""
     for item in folder.iterdir():
         if item.is_dir() and item.name not in _APART:
             yield from _code(item, f"{under}{item.name}/")

@@ -297,7 +297,7 @@ class Journal:
         """Yield the finished episodes (with ``only``: those with these names) in the order in which they finished.
 
         Each line is checked by itself and gives a ``DamagedEntry`` if it is damaged. Raises EpisodeFault:
-        ``recording_missing``.
+        ``recording_missing``, ``recording_not_readable``.
         """
         times = {line.name: line for line in lines_of(self._folder / TIMINGS)}
         seen: set[str | None] = set()
@@ -454,7 +454,7 @@ def locate_episode(episode: Path, name: str | None = None) -> tuple[Journal, str
 
 
 def with_rounds(episode: Episode, exchanges: Sequence[Exchange]) -> Episode:
-    """Return the episode with the tools, messages and rounds of its recorded exchanges."""
+    """Return the episode with tools, messages and rounds taken from its ``exchanges`` with the model."""
     tools: list[dict[str, Any]] = next(
         (exchange.request["tools"] for exchange in exchanges if "tools" in exchange.request), []
     )

@@ -241,7 +241,7 @@ class EpisodeRecorder(EpisodeInputs):
             recording.keep(exchange)
 
     def note(self, name: str, arguments: dict[str, Any], result: Any, spent: Sequence[Spent]) -> None:
-        """Remember a tool call; one that made requests (``spent``) creates the record."""
+        """Remember a tool call; if it made requests to models (``spent``), create the record first."""
         if spent:
             _ = self.recording  # a model was asked
         with self._lock:
@@ -272,7 +272,7 @@ class EpisodeRecorder(EpisodeInputs):
         return _RecordingTools(self._inputs.tools(make), self)
 
     def material(self, name: str, make: Callable[[], Any]) -> Any:
-        """Return the value as it reads back from its record, which a replay uses too."""
+        """Return the value of ``make`` as it reads back from JSON. Raises EpisodeFault: ``material_taken_twice``."""
         value = parse_json(json_line(self._inputs.material(name, make)))
         with self._lock:
             if name in self._taken:

@@ -58,7 +58,7 @@ class EpisodeInputs:
         return make()
 
     def material(self, name: str, make: Callable[[], Any]) -> Any:
-        """Return a JSON value that requests are built from; the episode uses each name once."""
+        """Return the result of ``make``, a JSON value that requests are built from; the episode uses each name once."""
         return make()
 
 

@@ -44,9 +44,9 @@ def transcript_tokens(budget: Budget) -> int:
 
 
 def transcript(session: Session, *, max_tokens: int) -> dict[str, Any]:
-    """Return the visible lines of speech from the first on, as many as fit into about ``max_tokens``.
+    """Return the visible utterances from the first on, as many as fit into about ``max_tokens``, under ``lines``.
 
-    If lines are left out, ``truncated`` is true and the hint contains how many are included.
+    If some are left out, ``truncated`` is true and the hint contains how many are included.
     """
     spoken = session.view.speech
     lines: list[dict[str, Any]] = []
@@ -76,13 +76,13 @@ class BlindOptions(Options):
 
 
 class Blind(LoopSystem[BlindOptions]):
-    """The question alone, or with the spoken lines. The model gets no tools and no frames."""
+    """The question alone, or with all that is spoken in the video. The model gets no tools and no frames."""
 
     name = "blind"
     options_kind = BlindOptions
 
     def setup(self, question: Question, session: Session) -> Setup:
-        """Return a setup without tools; in the variant ``transcript`` a first call gives the spoken lines."""
+        """Return a setup without tools; in the variant ``transcript`` a first call gives the speech."""
         if self.options.variant == "question":
             return Setup(make_tools=lambda: OwnCalls({}), preamble=Preamble(instructions="blind"))
         arguments = {"max_tokens": transcript_tokens(self.context.budget)}
@@ -99,7 +99,7 @@ _TOGETHER = 32
 
 
 class DirectOptions(Options):
-    """``frames``: their number; ``max_side``: of a frame, in pixels; ``transcript``: whether speech is given too."""
+    """``frames``: how many; ``max_side``: longest side in pixels; ``transcript``: whether speech is given too."""
 
     frames: int = Field(default=32, ge=1, le=1024)
     max_side: int = Field(default=512, ge=16, le=4096)
@@ -124,7 +124,7 @@ class Direct(LoopSystem[DirectOptions]):
             )
 
     def setup(self, question: Question, session: Session) -> Setup:
-        """Return a setup without tools; first calls give the frames and the spoken lines."""
+        """Return a setup without tools; first calls give the frames and, as an option, the speech."""
         options = self.options
         frames = SampledFrames(session)
         calls = [FirstCall(tool=SAMPLE_FRAMES, arguments={"count": options.frames, "max_side": options.max_side})]
@@ -249,7 +249,7 @@ def clips(video_id: str, length: float, clip_seconds: float) -> list[dict[str, A
 
 
 class ClipCaptions:
-    """The captions of an episode's ``clips`` clips: made by an operation, searched by words and meaning."""
+    """Captions of the clips of a video (``clips``: their number), made by an operation, searched by words and meaning."""
 
     def __init__(self, session: Session, *, clips: int) -> None:
         self._operations = AtomicTools(session)

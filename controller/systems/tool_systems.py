@@ -132,7 +132,7 @@ _INSTRUCTIONS: dict[Exposure, str] = {"all": "system", "tools": "tools_only", "t
 
 
 class HierOptions(Options):
-    """``exposure``: which of operations and tools can be called; ``patience``: after how many tools operations open."""
+    """``exposure``: which of operations and tools can be called; ``patience``: tool calls until ``tools_first`` opens operations."""
 
     exposure: Exposure = "all"
     patience: int = Field(default=3, ge=1)

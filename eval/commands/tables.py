@@ -66,7 +66,7 @@ def compare(
 
 
 def filters_of(**given: str | int | None) -> list[str]:
-    """Write each option that is not None as a filter ``key=value``, in the form that ``filtered`` reads."""
+    """Return each option that is not None as a filter ``key=value``, in the form that ``filtered`` reads."""
     return [f"{key}={value}" for key, value in given.items() if value is not None]
 
 

@@ -130,7 +130,7 @@ def check_availability(dataset: Dataset, store: Path, *, bad_scoring: str = "") 
 
 
 def _leaks(dataset: Dataset, packaged: set[str]) -> Iterator[str]:
-    """Yield a message for each question that its domain's guard does not allow in its split."""
+    """Yield messages about questions whose video or template their domain assigns to another split."""
     groups: dict[tuple[str, SplitName], list[PlannedQuestion]] = {}
     for item in dataset.items:
         if item.split is not None and item.domain in packaged:

@@ -57,7 +57,7 @@ def _types(entry: Entry, key: str) -> list[str]:
 
 
 def _m3bench(sources: Sources, name: str) -> Entries:
-    """M3-Bench, robot and web: long videos of people at home, and from the web, with open questions.
+    """Read M3-Bench, robot or web: long videos of people at home, or from the web, with open questions.
 
     Format: ``data/annotations/robot.json`` and ``web.json`` of github.com/ByteDance-Seed/m3-agent (arXiv 2508.09736)::
 
@@ -103,7 +103,7 @@ def _m3bench_question(entry: Entry) -> Raw:
 
 
 def _videomme(sources: Sources) -> Entries:
-    """Video-MME: 900 videos of eleven seconds to an hour, each with three questions of four options.
+    """Read Video-MME: 900 videos of eleven seconds to an hour, each with three questions of four options.
 
     Formats (arXiv 2405.21075): the table of huggingface.co/datasets/lmms-lab/Video-MME
     (``test-00000-of-00001.parquet``), with columns ``video_id, duration, domain, sub_category, url, videoID,
@@ -163,7 +163,7 @@ def _videomme_question(entry: Entry) -> Raw:
 
 
 def _lvbench(sources: Sources) -> Entries:
-    r"""LVBench: hour-long videos, and questions with four options.
+    r"""Read LVBench: hour-long videos, and questions with four options.
 
     Format: ``data/video_info.meta.jsonl`` of huggingface.co/datasets/THUDM/LVBench (arXiv 2406.08035), as
     github.com/THUDM/LVBench reads it: one video a line, options inside the question, and the time of the evidence::
@@ -207,7 +207,7 @@ def _time_references(reference: str) -> tuple[tuple[float, float], ...]:
 
 
 def _longvideobench(sources: Sources) -> Entries:
-    """LongVideoBench: videos of up to an hour with subtitles, and multiple-choice questions that refer to a moment.
+    """Read LongVideoBench: videos of up to an hour with subtitles, and multiple-choice questions that refer to a moment.
 
     Format: ``lvb_val.json`` of huggingface.co/datasets/longvideobench/LongVideoBench (arXiv 2407.15754), as the class
     ``LongVideoBenchDataset`` of github.com/longvideobench/LongVideoBench reads it: a list of::
@@ -245,7 +245,7 @@ def _longvideobench_question(entry: Entry) -> Raw:
 
 
 def _egoschema(sources: Sources) -> Entries:
-    """EgoSchema: three-minute first-person videos, each with a question of five options about the whole video.
+    """Read EgoSchema: three-minute first-person videos, each with a question of five options about the whole video.
 
     Format: ``questions.json`` and ``subset_answers.json`` of github.com/egoschema/EgoSchema (arXiv 2308.09126)::
 
@@ -276,7 +276,7 @@ def _egoschema(sources: Sources) -> Entries:
 
 
 def _nextqa(sources: Sources) -> Entries:
-    """NExT-QA, multiple choice: short videos with causal, temporal and descriptive questions.
+    """Read NExT-QA, multiple choice: short videos with causal, temporal and descriptive questions.
 
     Format: ``dataset/nextqa/val.csv`` and ``test.csv`` of github.com/doc-doc/NExT-QA (arXiv 2105.08276), with columns
     ``video, frame_count, width, height, question, answer, qid, type, a0 ... a4``; ``answer`` is the index of the right
@@ -319,7 +319,7 @@ def _csv_rows(content: bytes, name: str) -> Iterator[tuple[str, object]]:
 
 
 def _mlvu(sources: Sources) -> Entries:
-    """MLVU: nine tasks on videos of three minutes to two hours.
+    """Read MLVU: nine tasks on videos of three minutes to two hours.
 
     Format: ``MLVU/json/1_plotQA.json`` ... ``9_summary.json`` of huggingface.co/datasets/MLVU/MVLU (arXiv 2406.04264),
     as ``choice_bench.py`` and ``open_bench.py`` of github.com/JUNJIE99/MLVU read them; each file is a list of::

@@ -94,7 +94,7 @@ class Protocol(_Part):
     notes: list[str] = []
 
     def domain_of(self, question: str, labels: Mapping[str, Any]) -> str | None:
-        """Return the task domain of a question, None if it belongs to none."""
+        """Return the task domain of a question by the first rule that fits it; None if it belongs to no domain."""
         words = "".join(item if item.isalnum() else " " for item in question.casefold())
         text = f" {' '.join(words.split())} "
         found = next((rule for rule in self.domains.rules if rule.fits(text, labels)), None)

@@ -47,7 +47,7 @@ class ChartFigure:
 
 @dataclass(frozen=True, kw_only=True)
 class TableRow:
-    """A row of a table, read by the keys of its columns; ``number`` is its index, ``sets`` numbers its samples."""
+    """A row of a table, read by the keys of its columns; ``number`` is its index, ``sets`` the sets of samples behind figures."""
 
     table: Table
     number: int
@@ -100,7 +100,7 @@ class TableRow:
 
 
 def figure_of(table: Table, sets: Sets, primary: Primary = frozenset()) -> ChartFigure | None:
-    """Return the figure of a table; None if the table has no chart or nothing to draw."""
+    """Return the chart or charts of a table with a caption; None if there is no chart for it or nothing to draw."""
     draw = _CHARTS.get(table.name)
     rows = [TableRow(table=table, number=number, sets=sets, primary=primary) for number in range(len(table.rows))]
     return draw(table, rows) if draw is not None and rows else None
@@ -326,7 +326,7 @@ def _in_groups(chart: alt.LayerChart, groups: Sequence[str]) -> alt.FacetChart:
 
 
 def _draw_transfer(table: Table, rows: Sequence[TableRow]) -> ChartFigure | None:
-    """Draw libraries against domains as heat maps, one for each setting."""
+    """Draw the gain with each library on each domain as heat maps, one for each dataset, world and budget."""
     domains = [column for column in table.columns if column.key.startswith("domain:")]
     if not domains:
         return None

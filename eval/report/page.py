@@ -100,7 +100,10 @@ _LEAD_NOTE = (
 
 @dataclass(frozen=True, kw_only=True)
 class PageCell:
-    """The text of a cell; ``set`` is the number of the set of samples behind it, or None; ``why`` is its remark."""
+    """A table cell as texts: ``why`` is its remark, ``words`` describe it in full, ``place`` is its CSS class.
+
+    ``set`` is the number of the set of samples behind it, or None.
+    """
 
     text: str
     interval: str
@@ -315,7 +318,7 @@ def _libraries(run: Run) -> Iterator[RunFact]:
 
 
 def _worlds(run: Run) -> Iterator[RunFact]:
-    """Yield the worlds by profile, with a hash over all; only the first ones are listed."""
+    """Yield a fact for each profile: a hash over all its worlds, and the hashes of the first ones."""
     profiles = dict.fromkeys(profile for made in run.manifest.worlds.values() for profile in made)
     for profile in profiles:
         hashes = {video: made[profile] for video, made in run.manifest.worlds.items() if profile in made}

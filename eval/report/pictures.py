@@ -90,7 +90,7 @@ class ShownMoment:
 
 
 def moments_of(episode: Episode, item: Item) -> list[ShownMoment]:
-    """Return the moments that were cited, those of the reference, and those that tools saw, without repetitions."""
+    """Return the moments to show: cited ones, those of the reference's evidence, those that tools saw; each once."""
     boxes = {call.id: list(_boxes(call.result)) for call in episode.calls}
     kept: list[ShownMoment] = []
     reference = (

@@ -226,7 +226,7 @@ class Configuration:
         return f"{self.name}, line {self.text.line(place)}" if given is None else given
 
     def bad(self, place: Place, what: str, *, hint: str = _HINT) -> EvalFault:
-        """Return the fault ``bad_configuration`` for a key: its file and line, and ``what`` is wrong."""
+        """Return the fault ``bad_configuration``; its message is the file and line of the key at ``place``, then ``what``."""
         return EvalFault("bad_configuration", f"{self.where(*place)}: {what}", hint=hint)
 
     def unknown(

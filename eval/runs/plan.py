@@ -42,7 +42,7 @@ _MAX_REASONS, _OTHER_REASONS = 20, "other reasons"
 
 @dataclass(frozen=True, kw_only=True)
 class Picked:
-    """The questions of one dataset that a run asks; ``name`` is its name in the run, ``part`` selected them."""
+    """The questions of one dataset that a run asks; ``part`` of the configuration selects them."""
 
     name: str
     part: DatasetPart
@@ -389,7 +389,7 @@ class RunPlan:
 
 
 def _settings(document: ConfigurationDocument) -> dict[str, Any]:
-    """Return the other settings that determine an episode or its score."""
+    """Return those of language, request, perception and the two judges that the configuration gives."""
     parts = ("language", "request", "tool_judge", "perception", "judge")
     given = document.model_dump(include=set(parts), exclude_none=True)
     return {name: given[name] for name in parts if given.get(name)}

@@ -106,7 +106,7 @@ class ResumeState:
 
 
 def resume_state(plan: RunPlan, folder: RunFolder) -> ResumeState:
-    """Compare ``samples.jsonl`` with the journals of a run; only the journals of cells that lack samples are read.
+    """Return the finished samples by ``samples.jsonl`` and the journals; episodes are only read in cells that lack samples.
 
     Raises EvalFault: ``run_damaged``, ``other_schema_version``.
     """

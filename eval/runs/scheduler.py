@@ -147,7 +147,7 @@ class RunScheduler:
         return fault
 
     def _resolve_held(self, *, interrupted: bool) -> VideoWorldError | None:
-        """At the end, count the held samples if other samples had results; else return the fault of the set-up."""
+        """At the end, count held samples, but not after Ctrl-C; return the fault of the set-up if no sample had a result."""
         if not self._held:
             return None
         if not self._any_result:

@@ -109,7 +109,8 @@ class Run:
     def entry(self, sample: SampleLine) -> JournalEntry | None:
         """Return the entry of a sample's episode in its journal; None if the sample ended without an episode.
 
-        Raises EpisodeFault: ``recording_damaged``, ``recording_schema``, ``recording_missing``, ``unknown_episode``.
+        Raises EpisodeFault: ``recording_damaged``, ``recording_schema``, ``recording_missing``,
+        ``recording_not_readable``, ``unknown_episode``.
         """
         if sample.episode is None:
             return None

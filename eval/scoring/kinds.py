@@ -273,7 +273,7 @@ def text_scorer_for(item: Item) -> str:
 
 
 def given_text(value: Any, answer: str | None) -> str | None:
-    """Return the text of an answer, first of ``value``; None if it is empty."""
+    """Return ``value`` if it is a text, else ``answer``, without spaces around it; None if it is empty."""
     said = value if isinstance(value, str) else answer
     return said.strip() if isinstance(said, str) and said.strip() else None
 

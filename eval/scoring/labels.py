@@ -147,7 +147,7 @@ def _bad(name: str, why: str) -> EvalFault:
 
 @dataclass(frozen=True, kw_only=True)
 class GivenAnswer:
-    """An arm's answer in a sample of a run."""
+    """An arm's answer in a sample of a run: ``value`` in the type of the question, ``answer`` as text."""
 
     sample: str
     arm: str
@@ -159,9 +159,9 @@ class GivenAnswer:
 def draw_to_label(
     answers: Iterable[GivenAnswer], *, per_arm: int, seed: int
 ) -> tuple[dict[str, Any], dict[str, list[str]]]:
-    """Draw up to ``per_arm`` answers of each arm to open questions, in a seeded order; return them and their arms.
+    """Return up to ``per_arm`` answers of each arm to open questions as a file's content, and their arms by pair id.
 
-    From each arm different answers are drawn with equal probability, independently of the other arms. An answer that
+    The order is seeded. From each arm different answers are drawn with equal probability, independently of other arms. An answer that
     was drawn from several arms is listed once, with all of them. ``right`` is null in each pair, until a person sets it
     to true or false.
     """
@@ -206,7 +206,7 @@ def of_these(answers: Iterable[GivenAnswer], pairs: Iterable[LabelledPair]) -> l
 
 
 def merged(before: Iterable[LabelledPair], taken: Iterable[LabelledPair], *, by: str) -> list[LabelledPair]:
-    """Return earlier labels with new ones; if a pair has both, the new label counts, for the arms of both."""
+    """Return earlier labels with new ones (``taken``, by the person ``by``), by id; the new label of a pair counts."""
     found = {pair.id: pair for pair in before}
     for pair in taken:
         arms = {*pair.arms, *(found[pair.id].arms if pair.id in found else ())}

@@ -64,7 +64,7 @@ def score_locomo(item: Item, value: Any, answer: str | None, context: Context) -
 
 
 def category_f1(given: str, accepted: str, category: int) -> float:
-    """Return the F1 of one answer with one accepted answer, by the rule of category 1, 2, 3 or 4."""
+    """Return the F1 (0 to 1) of an answer with one accepted answer, as LoCoMo defines it for category 1, 2, 3 or 4."""
     if category == _COMMON_SENSE:
         accepted = accepted.split(";", maxsplit=1)[0].strip()
     if category != _SEVERAL_HOPS:
@@ -105,7 +105,7 @@ class ReplySettings:
 
 
 def score_choice_reply(item: Item, value: Any, answer: str | None, context: Context) -> Score:
-    """Score a free reply: correct if the letter that the rule reads from it is an accepted one."""
+    """Score a free reply: correct if the letter that the settings' ``reader`` finds in it is an accepted one."""
     settings = context.read(ReplySettings)
     accepted = accepted_values(item)
     options = dict(zip(item.question.letters, item.question.options, strict=True))

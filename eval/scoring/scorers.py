@@ -120,7 +120,7 @@ _JUDGED = "judge"
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerToScore:
-    """An answer to be scored, with the protocol of its dataset."""
+    """An answer to score (``value`` in the type of the question, ``answer`` as text), and its dataset's protocol."""
 
     item: Item
     value: Any

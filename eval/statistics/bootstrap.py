@@ -85,7 +85,7 @@ def mean_interval(
     their sizes differ.
 
     Raises:
-        EvalFault: ``nothing_to_compare``, ``bad_sample``.
+        EvalFault: ``nothing_to_compare``, ``bad_sample``; BackendFault: ``extra_missing``, for ``expanded`` only.
     """
     labels = [clusters, *crossed]
     cells = cells_of(_checked(values, labels, draws), labels)
@@ -122,7 +122,7 @@ def _checked(values: Sequence[float], labels: Sequence[Sequence[Hashable]], draw
 
 @dataclass(frozen=True, kw_only=True)
 class Cells:
-    """Sums (``sums``) and numbers (``sizes``) of rows by cell.
+    """Sums (``sums``) and numbers (``sizes``) of rows by cell: here a combination of levels of all factors.
 
     ``levels[f][c]`` is the level of factor ``f`` in cell ``c``; the first factor is the cluster. ``counts`` are the
     numbers of levels of the factors.
@@ -140,7 +140,7 @@ class Cells:
 
 
 def cells_of(values: Floats, factors: Sequence[Sequence[Hashable]]) -> Cells:
-    """Sum rows by cell. Levels are sorted by name, so that the order of rows makes no difference."""
+    """Return values summed by the combination of their labels, one label for each factor; the order makes no difference."""
     coded = [_coded(labels) for labels in factors]
     counts = tuple(count for _, count in coded)
     cells, place = np.unique(np.ravel_multi_index([codes for codes, _ in coded], counts), return_inverse=True)
@@ -153,7 +153,7 @@ def cells_of(values: Floats, factors: Sequence[Sequence[Hashable]]) -> Cells:
 
 
 def _coded(labels: Sequence[Hashable]) -> tuple[Indices, int]:
-    """Return each label's index in sorted order, and the number of labels; integers come first, then by ``repr``."""
+    """Return each label's index among the sorted different labels (integers first, others by ``repr``), and their number."""
     names = set(labels)
     numbers = sorted(name for name in names if isinstance(name, int))
     places = {name: place for place, name in enumerate([*numbers, *sorted(names.difference(numbers), key=repr)])}

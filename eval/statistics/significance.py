@@ -68,7 +68,7 @@ def holm(values: Mapping[str, float]) -> dict[str, float]:
     """Return the p values of one family, adjusted by Holm (1979), in the order given.
 
     Raises:
-        EvalFault: ``bad_sample``: a value is no probability.
+        EvalFault: ``bad_sample``: a value is no probability; BackendFault: ``extra_missing``.
     """
     wrong = [name for name, p in values.items() if not 0 <= p <= 1]
     if wrong:
@@ -157,7 +157,7 @@ def power(questions: Sequence[int], *, effect: float, **assumed: Any) -> Power:
     ``effect`` is the true difference of accuracies (0 to 1); ``assumed`` are other fields of ``ContrastPlan``.
 
     Raises:
-        EvalFault: ``bad_plan``.
+        EvalFault: ``bad_plan``; BackendFault: ``extra_missing``.
     """
     plan = ContrastPlan(questions=tuple(questions), **assumed)
     if abs(effect) > plan.discordance:

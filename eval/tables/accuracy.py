@@ -26,7 +26,7 @@ def library_figure(why: str = "") -> Figure[Group]:
 
 
 def _counter(name: str) -> Callable[[Group], TableCell]:
-    """Return a function for the mean of a counter (an attribute of a row) over the samples with an episode."""
+    """Return a function that returns the mean of the attribute ``name`` over a group's samples with an episode."""
     return lambda group: mean(
         group.rows, lambda row: float(getattr(row, name)) if row.spend else None, why="no episodes"
     )
@@ -290,7 +290,7 @@ def _our_line(group: Group) -> Group:
 
 
 def _other_lines(study: Study) -> Iterator[Line]:
-    """Yield a line for chance and one for each published figure, as the datasets' protocols give them."""
+    """Yield table rows from the datasets' protocols: one for the accuracy of guessing, one for each published figure."""
     for name, record in sorted(study.datasets.items()):
         protocol = record.protocol
         if protocol.get("chance") is not None or protocol.get("chance_on"):

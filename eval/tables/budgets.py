@@ -25,9 +25,9 @@ from world_api.core.canonical import canonical_json
 
 
 def _votes_of(group: Group) -> Iterator[tuple[int, list[SampleRow], list[SampleRow]]]:
-    """Yield the number of voters (2, 3, ...), the votes of the arm's first seeds, and all samples that voted.
+    """Yield a number of voters (2, 3, ...), the result of the vote on each question, and all samples that voted.
 
-    Seeds are added in ascending order. Only questions that were asked with each of these seeds count.
+    The voters are the samples of so many lowest seeds. Only questions that were asked with each of these seeds count.
     """
     seeds = sorted({row.seed for row in group.rows})
     questions = grouped(group.rows, lambda row: row.item)
@@ -39,7 +39,7 @@ def _votes_of(group: Group) -> Iterator[tuple[int, list[SampleRow], list[SampleR
 
 
 def _vote(voters: Sequence[SampleRow], *, seed: str) -> SampleRow:
-    """Return the vote as a sample: the winner's outcome at the summed cost of all voters.
+    """Return the result of a vote on one question as a sample: the winner's outcome at the summed cost of all voters.
 
     Its money is None if the cost of any voter is unknown.
     """
@@ -51,7 +51,10 @@ def _vote(voters: Sequence[SampleRow], *, seed: str) -> SampleRow:
 
 
 def winner(voters: Sequence[SampleRow], *, seed: str) -> SampleRow:
-    """Return the sample whose answer wins; a sample without an answer only if no voter has one."""
+    """Return a sample with the answer that most voters support; one without an answer only if no voter has one.
+
+    ``seed`` breaks ties. Equal answers support each other; intervals do by their overlap.
+    """
     held = [row for row in voters if row.value is not None and row.outcome != "failed"]
     if not held:
         return voters[0]
@@ -195,9 +198,10 @@ def _spending(
     mark: str = "",
     **cells: TableCell | Value,
 ) -> Line:
-    """Return a row: an arm at one or several budgets, less the baseline at some spend.
+    """Return a table row: how much more often an arm is right than the baseline at a comparable cost.
 
-    Its difference is the mean of ``parts`` on each question that all parts have; without one it is blank with ``why``.
+    ``parts`` are the differences by question, one for each budget; the mean is over the questions that all parts have.
+    If there is no such question, the cell is blank with the reason ``why``. ``mark`` is a remark on the difference.
     """
     values = Values()
     for item in parts[0] if parts else ():
@@ -217,7 +221,7 @@ def _spending(
 
 
 def matched_table(study: Study) -> Table:
-    """Return the table of every arm at every budget against the baseline at no less spend: more budget, or votes."""
+    """Return the table of every arm at every budget against the baseline's cheapest budget or vote that costs no less."""
     about = "the point of the baseline: budget, and votes where there are any"
     return study.table(
         "matched",
@@ -246,7 +250,7 @@ def _matched(point: Point, rivals: Sequence[Point]) -> Line:
 
 
 def _rivals(study: Study) -> Iterator[tuple[Point, list[Point]]]:
-    """Yield every point of an arm without votes, with the baseline's points of its dataset and world by tokens."""
+    """Yield every point without votes of the other arms, with the baseline's points of its scope, fewest tokens first."""
     points = [point for point in points_of(study) if point.is_known and point.tokens > 0]
     baseline = study.baseline_in(study.rows)
     theirs = sorted((point for point in points if point.arm == baseline), key=lambda point: point.tokens)

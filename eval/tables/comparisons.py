@@ -84,7 +84,7 @@ class Pairs:
 
 
 def key_of(row: SampleRow, parts: Sequence[str] = _KEY) -> tuple[Any, ...]:
-    """Return the values of ``parts`` of the design, which must be equal for two samples to be a pair."""
+    """Return a sample's values of these attributes, which must be equal for two samples to be a pair."""
     return tuple(getattr(row, part) for part in parts)
 
 
@@ -151,7 +151,7 @@ def differing(pairs: Pairs) -> list[str]:
 
 
 def concerns(pairs: Pairs) -> list[str]:
-    """Return the differences between paired samples other than the studied one; empty if the comparison is clean."""
+    """Return in words how paired samples differ, without the studied difference: systems, libraries, or the only one."""
     found = differing(pairs)
     return found[1:] if found and found[0] in ("systems", "libraries") else found if len(found) > 1 else []
 
@@ -162,7 +162,7 @@ DRAWN = "libraries are draws: the interval crosses them"
 
 @dataclass(frozen=True, kw_only=True)
 class Contrast:
-    """A comparison of an arm with another in one setting; ``domain`` or ``name`` identifies the part that is compared.
+    """A comparison of two arms in one setting, on questions of one ``domain`` or ``all``; ``name`` is a tool left out.
 
     ``p_holm`` is the clustered p value, adjusted by Holm's method over the rows of its table.
     """
@@ -202,7 +202,7 @@ class Contrast:
         return None if self.values.are_drawn else self.values.clustered_p
 
     def p_cell(self, p: float | None) -> TableCell:
-        """Return a p value as a cell, or a blank with the reason."""
+        """Return a p value as a cell; if it is None, a blank with the reason."""
         return value_cell(p, "no pairs" if not self.pairs.pairs else DRAWN if self.values.are_drawn else "one video")
 
     def mcnemar(self) -> TableCell:
@@ -398,7 +398,7 @@ def abstraction_table(study: Study) -> Table:
 
 
 def _controls(row: SampleRow, groups: Sequence[Group]) -> Iterator[tuple[str, Group]]:
-    """Yield each control that was run, with its samples; of several arms, the one with the shortest name.
+    """Yield the name and the samples of each control that was run; of several arms, the one with the shortest name.
 
     For ``hints`` only arms with the same library as ``row`` are considered.
     """
@@ -411,7 +411,7 @@ def _controls(row: SampleRow, groups: Sequence[Group]) -> Iterator[tuple[str, Gr
 
 
 def _against_controls(group: Group, controls: Mapping[str, Group]) -> Group:
-    """Compare an arm with each control of its setting that was run; the rows of the result are its paired samples."""
+    """Return the arm's group with cells that compare it with each control that was run; its rows are paired samples."""
     all_pairs = {name: pairs_of(group.rows, rival.rows) for name, rival in controls.items()}
     found = {name: contrast_of(group, name, pairs) for name, pairs in all_pairs.items() if pairs.pairs}
     differences = {name: item.difference() for name, item in found.items()}
@@ -470,7 +470,7 @@ def _composite(found: Mapping[str, Contrast], differences: Mapping[str, TableCel
 
 @dataclass(frozen=True, kw_only=True)
 class ArmComparison:
-    """Two groups, paired. ``across`` names the parts of the design that are compared themselves, such as ``world``."""
+    """Two groups, paired. ``across`` names those of ``world``, ``budget`` and ``seed`` in which the groups differ."""
 
     one: str
     other: str
@@ -490,9 +490,10 @@ class ArmComparison:
 
 
 def paired_groups(study: Study, one: str, other: str, filters: Sequence[str] = ()) -> ArmComparison:
-    """Pair two groups by name.
+    """Return two groups with their samples paired; a group is written like ``flat``, ``hier@hand_A``, ``flat@world=oracle``.
 
-    If each group has a single world, budget or seed and these differ, the groups are paired across them.
+    ``filters`` (``key=value``) select samples of both. If each group has a single world, budget or seed and these
+    differ, the groups are paired across them.
 
     Raises:
         EvalFault: ``unknown_arm``, ``bad_filter``, ``nothing_chosen``, ``several_arms``, ``ambiguous_pairs``,
@@ -513,7 +514,7 @@ def paired_groups(study: Study, one: str, other: str, filters: Sequence[str] = (
 
 
 def compare(study: Study, one: str, other: str, filters: Sequence[str] = ()) -> ArmComparison:
-    """Compare two groups: a table over all samples and, if there are several task domains, one by domain.
+    """Return two groups, paired, with a table over all samples and, if there are several task domains, one by domain.
 
     Raises:
         EvalFault: as ``paired_groups``.

@@ -25,7 +25,7 @@ _GAP = " | "
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """One arm's sample, with its episode; if that is None, ``why`` is the reason."""
+    """One arm's sample, with its episode; ``why`` is the reason if ``episode`` is None."""
 
     row: SampleRow
     episode: Episode | None
@@ -69,14 +69,14 @@ class Flip:
 
 
 def flipped(pairs: Pairs, which: Which = "all") -> list[tuple[SampleRow, SampleRow]]:
-    """Return the pairs of which only one sample is right, first those of the first arm; ``which`` selects one arm."""
+    """Return the pairs of which only the first sample is right (``which``: ``a``), then those of the second (``b``)."""
     better = pairs.better if which in ("all", "a") else []
     worse = pairs.worse if which in ("all", "b") else []
     return [*better, *worse]
 
 
 def flips_of(run: Run, flips: Sequence[tuple[SampleRow, SampleRow]]) -> list[Flip]:
-    """Read the episodes of flips. Each cell's journal is read once."""
+    """Return pairs of samples as flips, with their questions and episodes. Each cell's journal is read once."""
     sides: dict[str, Side] = {}
     for cell, rows in grouped((row for pair in flips for row in pair), lambda row: row.cell).items():
         sides.update({row.sample: _side(run, row) for row in rows})

@@ -26,7 +26,7 @@ class AccuracyLoss:
     """A part of the lost accuracy, as a share of all ``questions``. All parts sum to 1 less the accuracy without truth.
 
     ``operation``: the gain if only the operation ``step`` is answered from the truth; its perception or retrieval loses
-    this. ``together``: the gain if all operations are, beyond the sum of the measured steps. ``tools``: how much more
+    this. ``together``: the gain if all operations are, beyond the sum of the single gains. ``tools``: how much more
     the reference arm gets right than this arm on true worlds; below 0 the tools help. ``controller``: what the
     reference arm gets wrong even there.
     """

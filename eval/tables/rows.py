@@ -67,7 +67,7 @@ class LibraryFacts:
         return bool(self.induction) and self.arm not in ("placebo", "random")
 
     def figure(self, part: str, name: str) -> float | None:
-        """Return a finite number from ``cost`` or ``yields`` of its own induction; None if there is none."""
+        """Return the number ``name`` from ``part`` (``cost`` or ``yields``) of its induction's record; None without one."""
         value = _object(self.induction.get(part)).get(name) if self.is_induced else None
         known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
         return float(value) if known and value is not None else None
@@ -81,7 +81,7 @@ class LibraryFacts:
 
 
 def library_facts(name: str, hash_: str | None, *, made_by_run: Path, record: LibraryRecord | None) -> LibraryFacts:
-    """Return the facts on a library, from the run's own folder or else from the installed library with this hash.
+    """Return the facts on a library with this hash, from ``made_by_run`` (a folder of libraries) or an installed one.
 
     ``record`` is the entry in the run's manifest, the only source if the library itself no longer exists.
     """

@@ -87,7 +87,10 @@ def library_rows(study: Study, library: str, arm: str | None) -> list[SampleRow]
 
 
 def evidence_of(study: Study, own: Rows, *, sure: bool = False) -> list[Evidence]:
-    """Return the evidence on every tool that the arm could call. ``sure``: the whole interval must be above zero."""
+    """Return the evidence on each tool that the arm could call; ``own`` are the arm's samples.
+
+    ``sure``: a tool enters only if the whole interval of its effect is above zero, over ten videos or more.
+    """
     left_out: dict[str, list[Pair]] = {}
     for item in left_out_contrasts(study):
         if item.arm == own[0].arm:

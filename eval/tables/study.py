@@ -44,7 +44,7 @@ AnySubject = TypeVar("AnySubject", bound=_Subject)
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """The subject of a row that holds its own cells, by the keys of their columns.
+    """The subject of a table row whose cells are known already; they are held by the keys of their columns.
 
     ``rows`` are the samples that the table counts; ``behind`` are the keys of the samples behind its figures, if these
     differ.
@@ -196,7 +196,7 @@ def warning_of(rows: Rows) -> str | None:
 
 
 def study_of(run: Run) -> Study:
-    """Read a run for its tables.
+    """Return the rows of a run with its primary contrast, datasets and labels, for its tables.
 
     Raises:
         EvalFault: ``not_scored``.
@@ -259,7 +259,7 @@ FILTERS = (
 
 
 def chosen(rows: Sequence[SampleRow], wanted: str) -> list[SampleRow]:
-    """Return the samples of an arm, or of a system that only one arm has, that pass the filters after ``@``.
+    """Return the samples of one arm; ``wanted`` names it, or its system, with filters after ``@``: ``flat@world=oracle``.
 
     Raises:
         EvalFault: ``unknown_arm``, with the nearest name; ``bad_filter``; ``nothing_chosen``; ``several_arms``.

@@ -67,7 +67,7 @@ class TableCell:
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """Cells in the order of the columns; ``samples`` are the keys behind every cell that has none of its own."""
+    """Cells in the order of the columns; ``samples`` are keys of samples, for cells that have none of their own."""
 
     cells: tuple[TableCell, ...]
     samples: tuple[str, ...] = ()

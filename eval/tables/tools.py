@@ -21,7 +21,7 @@ _NOT_INDUCED = "the library was not induced"
 
 
 def library_uses(row: SampleRow) -> list[ToolUse]:
-    """Return the uses of those tools that belong to the library."""
+    """Return a sample's uses of tools of its library, without its uses of operations."""
     return [use for use in row.tools if use.name in row.offered]
 
 

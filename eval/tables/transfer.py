@@ -102,7 +102,7 @@ _OWN_OTHER: Figures[Line] = (
 
 
 def own_other_table(study: Study) -> Table:
-    """Return the table of libraries induced for the question's domain, less those induced for other domains."""
+    """Return the table of accuracy with libraries induced for the question's domain, less that with other libraries."""
     lines, forks = [], 0
     for setting, within in grouped(study.rows, lambda row: row.setting).items():
         for arm, made in grouped(_real_libraries(within), lambda row: row.arm_name).items():
@@ -222,9 +222,9 @@ def draws_tables(study: Study) -> list[Table]:
 
 
 def _draws(study: Study) -> Iterator[tuple[Line, Values, list[str]]]:
-    """Yield gains over the baseline by setting, arm, domain of the libraries, and domain of the questions or ``all``.
+    """Yield table rows: the gain over the baseline by setting, arm, domain of the libraries, and of the questions or ``all``.
 
-    Each comes with its numbers, and with the samples of libraries that are not independent draws.
+    Each comes with the gain on each sample, and with the keys of the samples left out with libraries that are forks.
     """
     for setting, within in grouped(study.rows, lambda row: row.setting).items():
         name = study.baseline_in(within)
@@ -292,9 +292,9 @@ class Incomplete(Exception):
 
 
 def components(numbers: Sequence[float], factors: Mapping[str, Sequence[str]]) -> dict[Effect, float]:
-    """Return the variance components of all effects of a crossed design; the last is the rest (all factors).
+    """Return the variance components of each factor and each combination of factors; the last (all factors) is the rest.
 
-    Numbers in the same cell of the design are averaged. Components may be below zero.
+    ``factors`` gives the level of each number. Numbers with equal levels are averaged. Components may be below zero.
 
     Raises:
         Incomplete: a combination of levels has no number, or there are fewer than two factors.
@@ -316,7 +316,7 @@ def components(numbers: Sequence[float], factors: Mapping[str, Sequence[str]]) -
 
 
 def _times(sizes: Mapping[str, int], effect: Effect) -> int:
-    """Return the number of cells of the design at each level of an effect."""
+    """Return the number of combinations of levels of the factors outside an effect; ``sizes`` are numbers of levels."""
     return int(np.prod([size for name, size in sizes.items() if name not in effect], dtype=np.int64))
 
 
@@ -333,7 +333,7 @@ def _table_of_means(numbers: Sequence[float], labels: Sequence[Sequence[str]]) -
 
 
 def _mean_square(means: NDArray[np.float64], axes: Sequence[int]) -> float:
-    """Return the mean square of an effect, without the effects inside it."""
+    """Return the mean square of the effect of the factors ``axes``, less the effects of fewer of them."""
     others = tuple(axis for axis in range(means.ndim) if axis not in axes)
     effect = means.mean(axis=others, keepdims=True)
     for number in range(len(axes)):

@@ -223,7 +223,7 @@ def write_tables(tables: Iterable[Table], folder: Path | str) -> list[Path]:
     """Write each table as ``NAME.tex`` and ``NAME.csv`` into a folder; return the paths, in order.
 
     Raises:
-        StoreFault: ``store_not_writable``, ``disk_full``.
+        StoreFault: ``store_not_writable``, ``disk_full``; BackendFault: ``extra_missing``.
     """
     folder = Path(folder)
     try:

@@ -140,7 +140,7 @@ class Case:
 
 
 def refusal_of(case: Case) -> Refusal | None:
-    """Return the refusal by the first rule that applies, or None."""
+    """Return the refusal by the first of the rules of admission (``_RULES``) that a tool breaks; None if it breaks none."""
     for reason, rule, suggestion in _RULES:
         explanation = next(rule(case), None)
         if explanation is not None:

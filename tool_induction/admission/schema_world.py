@@ -40,7 +40,7 @@ def draw(*parts: object) -> int:
 
 
 def mixed(drawn: int, place: int) -> int:
-    """Return a pseudo-random 64-bit number for a drawn one and a place (SplitMix64, Steele and others, 2014)."""
+    """Return a pseudo-random 64-bit number for a number from ``draw`` and a place (SplitMix64, Steele and others, 2014)."""
     number = (drawn + place * 0x9E3779B97F4A7C15) & _WORD
     number = ((number ^ (number >> 30)) * 0xBF58476D1CE4E5B9) & _WORD
     number = ((number ^ (number >> 27)) * 0x94D049BB133111EB) & _WORD

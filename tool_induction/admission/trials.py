@@ -137,7 +137,7 @@ def _offer(tool: Tool, world: SchemaWorld, texts: Sequence[str]) -> Offer:
 
 
 def unread_inputs(run: Runner, tool: Tool, texts: Sequence[str]) -> list[str]:
-    """Return the inputs without an effect: when one alone changed, answer, evidence and number of calls did not.
+    """Return the names of inputs whose change alone left status, outputs and numbers of calls and evidence the same.
 
     This must hold on every film, and at least two of the unchanged runs of an input must have found something.
     """

@@ -134,7 +134,7 @@ def sampled(_: Lists, constants: Given) -> ty.Type:
 
 
 def always(type_: ty.Type) -> Callable[[Lists, Given], ty.Type]:
-    """Return a rule for the result type that gives the same type for all inputs."""
+    """Return a function for ``AggregateSpec.result`` that returns ``type_`` for all inputs."""
     return lambda _, __: type_
 
 

@@ -143,7 +143,7 @@ def _pair(inputs: ex.Expr, spec: AggregateSpec, at: Inference) -> tuple[ex.Expr,
 
 
 def _each(parts: list[tuple[str | int, ex.Expr]], what: str, at: Inference) -> tuple[list[ex.Expr], list[ty.ListType]]:
-    """Return several lists made explicit, and their types. ``parts``: keys and lists; ``what``: for messages."""
+    """Return list expressions with conversions made explicit, and their types. ``parts``: (key, list); ``what``: for messages."""
     done: list[ex.Expr] = []
     lists: list[ty.ListType] = []
     for key, value in parts:
@@ -240,7 +240,7 @@ def _params(
 
 
 def _check_labels(inputs: ex.Expr, labels: ex.Expr, at: Inference) -> None:
-    """Note another number of labels than of items, where both are written out."""
+    """Note if there are not as many labels as items; checked only if the document lists both."""
     items = inputs.entries if isinstance(inputs, ex.JsonRecord) else _written(inputs)
     names = _written(labels)
     if items is not None and names is not None and len(items) != len(names):
@@ -286,7 +286,7 @@ def _check_key(value: ex.Expr, parameter: Parameter, item: ty.Type, spec: Aggreg
 
 
 def _implied_key(spec: AggregateSpec, item: ty.Type, at: Inference) -> list[tuple[str, ex.Expr]]:
-    """Return the parameter ``key`` to add if exactly one field fits, or nothing; note an error if it is needed."""
+    """Return ``[("key", field)]`` if exactly one field fits, else []; note an error if the aggregate cannot do without."""
     inner = ty.plain(item)
     if not isinstance(inner, ty.RecordType) or inner.is_open:
         return []
@@ -317,7 +317,7 @@ SHARE = Parameter(least=0, most=1)
 
 
 def check_limits(at: Inference, name: str, value: ex.Expr, parameter: Parameter) -> None:
-    """Note a constant, or a value by default, that is out of the range of a parameter."""
+    """Note a constant, or a value computed from defaults of inputs, that is out of the range of a parameter."""
     number = value.value if isinstance(value, ex.Const) else at.environment.by_default(value)
     if not isinstance(number, int | float) or isinstance(number, bool):
         return

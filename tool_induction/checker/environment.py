@@ -39,7 +39,7 @@ def _place(rows: str, place: int) -> HasItem:
 
 
 def shifted(left: ex.Expr, number: float) -> tuple[ex.Expr, float]:
-    """Move added constants to the other side of a comparison: ``x - 1 > 0`` becomes ``x > 1``. Return both sides."""
+    """Move added constants to the other side of a comparison: ``x - 1 > 0`` becomes ``x > 1``. Return the new sides."""
     while isinstance(left, ex.Arithmetic) and left.op in ("+", "-"):
         added = left.right
         if not isinstance(added, ex.Const) or isinstance(added.value, bool) or not isinstance(added.value, int | float):
@@ -86,7 +86,7 @@ class Environment:
     is_unsure: bool = False
 
     def by_default(self, expr: ex.Expr) -> Json:
-        """Return the value of an expression where a caller gives no optional input; None if that is unknown, or null."""
+        """Return the value of an expression if all optional inputs have their defaults; None if that is unknown, or null."""
         if not ex.names(expr) <= self.defaults.keys():
             return None
         try:
@@ -113,8 +113,8 @@ class Environment:
     def under(self, condition: ex.Expr, *, holds: bool, always: bool) -> Environment:
         """Return the environment of the steps that run if a condition holds (with ``holds`` false: if it does not).
 
-        ``defaults`` is emptied where a run without optional inputs may never reach these steps. ``always`` (steps after
-        a ``require``): not by a condition that depends on no optional input and is not known before the run.
+        ``defaults`` is emptied where a run without optional inputs may never reach these steps. With ``always``
+        (steps after a ``require``) it stays if the condition depends on no optional input and is unknown before the run.
         """
         usual = self.by_default(condition)
         comes = usual is holds or (always and usual is None and not self.depends_on_defaults(ex.names(condition)))
@@ -164,7 +164,7 @@ class Environment:
         return replace(self, types={**self.types, name: type_}, meanings=meanings, tells=tells)
 
     def walk(self, name: str, type_: ty.Type, rows: ex.Expr, *, loop: bool = False) -> Environment:
-        """Return the environment with a variable for the items of a list. ``loop``: of a loop, not of a single step.
+        """Return the environment with a variable for the items of a list. ``loop``: a loop step binds it, not a filter or the like.
 
         Facts about another value of that name are dropped.
         """

@@ -52,11 +52,11 @@ class Inference:
         return self._with(environment=replace(environment, defaults={}), demands=None)
 
     def asking(self, condition: ex.Expr) -> AbstractContextManager[None]:
-        """Within the block, keep the whole condition while its parts are checked."""
+        """Within the block, ``self.condition`` is ``condition``, or the outer one of which ``condition`` is a part."""
         return self._with(condition=self.condition or condition)
 
     def at(self, *parts: str | int) -> AbstractContextManager[None]:
-        """Within the block, move to a part of the current place."""
+        """Within the block, the current place in the document is the part of it at ``parts`` (keys and indexes)."""
         return self._with(path=(*self.path, *parts))
 
     def infer(self, expr: ex.Expr) -> Typed:  # noqa: PLR0912 - one case a node type, flat
@@ -173,7 +173,7 @@ class Inference:
         return self.listed(self.infer(expr))
 
     def listed(self, base: Typed) -> Typed:
-        """Do as ``as_list`` with an expression whose type is known."""
+        """Return a typed expression as a list; a record with one list field is read as that field. Note any other type."""
         inner = ty.plain(base.type)
         if isinstance(inner, ty.ListType | ty.AnyType):
             return base
@@ -387,7 +387,7 @@ def _membership(at: Inference, expr: ex.Compare) -> ex.Expr:
 
 
 def members(at: Inference, rows: Typed) -> list[Typed]:
-    """Return the items of a written-out list, each with its type; of any other list the list, with that of its items."""
+    """Return the items of a list literal with their types; for another list, its expression with the type of an item."""
     if isinstance(rows.expr, ex.ListExpression | ex.JsonList):
         return [at.knowing(()).infer(item) for item in rows.expr.items]
     inner = ty.plain(rows.type)

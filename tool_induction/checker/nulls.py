@@ -208,7 +208,7 @@ def _default(at: Inference, value: ex.Expr | None) -> str:
 
 
 def own_lists(item: ty.Type, *, having: Collection[str] = ("start_time", "timestamp")) -> str:
-    """Return the suggestion to join the lists that items contain, if these have a field of ``having``; else empty."""
+    """Return the suggestion to join lists inside the items, if the entries of one have a field of ``having``; else empty."""
     for key, type_ in item.fields if isinstance(item, ty.RecordType) else ():
         inner = ty.plain(type_)
         held = ty.plain(inner.item) if isinstance(inner, ty.ListType) and key not in ty.BOOKKEEPING else None

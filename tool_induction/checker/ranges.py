@@ -106,7 +106,7 @@ OTHER_DEFAULT = "change the default, or the constant, that it comes from"
 
 
 def check_divisor(at: Inference, expr: ex.Arithmetic) -> None:
-    """Note a divisor that may be 0, such as the length of a list that may be empty, or that is 0 by default."""
+    """Note a divisor that may be 0, such as the length of a list that may be empty, or that is 0 if all inputs have their defaults."""
     divisor, text = expr.right, ex.to_text(expr.right)
     if ("nonzero", text) in at.environment.facts:
         return
@@ -119,9 +119,9 @@ def check_divisor(at: Inference, expr: ex.Arithmetic) -> None:
 
 
 def within_video(at: Inference, operation: str, name: str, value: ex.Expr) -> ex.Expr:
-    """Return a parameter's value, a computed time limited to 0 or more; note what it cannot be.
+    """Return a parameter's value, with a computed time limited to 0 or more; note a value that the parameter cannot have.
 
-    These are lists that are too short, texts that may be empty, other texts in place of an id, and counts in place of a time.
+    This is a list that is too short, a text that may be empty, another text in place of an id, or a count in place of a time.
     """
     if isinstance(value, ex.Const):
         return value
@@ -180,7 +180,7 @@ def _check_text(at: Inference, name: str, value: ex.Expr) -> None:
 
 
 def may_be_empty(at: Inference, value: ex.Expr) -> bool:
-    """Whether a text may be joined from an empty list. Texts from callers and results are checked at run time."""
+    """Whether a text may be empty because it is joined from an empty list. Texts from callers and results are checked at run time."""
     match value:
         case ex.Name(name):
             return ("joined", name) in at.environment.facts and not at.environment.is_filled(value)
@@ -225,7 +225,7 @@ def _subtracts(at: Inference, expr: ex.Expr) -> bool:
 def named_type(at: Inference, value: ex.Expr, type_: ty.Type) -> ty.Type:
     """Return the type of a value that is saved under a name.
 
-    A constant text gets the type string, a time that may be negative the type float; a word of a closed list stays one.
+    A constant text gets the type string, a time that may be negative the type float; an enum of several words stays an enum.
     """
     if isinstance(type_, ty.EnumType) and len(type_.values) == 1:
         return ty.STRING

@@ -30,7 +30,7 @@ def is_other_number(type_: ty.Type) -> bool:
 
 
 def refuse_comparison(at: Inference, left: Typed, right: Typed) -> bool:
-    """Note a comparison of a rank score with another number; return whether it is one. Of lists, the items count."""
+    """Return whether a rank score, or a list of them, is compared with another number or a list of these; note it."""
     inner = (ty.plain(left.type), ty.plain(right.type))
     first, second = (type_.item if isinstance(type_, ty.ListType) else type_ for type_ in inner)
     if not (is_score(first) and is_other_number(second)) and not (is_score(second) and is_other_number(first)):
@@ -119,7 +119,7 @@ def instead_of_score(at: Inference, score: ex.Expr) -> str:
 
 
 def with_scores(found: ty.Type, declared: ty.Type) -> ty.Type:
-    """Return the declared type of an output in which rank scores remain rank scores, for callers of the tool."""
+    """Return an output's declared type, with Score in place of the number where ``found`` has a rank score."""
     if isinstance(declared, ty.OptionalType):
         inner = with_scores(ty.plain(found), declared.item)
         return declared if inner is declared.item else replace(declared, item=inner)

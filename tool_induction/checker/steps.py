@@ -78,7 +78,7 @@ class StepChecker:
         return tuple(done), environment
 
     def _saved(self, step: model.Step, before: Environment, after: Environment) -> Environment:
-        """Return the environment after a step; what a faulty one saves is unknown, so that its fault is told only once.
+        """Return the environment after a step; what a faulty one saves is unknown, so that its fault is reported once.
 
         A name that was bound before keeps its first value.
         """
@@ -322,7 +322,7 @@ class StepChecker:
         return written, environment
 
     def _decided(self, condition: ex.Expr, at: Inference) -> Environment:
-        """Return the environment for what a condition decides; it is unsure after a faulty or unknown condition."""
+        """Return the environment, with ``is_unsure`` set if the condition is faulty or reads a name of unknown type."""
         environment, findings = at.environment, self._findings
         reads_unknown = any(isinstance(environment.type_of(name), ty.AnyType) for name in ex.names(condition))
         is_unsure = findings.faulty((*at.path, "condition")) or (findings.errors > 0 and reads_unknown)
@@ -359,7 +359,7 @@ def evidence_list() -> ty.ListType:
 
 
 def _decided_by(step: model.Step) -> set[str]:
-    """Return the names that a step's value is computed from; whether a call finds something, the video decides."""
+    """Return the names that a step and the steps inside it read, except in ``params``."""
     inside = [item for inner in model.walk_steps((step,)) for item in model.values(inner)]
     return {name for key, value in inside if not key.startswith("params.") for name in ex.names(value)}
 
@@ -444,7 +444,7 @@ def inherit(inner: ty.Type, item: ty.Type) -> ty.Type:
 
 
 def bounded(loop: model.Loop, rows: ty.ListType, at: Inference) -> model.Loop:
-    """Return the loop with its bounds; note a list without any. ``max_items`` is set if only a default bounds it."""
+    """Return the loop with its bounds; note if nothing bounds it. ``max_items`` is set if only a default bounds it."""
     if loop.max_items is None and rows.bound is None:
         if not isinstance(rows.item, ty.AnyType) or not at.findings.errors:  # else its own fault has been reported
             suggestion = f'add "max_items": 20 to this step, or another number up to {limits.MAX_LOOP_ITEMS}'

@@ -188,7 +188,7 @@ def _parameter_validator(operation: str, name: str) -> Any:
 
 
 def check_constant(at: Inference, operation: str, name: str, value: ex.Expr) -> None:
-    """Note a constant, or a value by default, that contradicts the parameter's JSON Schema (range, length)."""
+    """Note a constant, or a value from defaults of inputs, that contradicts the parameter's JSON Schema (range, length)."""
     constant = value.value if isinstance(value, ex.Const) else at.environment.by_default(value)
     if constant is None and not isinstance(value, ex.Const):
         return

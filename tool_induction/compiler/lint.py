@@ -22,7 +22,7 @@ MIN_DESCRIPTION_WORDS = 6
 
 
 def lint(tool: Tool, findings: Findings) -> None:
-    """Note what makes a tool less useful than it could be."""
+    """Add advice on a tool: only one call, too many inputs, ids as inputs, no times or evidence, a short description."""
     lint_wrapper(tool, findings)
     if len(tool.inputs) > MAX_INPUTS:
         message = f"{len(tool.inputs)} inputs are more than a caller fills in well"

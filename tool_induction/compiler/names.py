@@ -256,7 +256,7 @@ def field_name(value: ex.Expr, path: Path) -> str | Suggestion:
 
 
 def filter_afterwards(step: Call, name: str) -> str:
-    """Return the suggestion to filter results by a field, for an unknown parameter of that name; else an empty text."""
+    """Return the suggestion to filter the results, if they have what the unknown parameter ``name`` asks for; else empty."""
     if step.kind != "api" or step.target not in EVERY_OPERATION:
         return ""
     result = operation_types(step.target).result

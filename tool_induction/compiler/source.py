@@ -186,7 +186,7 @@ _DECODER = json.JSONDecoder()
 
 @dataclass(frozen=True, kw_only=True)
 class Position:
-    """A place in a text; ``line`` and ``column`` count from 1, ``text`` is the line, ``length`` the length in it."""
+    """A place in a text; ``line`` and ``column`` count from 1; ``text``: the whole line; ``length``: in characters."""
 
     line: int
     column: int

@@ -177,7 +177,7 @@ def _looks(work: Workload) -> int:
 def _workload(
     steps: tuple[Step, ...], tools: Mapping[str, CompiledTool], weight: Callable[[Workload], Any] = _weight
 ) -> Workload:
-    """Return the calls that steps make at most; of two branches of an ``if``, the one of greater ``weight`` counts."""
+    """Return how many calls of each kind steps make at most; of two branches, the one of greater ``weight`` counts."""
     work: Workload = Counter()
     for step in steps:
         turns = step.loop.bound if isinstance(step, Call | Block) and step.loop is not None else 1
@@ -294,7 +294,7 @@ def _writer(
 
 
 def _add_cheap_calls(calls: Workload, aim: Expense, kinds: list[CallKind]) -> None:
-    """Add cheap calls until ``calls`` has as many looks and calls as ``aim``, which also counts cheaper branches."""
+    """Add cheap calls until ``calls`` has as many requests to a vision model, and as many calls, as ``aim``."""
     for with_looks in (True, False):
         cheap = [kind for kind in kinds if not kind.tokens and bool(kind.looks) == with_looks]
         lacking = int(aim["looks"] - _looks(calls) if with_looks else aim["calls"] - calls.total())
@@ -316,7 +316,7 @@ def _take_source(calls: Workload, operations: Mapping[str, Operation], chance: R
 
 
 def _join(loops: list[tuple[CallKind, int]], aim: Expense) -> bool:
-    """Join the two loops with the most similar calls and return True, unless the price then exceeds the tolerance."""
+    """Join the two loops whose joining changes the seconds least; return False if it would change them too much."""
     pairs = [
         (abs(kind.seconds - other.seconds) * count, place, into)
         for place, (kind, count) in enumerate(loops)

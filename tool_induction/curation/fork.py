@@ -43,7 +43,7 @@ class Fork:
     changes: Mapping[str, list[str]]
 
     def record(self) -> dict[str, Any]:
-        """Return the wire form."""
+        """Return a JSON record: names and hashes of fork and parent, and the changes."""
         parent = {"name": self.parent.name, "hash": self.parent.hash}
         return {"name": self.library.name, "hash": self.library.hash, "parent": parent, **self.changes}
 
@@ -170,7 +170,7 @@ def _documents(content: bytes | None) -> dict[str, Any]:
 
 
 def compared(before: ToolLibrary, after: ToolLibrary) -> dict[str, Any]:
-    """Return the wire form of a comparison: both libraries, and the names of tools ``kept, changed, dropped, added``.
+    """Return a comparison as JSON record: both libraries, and names of tools ``kept, changed, dropped, added``.
 
     ``changes`` has for each changed tool the differences outside its steps (``places``), and the lines of its ``plan``
     that were removed (``- ``) and added (``+ ``).

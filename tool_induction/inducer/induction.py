@@ -40,7 +40,7 @@ _FROZEN = "frozen"
 class InductionOptions:
     """Options of an induction.
 
-    ``document``: a file that replaces the model's first emission; ``replay``: a recording that replaces the model.
+    ``document``: a file that replaces the model's first reply; ``replay``: a recording that replaces the model.
     ``worlds``: ids of example worlds in ``store``; empty for that of the sample film, None for no example worlds.
     """
 

@@ -49,7 +49,7 @@ class InductionCost:
     currency: str = ""
 
     def record(self) -> dict[str, Any]:
-        """Return the wire form."""
+        """Return the cost as a JSON record, with tokens for requests and replies."""
         return {
             "calls": self.calls,
             "faults": self.faults,
@@ -219,7 +219,7 @@ def _diff(before: Version, after: Version) -> str:
 
 
 def _lines(version: Version) -> list[str]:
-    """Return a document as lines of indented JSON, for readable differences; text that is not JSON is unchanged."""
+    """Return the tool as written in a version, as lines of indented JSON; text that is not JSON is unchanged."""
     value = version.written.value
     text = version.written.text if value is None else json.dumps(value, indent=1, ensure_ascii=False)
     return text.splitlines()

@@ -91,7 +91,7 @@ class InducerPrompts:
         )
 
     def repair(self, domain: Domain, tools: Sequence[FailingTool], *, usable: Sequence[str], mode: Mode) -> str:
-        """Return the request of a repair round: the failing tools with faults, and signatures of ``usable`` ones."""
+        """Return the request of a repair round: failing tools with faults, and ``usable``: signatures of the others."""
         form = self._files.render("reply_form", mode=mode)
         return self._files.render("repair", title=domain.title, tools=tools, usable=usable, reply_form=form)
 
@@ -169,7 +169,7 @@ def record_lines(groups: Collection[str] = ()) -> Iterator[str]:
 
 
 def _list_lines(groups: Collection[str]) -> Iterator[str]:
-    """Yield two rules for the prompt: when a record stands for the list in it, and which results loops join."""
+    """Yield two texts for the prompt: when a record is read as the list in it, and which results a loop joins."""
     results = {name: operation_result(name, {}) for name in operations_for(groups)}
     beside = {
         key
@@ -188,7 +188,7 @@ def _list_lines(groups: Collection[str]) -> Iterator[str]:
 
 
 def _step_lines(*, allow_judge: bool) -> Iterator[str]:
-    """Yield each step type with its keys, optional ones marked with ``?``, and its description."""
+    """Yield a line of text for each step type: its keys, optional ones marked with ``?``, and its description."""
     for kind, model in STEP_MODELS.items():
         if allow_judge or kind != "judge":
             keys = [key + ("" if needed else "?") for key, needed in step_keys(kind).items()]
@@ -199,7 +199,7 @@ def _step_lines(*, allow_judge: bool) -> Iterator[str]:
 
 
 def aggregate_lines() -> Iterator[str]:
-    """Yield each aggregate with its input, its parameters and its result."""
+    """Yield a line of text for each aggregate: its name, input, parameters and result."""
     for name, spec in AGGREGATES.items():
         parameters = []
         for key, item in spec.params.items():

@@ -61,7 +61,7 @@ class Note:
     tool: str = ""
 
     def record(self) -> dict[str, str]:
-        """Return the wire form."""
+        """Return the note as a JSON record."""
         return {"problem": self.problem, "tool": self.tool, "message": self.message}
 
     def redacted(self) -> Note:
@@ -71,7 +71,7 @@ class Note:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The settings of an induction's requests. A server that uses ``seed`` makes a draw repeatable."""
+    """The settings of an induction's requests. Replies are repeatable if the server uses ``seed``."""
 
     mode: Mode = "plain"
     seed: int = 1
@@ -81,7 +81,7 @@ class Settings:
     allow_judge: bool = False  #: whether tools may have judge steps
 
     def record(self) -> dict[str, Any]:
-        """Return the wire form; groups and judging are in it only if they are switched on."""
+        """Return the settings as a JSON record; groups and judging are in it only if they are switched on."""
         return {
             **{key: getattr(self, key) for key in ("mode", "seed", "temperature", "max_tokens")},
             **({"groups": sorted(self.groups)} if self.groups else {}),

@@ -60,7 +60,7 @@ class Fault:
 
 @dataclass(frozen=True, kw_only=True)
 class Version:
-    """A tool as written in one round (0: the first emission), with the findings of compiler and admission."""
+    """A tool as written in one round (0: the first reply or the document), with the findings of compiler and admission."""
 
     round: int
     written: WrittenTool
@@ -74,7 +74,7 @@ class Version:
         return self.status in ("unreadable", "faulty", "refused")
 
     def is_better_than(self, other: Version) -> bool:
-        """Whether this version passed more checks: by status, then by faults or failed trial runs.
+        """Whether this version is better: by status, then by faults, or by the reason of the refusal and failed trial runs.
 
         Faults are compared in the first check of the compiler in which the two versions differ.
         """
@@ -113,7 +113,7 @@ class Version:
 
 @dataclass(kw_only=True)
 class Slot:
-    """The versions of one tool of the draw, whose name may change between rounds; ``best``: index of the best one."""
+    """The versions of one tool, whose name may change between rounds; ``best``: index of the best version."""
 
     number: int
     versions: list[Version] = field(default_factory=list)
@@ -131,7 +131,7 @@ class Slot:
 
 
 class LibraryDraft:
-    """The slots of a draw. After every change all tools are compiled and tried together, because tools may call tools.
+    """The tools of an induction, a slot for each. After every change all are compiled and tried together, since tools may call tools.
 
     ``worlds`` opens the example worlds, once for each trial of all tools. ``tools`` and ``admission`` belong to the
     current versions; ``retired`` are slots of tools that were written twice, removed when the model returned only one
@@ -233,7 +233,7 @@ RoundKind = Literal["document", "generation", "repair"]
 
 @dataclass(frozen=True, kw_only=True)
 class Round:
-    """One emission and its outcome."""
+    """One reply of the model, or the given document, with the tools in it and the outcome."""
 
     number: int
     kind: RoundKind
@@ -295,12 +295,12 @@ def induce(
         count: Number of tools to request.
         repairs: Maximum number of repair rounds.
         worlds: Opens the example worlds that tools are tried on besides the made-up ones.
-        document: The text of a first emission; the model is then used for repairs only.
+        document: A text that replaces the first reply; the model is then used for repairs only.
         prompts: By default the prompts for the settings.
         progress: Called with a line of text for every event.
 
     Raises:
-        ToolFault: ``no_tools``: the first emission holds none; ``no_model``: neither requester nor document is given.
+        ToolFault: ``no_tools``: the first reply or the document holds none; ``no_model``: neither requester nor document is given.
         BackendFault: the faults of the model.
     """
     prompts = prompts or InducerPrompts(groups=settings.groups, allow_judge=settings.allow_judge)
@@ -322,7 +322,7 @@ def induce(
 
 
 def _first_tools(answer: ModelReply | None, document: str, count: int) -> tuple[WrittenTools, list[Note]]:
-    """Return the tools of the first emission with notes on it; raise ``no_tools`` if there is none."""
+    """Return the tools of the first reply, or of the document, with notes on it; raise ``no_tools`` if there is none."""
     text = document if answer is None else answer.text
     written = read_tools(text, strict_form=answer is not None and answer.mode == "strict")
     notes = [*(() if answer is None else answer.notes), *_reading_notes(written, answer)]
@@ -464,7 +464,7 @@ def _reading_notes(written: WrittenTools, answer: ModelReply | None) -> Iterator
 
 
 def _retired(rewritten: Mapping[int, WrittenTool], failing: Sequence[Slot]) -> list[Slot]:
-    """Return the slots that were not rewritten and whose only fault is a name that they share with one that was.
+    """Return the slots that were not rewritten and whose only fault is that a rewritten one has the same name.
 
     The model wrote a tool twice and repaired it once, so both count as one tool.
     """

@@ -90,7 +90,7 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True, kw_only=True)
 class _Judgement:
-    """A line of the file: an answer, and what it cost (``spent`` is empty if no model was called)."""
+    """A line of a file of judgements: the answer about one item, and what it cost (``spent`` is empty if no model was called)."""
 
     judge: str
     question: str

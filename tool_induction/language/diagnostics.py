@@ -265,7 +265,7 @@ class Findings:
 def by_relevance(items: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Sort findings: errors, then warnings, then advice; in each group, consequences of other faults last.
 
-    Otherwise the order of the passes is kept, so that a cause comes before its consequences.
+    Otherwise the given order is kept: the compiler finds a cause before its consequences.
     """
     return tuple(sorted(items, key=lambda item: (_RANKS[item.severity], item.follows)))
 

@@ -22,8 +22,8 @@ _CHARACTERS = 16  #: characters of text that count as one more value
 def weight(value: object, *, most: int) -> int:
     """Return how many values a value contains when it is written out; counting stops beyond ``most``.
 
-    A value may contain another one many times, and twice as often after each step: it is small in memory and endless to
-    traverse. Compute the weight of a value before traversing it. Long texts count as several values.
+    Since a value may contain the same part many times, one that is small in memory can be endless to traverse. Compute
+    the weight of a value before traversing it. Long texts count as several values.
     """
     return weight_and_depth(value, most=most)[0]
 

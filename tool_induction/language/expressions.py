@@ -268,7 +268,7 @@ def to_json(expr: Expr) -> object:
 
 
 def _text_part(part: Expr, *, is_last: bool) -> str:
-    """Return a part of a text as a document contains it; a constant that would open an expression is written as one."""
+    """Return a part of a text as a document contains it; a constant with ``{{`` is written as an expression."""
     text = part.value if isinstance(part, Const) else None
     if isinstance(text, str) and not _looks_like_template(text) and (is_last or not text.endswith("{")):
         return text
@@ -280,7 +280,7 @@ def _looks_like_template(text: str) -> bool:
 
 
 def located(expr: Expr, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Expr]]:
-    """Yield the strings and constants of a JSON value, each with its path in the document."""
+    """Yield the values inside ``expr`` that are no JSON record or list, each with its path; ``path`` is that of ``expr``."""
     match expr:
         case JsonRecord(entries):
             for key, value in entries:

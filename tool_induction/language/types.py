@@ -27,7 +27,7 @@ class ScalarType:
 
 @dataclass(frozen=True)
 class EnumType:
-    """The type of one of some strings; that of a constant string has only this one."""
+    """The type of a string that is one of ``values``; the type of a constant string has only that string."""
 
     values: tuple[str, ...]
 
@@ -434,7 +434,7 @@ def _scalar_schema(name: str) -> dict[str, Any]:
 
 
 def parameter_type(operation: str, parameter: str) -> Type:
-    """Return the type of an operation's parameter if it is given; ``any`` for an unknown one."""
+    """Return the type of an operation's parameter, without null; ``any`` for an unknown operation or parameter."""
     from world_api.operations import EVERY_OPERATION
 
     parameters = operation_types(operation).parameters if operation in EVERY_OPERATION else {}

@@ -56,7 +56,7 @@ class RunMeter:
         self._used = {"steps": 0, "items": 0, "bytes": 0, "values": 0}
 
     def for_worker(self) -> RunMeter:
-        """Return a meter for one worker thread: the same limits and start time, but only a share of the values."""
+        """Return a meter for one worker thread: the same limits and start, but 1/``concurrency`` of the values."""
         share = replace(self.limits, values=self.limits.values // self.limits.concurrency)
         return RunMeter(share, self._monotonic, started=self._started)
 
@@ -119,7 +119,7 @@ class RunMeter:
         """Check before a call that no limit was exceeded.
 
         Raises:
-            BudgetExhausted: one was.
+            BudgetExhausted: a limit was exceeded; the message names the first one.
         """
         if self.exhausted:
             self._stop(self.exhausted)

@@ -48,7 +48,7 @@ class Asks(Protocol):
     logical: int
 
     def __call__(self, name: str, arguments: Mapping[str, Json], made_from: Sequence[int] = ()) -> dict[str, Any]:
-        """Return the result of an operation; ``made_from``: numbers of the calls behind its arguments."""
+        """Return the result of an operation; ``made_from``: numbers of the calls that its arguments were computed from."""
         ...
 
 
@@ -161,6 +161,8 @@ class OperationCalls:
     def __call__(self, name: str, arguments: Mapping[str, Json], made_from: Sequence[int] = ()) -> dict[str, Any]:
         """Return the result of an operation, with evidence added to the items of its list.
 
+        ``made_from``: numbers of the calls that the arguments were computed from, for the trace.
+
         Raises:
             VideoWorldError: the faults of the operation.
             BudgetExhausted: a limit of the run was exceeded.
@@ -227,7 +229,10 @@ def whole_numbers(name: str, arguments: Mapping[str, Json]) -> Mapping[str, Json
 
 
 def _with_item_evidence(name: str, result: dict[str, Any]) -> dict[str, Any]:
-    """Return the result with evidence added to each item of its list: the pieces that overlap the item's span best."""
+    """Return the result with evidence for each item of its list: at most two pieces, those that overlap its span best.
+
+    Items that have evidence stay as they are. A result without exactly one list is returned unchanged.
+    """
     one = listed_under(name)
     rows = result.get(one) if one else None
     if one is None or not isinstance(rows, list):

@@ -85,9 +85,9 @@ class Interpreter:
             return replace(outcome, stopped=stopped)
 
     def _doubted(self, outcome: Callable[[str, str], ToolOutcome], status: str, reason: str) -> ToolOutcome:
-        """Return the outcome; ``partial`` if it depends on words that were not judged or spans not examined.
+        """Return the outcome, with the status ``partial`` if words were not judged or spans not examined.
 
-        In that case neither a number nor "none" is certain. ``outcome`` makes the outcome of a status and a reason.
+        Then neither a number nor an empty result is certain. ``outcome`` makes the outcome from a status and a reason.
         """
         made = outcome(status, reason)
         self.judged.rest_on(made.evidence)
@@ -109,7 +109,7 @@ class Interpreter:
                     self._do(step, scope)
 
     def _prepared(self, tasks: Iterable[Task]) -> AbstractContextManager[Callable[[], None]]:
-        """Let workers make the calls of tasks, if there are any; the yielded function waits for the next task."""
+        """Let workers make the calls of tasks, if there are any; the yielded function waits until the next is done."""
         if self.parallel is None or not tasks:
             return nullcontext(lambda: None)
         return self.parallel.prepared(tasks, self._prepare)
@@ -402,7 +402,10 @@ def as_callee_record(outputs: dict[str, Json], status: str, summary: str, eviden
 
 
 def flattened(value: Json, flattens: str | None) -> list[Json]:
-    """Return the rows of one iteration: the list in the field ``flattens`` (``""``: the value itself); None: one row."""
+    """Return the rows of one iteration: ``[value]`` if ``flattens`` is None, else the list in the field of that name.
+
+    An empty ``flattens`` means ``value`` itself. If there is no list, the result is an empty one.
+    """
     if flattens is None:
         return [value]
     rows = value if flattens == "" else value.get(flattens) if isinstance(value, dict) else None
@@ -412,7 +415,7 @@ def flattened(value: Json, flattens: str | None) -> list[Json]:
 def inherit(made: Json, item: Json, result: Json) -> Json:
     """Return one entry of a loop's list: ``made`` with times and evidence of ``item``, and ``item`` as ``parent``.
 
-    ``item`` is what the iteration ran on, ``result`` what it returned, ``made`` that or one of its rows. If ``made``
+    ``item`` is what the iteration ran on, ``result`` what it returned, ``made`` this result or one of its rows. If ``made``
     has a start time, its times are kept. Its evidence (if it has no such field, that of ``result``) precedes that of
     ``item``. A ``made`` that is no record is returned unchanged.
     """
@@ -450,7 +453,7 @@ class JudgeCalls:
         return JUDGEMENT.times(self.made)
 
     def judged(self, step: model.JudgeStep, question: str, rows: Sequence[Json]) -> list[Json]:
-        """Return the items with their answers; an item that is no record becomes the ``parent`` of one.
+        """Return each item with its answer under ``answer``; one that is no record as ``{answer, parent: item}``.
 
         Raises:
             ToolFault: ``no_judge``, ``bad_judgement``.

@@ -67,7 +67,7 @@ class PreparedCalls:
     _bytes: int = 0
 
     def __call__(self, name: str, arguments: Mapping[str, Json], made_from: Sequence[int] = ()) -> dict[str, Any]:
-        """Return the result of an operation, for a worker.
+        """Return the result of an operation, for a worker; ``made_from`` is not used.
 
         Raises:
             Abandoned: the operation writes, the loop has ended, or the run has no time or bytes left.

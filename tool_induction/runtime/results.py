@@ -303,7 +303,7 @@ class Judged:
         self.lacking.update(other.lacking)
 
     def rest_on(self, evidence: Iterable[Json]) -> None:
-        """Add as doubtful the words that items lack, if only such items gave some of this evidence."""
+        """Add the words that an item lacks if it gave a piece of this evidence that no item fitting all words gave."""
         for piece in evidence:
             if isinstance(piece, dict) and (key := cited_as(piece)) not in self.fitting:
                 self._add("lacks", self.lacking.get(key, []))

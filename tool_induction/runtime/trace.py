@@ -42,7 +42,7 @@ class TraceNode:
     outputs: Mapping[str, Source] = field(default_factory=dict)
     evidence: tuple[tuple[int, ...], ...] = ()
     children: list[TraceNode] = field(default_factory=list)
-    result: Mapping[str, Any] = field(default_factory=dict, repr=False)  #: of a call; not part of the wire form
+    result: Mapping[str, Any] = field(default_factory=dict, repr=False)  #: of a call; not part of the JSON record
 
     def calls(self) -> Iterator[TraceNode]:
         """Yield the calls in this tree, in order."""
@@ -52,7 +52,7 @@ class TraceNode:
             yield from child.calls()
 
     def record(self) -> dict[str, Any]:
-        """Return the wire form."""
+        """Return the node and those below it as a JSON record, without ``result``; empty parts are omitted."""
         record: dict[str, Any] = {"kind": self.kind, "name": self.name, "outcome": self.outcome}
         parts = {
             "call": self.number,
@@ -222,7 +222,10 @@ def _end(node: TraceNode) -> str:
 
 
 def _arguments(arguments: Mapping[str, Any], known: Mapping[str, Any]) -> str:
-    """Return arguments as short text; a tool's own (``known``) are omitted, or named if passed under another name."""
+    """Return arguments as short text, without those that are in ``known``, the arguments of the tool, with equal values.
+
+    A text of ``known`` that is passed under another name is shown as its name in ``known``.
+    """
     texts = {value: key for key, value in known.items() if isinstance(value, str)}
     return ", ".join(
         f"{key}={texts[value] if isinstance(value, str) and value in texts else _short(value)}"
@@ -276,7 +279,7 @@ class Source:
     evidence: tuple[int, ...] = ()
 
     def record(self) -> dict[str, Any]:
-        """Return the wire form; empty parts are omitted."""
+        """Return the source as a JSON record; empty parts are omitted."""
         parts = {"calls": self.calls, "evidence": self.evidence}
         return {name: list(numbers) for name, numbers in parts.items() if numbers}
 
@@ -298,11 +301,11 @@ class Origins:
         return Origins({**self._calls, name: calls})
 
     def of(self, *exprs: Expr) -> Calls:
-        """Return the calls behind the names that expressions read."""
+        """Return the numbers of the calls that the values of all names read by the expressions came from."""
         return self._behind(name for expr in exprs for name in names(expr))
 
     def read_by(self, step: Step) -> Calls:
-        """Return the calls behind the names that a step reads, including inner steps, except those of an ``if``."""
+        """Return the numbers of the calls that the names read by a step came from; inner steps count except in an ``if``."""
         steps = (step,) if isinstance(step, If) else walk_steps((step,))
         return self._behind(name for one in steps for _, value in values(one) for name in names(value))
 

@@ -88,7 +88,7 @@ def _text_size(text: str) -> int:
 
 
 def fitted(value: Json, wanted: ty.Type, *, place: str = "") -> Json:
-    """Return the value converted to a type: ``3.0`` becomes 3 for a whole number. ``place`` begins messages.
+    """Return the value converted to a type: ``3.0`` becomes 3 for a whole number. Messages begin with ``place``.
 
     Raises:
         Unfit: the value is of another type.
@@ -141,7 +141,7 @@ def _unfit(value: Json, wanted: str, place: str) -> Unfit:
 
 
 def completed(value: Json, type_: ty.Type) -> Json:
-    """Return intervals with their centre and duration added, also in lists, if ``type_`` is of intervals."""
+    """Return the value; if ``type_`` is Interval or a list of it, with the centre and duration of each interval added."""
     inner = ty.plain(type_)
     if isinstance(inner, ty.ListType) and isinstance(value, list):
         return [completed(item, inner.item) for item in value]

@@ -120,7 +120,7 @@ class Background:
         self._limit: Mask = cv2.max(cv2.convertScaleAbs(self._noise, alpha=4.0), _WEAK)
 
     def _lit_like(self, picture: Smooth) -> Planes:
-        """Return the background at the exposure of a picture: each channel times the median ratio of the two."""
+        """Return the background at a picture's exposure: each channel times the median ratio of picture to background."""
         gains: Floats = np.clip(_medians((_grid(picture.planes) + 8.0) / self._grid), 0.75, 1.33)
         if float(np.abs(gains - 1.0).max()) < _SAME_LIGHT:
             return self._known

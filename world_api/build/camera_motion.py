@@ -308,7 +308,10 @@ def is_break(before: Look, after: Look) -> bool:
 
 
 def _move(motions: Iterable[Motion | None], seconds: float) -> CameraMove | None:
-    """Return the strongest component of consecutive motions (None: still) over ``seconds``; None if one fits badly."""
+    """Return the camera's movement from the picture's motions (None: still) in ``seconds``; None if one fits badly.
+
+    It is their strongest component, or ``shake``.
+    """
     right = down = zoom = turn = way = 0.0
     width = 1.0
     for motion in motions:

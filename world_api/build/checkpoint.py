@@ -110,7 +110,7 @@ class RowStore:
             return [self._files[place] for place in sorted(self._files) if place[1] < clips]
 
     def files_of(self, key: str) -> list[FileEntry]:
-        """The files under the key of a stage."""
+        """Return the stored files whose names contain ``key``, the key of a stage."""
         with self._lock:
             return [entry for (_, _, own), entry in self._files.items() if own == key]
 

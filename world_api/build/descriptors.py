@@ -57,7 +57,7 @@ def _edges(picture: Image) -> NDArray[np.float64]:
 
 
 def _directions(right: NDArray[np.int16], down: NDArray[np.int16]) -> NDArray[np.uint8]:
-    """Return the directions of gradients without their sign, in eighths of a turn: 0 to 3 from horizontal on.
+    """Return the direction of each gradient, without its sign, as one of four bins of 45 degrees: 0 to 3 from horizontal.
 
     Comparing signs and sizes takes an eighth of the time that arctangents do.
     """

@@ -73,7 +73,7 @@ class ShotChanges:
         return found + [Change(kind="fade", number=fade) for fade in self._fades_at(number, brightness)]
 
     def _sharp_cuts(self, number: int, is_large: bool) -> list[int]:
-        """Apply the content rule: large differences are cuts, and only one of several that are close together.
+        """Return the frame numbers of cuts by the content rule: large differences, only one of several close together.
 
         PySceneDetect's filter is slow; its state changes only here and at the end of the shortest shot.
         """
@@ -83,7 +83,7 @@ class ShotChanges:
         return [at.frame_num for at in self._flashes.filter(self._timecode(number), is_large)]
 
     def _fades_at(self, number: int, brightness: float) -> list[int]:
-        """Return the ends of black intervals; PySceneDetect's detector changes only where black begins or ends."""
+        """Return the frame numbers at which black ends; PySceneDetect's detector runs only where black begins or ends."""
         was_black, self._is_black = self._is_black, brightness < BLACK
         if self._is_black == was_black:
             return []

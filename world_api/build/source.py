@@ -37,7 +37,7 @@ _HEAD, _SHORTEST_HEAD = 1 << 16, 1 << 12
 
 
 def stamp_of(video: Path) -> Stamp:
-    """Return the state of a file; raises as :func:`world_api.media.container.check_file`, and ``source_missing``."""
+    """Return inode, size and time of a file; raises as :func:`world_api.media.container.check_file`, and ``source_missing``."""
     check_file(video)
     with source_errors(video):
         return Stamp.at(video)
@@ -222,9 +222,9 @@ def _sizes(paths: Iterable[Path]) -> dict[Path, int]:
 
 
 def _is_spare(path: Path, store: Path) -> bool:
-    """Whether a file is a recording ``<id>.mkv`` without a world of this id that was not written for 150 seconds.
+    """Whether a recording ``<id>.mkv`` has no world of this id and has not been written to for 150 seconds.
 
-    Other files are never removed.
+    Always False for other files, which are never removed.
     """
     name, is_old = path.stem, False
     with suppress(OSError):

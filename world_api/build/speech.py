@@ -108,7 +108,7 @@ def _cuts(span: TimeSpan, samples: Samples, start: float) -> Iterator[tuple[floa
 
 
 def _quietest(samples: Samples, start: float, first: float, last: float) -> float:
-    """Return the middle of the quietest tenth of a second between two times (seconds)."""
+    """Return the middle of the quietest 0.1 s from ``first`` to ``last``; ``samples`` begin at ``start`` (all in seconds)."""
     moments = range(math.ceil(first / _MOMENT), math.floor(last / _MOMENT))
     size = round(_MOMENT * SAMPLE_RATE)
 

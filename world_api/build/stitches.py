@@ -125,7 +125,7 @@ def _overlaps(before: list[Record], after: list[Record]) -> list[tuple[float, st
 
 
 def _overlap(before: list[Record], after: list[Record]) -> float:
-    """Return the overlap (IoU) of the last box and the first; 0 if more than 1.5 seconds are between them.
+    """Return the overlap (IoU) of the last box of ``before`` and the first of ``after``; 0 if over 1.5 seconds apart.
 
     The last box is also moved at the speed before and at the speed after the join; the best overlap counts.
     """
@@ -138,7 +138,7 @@ def _overlap(before: list[Record], after: list[Record]) -> float:
 
 
 def _way(rows: list[Record], elapsed: float) -> tuple[float, float]:
-    """Return the movement (right, down; pixels) in ``elapsed`` seconds, at most 0.5, at the speed in some sightings."""
+    """Return the movement (right, down; pixels) in ``elapsed`` seconds, at most 0.5, at the mean speed in ``rows``."""
     seconds = rows[-1]["time"] - rows[0]["time"]
     if seconds <= 0.0:
         return 0.0, 0.0

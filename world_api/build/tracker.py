@@ -175,7 +175,7 @@ def split_groups(real: Sequence[Candidate], blobs: Sequence[Blob], looks: TwoPic
 def join_groups(
     real: Sequence[Candidate], claims: Claims, expected: Mapping[int, Box], hosts: dict[int, int]
 ) -> list[Meeting]:
-    """Find confirmed tracks without a blob that are inside another's; return each shared blob with its tracks.
+    """Find confirmed tracks without a blob that are inside another track's; return each shared blob with its tracks.
 
     Shared blobs are removed from ``claims``. ``expected``: the expected box of each track. ``hosts`` maps tracks that
     shared a blob before to the track whose blob they are in, if that is known. All three by the tracks' numbers.

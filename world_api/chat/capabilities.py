@@ -116,7 +116,7 @@ _CAPABILITIES = TypeAdapter(Capabilities)
 
 
 def cache_folder(environment: Mapping[str, str], *, home: Path | str) -> Path:
-    """Return the folder of findings: ``VIDEOWORLD_CACHE``, else ``video-world-api`` in the platform's cache folder."""
+    """Return the folder of probe results: ``VIDEOWORLD_CACHE``, else ``video-world-api`` in the platform's cache folder."""
     named = environment.get(CACHE_VARIABLE, "").strip()
     if named:
         return Path(named)
@@ -127,7 +127,7 @@ def cache_folder(environment: Mapping[str, str], *, home: Path | str) -> Path:
 
 
 def read_finding(folder: Path | str, endpoint: Endpoint, model: str) -> Capabilities | None:
-    """Read what this version of the project found earlier; None if nothing is stored or it cannot be read."""
+    """Return the stored capabilities of a model that this version of the project found; None if there are none to read."""
     subject = _subject(endpoint, model)
     try:
         record = json_object(_path(folder, subject).read_bytes())
@@ -139,7 +139,7 @@ def read_finding(folder: Path | str, endpoint: Endpoint, model: str) -> Capabili
 
 
 def keep_finding(folder: Path | str, endpoint: Endpoint, model: str, found: Capabilities) -> None:
-    """Store what was found. If the folder cannot be written, nothing is stored and no fault is raised."""
+    """Store the capabilities of a model. If the folder cannot be written, nothing is stored and no fault is raised."""
     subject = _subject(endpoint, model)
     record = json.dumps({"of": subject, "found": asdict(found)}, indent=1, sort_keys=True) + "\n"
     with suppress(OSError, StoreFault):
@@ -147,7 +147,7 @@ def keep_finding(folder: Path | str, endpoint: Endpoint, model: str, found: Capa
 
 
 def _subject(endpoint: Endpoint, model: str) -> dict[str, str | int]:
-    """Return what identifies a finding: schema version, endpoint, model and project version."""
+    """Return what identifies stored capabilities: schema version, endpoint, model and project version."""
     version = project_version()
     return {"schema_version": SCHEMA_VERSION, "endpoint": endpoint.address, "model": model, "version": version}
 
@@ -167,7 +167,7 @@ def capabilities_of(
 ) -> Capabilities:
     """Test what a model supports, with about ten small requests.
 
-    ``cache`` is the folder in which findings are stored (None: nowhere). A complete stored finding is returned without
+    ``cache`` is the folder in which results are stored (None: nowhere). A complete stored result is returned without
     requests, unless ``again`` is true.
 
     Raises BackendFault: ``endpoint_unreachable``, ``endpoint_bad_url``, ``endpoint_refused_key``,
@@ -319,7 +319,7 @@ class _Probe:
     def _request(
         self, content: Any, *history: dict[str, Any], model: OpenAIChatModel | None = None, **settings: Any
     ) -> dict[str, Any]:
-        """Send a request of a user's message and ``history``; return the message of the reply.
+        """Send a user's message, ``history`` and further fields (``settings``); return the message of the reply.
 
         Raises BackendFault: as ``OpenAIChatModel.complete``; ``endpoint_error`` if a reply has no message.
         """

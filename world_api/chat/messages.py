@@ -286,15 +286,18 @@ _REPLACEMENT = {
 
 
 class OptionalSettings:
-    """Settings of requests. One that a server refuses by name is dropped or renamed. Threads may share an instance."""
+    """Optional fields of requests, such as ``temperature``. One that a server refuses by name is dropped or renamed.
+
+    Threads may share an instance.
+    """
 
     def __init__(self, **settings: Any) -> None:
         self.settings: dict[str, Any] = settings
 
     def complete(self, model: ChatModel, request: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the request with the settings that were accepted, and the reply.
+        """Return the request with the optional fields that were accepted, and the reply.
 
-        Raises BackendFault: the model's, if it refuses none of the settings.
+        Raises BackendFault: the model's, if it refuses none of the fields.
         """
         while True:
             settings = self.settings
@@ -310,7 +313,7 @@ class OptionalSettings:
 
 
 def without_refused(settings: dict[str, Any], fault: BackendFault) -> dict[str, Any] | None:
-    """Return the settings after renaming or removing the one that the fault names; None if it names none of them."""
+    """Return the request fields ``settings``, the one that a fault refuses renamed or removed; None if it refuses none."""
     named = next((name for name in _REPLACEMENT if name in fault.message and name in settings), None)
     if named is None or fault.code not in ("endpoint_refused_request", "endpoint_error"):
         return None

@@ -168,7 +168,7 @@ def endpoint_model(
         clock: Measures deadlines.
         environment: Holds ``OPENAI_BASE_URL``, ``OPENAI_API_KEY`` and the variables of ``cache_folder``.
         timeout: Seconds for one attempt; all attempts together may take twice as long. None for the defaults.
-        wire: The API to use, by name or as a wire; ``auto``: the one that worked earlier, at first Chat Completions.
+        wire: The API to use, by name or as a ``ChatWire``; ``auto``: the one that worked earlier, at first Chat Completions.
         cache: A folder of stored replies; equal requests to this endpoint are answered from it.
 
     Raises BackendFault: ``bad_model_name``, ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``,
@@ -205,7 +205,7 @@ def endpoint_model(
 
 
 def takes_images(name: str | None, *, environment: Mapping[str, str]) -> bool | None:
-    """Whether a model on the configured endpoint accepts images, as an earlier probe found; None without a finding."""
+    """Whether a model on the configured endpoint accepts images, as an earlier probe found; None if it is not known."""
     known = _known(name, environment)
     return known.can("images") if known is not None else None
 

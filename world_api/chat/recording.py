@@ -259,11 +259,11 @@ class ReplayClock:
         return len(self._readings) - self._next
 
     def now(self) -> str:
-        """Return the next reading, a wall time. Raises EpisodeFault: ``replay_mismatch`` if it is of another kind."""
+        """Return the next reading, a wall time. Raises EpisodeFault: ``replay_mismatch`` if it is none, or none is left."""
         return cast(str, self._take(str))
 
     def monotonic(self) -> float:
-        """Return the next reading, in seconds. Raises EpisodeFault: ``replay_mismatch`` if it is of another kind."""
+        """Return the next reading, in seconds. Raises EpisodeFault: ``replay_mismatch`` if it is none, or none is left."""
         return float(self._take(int | float))
 
     def _take(self, kind: type | UnionType) -> str | float:

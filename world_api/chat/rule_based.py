@@ -241,7 +241,7 @@ class _Planner:
         return _Conclusion(text="\n".join(lines), spans=chosen)
 
     def _by_library(self, intent: str) -> _Steps[Sequence[_Json]]:
-        """Call the library tool whose name fits the intent best and whose inputs are known; else an empty result."""
+        """Call the best library tool for ``intent`` (a key of ``_INTENTS``) whose inputs are known; else an empty result."""
         serving = re.compile(_INTENTS[intent][1])
         scores = {
             name: len(set(serving.findall(name))) - 2 * (("first" if self._last else "last") in name)

@@ -72,7 +72,7 @@ class ChatWire(Protocol):
 
 
 def wire_named(name: WireName) -> ChatWire:
-    """Return a new wire for one model on one endpoint; it remembers what its server refuses."""
+    """Return a new adapter to an API, for one model on one endpoint; it remembers what its server refuses."""
     return ChatCompletionsWire() if name == "chat" else ResponsesWire()
 
 
@@ -116,9 +116,9 @@ class ChatCompletionsWire:
         return {**answer, "choices": [first, *answer["choices"][1:]]}
 
     def adapt(self, refusal: str) -> bool:
-        """Omit from later requests the added fields that the server names; return whether to repeat the request.
+        """Omit from later requests the fields of earlier replies that ``refusal`` names; return whether to repeat the request.
 
-        All added fields are omitted if the refusal names none of them, or a second one after an earlier refusal.
+        All are omitted if it refuses unknown fields without a name, or names another one after an earlier refusal.
         """
         named = {name for name in self._sent if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", refusal)}
         if (named and self._refused and not named <= self._refused) or (not named and _UNNAMED.search(refusal)):
@@ -159,7 +159,7 @@ class ChatCompletionsWire:
 
 
 def _fields_to_carry(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the added fields of a message as ``message``, and of its calls, in their order, as ``calls``.
+    """Return the fields that a server added to a message as ``message``, and to its calls, in their order, as ``calls``.
 
     A part without such fields is omitted.
     """
@@ -250,7 +250,7 @@ _USAGE = {
 def _request_body(request: Mapping[str, Any]) -> dict[str, Any]:
     """Translate a request into the body of ``POST /responses``.
 
-    System messages at the start become ``instructions``. ``seed``, ``n`` and ``store`` are omitted. Settings of the
+    System messages at the start become ``instructions``. ``seed``, ``n`` and ``store`` are omitted. Fields of the
     same name in both APIs, and unknown ones, are copied unchanged.
 
     Raises BackendFault: ``endpoint_refused_request``: the API cannot express a part of it.

@@ -144,7 +144,7 @@ def _installation_text(record: dict[str, Any]) -> str:
 
 
 def examine_endpoint(url: str | None, model: str | None, *, again: bool) -> dict[str, Any]:
-    """Test what a chat endpoint supports and return a report as JSON values. ``again`` ignores an earlier finding.
+    """Test what a chat endpoint supports and return a report as JSON values. ``again`` ignores a stored result.
 
     Raises BackendFault: ``endpoint_not_configured``, if ``url`` or ``model`` is missing; those of ``capabilities_of``.
     """

@@ -155,7 +155,7 @@ def inspect(
 
 
 def _stored_bytes(world: World, path: str) -> int:
-    """Return the size of a file of a world. Raises StoreFault: ``world_damaged``, also if its rows are stored elsewhere."""
+    """Return the size in bytes of a file of a world. Raises StoreFault: ``world_damaged`` if the file is missing."""
     try:
         return (world.folder / path).stat().st_size
     except OSError as error:

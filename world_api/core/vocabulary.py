@@ -517,9 +517,9 @@ class Vocabulary:
         return replace(found, kinds=None if head is None else frozenset({head}))
 
     def _alternatives(self, text: str, terms: Sequence[_Term], head: str | None) -> ParsedDescription:
-        """Return the requirements of a part that may contain ``or``: one of the colours on its sides.
+        """Return the requirements of a part of a description; with ``or`` in it, one of the colours on its sides is required.
 
-        If a side has no colour, no colour can be required.
+        If one side of the ``or`` has no colour, no colour is required.
         """
         parts = [(side, list(self._terms(side))) for side in _OR.split(text)]
         sides = [
@@ -579,7 +579,7 @@ class Vocabulary:
         return None
 
     def _terms(self, text: str) -> Iterator[_Term]:
-        """Yield the words of a text that have content."""
+        """Yield the words and phrases of a text that have content, each with the category or the colour that it names."""
         tokens = LATIN.findall(text)
         place = 0
         while place < len(tokens):

@@ -59,7 +59,7 @@ class _Track:
         self._place = 0  #: index of the resampler's next sample
 
     def add(self, frame: AudioFrame) -> None:
-        """Add the next frame."""
+        """Write the samples of the next frame at its time; a frame without a time follows the one before."""
         if not frame.sample_rate or not frame.samples:
             return
         known = _time_of(frame)

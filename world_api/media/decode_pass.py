@@ -181,7 +181,7 @@ class DecodePass:
         skip: With ``resume_from``, continue this many seconds after its frame, past what could not be decoded.
         file: Read in place of the path of ``source``.
         most: The video ends at this time at the latest (seconds); no frame at it or after it is given.
-        is_cut: Afterwards, whether the video goes on after it.
+        is_cut: Afterwards, whether the video goes on after ``most``.
     """
 
     source: Probe

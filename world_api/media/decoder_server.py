@@ -113,7 +113,7 @@ class DecoderServer:
         return {"shapes": [picture.shape for picture in pictures]}, b"".join(picture.tobytes() for picture in pictures)
 
     def _decode(self, request: Message) -> Answer:
-        """Send all frames later than ``after``, with the wanted pictures in a slot; return the last message."""
+        """Send all frames after the time ``request["after"]``, with the wanted pictures in a slot; return the last message."""
         slots = Slots(handle=self._shared, **request["slots"])
         self._free = list(range(slots.count))
         source, state = Probe.restored(request["source"]), request["state"]

@@ -23,9 +23,9 @@ def _typed(name: str) -> dict[str, Any]:
 
 
 def not_blank(text: str) -> str:
-    """The text, which must say something.
+    """Return the text unchanged.
 
-    Raises ValueError: it is empty but for white space.
+    Raises ValueError: it is empty or only white space.
     """
     if not text.strip():
         raise ValueError("must not be empty")

@@ -235,7 +235,10 @@ def _engine(longer_side: int) -> Any:
 
 
 def _spaced(text: str, characters: Sequence[Sequence[Any]]) -> str:
-    """Restore missing spaces: where a wide gap (``_SPACE``) is between a small letter and a capital."""
+    """Return the text with a space added at each wide gap (``_SPACE``) between a small letter and a capital.
+
+    ``characters``: for each character that is not a space, an entry whose last item is its corners (x, y).
+    """
     if len(characters) != len(text.replace(" ", "")) or len(characters) < 3:
         return text.strip()
     edges = [(min(x for x, _ in corners), max(x for x, _ in corners)) for _, _, corners in characters]

@@ -405,7 +405,7 @@ def _reworded(fault: BackendFault, model: str) -> BackendFault:
 
 
 class EmbeddingsWire:
-    """``POST /embeddings``, as a wire: a request contains ``model`` and ``input``, the reply is the server's body."""
+    """``POST /embeddings`` as a ``ChatWire``: a request contains ``model`` and ``input``, the reply is the server's body."""
 
     name = "embeddings"
 

@@ -227,7 +227,7 @@ class VectorIndex:
     def _by_column(
         self, query: NDArray[np.float32], used: Positions, count: int, first: int, end: int, above: float
     ) -> tuple[Positions, NDArray[np.float64]]:
-        """Do ``nearest`` by the query's non-zero dimensions, added in a fixed order: a range does not change scores."""
+        """Return as ``nearest``, from the ``used`` (non-zero) dimensions, added in a fixed order: a range changes no score."""
         scores = np.zeros(end - first, dtype=np.float32)
         for dimension in used.tolist():
             scores += query[dimension] * self._columns[dimension, first:end]
@@ -276,7 +276,7 @@ class VisualDescriptors:
         self._visible = view.cut.visible(rows)
 
     def of(self, span: TimeSpan) -> Positions:
-        """Return the visible rows of an interval; if it has none, the visible row nearest to its middle."""
+        """Return the positions of the visible rows in an interval; if there are none, of the one nearest to its middle."""
         first, end = np.searchsorted(self._times, [span.start, span.end]).tolist()
         inside: Positions = np.flatnonzero(self._visible[first:end]) + first
         if len(inside) or len(self._times) == 0:

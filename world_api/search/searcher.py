@@ -391,9 +391,9 @@ class QueryMatcher:
         self._words = frozenset(words(query))
 
     def best(self, passages: Sequence[Passage]) -> list[Passage]:
-        """Return the passages that share most with the query: its exact words, then its content words, then any word.
+        """Return the passages that match the query best, the shortest first, which is the snippet of a hit.
 
-        The shortest is the first: the snippet of a hit.
+        What counts is whether they contain it word for word, then how many of its content words, then of all its words.
         """
         shared = [self._shared(passage) for passage in passages]
         most = max(shared, default=None)

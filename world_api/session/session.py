@@ -319,7 +319,7 @@ def forget_reserved(store: Path, video_id: str, name: str) -> None:
 def drop_session(store: Path, video_id: str, name: str) -> int:
     """Delete a session's log and return how many events it had; 0 if it could not be read.
 
-    Raises StoreFault: ``no_such_world``, ``no_such_session``.
+    Raises StoreFault: ``no_such_world``, ``no_such_session``, ``store_not_writable``.
     """
     overlay = _existing(store, video_id, name)
     with overlay.locked():
@@ -338,8 +338,8 @@ def commit_session(store: Path, video_id: str, name: str) -> Committed:
     missing and nothing twice, even after other commits or writes.
 
     Raises:
-        StoreFault: ``no_such_world``, ``no_such_session``, ``session_damaged``, ``store_not_writable``,
-            ``world_locked``.
+        StoreFault: ``no_such_world``, ``no_such_session``, ``session_damaged``, ``world_damaged``,
+            ``store_not_writable``, ``disk_full``, ``world_locked``.
     """
     overlay = _existing(store, video_id, name)
     with world_lock(store, video_id), overlay.locked():

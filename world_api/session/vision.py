@@ -88,12 +88,12 @@ class VisionConfig:
 
     @property
     def producer(self) -> str:
-        """Names what an answer depends on besides the world and the request: the model and the choice of frames."""
+        """A text that names what an answer depends on besides world and request: the model and the choice of frames."""
         return f"{self.vision.producer}/{self.choice.most}x{self.choice.spacing:g}s"
 
 
 class LookBudget:
-    """Counts the looks of one session. Threads may share it.
+    """Counts the looks (requests to the vision model) of one session. Threads may share it.
 
     ``count`` and ``reuse`` raise:
         OperationFault: ``looks_spent``, if no more are allowed.
@@ -233,7 +233,7 @@ class Vision:
         self.kept = VisionCache(folder, lambda kept: self._name(kept.task, kept.parameters, kept.producer))
 
     def caption(self, span: TimeSpan, *, until: float) -> CachedLook:
-        """Return a look that describes an interval in words."""
+        """Return a look, new or cached, that describes an interval in words, by its frames before ``until`` (seconds)."""
         return self._look("caption", self._parameters(span, until))
 
     def answer(self, span: TimeSpan, question: str, *, until: float) -> CachedLook:
@@ -244,13 +244,13 @@ class Vision:
         return self._look("answer", self._parameters(span, until, question))
 
     def actions(self, span: TimeSpan, *, until: float) -> CachedLook:
-        """Return a look that names the actions in an interval, as short labels."""
+        """Return a look, new or cached, with short labels of the actions in an interval before ``until`` (seconds)."""
         return self._look("actions", self._parameters(span, until))
 
     def state(self, spots: Sequence[LookSpot], question: str, *, subject: str, until: float) -> CachedLook:
         """Return a look that answers a question about one thing, from crops at the first ``MAX_SPOTS`` visible moments.
 
-        ``subject``: the thing in words.
+        ``subject``: the thing in words; ``until``: where the visible part of the video ends (seconds).
         """
         seen = [spot for spot in spots if spot.time <= until][:MAX_SPOTS]
         if not seen:
@@ -278,11 +278,11 @@ class Vision:
         return {**facts, "question": question, "subject": ""}
 
     def kept_caption(self, span: TimeSpan, *, until: float) -> CachedLook | None:
-        """Return the cached caption of an interval; None if there is none."""
+        """Return the cached caption of an interval, cut at ``until`` (seconds of video); None if there is none."""
         return self.kept.get(self._name("caption", self._parameters(span, until)))
 
     def search_from_now(self, spans: Sequence[TimeSpan], *, until: float) -> CaptionSet:
-        """Let new sessions search the cached captions of exactly these intervals; return the set of these captions."""
+        """Let new sessions search exactly the cached captions of ``spans``, cut at ``until`` (seconds); return their set."""
         looks = (self.kept_caption(span, until=until) for span in spans)
         captions = CaptionSet.of([kept for kept in looks if kept is not None])
         if captions != self.kept.listed():
@@ -290,7 +290,7 @@ class Vision:
         return captions
 
     def said(self, captions: CaptionSet, *, until: float) -> list[tuple[TimeSpan, str, float]]:
-        """Return the captions of a set that end by ``until``: interval, text, and the time of one of its frames.
+        """Return the captions of a set that end by ``until`` (seconds): interval, text, and the time of one of its frames.
 
         A caption that is no longer cached with the listed content is left out.
         """

@@ -89,7 +89,7 @@ class CachedLook(BaseModel, extra="forbid", frozen=True, populate_by_name=True):
         return self
 
     def sealed(self) -> CachedLook:
-        """Return a copy in which ``digest`` is set.
+        """Return a copy in which ``digest`` is the hash of all other fields.
 
         Raises ValueError: a text contains half a surrogate pair, which cannot be encoded.
         """

@@ -229,7 +229,7 @@ def _check_clips(table: str, clips: set[int], manifest: Manifest) -> None:
 
     So no video is longer than what was stored of it, since readers take time and memory by its length.
 
-    Raises ValueError: if a clip lacks or is behind the end of the video.
+    Raises ValueError: a clip is missing, or begins after the end of the video.
     """
     count, length, duration = len(clips), manifest.clip_seconds, manifest.video.duration
     is_whole = clips == set(range(count)) and (count - 1) * length <= duration + TICK
@@ -517,7 +517,7 @@ def _shown(schema: pa.Schema) -> str:
 
 
 def world_key(manifest: Manifest) -> str:
-    """Return a hash of what is looked at: the source file, and the rows that sessions do not write.
+    """Return a hash of a world's content: the source file, facts about its video, the rows that sessions do not write.
 
     The source file distinguishes worlds with few rows. Commits of sessions do not change the key.
     """

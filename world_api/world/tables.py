@@ -41,7 +41,7 @@ class Rules:
         ids: Columns of ids: not empty, without control characters.
         choices: The texts that a column may have.
         references: The table and column in which each value of a column must be.
-        follows: Two columns; going on from the first to the second never leads back.
+        follows: Two columns, such as a track and its successor; steps from the first to the second form no circle.
     """
 
     within: tuple[str, ...] = ("time",)

@@ -557,7 +557,7 @@ class Tracks(Items[Track]):
         return self._at(self.reopened.place_of_part.get(name), self.whole.place_of_part.get(name))
 
     def _at(self, reopened: int | None, place: int | None) -> Track | None:
-        """Return the track at a position of ``reopened``, else at one of ``whole`` if the cut does not change it."""
+        """Return the track at a position of ``reopened``, else at one of ``whole`` that the cut does not change, else None."""
         if reopened is not None:
             return self.reopened.track(reopened)
         at = len(self._settled) if place is None else int(np.searchsorted(self._settled, place))

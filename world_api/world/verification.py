@@ -35,7 +35,7 @@ _PROGRAM = f"import sys; from {__name__} import main; main(*sys.argv[1:])"
 
 
 def check_apart(store: Path, video_id: str) -> list[str]:
-    """Run :func:`check_world` in a process of its own, which a hostile file may crash; return a line for each fault.
+    """Run :func:`check_world` in a process that a hostile file may crash; return its messages, or one about its end.
 
     Raises StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``.
     """
@@ -71,7 +71,7 @@ def check_apart(store: Path, video_id: str) -> list[str]:
 
 
 def check_world(world: World) -> list[str]:
-    """Return a line for each fault of a stored world; none if it is sound.
+    """Return messages about the faults of a stored world, those of the first check that finds any; empty if it is sound.
 
     Every file is compared with its hash in the manifest, all rows are read and checked against the rules of their tables
     (``tables.Rules``), and stored derived rows are compared with them.
@@ -93,7 +93,7 @@ def check_world(world: World) -> list[str]:
 
 
 def _facts_wrong(manifest: Manifest) -> list[str]:
-    """Return a line if there are far more frames than the frame rate allows, and one for each loss at times no video has.
+    """Return a message if there are far more frames than the frame rate allows, and one for each loss at impossible times.
 
     What is lost may go on after the end of the video. While a video grows, its frames are counted before its time is.
     """
@@ -121,7 +121,7 @@ def _images_wrong(world: World) -> list[str]:
 
 
 def _rows_wrong(world: World) -> list[str]:
-    """Return a line for each table that cannot be read, else one for each rule of a table that rows break."""
+    """Return a message for each unreadable table and unlisted key frame; without these, for each broken rule of a table."""
     wrong = []
     tables: dict[str, pa.Table] = {}
     images = {image.path for image in world.manifest.images}
@@ -150,7 +150,7 @@ _TRUTH = "oracle/"
 
 
 def _rules_broken(name: str, tables: dict[str, pa.Table], manifest: Manifest) -> list[str]:
-    """Return a line for each rule that rows of a table break, with their number and one of them."""
+    """Return a message for each rule that rows of the table ``name`` break: how many rows, and the value of one."""
     rows, rules = tables[name], TABLES[name].rules
     columns = {column: rows.column(column) for column in rows.column_names}
     found: list[tuple[str, Any, str]] = []  #: a column, which rows are wrong, and what is wrong with them
@@ -215,7 +215,7 @@ def _circle(rows: pa.Table, first: str, second: str) -> list[str]:
 
 
 def _kept_wrong(world: World) -> list[str]:
-    """Return a line for each stored copy of a table of rows that is damaged or differs from the world's files.
+    """Return a message for each stored copy of a table of rows that is damaged or differs from the world's files.
 
     Copies are in the folder of derived tables. Other derived tables (tracks, search indexes) are not checked.
     """
