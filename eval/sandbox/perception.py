@@ -90,7 +90,10 @@ _VISIT_GAP, _SAME_TIME = 2.5, 0.75
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """The truth of a person or thing: times (n,) in ascending seconds, boxes (n, 4) in pixels, ``step`` in seconds."""
+    """Where a person or thing is drawn: times (n,), ascending, in seconds; boxes (n, 4) in pixels.
+
+    ``step`` is the number of seconds from one drawn moment to the next.
+    """
 
     name: str
     label: str
@@ -138,7 +141,7 @@ def step_of(tracks: Sequence[TrueTrack]) -> float:
 
 
 def owner_of(track: Track, drawn: Sequence[Drawn]) -> str | None:
-    """Return the name of the drawn person or thing that an entity is assigned to, or None."""
+    """Return the name of the drawn person or thing in whose place at least half of a track's sightings are, or None."""
     votes: Counter[str] = Counter()
     for place, time in enumerate(track.times):
         box = track.box(place)
@@ -329,7 +332,7 @@ def _texts(found: Sequence[ScreenText], true: Sequence[TrueScreenText]) -> tuple
 
 
 def _speech(view: View, true: Sequence[TrueSpeech]) -> MatchCounts:
-    """Count the lines that have a stored line with the same words and about the same times."""
+    """Count spoken lines: true ones, those of the world, and true ones that the world has with words and times."""
     found = [(plain(line.text), line.span) for line in view.speech]
     lines = [(plain(line.text), TimeSpan(start=line.start, end=line.end)) for line in true]
     right = sum(any(words == other and span.iou(when) >= SPEECH_IOU for other, when in found) for words, span in lines)
@@ -405,7 +408,7 @@ def table_of(films: Sequence[Perceived]) -> str:
 
 
 def _row(name: str, films: Sequence[Perceived]) -> list[str]:
-    """Return the cells of a row: the means over films."""
+    """Return the cells of a row: its name, the means over films, and right returns "/" true ones."""
     cells = [name]
     for _, _, figure in _FIGURES:
         found = [value for film in films if (value := figure(film)) is not None]
