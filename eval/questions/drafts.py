@@ -114,12 +114,12 @@ class FilmIndex:
         return not any(self.times_of[other.id, phrase] for other in self.facts.people if other.id != person)
 
     def kept_at(self, thing: str, time: float) -> Relation | None:
-        """Return where a thing (its id) is, or who has it, at ``time``; None if unknown or changed within a second."""
+        """Return where a thing (id) is, or who has it, at ``time``; None if unknown, or if it changes within a second."""
         near = [item for item in self.keeping[thing] if item.start < time + APART and item.end > time - APART]
         return near[0] if len(near) == 1 and near[0].start <= time < near[0].end else None
 
     def place_at(self, subject: str, time: float) -> str | None:
-        """Return the id of the room that a person or thing (``subject``: its id) is in at ``time`` (seconds), or None."""
+        """Return the id of the room in which a person or thing (``subject``: an id) is at ``time`` (seconds), or None."""
         return next((item.object for item in self._in_rooms[subject] if item.start <= time < item.end), None)
 
     def rooms_ever(self, subject: str) -> set[str]:
@@ -167,10 +167,7 @@ _GAP = 4.0  #: seconds without a scene (a card): a window begins and ends in suc
 
 
 def windows_of(facts: FilmFacts) -> tuple[TimeSpan, ...]:
-    """Return consecutive parts of a long film, of 15 minutes or more, in whole seconds; empty if it lasts under an hour.
-
-    They begin and end between scenes.
-    """
+    """Return the parts of 15 minutes or more into which a film is cut between scenes; empty if it lasts under an hour."""
     if facts.duration < LONG or not facts.scenes:
         return ()
     edges = [(scene.start, scene.end) for scene in sorted(facts.scenes, key=lambda item: item.start)]
@@ -266,13 +263,13 @@ class Asker:
         return self.chance.sample(found, min(len(found), self.most if number is None else number))
 
     def draft(self, kind: Kind, slots: Slots, spans: Iterable[TimeSpan], **parts: Any) -> Draft:
-        """Return a draft of the asker's template; ``parts`` are its other fields. Raises LookupError: it has no template."""
+        """Return a draft of ``template``; ``parts``: further fields of the draft. Raises LookupError: ``template`` is None."""
         if self.template is None:
             raise LookupError("no template is chosen")
         return Draft(template=self.template, kind=kind, slots=slots, spans=tuple(spans), **parts)
 
     def choice(self, slots: Slots, spans: Iterable[TimeSpan], right: Say, wrong: Tiers, **parts: Any) -> Draft:
-        """Return the draft of a choice; ``wrong`` are lists of wrong options, the one most similar to ``right`` first."""
+        """Return the draft of a choice; ``wrong``: lists of wrong options, the list most similar to ``right`` first."""
         return self.draft("choice", slots, spans, right=right, wrong=tuple(map(tuple, wrong)), **parts)
 
     def yes_or_no(self, is_so: bool, slots: Slots, spans: Iterable[TimeSpan]) -> Draft:
@@ -300,7 +297,7 @@ def by_name(*makers: Maker) -> dict[str, Maker]:
 
 
 def named(subject: Person | Thing) -> dict[str, Say]:
-    """Return a template's placeholder ("person" for a person, "object" for a thing) with the words for the subject."""
+    """Return the words for a subject by the template's placeholder: "person" for a person, "object" for a thing."""
     return {"person" if isinstance(subject, Person) else "object": say.name(subject)}
 
 
@@ -337,7 +334,7 @@ def _shares(event: Event, anchors: Sequence[Event]) -> tuple[bool, bool, bool]:
 
 
 def names_the_same(event: Event, right: Event, anchors: Sequence[Event]) -> bool:
-    """Whether the ``anchors`` have the other person of both events or of neither, and also the thing of both or neither."""
+    """Whether the ``anchors`` have the other person of both events or of neither; likewise the thing."""
     return _shares(event, anchors)[1:] == _shares(right, anchors)[1:]
 
 

@@ -104,7 +104,7 @@ def event_time(ask: Asker) -> Iterator[Draft]:
 
 
 def words_time(ask: Asker) -> Iterator[Draft]:
-    """Yield questions about when a sentence is spoken or, in the development split, a text is visible; each occurs once."""
+    """Yield questions about when words are spoken or (development split) a text is visible; each occurs only once."""
     said = [(item.words, span_of(item)) for item in ask.film.events if item.words]
     written = [(item.text, TimeSpan(start=item.start, end=item.end)) for item in ask.film.facts.written]
     wanted, texts = (written, [*written, *said]) if ask.split == "development" else (said, said)

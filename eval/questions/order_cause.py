@@ -243,7 +243,7 @@ def state_change(ask: Asker) -> Iterator[Draft]:
 
 
 def _shown(ask: Asker, thing: Thing, state: Relation, until: float) -> TimeSpan | None:
-    """Return the span of the event that began the state, else the last one of the thing in it before ``until`` (seconds)."""
+    """Return the span of the event that began the state, else of the last sight of the thing in it by second ``until``."""
     if (put := put_there(ask, thing, state)) is not None:
         return span_of(put)
     end = min(until, state.end)

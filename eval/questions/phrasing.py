@@ -94,7 +94,7 @@ class Wording:
         return event.clause.removeprefix(self.people[event.actor].description + " ")
 
     def kept(self, relation: Relation, keeper: Person | None, place: Place | None) -> str:
-        """Return where a thing is, "on the desk in the office" (``place``), or who has it, "worn by ..." (``keeper``)."""
+        """Return where a thing is, "on the desk in the office" (``place``), or who has it, "worn by" a ``keeper``."""
         if keeper is not None:
             return ("worn by " if relation.kind == "wears" else "in the hands of ") + keeper.description
         where = "in" if relation.kind in ("in", "inside") else "on"
@@ -261,7 +261,7 @@ def _word(table: Mapping[str, str], word: str) -> str:
 
 
 def _noun(name: str) -> str:
-    """Translate a noun with its adjectives or number into Chinese: "the left drawer", "the meeting room", "office 14"."""
+    """Return in Chinese a noun with adjectives or number: "the left drawer", "the meeting room", "office 14"."""
     rest = re.sub(r"^(?:the|a|an) ", "", name.strip().casefold())
     number = re.search(r" (\d+)$", rest)
     if number:

@@ -45,7 +45,7 @@ def _group_of(item: Item) -> str:
 
 
 class Constant:
-    """The answer (or part of the film) that is most often right in each group of ``items`` (see ``_group_of``)."""
+    """The best constant guess (for intervals: a part of the film) on ``items`` for each group (see ``_group_of``)."""
 
     def __init__(self, items: Sequence[Item], durations: Mapping[str, float]) -> None:
         self._groups: dict[str, list[Item]] = {}
@@ -61,7 +61,7 @@ class Constant:
         return _part_of(item, found, self._durations) if item.question.kind == "interval" else found
 
     def drawn(self, item: Item) -> float | None:
-        """Return the probability that a random answer (a number: one of its group's) is right; None if there is none."""
+        """Return the probability that a random answer (a number: one of its group's) is right; None if undefined."""
         if item.question.kind != "count":
             return chance_of(item)
         numbers = {other.answer for other in self._groups.get(_group_of(item), ())}
@@ -181,7 +181,7 @@ _Case = tuple[list[list[int]], int]
 
 
 def _rows(item: Item) -> list[list[int]]:
-    """Return the features (indices of weights) of each option; for a count those of the question, shifted per number."""
+    """Return the features (indices of weights) of each option; for a count, of the question with each number."""
     if item.question.kind == "count":
         features = _hashed(_of_question(item))
         return [[(place + 7919 * (number + 1)) % FEATURES for place in features] for number in range(_MOST_COUNTED)]
@@ -189,7 +189,7 @@ def _rows(item: Item) -> list[list[int]]:
 
 
 def _cases(item: Item) -> list[_Case]:
-    """Return training cases: all alternatives in one; for an order one per pair of options, the earlier one is right."""
+    """Return training cases: one of all alternatives; for an order one of each pair, whose earlier option is right."""
     rows, letters = _rows(item), item.question.letters
     if item.question.kind == "count":
         return [(rows, min(int(item.answer), _MOST_COUNTED - 1))]
@@ -301,8 +301,8 @@ def prior_of_folder(folder: Path, *, films: int) -> list[PriorLine]:
     """Return accuracies of blind guesses on the questions of a folder that ``sandbox make`` wrote.
 
     The guesses are fitted to ``films`` other stories of each split, about as long as the folder's films; no video is
-    made of these, and each takes a fraction of a second. Raises EvalFault: ``nothing_to_compare``: there are no questions of a
-    split; the faults of reading the dataset and the facts.
+    made of these, and each takes a fraction of a second. Raises EvalFault: ``nothing_to_compare``: there are no
+    questions of a split; the faults of reading the dataset and the facts.
     """
     items = [item for item in load_dataset(folder).items if item.split is not None]
     if not items:

@@ -80,7 +80,7 @@ def _of_interval(
 
 
 def _matched(ask: Asker, pools: Sequence[Sequence[Event]], *, fewest: int = 3) -> list[list[Event]]:
-    """Return three events of each pool, in order of time; the first pool is first, all have the same shapes of events.
+    """Return a list of three events from each pool, the first pool's first; all lists have the same shapes of events.
 
     Pools without events of these shapes are omitted; empty if fewer than ``fewest`` lists remain.
     """
@@ -149,7 +149,7 @@ def _usable(ask: Asker, one: Person, other: Person) -> list[Event]:
 def _difference(ask: Asker, one: Person, other: Person) -> Iterator[Draft]:
     """Yield a question about what one of two people does and the other never does.
 
-    Four options: this deed, or one that neither does, said of the one person or of the other.
+    Four options: this deed, or one that neither person does, each as done by the one or by the other.
     """
 
     def differs(doer: Person, event: Event, idle: Person) -> Say:
@@ -169,7 +169,7 @@ def _difference(ask: Asker, one: Person, other: Person) -> Iterator[Draft]:
 
 
 def _busier(ask: Asker, one: Person, other: Person) -> Iterator[Draft]:
-    """Yield a question about which of two people does clearly more, and what; options combine each with each's deeds."""
+    """Yield a question: who of two people does clearly more, and what? Options: each person with the deeds of each."""
 
     def busy(who: Person, row: Sequence[Event]) -> Say:
         return say.sentence("busy", say.name(who), say.row(row, say.deed))
@@ -215,7 +215,7 @@ def video_summary(ask: Asker) -> Iterator[Draft]:
 
 
 def followed_thing(ask: Asker) -> Iterator[Draft]:
-    """Yield questions about where a thing is at the end, who holds it in turn, or who has it and where it was at first."""
+    """Yield questions about a thing: where it is at the end, who holds it in turn, or its last holder and first place."""
     for thing in ask.some(ask.film.things):
         states, slots = ask.film.keeping[thing.id], {"object": say.name(thing)}
         moves = [put_there(ask, thing, state) for state in states[1:]]
@@ -253,7 +253,7 @@ def _some_people(ask: Asker, length: int) -> list[Person]:
 
 
 def _end_and_origin(ask: Asker, thing: Thing, spans: Sequence[TimeSpan]) -> Iterator[Draft]:
-    """Yield a question with four options: the right or a wrong holder at the end, with the right or a wrong first place."""
+    """Yield a question with four options: a right or wrong holder at the end, with a right or wrong place at first."""
     states = ask.film.keeping[thing.id]
     holder = ask.film.person_by_id.get(states[-1].subject)
     firsts = [(item, ask.film.keeping[item.id][:1]) for item in ask.film.things if item is not thing]

@@ -205,7 +205,7 @@ def read_facts(path: Path | str) -> FilmFacts:
 
 
 def _contradictions(facts: FilmFacts) -> Iterator[str]:
-    """Yield messages: unknown ids in visits, events and causes; intervals that start below 0 or end before they start."""
+    """Yield messages: unknown ids in visits, events, causes; intervals that start below 0 or end before they start."""
     known = {*(one.id for one in facts.people), *(one.id for one in facts.things), *(one.id for one in facts.places)}
     events = {event.id for event in facts.events}
     lasting: tuple[Visit | Event | Relation | ShownText, ...] = (

@@ -152,8 +152,8 @@ Record = dict[str, Any]
 class TruthWriter:
     """Collects the truth of a film and writes it to a file.
 
-    Sightings are taken from one of ``every`` frames. Tracks have the numbers of ``Film.tracks``, and people are described by their
-    looks, so that the truth contains no names, which cannot be perceived.
+    Sightings are taken from one of ``every`` frames. Tracks have the numbers of ``Film.tracks``, and people are
+    described by their looks, so that the truth contains no names, which cannot be perceived.
     """
 
     def __init__(self, film: Film, *, every: int = 1) -> None:

@@ -90,7 +90,7 @@ _VISIT_GAP, _SAME_TIME = 2.5, 0.75
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """Where a person or thing is drawn: times (n,), ascending, in seconds; boxes (n, 4) in pixels.
+    """When and where a person or thing is drawn: times (n,), seconds, ascending; boxes (n, 4), pixels.
 
     ``step`` is the number of seconds from one drawn moment to the next.
     """
@@ -214,7 +214,7 @@ class Perceived:
 
     @property
     def returns(self) -> MatchCounts:
-        """The sum of the returns of all people."""
+        """The sums of the ``returns`` counts of all people."""
         return sum((person.returns for person in self.people), MatchCounts(right=0, found=0, true=0))
 
     @property
@@ -296,7 +296,7 @@ def _person(drawn: Drawn, tracks: Sequence[Track], whose: Mapping[str, str | Non
 
 
 def _returns(mains: Sequence[Track], whose: Mapping[str, str | None], view: View) -> MatchCounts:
-    """Count a person's later entities: all, those that the world links to an earlier one, and right links."""
+    """Count a person's later entities (``mains``: by visit): all, those linked to an earlier one, and right links."""
     right = found = true = 0
     for number, track in enumerate(mains):
         if number == 0 or track.track_id == mains[0].track_id:
@@ -332,7 +332,7 @@ def _texts(found: Sequence[ScreenText], true: Sequence[TrueScreenText]) -> tuple
 
 
 def _speech(view: View, true: Sequence[TrueSpeech]) -> MatchCounts:
-    """Count spoken lines: true ones, those of the world, and true ones that the world has with words and times."""
+    """Count spoken lines: true; stored (found); true with a stored one of the same words and similar times (right)."""
     found = [(plain(line.text), line.span) for line in view.speech]
     lines = [(plain(line.text), TimeSpan(start=line.start, end=line.end)) for line in true]
     right = sum(any(words == other and span.iou(when) >= SPEECH_IOU for other, when in found) for words, span in lines)

@@ -141,7 +141,7 @@ def _file(scene: StagedShot, actor: Actor, thing: Prop, rule: FilingRule) -> Non
 
 
 def consulted(director: Director) -> Plot:
-    """A labelled thing is taken out of its drawer, looked at in this or another room, perhaps handed on, and put back."""
+    """A labelled thing is taken out of its drawer, looked at here or in another room, perhaps handed on, and put back."""
     chance = director.chance
     kept = [thing for thing in director.free_things(ruled=True) if director.world.things[thing.id].how == "inside"]
     people = director.free_people(2)
@@ -624,10 +624,7 @@ def misplaced(director: Director) -> Plot:
 
 
 def _found_again(director: Director, owner: Actor, mover: Actor, thing: Prop, between: str, missed: Event) -> Plot:
-    """The owner asks the mover, hears where the thing is, goes there and picks it up.
-
-    They meet where the mover is, else in the room ``between``; ``missed`` is the event that makes the owner ask.
-    """
+    """The owner asks the mover, in the mover's room or else in ``between``, goes where the thing is and picks it up."""
     name, away, left = thing.reference, where_is(director, thing), where_words(director, thing)
     met = director.world.people[mover.id].room or between
     scene = yield SceneRequest(room=met)

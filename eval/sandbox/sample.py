@@ -180,7 +180,7 @@ def lost_folder(seed: int) -> Film:
 
 
 def questions(seed: int) -> tuple[SampleQuestion, ...]:
-    """Return questions about the sample film of a seed: locate and count (A), order and cause (B), several steps (C)."""
+    """Return questions about the sample film: locate and count (A), order and cause (B), several steps (C)."""
     chosen, staged = cast(seed), _staged(seed)
     spans = {name: (event.start, event.end) for name, event in staged.events.items()}
     finder, folder = f"person in the {chosen.finder.look.coat} coat", chosen.folder.name

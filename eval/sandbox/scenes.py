@@ -525,7 +525,7 @@ class StagedShot:
 #: Minutes of story per minute of film: short films cover hours of a day, long ones run in real time.
 _DAY_MINUTES, _FASTEST = 480.0, 40.0
 _SOON = 25.0  #: an appointment is due this many seconds of film before it
-_CROWD = 3  #: the largest number of people in a room, except by plan
+_CROWD = 3  #: a room is chosen for a plot if, with the plot's people, it has at most one person more than this
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -581,7 +581,7 @@ class Director:
         return int(self.cast.opening_minute + self._jumped + self.time / 60 * self._pace)
 
     def minute_after(self, seconds: float) -> int:
-        """Return what a clock shows after ``seconds`` more of film: minutes of the day, rounded up to a multiple of five."""
+        """Return a clock's time ``seconds`` of film from now: minutes of the day, rounded up to a multiple of five."""
         return -(-int(max(self.minute(), self._shown) + seconds / 60 * self._pace + 1) // 5) * 5
 
     def may_arrange(self) -> bool:
@@ -589,7 +589,10 @@ class Director:
         return len(self._arranged) < max(1, len(self.cast.actors) // 4)
 
     def arrange(self, at: int, *, instead_of: int | None = None) -> None:
-        """Add an appointment at minute ``at`` of the day, in place of the one at ``instead_of``; until then clocks stay before."""
+        """Add an appointment at minute ``at`` of the day; until its scene, clocks show earlier times.
+
+        It replaces the appointment at minute ``instead_of``, if that is given.
+        """
         if instead_of is not None:
             self._arranged.remove(instead_of)
         self._arranged.append(at)
@@ -642,7 +645,7 @@ class Director:
     # -- scenes
 
     def play(self, plot: Plot, wanted: SceneRequest) -> tuple[StagedShot, SceneRequest | None]:
-        """Let a plot play its scene; return the scene, which can still be extended, and the plot's next request, or None."""
+        """Let a plot play its scene; return the scene, unfinished, and the plot's next request (None: the plot is over)."""
         # The clocks show a time before all other appointments.
         if wanted.at is not None:
             self._jumped += wanted.at - self.minute()

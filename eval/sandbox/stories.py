@@ -285,7 +285,7 @@ class _Telling:
         return None
 
     def _leaning(self, plot: Callable[[Director], Plot]) -> float:
-        """Return the factor on a plot's weight: for the film's theme, and while the checks of ``_SHOWING`` do not hold."""
+        """Return the factor on a plot's weight: for the film's theme, and for what is not shown yet (``_SHOWING``)."""
         usual = 2.0 if plot in LEANING[self._cast.theme] else 1.0
         wanted = (factor for check, (plots, factor) in _SHOWING.items() if plot in plots and check not in self._shown)
         return usual * math.prod(wanted)

@@ -188,7 +188,7 @@ def _rooms(chance: random.Random, kinds_of_theme: tuple[RoomKind, ...], count: i
 
 
 def _rules(chance: random.Random, locations: tuple[Location, ...], count: int) -> tuple[FilingRule, ...]:
-    """Choose filing rules for one category of things: each label has its own drawer or cupboard, first in the first room."""
+    """Choose filing rules for one category: each label has its own drawer or cupboard, if possible in the first room."""
     category = chance.choice(_FILES)
     places: list[tuple[str, str]] = []
     for near in (locations[:1], locations[1:]):
@@ -406,7 +406,7 @@ class Chronicle:
         self.causes.append(Cause(cause=cause.id, effect=effect.id, reason=reason))
 
     def learned(self, kind: LearnedKind, text: str, values: Mapping[str, str], shown: Sequence[Event]) -> None:
-        """Record a fact (``text`` states it, ``values`` are its parts) that can be learned from the events ``shown``."""
+        """Record a fact that can be learned from the events ``shown``; ``text`` states it, ``values`` are its parts."""
         own, spans = f"f{len(self.learned_so_far) + 1:02d}", tuple((event.start, event.end) for event in shown)
         self.learned_so_far.append(LearnedFact(id=own, kind=kind, text=text, values=dict(values), spans=spans))
 
