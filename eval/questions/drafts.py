@@ -263,7 +263,7 @@ class Asker:
         return self.chance.sample(found, min(len(found), self.most if number is None else number))
 
     def draft(self, kind: Kind, slots: Slots, spans: Iterable[TimeSpan], **parts: Any) -> Draft:
-        """Return a draft of ``template``; ``parts``: further fields of the draft. Raises LookupError: ``template`` is None."""
+        """Return a draft of ``template``; ``parts`` are further fields of it. Raises LookupError: ``template`` is None."""
         if self.template is None:
             raise LookupError("no template is chosen")
         return Draft(template=self.template, kind=kind, slots=slots, spans=tuple(spans), **parts)

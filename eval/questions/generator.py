@@ -190,7 +190,7 @@ class _Worder:
             )
 
     def _in_some_language(self, draft: Draft) -> tuple[Question, Any, str] | None:
-        """Return what ``_worded`` does: in Chinese for a share of drafts; else, or if a word is lacking, in English."""
+        """Return what ``_worded`` returns: in Chinese for a share of drafts; else, or if a word is lacking, in English."""
         languages: list[Wording] = [self._chinese] if self._chance.random() < CHINESE_SHARE else []
         for words in (*languages, self._english):
             with suppress(Unsayable):

@@ -219,7 +219,7 @@ class Shot:
 
 @dataclass(frozen=True, kw_only=True)
 class Card:
-    """A picture of text only: a large line and, unless it is empty, a small one."""
+    """A title card: a large line of text and, unless it is empty, a small one."""
 
     title: str
     subtitle: str
