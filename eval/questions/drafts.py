@@ -40,9 +40,9 @@ class FilmIndex:
 
     ``people``, ``things`` and ``places``: those on screen whose words fit no other. ``deeds``: the events that are
     seen, not only spoken, and whose people and things are among these. ``named_events``: the deeds whose clause fits no
-    other event. ``caused``: causes with their effects and the reason. By id, in order of time: ``visits`` to the
-    screen; ``seen_spans`` (visits without a gap are merged); ``deeds_of`` a person; ``keeping`` of a thing (where it
-    is, or who holds or wears it). ``times_of``: by person and phrase, the events in which the person does this.
+    other event. ``caused``: causes with their effects and the reason. By id, in order of time: ``visits`` (when it
+    is on screen); ``seen_spans`` (the same, merged without gaps); ``deeds_of`` a person; ``keeping`` of a thing (where
+    it is, or who holds or wears it). ``times_of``: by person and phrase, the events in which the person does this.
 
     A phrase or clause also fits an event whose words begin with it: "enters the kitchen" fits "enters the kitchen with
     the cup".
@@ -98,9 +98,9 @@ class FilmIndex:
         return event.kind != "says" and is_known
 
     def around(self, event: Event, seconds: float) -> list[Event]:
-        """Return the events near one, itself included, in order.
+        """Return the events near ``event``, which is one of them, in order of time.
 
-        They begin at most ``seconds`` before it begins and less than ``seconds`` after it ends.
+        They begin at most ``seconds`` before ``event`` begins and less than ``seconds`` after it ends.
         """
         first = bisect_left(self._starts, event.start - seconds)
         return list(self.events[first : bisect_left(self._starts, event.end + seconds)])
@@ -114,12 +114,12 @@ class FilmIndex:
         return not any(self.times_of[other.id, phrase] for other in self.facts.people if other.id != person)
 
     def kept_at(self, thing: str, time: float) -> Relation | None:
-        """Return where a thing is, or who has it, at ``time``; None if unknown, or if that changes within a second."""
+        """Return where a thing (id) is, or who has it, at ``time``; None if unknown, or if it changes within a second."""
         near = [item for item in self.keeping[thing] if item.start < time + APART and item.end > time - APART]
         return near[0] if len(near) == 1 and near[0].start <= time < near[0].end else None
 
     def place_at(self, subject: str, time: float) -> str | None:
-        """Return the id of a subject's room at ``time`` (seconds), or None."""
+        """Return the id of the room in which a person or thing (``subject``: an id) is at ``time`` (seconds), or None."""
         return next((item.object for item in self._in_rooms[subject] if item.start <= time < item.end), None)
 
     def rooms_ever(self, subject: str) -> set[str]:
@@ -167,7 +167,7 @@ _GAP = 4.0  #: seconds without a scene (a card): a window begins and ends in suc
 
 
 def windows_of(facts: FilmFacts) -> tuple[TimeSpan, ...]:
-    """Return consecutive windows of a long film, in whole seconds; empty if it is shorter than ``LONG``."""
+    """Return the parts of 15 minutes or more into which a film is cut between scenes; empty if it lasts under an hour."""
     if facts.duration < LONG or not facts.scenes:
         return ()
     edges = [(scene.start, scene.end) for scene in sorted(facts.scenes, key=lambda item: item.start)]
@@ -186,8 +186,8 @@ def facts_within(facts: FilmFacts, window: TimeSpan) -> FilmFacts:
     """Return the facts of a window of a film. People, things and places are all kept; times remain those of the film.
 
     Events and texts that are not inside the window are removed. Relations and visits are cut to it, so that the first
-    and last state of a thing are those at its ends. A learned fact is kept whole if one of its spans overlaps the
-    window.
+    and last state of a thing are those at the window's ends. A ``LearnedFact`` (a rule, a habit, ...) is kept whole if
+    one of its spans overlaps the window.
     """
 
     def inside(item: Event | ShownText) -> bool:
@@ -217,9 +217,9 @@ def facts_within(facts: FilmFacts, window: TimeSpan) -> FilmFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """One possible question.
+    """One possible question: a template, the words for its placeholders (``slots``) and the evidence (``spans``).
 
-    A choice has its ``right`` option and tiers of ``wrong`` ones, those most similar to the right one first; it is
+    A choice has its ``right`` option and lists of ``wrong`` ones, the list most similar to the right one first; it is
     dropped if it has fewer than ``fewest`` options. ``order`` has its parts in the true order; other kinds have an
     ``answer``. Drafts of a template with different ``bucket`` alternate, so that no answer is more frequent than
     necessary. ``is_fixed``: the options are yes and no, in this order. ``is_crossed``: the options combine two right
@@ -263,26 +263,26 @@ class Asker:
         return self.chance.sample(found, min(len(found), self.most if number is None else number))
 
     def draft(self, kind: Kind, slots: Slots, spans: Iterable[TimeSpan], **parts: Any) -> Draft:
-        """Return a draft of this template; ``parts`` are its other fields."""
+        """Return a draft of ``template``; ``parts`` are further fields of it. Raises LookupError: ``template`` is None."""
         if self.template is None:
             raise LookupError("no template is chosen")
         return Draft(template=self.template, kind=kind, slots=slots, spans=tuple(spans), **parts)
 
     def choice(self, slots: Slots, spans: Iterable[TimeSpan], right: Say, wrong: Tiers, **parts: Any) -> Draft:
-        """Return a question with options; ``wrong`` are tiers, those most similar to the right one first."""
+        """Return the draft of a choice; ``wrong``: lists of wrong options, the list most similar to ``right`` first."""
         return self.draft("choice", slots, spans, right=right, wrong=tuple(map(tuple, wrong)), **parts)
 
     def yes_or_no(self, is_so: bool, slots: Slots, spans: Iterable[TimeSpan]) -> Draft:
-        """Return a question with the options yes and no; ``is_so`` if yes is right."""
+        """Return the draft of a question with the options yes and no; ``is_so``: whether yes is right."""
         right, wrong = (lambda words: words.yes_no[not is_so]), (lambda words: words.yes_no[is_so])
         return self.choice(slots, spans, right, [[wrong]], bucket="yes" if is_so else "no", is_fixed=True)
 
     def count(self, number: int, slots: Slots, spans: Iterable[TimeSpan]) -> Draft:
-        """Return a question for a number."""
+        """Return the draft of a question whose answer is ``number``; ``spans`` are its evidence."""
         return self.draft("count", slots, spans, answer=number, bucket=str(number))
 
     def interval(self, span: TimeSpan, slots: Slots) -> Draft:
-        """Return a question for an interval; the interval is also its evidence."""
+        """Return the draft of a question whose answer is the interval ``span``, which is also its evidence."""
         value = {"start_time": round(span.start, 3), "end_time": round(span.end, 3)}
         return self.draft("interval", slots, [span], answer=value)
 
@@ -297,7 +297,7 @@ def by_name(*makers: Maker) -> dict[str, Maker]:
 
 
 def named(subject: Person | Thing) -> dict[str, Say]:
-    """Return the slot of a template for a person ("person") or a thing ("object")."""
+    """Return the words for a subject by the template's placeholder: "person" for a person, "object" for a thing."""
     return {"person" if isinstance(subject, Person) else "object": say.name(subject)}
 
 
@@ -314,9 +314,9 @@ def alike(
 ) -> list[list[Say]]:
     """Return two tiers of wrong options from the pool: events in the room of the right one, then those in other rooms.
 
-    They have the shape of the right event, and share the same with the ``anchors`` (the events in the question): an
-    event of another kind, or one with a person or thing of the question that the right one lacks, would give the answer
-    away.
+    ``say`` words an event. The events have the same ``shape`` as ``right``, and like it share people and things with
+    the ``anchors`` (the events in the question), or not: an event of another kind, or one with a person or thing of the
+    question that the right one lacks, would give the answer away.
     """
     tiers: tuple[list[Say], list[Say]] = ([], [])
     for event in pool:
@@ -327,14 +327,14 @@ def alike(
 
 
 def _shares(event: Event, anchors: Sequence[Event]) -> tuple[bool, bool, bool]:
-    """Whether the question's ``anchors`` mention the actor, the other person and the thing of an event."""
+    """Return whether the ``anchors`` (events in the question) have an event's actor, its other person, its thing."""
     people = {who for item in anchors for who in (item.actor, item.other)} - {""}
     things = {item.thing for item in anchors} - {""}
     return event.actor in people, event.other in people, event.thing in things
 
 
 def names_the_same(event: Event, right: Event, anchors: Sequence[Event]) -> bool:
-    """Whether the anchors mention the other person and the thing of both events, or of neither."""
+    """Whether the ``anchors`` have the other person of both events or of neither; likewise the thing."""
     return _shares(event, anchors)[1:] == _shares(right, anchors)[1:]
 
 
@@ -352,7 +352,7 @@ def by_shape(pool: Iterable[Event]) -> dict[Shape, list[Event]]:
 
 
 def as_rare(ask: Asker, right: Event, pool: Iterable[Event]) -> list[Event]:
-    """Return the events of the pool that only their actor does, if that is so of ``right``; otherwise the others.
+    """Return the events of the pool that only one person does, if ``right`` is such; else those that several people do.
 
     A deed of several people would be a more likely answer than a rare one.
     """
@@ -401,8 +401,8 @@ def exchangeable(
 
     In a group any two items ``fit``: each can be right in its own question and wrong in that of the other. The item to
     ask about is drawn at random, so that its rank in the group (the earliest, the longest) reveals nothing. If there is
-    no group of four, groups have three items. Drafts from groups have the bucket ``DRAWN``: taking answers in turn
-    would undo the draw.
+    no group of four, groups have three items. Callers set the bucket of these drafts to ``DRAWN``: taking answers in
+    turn would undo the draw.
     """
     some = ask.some(items, 16)
     pairs = {(one, other): fit(some[one], some[other]) for one, other in combinations(range(len(some)), 2)}

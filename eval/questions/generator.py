@@ -136,7 +136,7 @@ def _alternating(rows: Sequence[Sequence[Draft]]) -> list[Draft]:
 
 
 def _taken(ask: Asker, queues: Sequence[Sequence[Draft]], wanted: int) -> list[Item]:
-    """Return up to ``wanted`` questions from the types in turn, no text twice, no type above its share."""
+    """Return up to ``wanted`` questions from the types in turn (``queues``), no text twice, no type above its share."""
     worder = _Worder(ask)
     most = max(_FEW, math.ceil(wanted * _SHARE))
     left = [islice(worder.items(queue), most) for queue in queues if queue]
@@ -190,7 +190,7 @@ class _Worder:
             )
 
     def _in_some_language(self, draft: Draft) -> tuple[Question, Any, str] | None:
-        """Word a draft, in Chinese for a share of drafts; in English for others and if Chinese lacks a word."""
+        """Return what ``_worded`` returns: in Chinese for a share of drafts; else, or if a word is lacking, in English."""
         languages: list[Wording] = [self._chinese] if self._chance.random() < CHINESE_SHARE else []
         for words in (*languages, self._english):
             with suppress(Unsayable):
@@ -289,8 +289,8 @@ def add_questions(
 
     Return the number of questions of the whole dataset; if it is 0, nothing is written. A film without questions is
     listed too if others have some. ``work`` is the folder of the lock, for films made at the same time. Raises
-    EvalFault: ``bad_dataset``, ``dataset_unreadable``, ``other_schema_version``: the present dataset cannot be
-    extended; StoreFault: ``store_not_writable``.
+    EvalFault: ``bad_dataset``, ``dataset_unreadable``, ``dataset_too_large``, ``other_schema_version``: the present
+    dataset cannot be extended; StoreFault: ``store_not_writable``, ``disk_full``.
     """
     folder, video = Path(folder), Path(video)
     with exclusive(Path(work), hash_bytes(DATASET_FILE.encode())):

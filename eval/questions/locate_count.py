@@ -69,7 +69,7 @@ class _Moment:
         return say.sentence("range", self.start, self.start + self.width)
 
     def is_in(self, other: _Moment) -> bool:
-        """Whether one of its own moments is in the other's range, or within a second of it."""
+        """Whether one of the moments ``own`` is in the range of ``other``, or within a second of that range."""
         return any(other.start - APART <= edge <= other.start + other.width + APART for edge in self.own)
 
 
@@ -90,7 +90,7 @@ def _ranges(ask: Asker, moments: Sequence[_Moment]) -> Iterator[tuple[_Moment, l
 
 
 def _is_separate(spans: Sequence[TimeSpan], place: int) -> bool:
-    """Whether the first (``place`` 0) or last (-1) span lasts a second and is a second from its neighbour."""
+    """Whether the first (``place`` 0) or last (-1) span lasts a second or more, as does the gap to its neighbour."""
     if not spans or spans[place].duration < APART:
         return False
     pair = spans[:2] if place == 0 else spans[-2:]
@@ -104,7 +104,7 @@ def event_time(ask: Asker) -> Iterator[Draft]:
 
 
 def words_time(ask: Asker) -> Iterator[Draft]:
-    """Yield questions for the time at which a line is spoken or a text is visible; each occurs only once."""
+    """Yield questions about when words are spoken or (development split) a text is visible; each occurs only once."""
     said = [(item.words, span_of(item)) for item in ask.film.events if item.words]
     written = [(item.text, TimeSpan(start=item.start, end=item.end)) for item in ask.film.facts.written]
     wanted, texts = (written, [*written, *said]) if ask.split == "development" else (said, said)

@@ -42,7 +42,7 @@ _HUNG = ("hat", "scarf")  #: things that can be worn, which otherwise hang on ho
 
 
 def pair_order(ask: Asker) -> Iterator[Draft]:
-    """Yield questions about which of two events is first (induction split), or whether the first one in the text is."""
+    """Yield questions about which of two events is earlier (induction split), or whether the one named first is."""
     named_events = ask.film.named_events
     for one in ask.some(named_events):
         others = [item for item in named_events if not related(one, item) and _apart(one, item)]
@@ -69,7 +69,7 @@ def sequence_order(ask: Asker) -> Iterator[Draft]:
 
 
 def unrelated_rows(ask: Asker, lengths: Sequence[int]) -> Iterator[list[Event]]:
-    """Yield lists of events in order of time: of one shape, a second apart, of different people with different things.
+    """Yield lists of events in order of time: of one ``shape``, a second apart, of different people, different things.
 
     ``lengths`` are the possible numbers of events.
     """
@@ -120,8 +120,8 @@ def _beside(ask: Asker, step: int) -> Iterator[Draft]:
 def _one_deed(ask: Asker, slots: Slots, right: Event, anchors: Sequence[Event], *, also: Sequence[Event] = ()) -> Draft:
     """Return a question for a deed of a person; ``right`` is the answer.
 
-    Wrong options are other deeds of the person, then deeds of others only. ``also`` are deeds that would be right too;
-    they are not among the options.
+    Wrong options are other deeds of the person, then deeds of others only. ``anchors`` are the events in the question.
+    ``also`` are deeds that would be right too; they are not among the options.
     """
     own = [item for item in ask.film.deeds_of[right.actor] if not any(says_the_same(item, one) for one in also)]
     tiers = alike(right, ask.some(as_rare(ask, right, own)), anchors, say.deed)
@@ -202,7 +202,7 @@ def _other_reasons(ask: Asker, effect: Event, reason: str) -> list[str]:
 
 
 def clock_times(ask: Asker, clock: re.Match[str]) -> tuple[list[str], int]:
-    """Return other times of day at even distances from one matched by ``CLOCK``, and how many are earlier."""
+    """Return three other times of day ("09:45"), evenly spaced with the matched one, and how many are earlier."""
     minute = int(clock[1]) * 60 + int(clock[2])
     step, place = ask.chance.choice(_STEPS), ask.chance.randrange(_CLOCKS)
     moved = [minute + step * (number - place) for number in range(_CLOCKS) if number != place]
@@ -228,7 +228,7 @@ def consequence(ask: Asker) -> Iterator[Draft]:
 
 
 def state_change(ask: Asker) -> Iterator[Draft]:
-    """Yield questions about where a thing is, or who has it, at the time of an event without it."""
+    """Yield questions about where a thing is, or who has it, at the time of an event in which it has no part."""
     if not ask.says("by the time of"):
         return  # an event that moves a thing mentions where it is put
     for event in ask.some(ask.film.named_events):
@@ -243,7 +243,7 @@ def state_change(ask: Asker) -> Iterator[Draft]:
 
 
 def _shown(ask: Asker, thing: Thing, state: Relation, until: float) -> TimeSpan | None:
-    """Return the span of the event that began the state, or else when the thing was last seen in it by ``until``."""
+    """Return the span of the event that began the state, else of the last sight of the thing in it by second ``until``."""
     if (put := put_there(ask, thing, state)) is not None:
         return span_of(put)
     end = min(until, state.end)
@@ -252,10 +252,10 @@ def _shown(ask: Asker, thing: Thing, state: Relation, until: float) -> TimeSpan 
 
 
 def other_states(ask: Asker, thing: Thing, right: Relation, apart_from: Sequence[str] = ()) -> list[list[Say]]:
-    """Return tiers of wrong states of the kind of the right one, those of the thing itself first.
+    """Return lists of wrong options for where a thing is, or who has it, if ``right`` is the true state.
 
-    If a person has the thing, these are other people except ``apart_from``, otherwise other places of this and other
-    things.
+    If a person has the thing, these are other people except ``apart_from`` (ids); otherwise places of the thing at
+    other times, then those of other things.
     """
     if is_with_person(right):
         people = [item for item in ask.film.people if item.id != right.subject and item.id not in apart_from]

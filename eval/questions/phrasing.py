@@ -54,7 +54,7 @@ class Wording:
         self.people = {item.id: item for item in facts.people}
 
     def fill(self, sentence: str, *parts: str) -> str:
-        """Return a sentence of ``_SENTENCES`` with its parts."""
+        """Return a sentence, named by its key in ``_SENTENCES``, with ``parts`` in its slots."""
         return _SENTENCES[sentence][self.language == "zh"].format(*parts)
 
     def name(self, item: Named) -> str:
@@ -94,7 +94,7 @@ class Wording:
         return event.clause.removeprefix(self.people[event.actor].description + " ")
 
     def kept(self, relation: Relation, keeper: Person | None, place: Place | None) -> str:
-        """Return where a thing is: "on the desk in the office", "in the hands of the person in the red coat"."""
+        """Return where a thing is, "on the desk in the office" (``place``), or who has it, "worn by" a ``keeper``."""
         if keeper is not None:
             return ("worn by " if relation.kind == "wears" else "in the hands of ") + keeper.description
         where = "in" if relation.kind in ("in", "inside") else "on"
@@ -239,7 +239,7 @@ class _Chinese(Wording):
 
     @cached_property
     def _in_chinese(self) -> Counter[tuple[str, str]]:
-        """Count the events with the same clause (key: "", words), and with the same deed (key: person, words)."""
+        """How many events have the same Chinese clause (key: "", words), or the same deed (key: person's id, words)."""
         found: Counter[tuple[str, str]] = Counter()
         for event in self.facts.events:
             for who, way in (("", self._clause), (event.actor, self._deed)):
@@ -249,7 +249,7 @@ class _Chinese(Wording):
 
     @cached_property
     def _in_english(self) -> Counter[tuple[str, str]]:
-        """The same counts for English words."""
+        """The counts of ``_in_chinese``, for English words."""
         events = self.facts.events
         return Counter(key for item in events for key in (("", item.clause), (item.actor, item.verb_phrase)))
 
@@ -261,7 +261,7 @@ def _word(table: Mapping[str, str], word: str) -> str:
 
 
 def _noun(name: str) -> str:
-    """Translate a noun with its adjectives or number: "the left drawer", "the meeting room", "office 14"."""
+    """Return in Chinese a noun with adjectives or number: "the left drawer", "the meeting room", "office 14"."""
     rest = re.sub(r"^(?:the|a|an) ", "", name.strip().casefold())
     number = re.search(r" (\d+)$", rest)
     if number:
@@ -277,7 +277,7 @@ def _noun(name: str) -> str:
 
 
 def wording(language: str, facts: FilmFacts) -> Wording:
-    """Return the words of a language, "en" or "zh", for the contents of a film."""
+    """Return the ``Wording`` of a language, "en" or "zh", for the contents of a film."""
     return _Chinese(facts) if language == "zh" else Wording(facts)
 
 
@@ -297,12 +297,12 @@ labelled, made_up = _later(Wording.labelled), _later(Wording.made_up)
 
 
 def sentence(which: str, *parts: Say | float) -> Say:
-    """Return a sentence of ``_SENTENCES`` with its parts; numbers are rounded."""
+    """Return a sentence, named by its key in ``_SENTENCES``, with its parts; numbers are rounded to whole ones."""
     return lambda words: words.fill(which, *(part(words) if callable(part) else str(round(part)) for part in parts))
 
 
 def row(items: Iterable[Item], way: Callable[[Item], Say]) -> Say:
-    """Return several items joined in their order; ``way`` words each."""
+    """Return several items in their order, joined by "then"; ``way`` words each."""
     parts = list(map(way, items))
     return lambda words: words.fill("row").join(part(words) for part in parts)
 
@@ -313,7 +313,7 @@ def third(number: int) -> Say:
 
 
 def put_into(target: str, place: Place) -> Say:
-    """Return where things of a kind are put."""
+    """Return "put into the left drawer in the office", for a piece of furniture (``target``) and its room."""
     return lambda words: words.fill("put_into", words.furniture(target), words.name(place))
 
 
@@ -328,5 +328,5 @@ def in_english(text: str) -> Say:
 
 
 def never(words: Wording) -> str:
-    """Raise ``Unsayable``."""
+    """Raise Unsayable; it serves as a part that has no words in any language."""
     raise Unsayable(words.language)

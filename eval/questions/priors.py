@@ -45,7 +45,7 @@ def _group_of(item: Item) -> str:
 
 
 class Constant:
-    """The best constant guess for each group, from other films: an answer, or a part of the film for intervals."""
+    """The best constant guess (for intervals: a part of the film) on ``items`` for each group (see ``_group_of``)."""
 
     def __init__(self, items: Sequence[Item], durations: Mapping[str, float]) -> None:
         self._groups: dict[str, list[Item]] = {}
@@ -61,7 +61,7 @@ class Constant:
         return _part_of(item, found, self._durations) if item.question.kind == "interval" else found
 
     def drawn(self, item: Item) -> float | None:
-        """Return the probability that a random answer (a number: one of the group's) is right; None for intervals."""
+        """Return the probability that a random answer (a number: one of its group's) is right; None if undefined."""
         if item.question.kind != "count":
             return chance_of(item)
         numbers = {other.answer for other in self._groups.get(_group_of(item), ())}
@@ -155,7 +155,7 @@ _MOST_COUNTED = 13
 
 
 class TextPrior:
-    """A prior that is fitted to questions with answers and guesses the answers of others. Deterministic."""
+    """Weights of words, fitted to questions with answers, that guess the answers of other questions. Deterministic."""
 
     def __init__(self, items: Sequence[Item], durations: Mapping[str, float]) -> None:
         self._constant = Constant(items, durations)
@@ -181,7 +181,7 @@ _Case = tuple[list[list[int]], int]
 
 
 def _rows(item: Item) -> list[list[int]]:
-    """Return the features of each option; for a count those of the question, shifted for each number."""
+    """Return the features (indices of weights) of each option; for a count, of the question with each number."""
     if item.question.kind == "count":
         features = _hashed(_of_question(item))
         return [[(place + 7919 * (number + 1)) % FEATURES for place in features] for number in range(_MOST_COUNTED)]
@@ -189,7 +189,7 @@ def _rows(item: Item) -> list[list[int]]:
 
 
 def _cases(item: Item) -> list[_Case]:
-    """Return training cases: all alternatives; for an order each pair of options, the earlier one as right."""
+    """Return training cases: one of all alternatives; for an order one of each pair, whose earlier option is right."""
     rows, letters = _rows(item), item.question.letters
     if item.question.kind == "count":
         return [(rows, min(int(item.answer), _MOST_COUNTED - 1))]
@@ -200,7 +200,7 @@ def _cases(item: Item) -> list[_Case]:
 
 
 def _fitted(cases: Sequence[_Case]) -> Floats:
-    """Return the weights of a softmax over each case, fitted by full-batch Adam with weight decay."""
+    """Return one weight per feature: of a softmax over each case, fitted by full-batch Adam with weight decay."""
     weights = np.zeros(FEATURES)
     if not cases:
         return weights
@@ -253,9 +253,9 @@ class PriorLine:
 
 
 def measure_priors(items: Sequence[Item], durations: Mapping[str, float], *, others: Sequence[Item]) -> list[PriorLine]:
-    """Return blind accuracies by type, by domain and kind, and for all questions.
+    """Return accuracies of blind guesses on ``items``, by domain, kind and type; the guesses are fitted to ``others``.
 
-    ``durations`` are those of all films in seconds; the priors are fitted to ``others``.
+    Groups: all; each domain, kind; each domain with a kind or type. ``durations``: seconds of all films, by video id.
     """
     constant, learned = Constant(others, durations), TextPrior(others, durations)
     groups: dict[tuple[str, str, str], list[tuple[str, float, float, float]]] = {}  #: by domain, kind and type
@@ -298,11 +298,11 @@ _LONGEST = 20.0  #: minutes of such a story
 
 
 def prior_of_folder(folder: Path, *, films: int) -> list[PriorLine]:
-    """Return blind accuracies on the questions of a folder that ``sandbox make`` wrote.
+    """Return accuracies of blind guesses on the questions of a folder that ``sandbox make`` wrote.
 
-    The priors are fitted to ``films`` other stories of each split, about as long as the folder's films; these are never
-    drawn, and take a fraction of a second each. Raises EvalFault: ``nothing_to_compare``: there are no questions of a
-    split; the faults of reading the dataset and the facts.
+    The guesses are fitted to ``films`` other stories of each split, about as long as the folder's films; no video is
+    made of these, and each takes a fraction of a second. Raises EvalFault: ``nothing_to_compare``: there are no
+    questions of a split; the faults of reading the dataset and the facts.
     """
     items = [item for item in load_dataset(folder).items if item.split is not None]
     if not items:
@@ -322,7 +322,7 @@ def prior_of_folder(folder: Path, *, films: int) -> list[PriorLine]:
 
 
 def table_of(lines: list[PriorLine]) -> str:
-    """Return the lines as a table for a terminal, in percent."""
+    """Return a table for a terminal, with a row for each of ``lines`` and accuracies in percent."""
     rows = [
         f"{'domain':20} {'kind or type':18} {'n':>5}  {'chance':>6}  {'constant':>8}  {'learned':>7}  interval (95 %)   over chance"
     ]

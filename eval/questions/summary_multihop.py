@@ -80,9 +80,9 @@ def _of_interval(
 
 
 def _matched(ask: Asker, pools: Sequence[Sequence[Event]], *, fewest: int = 3) -> list[list[Event]]:
-    """Return a list of events of each pool, all with the same kinds of events, starting with the first pool.
+    """Return a list of three events from each pool, the first pool's first; all lists have the same shapes of events.
 
-    Pools without events of these kinds are omitted; empty if fewer than ``fewest`` lists remain.
+    Pools without events of these shapes are omitted; empty if fewer than ``fewest`` lists remain.
     """
     shapes = [by_shape(pool) for pool in pools]
     best: list[list[Event]] = []
@@ -147,7 +147,10 @@ def _usable(ask: Asker, one: Person, other: Person) -> list[Event]:
 
 
 def _difference(ask: Asker, one: Person, other: Person) -> Iterator[Draft]:
-    """Yield a question with four options: a deed of one of them, or of neither, as done by one or by the other."""
+    """Yield a question about what one of two people does and the other never does.
+
+    Four options: this deed, or one that neither person does, each as done by the one or by the other.
+    """
 
     def differs(doer: Person, event: Event, idle: Person) -> Say:
         return say.sentence("only", say.name(doer), say.does(event), say.name(idle))
@@ -166,7 +169,7 @@ def _difference(ask: Asker, one: Person, other: Person) -> Iterator[Draft]:
 
 
 def _busier(ask: Asker, one: Person, other: Person) -> Iterator[Draft]:
-    """Yield a question about who does clearly more, and what: either person combined with the deeds of either."""
+    """Yield a question: who of two people does clearly more, and what? Options: each person with the deeds of each."""
 
     def busy(who: Person, row: Sequence[Event]) -> Say:
         return say.sentence("busy", say.name(who), say.row(row, say.deed))
@@ -212,7 +215,7 @@ def video_summary(ask: Asker) -> Iterator[Draft]:
 
 
 def followed_thing(ask: Asker) -> Iterator[Draft]:
-    """Yield questions about where a thing is at the end, who holds it in turn, or who has it and its origin."""
+    """Yield questions about a thing: where it is at the end, who holds it in turn, or its last holder and first place."""
     for thing in ask.some(ask.film.things):
         states, slots = ask.film.keeping[thing.id], {"object": say.name(thing)}
         moves = [put_there(ask, thing, state) for state in states[1:]]
@@ -242,7 +245,7 @@ def _holders(ask: Asker, thing: Thing, seen: Sequence[TimeSpan]) -> Iterator[Dra
 
 
 def _some_people(ask: Asker, length: int) -> list[Person]:
-    """Return a list of random people without immediate repetition."""
+    """Return ``length`` random people, none twice in succession."""
     row: list[Person] = []
     while len(row) < length:
         row.append(ask.chance.choice([item for item in ask.film.people if not row or item is not row[-1]]))
@@ -250,7 +253,7 @@ def _some_people(ask: Asker, length: int) -> list[Person]:
 
 
 def _end_and_origin(ask: Asker, thing: Thing, spans: Sequence[TimeSpan]) -> Iterator[Draft]:
-    """Yield a question with four options: the right or a wrong holder, with the right or a wrong origin."""
+    """Yield a question with four options: a right or wrong holder at the end, with a right or wrong place at first."""
     states = ask.film.keeping[thing.id]
     holder = ask.film.person_by_id.get(states[-1].subject)
     firsts = [(item, ask.film.keeping[item.id][:1]) for item in ask.film.things if item is not thing]
@@ -330,7 +333,7 @@ def _later_with(ask: Asker) -> Iterator[Draft]:
 
 
 def general_rule(ask: Asker) -> Iterator[Draft]:
-    """Yield questions about where things with a label are put; wrong options are others that can be opened."""
+    """Yield questions about where things with a label are put; wrong options are other drawers and cupboards."""
     rules = [item for item in ask.film.facts.facts if item.kind == "rule"]
     targets = {(item.target, item.place) for item in ask.film.deeds if item.kind in ("opens", "closes") and item.target}
     targets |= {(item.values.get("target", ""), item.values.get("place", "")) for item in rules}

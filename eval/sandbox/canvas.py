@@ -151,7 +151,7 @@ class Canvas:
         self._pixels *= (1 - strength * ((rows**2 + columns**2) / 2) ** 1.5)[:, :, None]
 
     def text(self, words: str, x: float, y: float, size: float, colour: Colour) -> Box:
-        """Write a line centred on ``(x, y)``, ``size`` pixels high; return the bounding box of its pixels."""
+        """Write a line of text centred on ``(x, y)``, ``size`` pixels high; return the bounding box of its pixels."""
         font = ImageFont.load_default(size * SCALE)
         sheet = PillowImage.new("L", (self.width * SCALE, self.height * SCALE), 0)
         ImageDraw.Draw(sheet).text((x * SCALE, y * SCALE), words, fill=255, font=font, anchor="mm")

@@ -172,7 +172,7 @@ _HINT = "make the film again: videoworld sandbox make"
 
 
 def write_facts(path: Path | str, facts: FilmFacts) -> None:
-    """Write facts to a file, atomically. Raises StoreFault: ``not_writable``."""
+    """Write facts to a file, atomically. Raises StoreFault: ``store_not_writable``, ``disk_full``."""
     write_atomically(Path(path), readable({"schema_version": SCHEMA_VERSION, **asdict(facts)}).encode())
 
 
@@ -205,7 +205,7 @@ def read_facts(path: Path | str) -> FilmFacts:
 
 
 def _contradictions(facts: FilmFacts) -> Iterator[str]:
-    """Yield a message for each reference to an unknown id, and for each interval that ends before it starts."""
+    """Yield messages: unknown ids in visits, events, causes; intervals that start below 0 or end before they start."""
     known = {*(one.id for one in facts.people), *(one.id for one in facts.things), *(one.id for one in facts.places)}
     events = {event.id for event in facts.events}
     lasting: tuple[Visit | Event | Relation | ShownText, ...] = (

@@ -62,7 +62,7 @@ def grip_of(prop: Prop | None) -> Point:
 
 
 def paint_prop(frame: Image, prop: Prop, place: Point, *, hangs: bool = False) -> Box | None:
-    """Paint a thing with its lower middle at ``place``; return its visible box, None if there is none.
+    """Paint a thing with its lower middle at ``place``; return its visible box, None if too little is in the frame.
 
     If it ``hangs``, ``place`` is ``HANGING`` pixels below its hook.
     """
@@ -199,9 +199,9 @@ class Pose:
 def paint_person(
     frame: Image, look: Look, pose: Pose, feet: Point, size: float
 ) -> tuple[Box | None, list[tuple[Prop, Box | None]]]:
-    """Paint a person ``size`` pixels high; return the boxes (pixels) of the person and of things held or worn.
+    """Paint a person; return the boxes (pixels) of the person and of things held or worn.
 
-    A box is None if too little is inside the frame; the height also depends on ``look.height``.
+    The person is ``size`` times ``look.height`` pixels high. A box is None if too little is inside the frame.
     """
     _ground_shadow(frame, feet, size)
     sheet = Sheet(feet, size * look.height, broad=_BROAD)
@@ -223,7 +223,7 @@ def paint_person(
 
 
 def _inside(worn: list[tuple[Prop, Box]], frame: Image) -> list[tuple[Prop, Box]]:
-    """Return the boxes with their middle inside the frame, cut to the frame."""
+    """Return the boxes whose middle is between the left and right edges of the frame, cut to the frame."""
     whole = Box(x1=0.0, y1=0.0, x2=float(frame.shape[1]), y2=float(frame.shape[0]))
     cut = ((prop, box.common(whole)) for prop, box in worn if 0 < box.center[0] < whole.x2)
     return [(prop, part) for prop, part in cut if part is not None]

@@ -152,8 +152,8 @@ Record = dict[str, Any]
 class TruthWriter:
     """Collects the truth of a film and writes it to a file.
 
-    Of every ``every`` frames one is used. Tracks have the numbers of ``Film.tracks``, and people are described by their
-    looks, so that the truth contains no names, which cannot be perceived.
+    Sightings are taken from one of ``every`` frames. Tracks have the numbers of ``Film.tracks``, and people are
+    described by their looks, so that the truth contains no names, which cannot be perceived.
     """
 
     def __init__(self, film: Film, *, every: int = 1) -> None:
@@ -309,7 +309,8 @@ def make_film(
 
     ``voices`` speak the lines; without them lines are hummed. Memory grows only with the film's script and its
     sightings. An unfinished film is made again from the start. Raises EvalFault: ``another_film`` (a film with this id
-    but another length or version exists), ``bad_facts``; StoreFault: ``not_writable``, ``busy``.
+    but another length or version exists), and those of ``read_facts``; ValueError: as ``tell``; StoreFault:
+    ``store_not_writable``, ``disk_full``.
     """
     folder = Path(folder)
     name = video_id(seed, split)

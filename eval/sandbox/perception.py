@@ -90,7 +90,10 @@ _VISIT_GAP, _SAME_TIME = 2.5, 0.75
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """The truth of a person or thing: times (n,) in ascending seconds, boxes (n, 4) in pixels, ``step`` in seconds."""
+    """When and where a person or thing is drawn: times (n,), seconds, ascending; boxes (n, 4), pixels.
+
+    ``step`` is the number of seconds from one drawn moment to the next.
+    """
 
     name: str
     label: str
@@ -138,7 +141,7 @@ def step_of(tracks: Sequence[TrueTrack]) -> float:
 
 
 def owner_of(track: Track, drawn: Sequence[Drawn]) -> str | None:
-    """Return the name of the drawn person or thing that an entity is assigned to, or None."""
+    """Return the name of the drawn person or thing in whose place at least half of a track's sightings are, or None."""
     votes: Counter[str] = Counter()
     for place, time in enumerate(track.times):
         box = track.box(place)
@@ -211,7 +214,7 @@ class Perceived:
 
     @property
     def returns(self) -> MatchCounts:
-        """The sum of the returns of all people."""
+        """The sums of the ``returns`` counts of all people."""
         return sum((person.returns for person in self.people), MatchCounts(right=0, found=0, true=0))
 
     @property
@@ -293,7 +296,7 @@ def _person(drawn: Drawn, tracks: Sequence[Track], whose: Mapping[str, str | Non
 
 
 def _returns(mains: Sequence[Track], whose: Mapping[str, str | None], view: View) -> MatchCounts:
-    """Count a person's later entities: all, those that the world links to an earlier one, and right links."""
+    """Count a person's later entities (``mains``: by visit): all, those linked to an earlier one, and right links."""
     right = found = true = 0
     for number, track in enumerate(mains):
         if number == 0 or track.track_id == mains[0].track_id:
@@ -329,7 +332,7 @@ def _texts(found: Sequence[ScreenText], true: Sequence[TrueScreenText]) -> tuple
 
 
 def _speech(view: View, true: Sequence[TrueSpeech]) -> MatchCounts:
-    """Count the lines that have a stored line with the same words and about the same times."""
+    """Count spoken lines: true; stored (found); true with a stored one of the same words and similar times (right)."""
     found = [(plain(line.text), line.span) for line in view.speech]
     lines = [(plain(line.text), TimeSpan(start=line.start, end=line.end)) for line in true]
     right = sum(any(words == other and span.iou(when) >= SPEECH_IOU for other, when in found) for words, span in lines)
@@ -405,7 +408,7 @@ def table_of(films: Sequence[Perceived]) -> str:
 
 
 def _row(name: str, films: Sequence[Perceived]) -> list[str]:
-    """Return the cells of a row: the means over films."""
+    """Return the cells of a row: its name, the means over films, and right returns "/" true ones."""
     cells = [name]
     for _, _, figure in _FIGURES:
         found = [value for film in films if (value := figure(film)) is not None]

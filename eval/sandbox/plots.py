@@ -26,7 +26,7 @@ def bring_in(scene: StagedShot, *actors: Actor) -> None:
 
 
 def greet(scene: StagedShot, actor: Actor) -> None:
-    """Let a person greet a random other person here, by a wave or a line; in some cases not at all."""
+    """Let a person greet a random other person here, by a wave or in words; in some cases not at all."""
     others = scene.others(actor)
     if not others or scene.chance.random() < 0.3:
         return
@@ -50,7 +50,7 @@ def remark(scene: StagedShot, actor: Actor, prop: Prop) -> None:
 
 
 def go_or_stay(scene: StagedShot, *actors: Actor, waits: bool = True) -> None:
-    """Let people whose plot is over leave, sit down, or remain as they are; who holds a thing leaves."""
+    """Let people whose plot is over leave (``waits``: see ``leave``), sit down, or stay; who holds a thing leaves."""
     for actor in actors:
         who = scene.state(actor)
         if who.holds is not None or scene.chance.random() > _STAYING:
@@ -60,7 +60,7 @@ def go_or_stay(scene: StagedShot, *actors: Actor, waits: bool = True) -> None:
 
 
 def settle(scene: StagedShot, actor: Actor) -> None:
-    """Let a person sit down on a free seat away from others; a person with a habit uses that seat only."""
+    """Let a person sit down on a free seat away from others; a person who has a usual seat here takes only that."""
     who = scene.state(actor)
     if who.seat is not None:
         return
@@ -73,7 +73,7 @@ def settle(scene: StagedShot, actor: Actor) -> None:
 
 
 def put_somewhere(scene: StagedShot, actor: Actor) -> bool:
-    """Let a person put what they hold somewhere here; return False if no place is free or allowed."""
+    """Let a person put what they hold on a free spot, or where its filing rule says; return False if they cannot."""
     prop = scene.state(actor).holds
     if prop is None:
         return False
@@ -91,7 +91,7 @@ def put_somewhere(scene: StagedShot, actor: Actor) -> bool:
 
 
 def where_is(director: Director, prop: Prop) -> str:
-    """Return the room in which a thing is; "" if it is held or worn."""
+    """Return the id of the room in which a thing is; "" if it is held or worn."""
     return director.world.things[prop.id].room
 
 
@@ -110,7 +110,7 @@ _NEEDING = ("I need {0} for a moment.", "Let me look at {0}.", "{0} is what I am
 
 
 def filed(director: Director) -> Plot:
-    """A person who holds a labelled thing puts it where its rule requires."""
+    """A person who holds a labelled thing puts it into the drawer or cupboard that its filing rule names."""
     held = [
         (who.actor, who.holds, rule)
         for who in director.world.people.values()
@@ -141,7 +141,7 @@ def _file(scene: StagedShot, actor: Actor, thing: Prop, rule: FilingRule) -> Non
 
 
 def consulted(director: Director) -> Plot:
-    """A labelled thing is taken out, looked at there or in another room, perhaps handed on, and put back."""
+    """A labelled thing is taken out of its drawer, looked at here or in another room, perhaps handed on, and put back."""
     chance = director.chance
     kept = [thing for thing in director.free_things(ruled=True) if director.world.things[thing.id].how == "inside"]
     people = director.free_people(2)
@@ -261,7 +261,7 @@ def _look(scene: StagedShot, actor: Actor, opened: Fixture) -> None:
 
 
 def relieved(director: Director) -> Plot:
-    """A person who holds a thing without a rule puts it down somewhere."""
+    """A person who holds a thing that has no filing rule puts it down somewhere."""
     yield from _freed(director, lambda who: who.holds is not None and director.cast.rule_of(who.holds) is None)
 
 
@@ -624,7 +624,7 @@ def misplaced(director: Director) -> Plot:
 
 
 def _found_again(director: Director, owner: Actor, mover: Actor, thing: Prop, between: str, missed: Event) -> Plot:
-    """The owner asks the other person, hears where the thing is, goes there and picks it up."""
+    """The owner asks the mover, in the mover's room or else in ``between``, goes where the thing is and picks it up."""
     name, away, left = thing.reference, where_is(director, thing), where_words(director, thing)
     met = director.world.people[mover.id].room or between
     scene = yield SceneRequest(room=met)

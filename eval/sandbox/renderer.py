@@ -36,7 +36,7 @@ _OPENING = 0.5  #: seconds in which a drawer opens
 
 @dataclass(frozen=True, kw_only=True)
 class Stance:
-    """One person at one moment: feet in pixels of the frame, height in pixels, and pose."""
+    """One person at one moment. ``size`` is the height in pixels of an average person at ``feet`` (pixels)."""
 
     actor: Actor
     feet: tuple[float, float]
@@ -160,7 +160,7 @@ def _arm(walk: Walk | None, line: Line | None, rest: ArmAngles, time: float) -> 
 def _gesturing(
     gesture: Gesture, carry: Carry | None, pose: Pose, rest: ArmAngles, feet: Point, height: float, time: float
 ) -> ArmAngles:
-    """Return the near arm's angles on its way from ``rest`` to the place of the gesture, and back."""
+    """Return the near arm's angles at ``time``, on its way from ``rest`` to the place of the gesture and back."""
     part = (time - gesture.start) / (gesture.end - gesture.start)
     amount = math.sin(math.pi * part)
     if gesture.place is None:

@@ -52,7 +52,7 @@ _WOODS = ("#cf9c60", "#d9ab74", "#c68f5c")
 
 
 def style_of(variant: int) -> Style:
-    """Return the colours of a variant: the next has another wall, the eighth after it the same with another floor."""
+    """Return the colours of a variant; the next variant has another wall, the eighth after it another floor only."""
     turn = variant // WALL_COUNT
     wall, lower, accent, floors = _WALLS[variant % WALL_COUNT]
     floor, tone = _FLOORS[floors[turn % 2]]
@@ -255,7 +255,7 @@ def giving_place(one: Position, other: Position) -> Position:
 
 
 def _fixtures(piece: Piece) -> Iterator[Fixture]:
-    """Yield the fixtures of a piece."""
+    """Yield the places that people use at a piece of furniture."""
     words = f"the {piece.name}"
     if piece.kind in TOPS:
         for name, share in _THREE if piece.width >= _WIDE else _TWO:

@@ -175,12 +175,12 @@ def _plot(staged: _Staged, chosen: SampleCast) -> Plot:
 
 
 def lost_folder(seed: int) -> Film:
-    """Return the film, in four rooms and five shots."""
+    """Return the sample film of a seed: five shots in four rooms."""
     return Film(title="The lost folder", frame_rate=FRAME_RATE, parts=tuple(_staged(seed).parts))
 
 
 def questions(seed: int) -> tuple[SampleQuestion, ...]:
-    """Return questions about the film: locate and count (A), order and cause (B), several steps (C)."""
+    """Return questions about the sample film: locate and count (A), order and cause (B), several steps (C)."""
     chosen, staged = cast(seed), _staged(seed)
     spans = {name: (event.start, event.end) for name, event in staged.events.items()}
     finder, folder = f"person in the {chosen.finder.look.coat} coat", chosen.folder.name

@@ -263,7 +263,7 @@ class StagedShot:
         _, self._open_since[opened.name] = self._at(actor, "opens", opened)
 
     def close(self, actor: Actor, opened: Fixture) -> None:
-        """Let a person close what is open."""
+        """Let a person close an open drawer, cupboard or door."""
         self.world.open[self.location.id].remove(opened.name)
         _, middle = self._at(actor, "closes", opened)
         self._openings.append(Opening(start=self._open_since.pop(opened.name), end=middle, target=opened.name))
@@ -281,7 +281,7 @@ class StagedShot:
         self._act(actor, "waves", other=other, facing=self._towards(actor, other))
 
     def say(self, actor: Actor, words: str, to: Actor | None = None) -> Event:
-        """Let a person speak a line."""
+        """Let a person speak ``words``, to another person if one is given."""
         begin = on_frame(max(self.now, self._role_of(actor).busy))
         end = on_frame(begin + min(5.5, max(1.6, 0.9 + 0.055 * len(words))))
         event = self._happened("says", actor, begin, end, other=to, words=words)
@@ -408,7 +408,7 @@ class StagedShot:
                 self.now = max(self.now, on_frame(begin + 0.3))
 
     def _meeting_place(self, giver: Actor, receiver: Actor) -> Feet:
-        """Return the position of the giver, beside the receiver."""
+        """Return the place beside the receiver to which the giver walks."""
         one, other = self.state(giver).feet, self.state(receiver).feet
         side = 1 if one[0] >= other[0] else -1
         x = other[0] + side * GIVING_APART
@@ -441,13 +441,13 @@ class StagedShot:
             self._act(actor, "stands up", target=seat.name, facing=seat.facing)
 
     def _walk_to(self, actor: Actor, place: Fixture) -> None:
-        """Walk to a spot, or to something that can be opened, and open it."""
+        """Let a person walk to a place; a closed drawer, cupboard or door is opened."""
         if place.kind == "opening" and place.name not in self.world.open[self.location.id]:
             self.open(actor, place)
         self.walk(actor, place.stand)
 
     def _at(self, actor: Actor, kind: GestureKind, place: Fixture, **what: Any) -> tuple[Event, float]:
-        """Walk to a place and act there; return as ``_act``."""
+        """Let a person walk to a place and act there; return the event, and its middle in seconds of the shot."""
         self.walk(actor, place.stand)
         return self._act(actor, kind, target=place.words, facing=place.facing, place=place.place, **what)
 
@@ -525,7 +525,7 @@ class StagedShot:
 #: Minutes of story per minute of film: short films cover hours of a day, long ones run in real time.
 _DAY_MINUTES, _FASTEST = 480.0, 40.0
 _SOON = 25.0  #: an appointment is due this many seconds of film before it
-_CROWD = 3  #: the largest number of people in a room, except by plan
+_CROWD = 3  #: a room is chosen for a plot if, with the plot's people, it has at most one person more than this
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -581,7 +581,7 @@ class Director:
         return int(self.cast.opening_minute + self._jumped + self.time / 60 * self._pace)
 
     def minute_after(self, seconds: float) -> int:
-        """Return the time of a clock after ``seconds`` of film, rounded up to five minutes."""
+        """Return a clock's time ``seconds`` of film from now: minutes of the day, rounded up to a multiple of five."""
         return -(-int(max(self.minute(), self._shown) + seconds / 60 * self._pace + 1) // 5) * 5
 
     def may_arrange(self) -> bool:
@@ -589,13 +589,16 @@ class Director:
         return len(self._arranged) < max(1, len(self.cast.actors) // 4)
 
     def arrange(self, at: int, *, instead_of: int | None = None) -> None:
-        """Add an appointment at minute ``at``; until its scene, clocks show earlier times. Remove ``instead_of``."""
+        """Add an appointment at minute ``at`` of the day; until its scene, clocks show earlier times.
+
+        It replaces the appointment at minute ``instead_of``, if that is given.
+        """
         if instead_of is not None:
             self._arranged.remove(instead_of)
         self._arranged.append(at)
 
     def is_due(self, at: int) -> bool:
-        """Whether an appointment is so near that its scene comes next."""
+        """Whether an appointment at minute ``at`` of the day is so near that its scene comes next."""
         return self.minute() + _SOON / 60 * self._pace >= at
 
     # -- who and what is free
@@ -615,14 +618,14 @@ class Director:
         return item.id not in self._engaged
 
     def free_people(self, count: int) -> list[Actor]:
-        """Return random people who are free and hold nothing; empty if there are fewer than ``count``."""
+        """Return ``count`` random people who are free and hold nothing; empty if there are fewer."""
         found = [
             actor for actor in self.cast.actors if self.is_free(actor) and self.world.people[actor.id].holds is None
         ]
         return self.chance.sample(found, count) if len(found) >= count else []
 
     def free_things(self, *, ruled: bool = False) -> list[Prop]:
-        """Return free things that are put somewhere, in random order: with a rule if ``ruled``, else without."""
+        """Return free things that are put somewhere, in random order: with a filing rule if ``ruled``, else without."""
         free = (prop for prop in self.cast.props if self.is_free(prop))
         put = (prop for prop in free if self.world.things[prop.id].place is not None)
         found = [prop for prop in put if (self.cast.rule_of(prop) is not None) == ruled]
@@ -630,19 +633,19 @@ class Director:
         return found
 
     def room(self, *, without: tuple[str, ...] = (), sought: int = 2) -> str | None:
-        """Return a random room that has space for ``sought`` more people; None if there is none."""
+        """Return the id of a random room that has space for ``sought`` more people; None if there is none."""
         rooms = [location.id for location in self.cast.locations if location.id not in without]
         found = [room for room in rooms if len(self.world.present(room)) + sought <= _CROWD + 1]
         return self.chance.choice(found) if found else None
 
     def room_name(self, room: str) -> str:
-        """Return the name of a room."""
+        """Return the name of a room, given its id: "the kitchen"."""
         return self.world.locations[room].room.name
 
     # -- scenes
 
     def play(self, plot: Plot, wanted: SceneRequest) -> tuple[StagedShot, SceneRequest | None]:
-        """Let a plot play its scene; return that, unfinished, and the next request of the plot (None: it is over)."""
+        """Let a plot play its scene; return the scene, unfinished, and the plot's next request (None: the plot is over)."""
         # The clocks show a time before all other appointments.
         if wanted.at is not None:
             self._jumped += wanted.at - self.minute()

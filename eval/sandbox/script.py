@@ -219,7 +219,7 @@ class Shot:
 
 @dataclass(frozen=True, kw_only=True)
 class Card:
-    """A card with a large line and, unless it is empty, a small one."""
+    """A title card: a large line of text and, unless it is empty, a small one."""
 
     title: str
     subtitle: str
@@ -254,7 +254,7 @@ class Film:
                 yield start, part
 
     def tracks(self) -> dict[Actor | Prop, str]:
-        """Return the track ids (``s0001``, ...) of people and things, numbered in script order to reveal nothing."""
+        """Return the track id (``s0001``, ...) of each person and thing, numbered in script order to reveal nothing."""
         found: dict[Actor | Prop, str] = {}
         for _, shot in self.shots():
             seen: list[Actor | Prop] = [item.prop for item in shot.resting]

@@ -22,7 +22,7 @@ _KEPT = 0.15  #: probability that any other thing is inside something at first
 def furnish(director: Director) -> None:
     """Give every thing its first place.
 
-    A labelled thing is held by a person, or is where its rule requires, never elsewhere. Any other thing is on
+    A thing with a filing rule is held by a person, or is where the rule says, never elsewhere. Any other thing is on
     something, or inside something (rarely, or if no spot is free).
     """
     cast, chance, world = director.cast, director.chance, director.world
@@ -57,7 +57,7 @@ _ENOUGH = 2  #: the number of events from which something can be learned
 
 
 def learn(director: Director) -> None:
-    """Record the rules and habits that at least two events show."""
+    """Record the filing rules and habits that at least two events show."""
     chronicle = director.chronicle
     for rule in director.cast.rules:
         shown, ending = _following(director, rule), "es" if rule.category.endswith("x") else "s"
@@ -87,13 +87,13 @@ def _on_entering(wave: Event, events: list[Event]) -> bool:
 
 
 def rules_are_shown(director: Director) -> bool:
-    """Whether at least one rule, and half of the rules, can be learned from the events so far."""
+    """Whether at least one filing rule, and half of them, can be learned from the events so far."""
     shown = [len(_following(director, rule)) >= _ENOUGH for rule in director.cast.rules]
     return any(shown) and sum(shown) >= len(shown) / 2
 
 
 def causes_are_shown(director: Director) -> bool:
-    """Whether two effects so far are visible events that happen once; "gives" is not counted."""
+    """Whether two or more effects so far are visible events that happen once; "gives" is not counted."""
     events = director.chronicle.events
     times = Counter(event.clause for event in events)
     seen = {event.id for event in events if event.kind not in {"says", "gives"} and times[event.clause] == 1}
@@ -215,7 +215,7 @@ class _Telling:
             self._active.append((plot, following))
 
     def _end_scene(self, *, longer: float = 0.0) -> None:
-        """End the scene that was played last; only now is the next room known."""
+        """Finish the scene that was played last, ``longer`` seconds longer than its actions, and add it to the film."""
         if self._scene is not None:
             shot = self._scene.finish(longer=longer)
             self._parts.append(shot)
@@ -285,7 +285,7 @@ class _Telling:
         return None
 
     def _leaning(self, plot: Callable[[Director], Plot]) -> float:
-        """Return the factor on the weight of a plot: for its theme, and while rules and causes are not shown."""
+        """Return the factor on a plot's weight: for the film's theme, and for what is not shown yet (``_SHOWING``)."""
         usual = 2.0 if plot in LEANING[self._cast.theme] else 1.0
         wanted = (factor for check, (plots, factor) in _SHOWING.items() if plot in plots and check not in self._shown)
         return usual * math.prod(wanted)

@@ -122,7 +122,7 @@ class StoryCast:
         return with_article(furniture.removeprefix("the "))
 
     def rule_of(self, prop: Prop) -> FilingRule | None:
-        """Return the rule for a thing, or None."""
+        """Return the filing rule for a thing, or None."""
         own = (prop.category, prop.label)
         return next((rule for rule in self.rules if (rule.category, rule.label) == own), None)
 
@@ -188,7 +188,7 @@ def _rooms(chance: random.Random, kinds_of_theme: tuple[RoomKind, ...], count: i
 
 
 def _rules(chance: random.Random, locations: tuple[Location, ...], count: int) -> tuple[FilingRule, ...]:
-    """Choose rules of one category: each label has its own drawer or cupboard, first in the first room."""
+    """Choose filing rules for one category: each label has its own drawer or cupboard, if possible in the first room."""
     category = chance.choice(_FILES)
     places: list[tuple[str, str]] = []
     for near in (locations[:1], locations[1:]):
@@ -350,7 +350,7 @@ _VERBS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
 
 
 def event_words(kind: str, **parts: str) -> tuple[str, str]:
-    """Return the words of an event in the third person and in the base form; slots without a part are ""."""
+    """Return an event's words in the third person and in the base form; ``parts``: the words for each slot, or ""."""
     third, base, patterns = _VERBS[kind]
     rest = next(rest for rest in patterns if all(parts[slot] for slot in re.findall(r"{(\w+)}", rest))).format(**parts)
     return f"{third}{rest}", f"{base}{rest}"
@@ -362,7 +362,7 @@ def clock_words(minute: int) -> str:
 
 
 def caption_of(room: str, events: Sequence[Event]) -> str:
-    """Return a sentence about a shot: its first actions, and the first spoken line."""
+    """Return a sentence about a shot in a room: its first five actions at most, and the first words spoken."""
     deeds = [event for event in events if event.kind not in {"says", "stands_up", "opens", "closes"}]
     said = next((f' "{event.words}"' for event in events if event.kind == "says"), "")
     clauses = "; ".join(event.clause for event in deeds[:_MOST_CLAUSES]) or "nothing happens"
@@ -406,7 +406,7 @@ class Chronicle:
         self.causes.append(Cause(cause=cause.id, effect=effect.id, reason=reason))
 
     def learned(self, kind: LearnedKind, text: str, values: Mapping[str, str], shown: Sequence[Event]) -> None:
-        """Record what can be learned from several events."""
+        """Record a fact that can be learned from the events ``shown``; ``text`` states it, ``values`` are its parts."""
         own, spans = f"f{len(self.learned_so_far) + 1:02d}", tuple((event.start, event.end) for event in shown)
         self.learned_so_far.append(LearnedFact(id=own, kind=kind, text=text, values=dict(values), spans=spans))
 
