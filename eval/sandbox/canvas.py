@@ -35,28 +35,17 @@ def shade(colour: Colour, factor: float) -> Colour:
 
 #: Colours of clothes and things, by their common names.
 COLOURS: dict[str, Colour] = {
-    "red": hexa("#d6322c"),
-    "orange": hexa("#ef8a1d"),
-    "yellow": hexa("#f2cb2e"),
-    "green": hexa("#2f9a4a"),
-    "blue": hexa("#2b66d9"),
-    "purple": hexa("#8440b5"),
-    "pink": hexa("#ee7fae"),
-    "white": hexa("#f1f0ec"),
-    "grey": hexa("#84878c"),
-    "brown": hexa("#75492a"),
-    "black": hexa("#26262b"),
-}
+    "red": hexa("#d6322c"), "orange": hexa("#ef8a1d"), "yellow": hexa("#f2cb2e"), "green": hexa("#2f9a4a"),
+    "blue": hexa("#2b66d9"), "purple": hexa("#8440b5"), "pink": hexa("#ee7fae"), "white": hexa("#f1f0ec"),
+    "grey": hexa("#84878c"), "brown": hexa("#75492a"), "black": hexa("#26262b"),
+}  # fmt: skip
 
 SKINS: dict[str, Colour] = {"light": hexa("#f3cdb0"), "tan": hexa("#d9a276"), "dark": hexa("#8f5c3c")}
 
 HAIRS: dict[str, Colour] = {
-    "black": hexa("#2a2523"),
-    "brown": hexa("#5f3d26"),
-    "blond": hexa("#dcb462"),
-    "grey": hexa("#b9b6b1"),
+    "black": hexa("#2a2523"), "brown": hexa("#5f3d26"), "blond": hexa("#dcb462"), "grey": hexa("#b9b6b1"),
     "ginger": hexa("#b5562a"),
-}
+}  # fmt: skip
 
 
 Point = tuple[float, float]

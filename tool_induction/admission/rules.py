@@ -27,22 +27,9 @@ _NOTHING: tuple[Json, ...] = (None, "", [], {})
 
 #: Why a tool is admitted or not; the list is closed and in the order of the rules.
 Reason = Literal[
-    "admitted",
-    "disturbed",
-    "fails",
-    "over_price",
-    "over_budget",
-    "wrong_type",
-    "invents",
-    "swallows_errors",
-    "only_examples",
-    "always_empty",
-    "constant",
-    "ignores_inputs",
-    "no_evidence",
-    "broken_callee",
-    "duplicate",
-]
+    "admitted", "disturbed", "fails", "over_price", "over_budget", "wrong_type", "invents", "swallows_errors",
+    "only_examples", "always_empty", "constant", "ignores_inputs", "no_evidence", "broken_callee", "duplicate",
+]  # fmt: skip
 REASONS: frozenset[str] = frozenset(get_args(Reason))
 
 

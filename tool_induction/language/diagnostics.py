@@ -16,54 +16,19 @@ from typing import Any, Literal, get_args
 from tool_induction import limits
 
 ErrorCode = Literal[
-    "E_JSON",
-    "E_SHAPE",
-    "E_NAME",
-    "E_UNKNOWN_API",
-    "E_OPERATION_OFF",
-    "E_UNKNOWN_TOOL",
-    "E_UNKNOWN_AGGREGATE",
-    "E_UNKNOWN_PARAM",
-    "E_MISSING_PARAM",
-    "E_EXPR_SYNTAX",
-    "E_EXPR_FORBIDDEN",
-    "E_EXPR_SIZE",
-    "E_UNDEFINED",
-    "E_FORWARD",
-    "E_REDEFINED",
-    "E_ITEM_OUTSIDE_LOOP",
-    "E_TYPE",
-    "E_OPTIONAL",
-    "E_SCORE",
-    "E_OUTPUT_UNBOUND",
-    "E_BRANCH_MISMATCH",
-    "E_CYCLE",
-    "E_DEPTH",
-    "E_UNBOUNDED",
-    "E_BUDGET",
-    "E_SIZE",
-    "E_SECRET",
-]
+    "E_JSON", "E_SHAPE", "E_NAME", "E_UNKNOWN_API", "E_OPERATION_OFF", "E_UNKNOWN_TOOL", "E_UNKNOWN_AGGREGATE",
+    "E_UNKNOWN_PARAM", "E_MISSING_PARAM", "E_EXPR_SYNTAX", "E_EXPR_FORBIDDEN", "E_EXPR_SIZE", "E_UNDEFINED",
+    "E_FORWARD", "E_REDEFINED", "E_ITEM_OUTSIDE_LOOP", "E_TYPE", "E_OPTIONAL", "E_SCORE", "E_OUTPUT_UNBOUND",
+    "E_BRANCH_MISMATCH", "E_CYCLE", "E_DEPTH", "E_UNBOUNDED", "E_BUDGET", "E_SIZE", "E_SECRET",
+]  # fmt: skip
 WarningCode = Literal[
-    "W_COERCED",
-    "W_IMPLICIT_BINDING",
-    "W_IMPLICIT_REQUIRE",
-    "W_REQUIRE_IN_LOOP",
-    "W_ALIAS",
-    "W_LITERAL",
-    "W_CONSTANT_CONDITION",
-    "W_UNUSED",
-    "W_SHADOW",
-]
+    "W_COERCED", "W_IMPLICIT_BINDING", "W_IMPLICIT_REQUIRE", "W_REQUIRE_IN_LOOP", "W_ALIAS", "W_LITERAL",
+    "W_CONSTANT_CONDITION", "W_UNUSED", "W_SHADOW",
+]  # fmt: skip
 LintCode = Literal[
-    "L_CONSTANT_ENTITY",
-    "L_WRAPPER",
-    "L_TOO_MANY_INPUTS",
-    "L_UNKNOWABLE_ID",
-    "L_NO_EVIDENCE",
-    "L_DUPLICATE",
+    "L_CONSTANT_ENTITY", "L_WRAPPER", "L_TOO_MANY_INPUTS", "L_UNKNOWABLE_ID", "L_NO_EVIDENCE", "L_DUPLICATE",
     "L_DESCRIPTION",
-]
+]  # fmt: skip
 Code = ErrorCode | WarningCode | LintCode
 CODES: frozenset[str] = frozenset((*get_args(ErrorCode), *get_args(WarningCode), *get_args(LintCode)))
 
