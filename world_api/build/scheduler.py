@@ -188,7 +188,7 @@ class Scheduler:
         def named() -> None:
             try:
                 work()
-            except BaseException as failure:
+            except Exception as failure:
                 failure.add_note(f"raised by the stage {name!r}")
                 raise
 

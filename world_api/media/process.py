@@ -30,8 +30,8 @@ from world_api.core.faults import VideoWorldError, internal_fault
 
 Message = dict[str, Any]
 
-_CHUNK = 1 << 16
-_PIPE = 1 << 20
+#: Bytes that are read at once, at least and at most; a pipe holds as many as the latter if the system allows it.
+_CHUNK, _PIPE = 1 << 16, 1 << 20
 #: No message line is longer (bytes).
 _LONGEST = 1 << 22
 #: How long (seconds) a process that closed its pipes may take to end.
@@ -106,7 +106,7 @@ class Wire:
     def _fill(self, timeout: float | None, expected: int = 0) -> None:
         if not select.select([self._in], [], [], timeout)[0]:
             raise Silent
-        data = os.read(self._in, max(_CHUNK, expected))
+        data = os.read(self._in, min(max(_CHUNK, expected), _PIPE))  # never as much as the other side claims to send
         if not data:
             raise Closed
         self._buffer += data

@@ -267,6 +267,14 @@ def test_a_failure_between_answers_counts_as_wrong(on_server: Any, chat_server: 
     assert (again.tally.ran, again.tally.failed) == (0, 1)
 
 
+def test_a_run_in_which_only_the_set_up_failed_says_so_below_the_limit_too(on_server: Any, chat_server: Any) -> None:
+    chat_server.play(chat_server.refusal(401, "no such key"))
+    ended = on_server("limits.failures=100")
+    assert ended.ended.fault is not None
+    assert ended.ended.fault.code == "set_up_failed"
+    assert (ended.tally.ran, ended.tally.done, ended.complete) == (10, 0, False)
+
+
 def test_a_model_that_is_not_there_stops_the_run(on_server: Any, chat_server: Any) -> None:
     chat_server.play(chat_server.refusal(404, "The model `small` does not exist"))
     stopped = on_server("limits.failures=2")

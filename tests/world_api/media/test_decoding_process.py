@@ -27,7 +27,7 @@ from world_api.media.container import DEFAULT_LIMITS, Limits, probe
 from world_api.media.decoder import DecoderProcess, MediaWorker, VideoFrames, VideoPass
 from world_api.media.decoder_server import DecoderServer
 from world_api.media.frames import Fitter, Want
-from world_api.media.process import Message, Wire
+from world_api.media.process import Closed, Message, Wire
 from world_api.media.shared_memory import Slots, anonymous_file
 from world_api.media.subtitles import SubtitleSource, choose_subtitles, read_source
 from world_api.options import BuildOptions, Listening
@@ -199,6 +199,16 @@ def test_a_video_is_opened_once_to_look_inside(spoken_film: Path, monkeypatch: p
     assert opened == [f"file:{spoken_film}"]
     assert [text["language"] for text in message["texts"]] == ["en", "fr"]
     assert (message["has_sound"], message["language"]) == (True, "en")
+
+
+def test_a_message_that_claims_more_bytes_than_come_reserves_no_memory() -> None:
+    ours, theirs = os.pipe()
+    wire = Wire(read_from=ours, write_to=theirs)
+    os.write(theirs, b'{"bytes": 1000000000000000}\nabc')
+    os.close(theirs)
+    with pytest.raises(Closed):
+        wire.receive(timeout=1.0)
+    os.close(ours)
 
 
 def texts(spoken_film: Path, limits: Limits) -> None:

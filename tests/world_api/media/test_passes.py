@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import socket
@@ -24,6 +23,7 @@ from world_api.media.container import DEFAULT_LIMITS, Limits, Probe, probe
 from world_api.media.decode_pass import DecodePass, PassState, losses
 from world_api.media.decoder import MediaWorker, VideoPass
 from world_api.media.frames import Frame, Want
+from world_api.media.process import ProcessGone
 
 pytestmark = pytest.mark.media
 
@@ -165,13 +165,16 @@ def test_a_decoder_that_is_killed_is_started_again_and_no_frame_is_lost(film: Pa
 
 
 class Fatal(VideoPass):
-    """A pass whose decoder dies whenever it gets to the tenth second."""
+    """A pass whose decoder dies whenever it is about to send a frame of the tenth to the thirteenth second."""
 
     def _decoded(self, *, skip: float) -> Iterator[Frame]:
+        before = self.last_time
         for frame in super()._decoded(skip=skip):
-            if 10.0 <= frame.time < 12.5 and (number := decoder_of(self)) is not None:
-                with contextlib.suppress(ProcessLookupError):  # what it had told before it died comes still
-                    os.kill(number, signal.SIGKILL)
+            if 10.0 <= frame.time < 13.0:
+                frame.release()
+                self.last_time = before
+                raise ProcessGone("it was ended by SIGKILL")
+            before = frame.time
             yield frame
 
 
@@ -182,10 +185,13 @@ def test_a_stretch_that_kills_every_decoder_is_left_out(film: Path) -> None:
         times.append(frame.time)
         frame.release()
     assert times == sorted(set(times))
-    assert [time for time in times if time > 20.0]
+    before, after = [time for time in times if time < 13.0], [time for time in times if time >= 13.0]
+    assert max(before) == pytest.approx(9.9)
+    assert min(after) < 18.0  # at most the key frame after a skip of four seconds
     assert decode.final is not None
     assert decode.final.last_time == pytest.approx(59.9)
     assert {loss.code for loss in decode.lost} == {"decoder_died"}
+    assert [loss.start_time for loss in decode.lost] == pytest.approx([9.9] * len(decode.lost))
 
 
 def test_a_stage_that_takes_its_time_is_no_silence(film: Path) -> None:
