@@ -163,7 +163,7 @@ class Setup:
 class LoopSystem(ABC, Generic[OptionsT]):
     """A system that runs the loop. It keeps no state between questions, so that threads may share it.
 
-    Raises EpisodeFault: ``bad_option``; the other faults of ``check``.
+    Raises EpisodeFault, when it is made: ``bad_option``; the other faults of ``check``.
     """
 
     context: SystemContext

@@ -55,7 +55,7 @@ def _appearance(ask: Asker, *, place: int) -> Iterator[Draft]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Moment:
-    """A moment to ask about, with a range of seconds around it; ``own`` are all moments that would be right too."""
+    """A moment to ask about; the range of seconds around it is its option; ``own`` are all moments that would be right."""
 
     subject: Any
     time: float

@@ -323,7 +323,7 @@ def quoted(text: str) -> Say:
 
 
 def in_english(text: str) -> Say:
-    """Return a part that exists in English only, such as a reason from the script."""
+    """Return a part of a question that has only English words, such as a reason; in Chinese it raises Unsayable."""
     return lambda words: text if words.language == "en" else never(words)
 
 

@@ -100,7 +100,7 @@ class TableRow:
 
 
 def figure_of(table: Table, sets: Sets, primary: Primary = frozenset()) -> ChartFigure | None:
-    """Return the chart or charts of a table with a caption; None if there is no chart for it or nothing to draw."""
+    """Return the charts of a table, if any; ``sets`` gets the samples behind them, arms of ``primary`` are coloured."""
     draw = _CHARTS.get(table.name)
     rows = [TableRow(table=table, number=number, sets=sets, primary=primary) for number in range(len(table.rows))]
     return draw(table, rows) if draw is not None and rows else None

@@ -325,7 +325,7 @@ class Gathered:
 
 
 def gather(run: Run, rows: Collection[SampleRow], pool: Pool) -> Gathered:
-    """Read and pack the episodes of these samples; each cell's journal is dropped from memory after its cell."""
+    """Pack the episodes of these samples, shared values into ``pool``; one cell's journal at a time is in memory."""
     gathered = Gathered()
     wanted = {row.sample for row in rows}
     for _, samples in run.by_cell():

@@ -199,7 +199,10 @@ def check_constant(at: Inference, operation: str, name: str, value: ex.Expr) -> 
 
 
 def bind_outputs(tool: Tool, environment: Environment, findings: Findings) -> Tool:
-    """Return the tool with a source for each output, and with the ``require`` steps that these need appended."""
+    """Return the tool with a ``source`` for each output: the expression for its value. Diagnostics go to ``findings``.
+
+    The ``require`` steps that are appended end the tool if a value is null whose output must not be null.
+    """
     binder = _Binder(tool, environment, findings)
     outputs = tuple(binder.bind(output) for output in tool.outputs)
     entries = {output.name: output.source for output in outputs if output.source is not None}

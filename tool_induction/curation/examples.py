@@ -33,7 +33,7 @@ _COMMON = "the and you is of to in it that 的 是 了"
 
 @dataclass(frozen=True, kw_only=True)
 class Material:
-    """Texts for example arguments, from a video: looks of entities, categories, events, words; ``duration`` in seconds."""
+    """Texts for example arguments, from a video: looks of entities, categories, events, words; its ``duration`` (s)."""
 
     video_id: str
     duration: float

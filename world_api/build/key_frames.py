@@ -64,7 +64,7 @@ class KeyFramesWorker:
         self._rows: list[Record] = []
 
     def see(self, frame: Frame) -> None:
-        """Process one frame."""
+        """Remember the sharpest frame of each two seconds; when they are over, make it a key frame if it looks new."""
         moment = int(frame.time // _MOMENT)
         if moment != self._moment:
             self._decide()

@@ -59,7 +59,7 @@ class LookLinks:
 
 @dataclass(frozen=True, kw_only=True)
 class _Look:
-    """The known look of a thing: median descriptor (zeros for too few), times of the first and last one (seconds)."""
+    """A thing's known descriptors: their median (zeros if they are too few), the first and the last time (seconds)."""
 
     typical: Vector
     first: float

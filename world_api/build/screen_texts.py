@@ -164,7 +164,7 @@ class _Line:
         return replace(self, gray=gray, is_unread=True) if self.changes and self._goes_on(gray, found) else None
 
     def _goes_on(self, gray: Gray, found: Sequence[Box]) -> bool:
-        """Whether the place has other digits now: about as many strokes at the same position. Moving text leaves it."""
+        """Whether it may be there with other digits: each part has about as many strokes and overlaps one of ``found``."""
         spots = [spot for other in found if (spot := _shared(self.place, other)) is not None]
         return all(
             _INK_LEFT * before <= ink(gray, part) <= _INK_MORE * before

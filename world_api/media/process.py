@@ -120,9 +120,9 @@ def _plain(value: Any) -> Any:
 def process_environment(environment: Mapping[str, str], *, network: bool = False) -> dict[str, str]:
     """Return the environment for a child process, made from ``environment``, that of this process.
 
-    It contains only variables that ``restricted_environment`` allows, so no keys. OpenBLAS starts no threads unless a
-    number is set. The child finds modules where this process finds them and nowhere else, so no file of the current
-    folder is imported.
+    It contains only variables that ``restricted_environment`` allows (with ``network`` also those of a proxy), so no
+    keys. OpenBLAS starts no threads unless a number is set. The child finds modules where this process finds them and
+    nowhere else, so no file of the current folder is imported.
     """
     allowed = restricted_environment(environment, network=network)
     return {"OPENBLAS_NUM_THREADS": "1", **allowed, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}

@@ -274,8 +274,8 @@ def look_note(look: CachedLook) -> str:
 def spots_of(entity: Track | Registration, at: float, span: TimeSpan) -> list[LookSpot]:
     """Return up to ``MAX_SPOTS`` times and boxes at which a vision model looks at an entity, in time order.
 
-    These are the sighting nearest to ``at`` and others spread over ``span``; empty if there is none. Sightings of which
-    the picture's edge leaves little are avoided. A registration without a track has one.
+    Of the sightings in ``span`` these are the one nearest to ``at`` and others, spread out; empty if there is none.
+    Those of which the picture's edge leaves little are avoided. A registration without a track has one.
     """
     if isinstance(entity, Registration):
         return [LookSpot(time=entity.time, box=entity.place)]
