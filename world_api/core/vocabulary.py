@@ -59,6 +59,7 @@ CATEGORIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 #: Words that contain a word of the tables above and mean something else.
 OTHER_CHINESE = (
     "火车", "列车", "电车", "马车", "自行车", "单车", "摩托车", "公交车", "车站", "车间", "车票", "风车", "水车",
+    "机器人", "雪人", "稻草人",
 )  # fmt: skip
 
 ANYTHING = frozenset({"any", "anything", "all", "everything", "object", "objects", "*", "任何", "所有"})
@@ -496,16 +497,19 @@ class Vocabulary:
         """Parse a description of one thing: ``a woman in a red coat, not in black``.
 
         Its kind is the category that an English description names first and a Chinese one last; if ``of`` is given,
-        only these categories count. Other things in it (the cup of ``a person with a cup``) are unmatched.
+        only these categories count. Other things in it (the cup of ``a person with a cup``) are unmatched. If it is a
+        description of something else (``a dog``), ``kinds`` is empty, and nothing in it can be judged.
         """
         found = ParsedDescription()
         parts = clauses(_SIZE.sub("", fold(text)).replace("_", " "))
         terms = [term for part in parts if not part.negated for term in self._terms(part.text)]
         named = [term for term in terms if term.kind is not None and (of is None or term.kind in of)]
         head = None if not named else named[-1 if CHINESE.findall(named[-1].word) else 0].kind
+        if of is None and parts and not parts[0].negated and self._is_of_another(parts[0].text):
+            return ParsedDescription(kinds=frozenset(), unmatched=_once(term.word for term in terms))
         for part in parts:
             sign, _, rest = part.text.partition(" ") if part.negated else ("", "", part.text)
-            own = list(self._terms(rest))
+            own = list(self._terms(rest, head))
             if part.unclear:
                 found = found.joined(
                     _asking([_Term(sign), *own] if sign else [*own, *_or_in(rest)], head, is_clear=False)
@@ -515,6 +519,68 @@ class Vocabulary:
             else:
                 found = found.joined(self._alternatives(rest, own, head))
         return replace(found, kinds=None if head is None else frozenset({head}))
+
+    def _is_of_another(self, text: str) -> bool:
+        """Whether the head noun of a description names something of no category of this vocabulary."""
+        if CHINESE.search(text):
+            pieces = [piece for piece in re.split(r"的|\s", text) if _CHINESE_AFFIX.sub("", piece)]
+            last = _CHINESE_COLOUR.sub("", _OR.sub("", pieces[-1])).lstrip("这那哪某") if pieces else ""
+            if last[:1] in {"穿", "戴"} or any(term.kind for term in self._chinese_terms(last)):
+                return False
+            words = [_CHINESE_OUTFIT.sub("", term.word) for term in self._chinese_terms(last)]
+            return any(_CHINESE_AFFIX.sub("", word) for word in words)
+        tokens = _TOKEN.findall(text)
+        while tokens and (tokens[0] in _DETERMINERS or tokens[0] in _BETWEEN or tokens[0] in _ENGLISH_COLOURS):
+            tokens.pop(0)
+        phrase = _noun_phrase(tokens)
+        if not phrase or tokens[len(phrase) : len(phrase) + 1] in (["one"], ["ones"]):
+            return False
+        pairs = pairwise([*phrase, "s"])  # a verb may follow: "man opens doors"
+        if any(self._name(word) and following.endswith(("s", "ed")) for word, following in pairs):
+            return False
+        return not (self._is_outfit(phrase[-1]) or phrase[-1] in _NO_KIND)
+
+    def _is_outfit(self, noun: str, head: str | None = None) -> bool:
+        """Whether the colour of what a noun names is that of the thing described: the thing itself, or its clothes."""
+        kind = self._name(noun)
+        is_thing = kind is not None and (kind == ANY or head in {None, kind})
+        return is_thing or any(form in _OUTFIT for form in _singulars(noun))
+
+    def _is_own_colour(self, tokens: Sequence[str], place: int, head: str | None) -> bool:
+        """Whether the colour at a place of English tokens is of the thing described and not of a part of it.
+
+        A colour belongs to the noun that it stands before, or, after a form of "to be", to the noun before that.
+        """
+        after, before = place + 1, place - 1
+        while after < len(tokens) and (tokens[after] in _BETWEEN or tokens[after] in _ENGLISH_COLOURS):
+            after += 1
+        if tokens[after - 1] in _BETWEEN:  # no colour follows: it joins something else
+            after = place + 1
+        if tokens[after : after + 1] == ["-"]:
+            return self._is_outfit("".join(tokens[after + 1 : after + 2]), head)
+        if phrase := _noun_phrase(tokens[after:]):
+            is_skin = tokens[place] in _SKIN and self._name(phrase[-1]) == "person"
+            return self._is_outfit(phrase[-1], head) and not is_skin
+        while before >= 0 and (tokens[before] in _BETWEEN or tokens[before] in _ENGLISH_COLOURS):
+            before -= 1
+        if before < 1 or tokens[before] not in _BEING:
+            return True
+        owner = tokens[before - 2 if tokens[before - 1] in {"that", "which", "who"} else before - 1]
+        return owner in _EMPTY or self._is_outfit(owner, head)
+
+    def _is_own_chinese_colour(self, runs: str, match: re.Match[str], head: str | None) -> bool:
+        """The same for a colour in a text of Chinese characters."""
+        rest = runs[match.end() :]
+        while aside := _CHINESE_ASIDE.match(rest) or _CHINESE_COLOUR.match(rest):
+            rest = rest[aside.end() :]
+        if (owner := _CHINESE_OWNER.search(runs[: match.start()])) and (noun := owner[1].strip("他她它这那的们")):
+            kinds = {_CHINESE_NAMES.get(word) for word in _CHINESE_WORD.findall(noun)}
+            return not kinds.isdisjoint({ANY, head} - {None}) or _CHINESE_OUTFIT.search(noun) is not None
+        if not rest or _CHINESE_OUTFIT.match(rest):
+            return True
+        named = _CHINESE_WORD.match(rest)
+        is_skin = runs[match.end() : match.end() + 1] == "人"
+        return named is not None and not is_skin and _CHINESE_NAMES.get(named.group(), "") in {ANY, head}
 
     def _alternatives(self, text: str, terms: Sequence[_Term], head: str | None) -> ParsedDescription:
         """Return the requirements of a part of a description; with ``or`` in it, one of the colours on its sides is required.
@@ -578,9 +644,12 @@ class Vocabulary:
                 return name
         return None
 
-    def _terms(self, text: str) -> Iterator[_Term]:
-        """Yield the words and phrases of a text that have content, each with the category or the colour that it names."""
-        tokens = LATIN.findall(text)
+    def _terms(self, text: str, head: str | None = None) -> Iterator[_Term]:
+        """Yield the words and phrases of a text that have content, each with the category or the colour that it names.
+
+        ``head`` is the category of the thing described. A colour of anything else counts as a word without colour.
+        """
+        tokens = [token for token in _TOKEN.findall(text) if token[0] < "㐀"]
         place = 0
         while place < len(tokens):
             size, kind = next(
@@ -588,16 +657,20 @@ class Vocabulary:
                 (1, None),
             )
             word = " ".join(tokens[place : place + size])
-            if kind != ANY and (kind is not None or word not in _EMPTY):
-                yield _Term(word, kind, _ENGLISH_COLOURS.get(word))
+            if word[0].isalnum() and kind != ANY and (kind is not None or word not in _EMPTY):
+                colour = _ENGLISH_COLOURS.get(word)
+                yield _Term(word, kind, colour if colour and self._is_own_colour(tokens, place, head) else None)
             place += size
-        yield from self._chinese_terms(" ".join(CHINESE.findall(_OR.sub(" ", text))))
+        yield from self._chinese_terms(" ".join(CHINESE.findall(_OR.sub(" ", text))), head)
 
-    def _chinese_terms(self, runs: str) -> Iterator[_Term]:
-        for word in _CHINESE_WORD.findall(runs):
-            name = _CHINESE_NAMES.get(word)
+    def _chinese_terms(self, runs: str, head: str | None = None) -> Iterator[_Term]:
+        for match in _CHINESE_WORD.finditer(runs):
+            word = match.group()
+            name, colour = _CHINESE_NAMES.get(word), _CHINESE_COLOURS.get(word)
+            if colour and not self._is_own_chinese_colour(runs, match, head):
+                colour = None
             if name != ANY:
-                yield _Term(word, name if name in self.categories else None, _CHINESE_COLOURS.get(word))
+                yield _Term(word, name if name in self.categories else None, colour)
         for run in unseen_words(_CHINESE_WORD.sub(" ", runs)):
             if CHINESE.findall(run) and (word := run.strip("的了着在是和与穿戴")):
                 yield _Term(word)
@@ -658,6 +731,49 @@ def _excluding(sign: str, terms: Sequence[_Term]) -> ParsedDescription:
         matched=_once((sign, *judged)) if is_judged else (),
         unmatched=_once(unjudged) if is_judged else _once((sign, *judged, *unjudged)),
     )
+
+
+#: Clothes whose colour is that of the outfit. The colour of anything else that is worn, carried or part of a body
+#: (trousers, hats, bags, hair) is not measured on its own.
+_OUTFIT = frozenset(
+    "clothes clothing outfit garment attire costume uniform suit dress gown robe top shirt tshirt tee blouse sweater jumper "
+    "pullover hoodie cardigan jacket blazer coat overcoat raincoat parka anorak sweatshirt clad dressed coated".split()
+)
+_CHINESE_OUTFIT = longest_first(
+    "衣服 上衣 外衣 大衣 风衣 雨衣 毛衣 卫衣 衬衣 衬衫 外套 夹克 恤 西装 西服 制服 礼服 羽绒服 连衣裙 长袍 衣 装 服".split()
+)
+_DETERMINERS = frozenset("a an the his her their its my your our this that these those some any each every one".split())
+#: After one of these words a word that ends like a verb is one: "walks to the door".
+_WHERETO = frozenset("to into onto toward towards through across away up down out".split())
+_BOUNDARY = _EMPTY | _ENDING | _JOINING
+#: Words that tell which one is meant, and no kind.
+_NO_KIND = frozenset("first second third last other another same left right".split())
+#: Colours that, beside a word for a person, are of the skin.
+_SKIN = frozenset("black white brown yellow".split())
+_BEING = frozenset("is are was were be looks".split())
+#: What may stand between colours that share a noun: "red, white and black hat".
+_BETWEEN = frozenset("and or nor & , / 、 和 与 或".split())
+#: Beside a colour, what has no bearing on what it is the colour of.
+_CHINESE_ASIDE = re.compile(r"[色的\s和与或者及]+")
+_CHINESE_OWNER = re.compile(r"([㐀-鿿]*)是\W*$")
+
+
+def _noun_phrase(tokens: Sequence[str]) -> list[str]:
+    """Return the words of the noun phrase with which an English text (its tokens) begins, without determiners.
+
+    It ends before a preposition, another word without content, punctuation, a participle or a verb. Empty if the text
+    begins with one of these.
+    """
+    found: list[str] = []
+    for word, following in pairwise([*tokens, ""]):
+        is_verb = following in _DETERMINERS or (following in _WHERETO and word[-1] in "sd")
+        is_participle = len(word) > 5 and word.endswith("ing")
+        if word == "-" and found:
+            continue
+        if not word[0].isalnum() or word in _BOUNDARY or is_verb or (is_participle and found):
+            break
+        found += [] if is_participle else [word]
+    return found
 
 
 #: Endings of plurals, each with those of singulars.

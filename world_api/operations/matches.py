@@ -204,6 +204,8 @@ def find_objects(
     kind = session.vocabulary.read_category(category)
     description = session.vocabulary.read(text_query or "", of=kind.kinds)
     reading = kind.joined(description)
+    if kind.kinds is None and description.kinds == frozenset():
+        reading = replace(reading, kinds=description.kinds)
     described = replace(reading, kinds=description.kinds if kind.kinds is None else None)
     near = session.view.tracks_in(within) if within else tracks_at(session, at)
     candidates = [track for track in near if reading.kinds is None or track.category in reading.kinds]
@@ -299,12 +301,19 @@ def identify(session: Session, at: float, hint: str) -> IdentifiedEntity:
 
     It is a track. If nothing of the hint's category is tracked then, it is a detection in the frame at that moment.
 
-    Raises OperationFault: ``nothing_matches``; ``bad_arguments`` for a blank hint.
+    Raises OperationFault: ``nothing_matches``; ``not_judged`` for a hint that names a kind outside the vocabulary;
+    ``bad_arguments`` for a blank hint.
     """
     if not hint.strip():
         raise OperationFault("bad_arguments", "entity_hint is blank", hint="say what the entity looks like")
     tracks = tracks_at(session, at)
     reading = session.vocabulary.read(hint)
+    if reading.kinds == frozenset():
+        raise OperationFault(
+            "not_judged",
+            f"cannot tell whether anything at {at:g} s is {hint[:80]!r}; {_judged_kinds(session)}",
+            hint="register what can be judged (a person, colours of clothes), or search for the words and look there",
+        )
     is_tracked = any(track.category in (reading.kinds or ()) for track in tracks)
     if (matched := best_match(tracks, reading)) is not None:
         track, match = matched
@@ -327,7 +336,7 @@ def identify(session: Session, at: float, hint: str) -> IdentifiedEntity:
         confidence=round(min(1.0, sure), 2),
         committed=False,
     )
-    return IdentifiedEntity(registration=registration, reading=reading, lacks=lacks)
+    return IdentifiedEntity(registration=registration, reading=reading, lacks=[*lacks, *reading.unmatched])
 
 
 def _seen_id(session: Session, at: float, box: Box) -> str:
@@ -369,15 +378,15 @@ def _from_track(
         entity_hint=f"{track.hint} ({size_class(box, session.view)})",
         entity_id=track.entity_id,
         timestamp=round_time(track.times[position]),
-        lacks=match.lacks,
+        lacks=[*match.lacks, *reading.unmatched],
     )
     return detection, "tracker"
 
 
 def _look(session: Session, at: float, reading: ParsedDescription) -> list[tuple[Detection, Source]]:
     """Return detections in the frame at a moment. They have no colours, so they lack all colours of the description."""
-    lacks = colours_in_words(reading)
-    sureness = UNCHECKED if lacks or reading.unmatched else 1.0
+    lacks = [*colours_in_words(reading), *reading.unmatched]
+    sureness = UNCHECKED if lacks else 1.0
     return [
         (
             Detection(
@@ -403,11 +412,15 @@ def _detections(session: Session, at: float, kinds: frozenset[str] | None) -> li
     return [seen for word in sorted((kinds or frozenset()) & looker.categories()) for seen in looker.detect(at, word)]
 
 
+def _judged_kinds(session: Session) -> str:
+    known = ", ".join(sorted(session.vocabulary.categories)) or "no categories in this video"
+    return f"profile {session.view.world.manifest.profile} judges {known}"
+
+
 def _why_nothing(session: Session, category: str, reading: ParsedDescription, there: Sequence[Track]) -> str:
-    profile = session.view.world.manifest.profile
     if reading.kinds == frozenset():
-        known = ", ".join(sorted(session.vocabulary.categories)) or "no categories in this video"
-        return f"profile {profile} cannot tell whether anything there is {category[:40]!r}; it knows {known}"
+        asked = " ".join(reading.unmatched) or category
+        return f"cannot tell whether anything there is {asked[:40]!r}; {_judged_kinds(session)}"
     if not there:
         return "nothing of the kind at this moment"
     if reading.kinds is None or there[0].category in reading.kinds:

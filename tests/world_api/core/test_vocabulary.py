@@ -28,8 +28,64 @@ def test_any_other_word_cannot_be_judged(word: str) -> None:
 
 
 def test_colours_beside_a_category_are_judged_and_other_words_are_not() -> None:
-    read = CLASSICAL.read_category("people in red hats")
-    assert (read.kinds, read.colours, read.unmatched) == ({"person"}, {"red"}, ("hats",))
+    read = CLASSICAL.read_category("people in red coats")
+    assert (read.kinds, read.colours, read.unmatched) == ({"person"}, {"red"}, ("coats",))
+
+
+@pytest.mark.parametrize(
+    ("text", "colours", "unmatched"),
+    [
+        ("people in red hats", set(), {"red", "hats"}),
+        ("woman with hair that is brown", set(), {"brown", "hair", "woman"}),
+        ("red-haired person", set(), {"red", "haired"}),
+        ("person in grey with black trousers", {"grey"}, {"black", "trousers"}),
+        ("person with a red and white bag", set(), {"red", "white", "bag"}),
+        ("person in red, white and black coat", {"red", "white", "black"}, {"coat"}),
+        ("a black man", set(), {"black", "man"}),
+        ("a person whose coat is red", {"red"}, {"whose", "coat"}),
+        ("person in red walks to the door", {"red"}, {"walks", "door"}),
+        ("person in a long red running jacket", {"red"}, {"long", "running", "jacket"}),
+        ("金色长发的人", set(), {"金色", "长发"}),
+        ("头发是金色的人", set(), {"金色", "头发"}),
+        ("戴红帽子的人", set(), {"红", "帽子"}),
+        ("背红色背包的人", set(), {"红色"}),
+        ("黑人", set(), {"黑"}),
+        ("黑色的人", {"black"}, set()),
+        ("穿红色和白色衣服的人", {"red", "white"}, set()),
+    ],
+)
+def test_a_colour_is_that_of_the_noun_beside_it(text: str, colours: set[str], unmatched: set[str]) -> None:
+    read = CLASSICAL.read(text)
+    assert (read.kinds, read.colours) == ({"person"}, colours)
+    assert unmatched <= set(read.unmatched)
+    assert not unmatched & set(read.matched)
+
+
+@pytest.mark.parametrize(
+    "text",
+    "a dog,狗,red bottle,the dog next to a man,a woman's bag,女人的狗,a unicorn eats pizza,red and white hat,running dog,机器人,"
+    "test pattern,打开冰箱".split(","),
+)
+def test_a_description_of_something_outside_the_vocabulary_is_of_no_kind(text: str) -> None:
+    read = CLASSICAL.read(text)
+    assert (read.kinds, read.matched, read.is_judged) == (frozenset(), (), False)
+    assert read.unmatched
+
+
+@pytest.mark.parametrize(
+    "text", ["the one in red", "the second one", "in grey", "light grey shirt", "红衣服", "那个", "red"]
+)
+def test_a_description_without_a_kind_may_be_of_any(text: str) -> None:
+    assert CLASSICAL.read(text).kinds is None
+
+
+@pytest.mark.parametrize(
+    "text", ["man opens doors", "那个人", "中年男人", "穿红衣服的女孩", "person eating a red apple"]
+)
+def test_words_for_deeds_and_looks_beside_a_person_change_no_kind(text: str) -> None:
+    read = CLASSICAL.read(text)
+    assert read.kinds == {"person"}
+    assert read.colours <= {"red"} - ({"red"} if "apple" in text else set())
 
 
 def test_looks_of_one_of_several_categories_are_not_asked_of_the_others() -> None:
@@ -70,7 +126,7 @@ def test_an_oracle_judges_people_before_the_first_of_them_is_seen() -> None:
 @pytest.mark.parametrize(
     ("text", "colours", "negated", "unmatched"),
     [
-        ("light grey shirt and blue jeans", {"grey", "blue"}, set(), ("light", "shirt", "jeans")),
+        ("light grey shirt and blue jeans", {"grey"}, set(), ("light", "shirt", "blue", "jeans")),
         ("person not in black", set(), {"black"}, ()),
         ("a person who isn’t in red", set(), {"red"}, ()),
         ("a person in red without a hat", {"red"}, set(), ("without", "hat")),

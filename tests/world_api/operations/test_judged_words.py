@@ -71,12 +71,12 @@ def test_one_word_that_does_not_fit_removes_nobody_who_fits_the_others(make_worl
     tracks = [row | {"colours": ["grey"]} if row["track"] == "t0000_01" else row for row in minute_rows["sightings"]]
     make_world({**minute_rows, "sightings": tracks})
     session = open_session(make_world.store, "made", name=None)
-    result = detect(session, text_query="light grey shirt and blue jeans")
+    result = detect(session, text_query="light grey shirt and blue jacket")
     assert entities(result) == ["ent_t0000_01"]
-    assert result["detections"][0]["lacks"] == ["blue"]
-    assert set(result["unmatched"]) == {"light", "shirt", "jeans"}
+    assert result["detections"][0]["lacks"] == ["blue", "light", "shirt", "jacket"]
+    assert set(result["unmatched"]) == {"light", "shirt", "jacket"}
     assert {"grey", "blue"} <= set(result["matched"])
-    full = detect(session, text_query="light grey shirt")["detections"][0]
+    full = detect(session, text_query="in grey")["detections"][0]
     assert full["lacks"] == []
     assert full["confidence"] > result["detections"][0]["confidence"]
 
@@ -85,7 +85,7 @@ def test_what_fits_more_words_comes_first_and_who_fits_all_alone(open_made: Open
     session = open_made()
     both = detect(session, text_query="red and white", time_range=WHOLE)
     assert (entities(both), both["detections"][0]["lacks"]) == (["ent_t0001_01"], [])
-    some = detect(session, text_query="red, white and black hat", time_range=WHOLE)
+    some = detect(session, text_query="red, white and black coat", time_range=WHOLE)
     assert entities(some)[0] == "ent_t0001_01"
     assert [len(item["lacks"]) for item in some["detections"]] == sorted(
         len(item["lacks"]) for item in some["detections"]
@@ -166,11 +166,22 @@ def test_an_entity_is_registered_by_the_words_that_fit_and_the_others_are_told(o
     session = open_made()
     asked = {**V, "timestamp": 35.0, "entity_hint": "a woman in a red coat and blue jeans"}
     result = run(session, "register_entity", asked)
-    assert (result["entity_id"], result["lacks"]) == ("ent_t0001_01", ["blue"])
-    assert result["unmatched"] == ["woman", "coat", "jeans"]
+    assert result["entity_id"] == "ent_t0001_01"
+    assert result["lacks"] == result["unmatched"] == ["woman", "coat", "blue", "jeans"]
     with pytest.raises(OperationFault) as caught:
         run(session, "register_entity", {**asked, "entity_hint": "the one not in red"})
     assert caught.value.code == "nothing_matches"
+
+
+@pytest.mark.parametrize("hint", ["dog", "a green bottle", "狗", "女人的狗", "a robot", "the dog beside a person"])
+def test_a_thing_of_a_kind_that_nobody_can_judge_is_not_whoever_is_in_view(open_made: Opened, hint: str) -> None:
+    session = open_made()
+    with pytest.raises(OperationFault, match="cannot tell") as caught:
+        run(session, "register_entity", {**V, "timestamp": 35.0, "entity_hint": hint})
+    assert caught.value.code == "not_judged"
+    assert session.registrations() == []
+    result = detect(session, category="any", text_query=hint, time_range=WHOLE)
+    assert (result["detections"], result["not_found"], bool(result["not_judged"])) == ([], [], True)
 
 
 def test_a_hint_that_nobody_can_judge_among_several_things_cannot_be_told(make_world: Any, minute_rows: Any) -> None:
