@@ -15,7 +15,7 @@ from world_api.core.faults import OperationFault
 from world_api.core.identifiers import segment_id
 from world_api.core.ports import Source
 from world_api.core.spans import Box, TimeSpan, round_time
-from world_api.operations.schema import Candidates, EvidenceItem, Hit, Interval, MatchingLine, TimeRange
+from world_api.operations.schema import EvidenceItem, Hit, Interval, MatchingLine, TimeRange
 from world_api.search.passages import Passage, passages_of
 from world_api.search.searcher import MatchingPassage, SegmentHit
 from world_api.session.session import Registration, Session
@@ -165,6 +165,7 @@ def segment_hit(
     snippet: str = "",
     confidence: float | None = None,
     lines: Sequence[MatchingPassage] = (),
+    lacks: Sequence[str] = (),
 ) -> Hit:
     """Return the hit for a segment, as results list it.
 
@@ -178,6 +179,7 @@ def segment_hit(
         snippet=shorten(passage.text) if passage else snippet,
         source=passage.source if passage else "look",
         confidence=confidence,
+        lacks=list(lacks),
         matching_lines=[
             MatchingLine(
                 **times(line.passage.span),
@@ -194,17 +196,6 @@ def segment_hit(
 def hits(session: Session, found: Sequence[SegmentHit]) -> list[Hit]:
     """Return search hits as results list them, each with at most ``MAX_LINES`` matching lines."""
     return [segment_hit(session, hit.span, hit.passage, score=hit.score, lines=hit.lines[:MAX_LINES]) for hit in found]
-
-
-def candidates(session: Session, found: Sequence[SegmentHit]) -> Candidates:
-    """Return the result of a search for words or meaning, with its evidence and hint."""
-    more = any(len(hit.lines) > MAX_LINES for hit in found)
-    return Candidates(
-        candidates=hits(session, found),
-        evidence=cite_hits(session, found),
-        truncated=more,
-        hint=f"of a segment the first {MAX_LINES} matching lines are told" if more else nothing_found(found),
-    )
 
 
 def cite_hits(session: Session, found: Sequence[SegmentHit]) -> list[EvidenceItem]:

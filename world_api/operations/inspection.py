@@ -30,6 +30,7 @@ from world_api.operations.evidence import (
     shorten,
     times,
 )
+from world_api.operations.judging import QueryJudge, passages_in
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
     MAX_LINES,
@@ -116,21 +117,28 @@ def _edge(session: Session, scan: Scan, segment: int) -> float:
 
 
 def _match(
-    session: Session, query: str | None, scan: Scan, segment: int, scores: NDArray[np.float64] | None
+    session: Session,
+    query: str | None,
+    scan: Scan,
+    segment: int,
+    scores: NDArray[np.float64] | None,
+    judge: QueryJudge | None,
 ) -> tuple[Hit, EvidenceItem, bool]:
     """Return the hit of a segment, its evidence, and whether some of its matching lines are left out."""
     span = session.view.segments[segment]
-    if query is None or scores is None:
+    if query is None or scores is None or judge is None:
         hit = segment_hit(session, span, None, snippet=brief(session.view, span))
         return hit, evidence(session, span, "look", None), False
     found = scan.found_in(segment, passages_of(session.view))
     best = min(found, key=lambda passage: len(passage.text))
     lines = [passage for passage in found if passage.source in ("speech", "screen_text")]
     lines.sort(key=lambda passage: (passage.span.start, passage.span.end))
+    as_given = any(holds_words(passage.text, query) for passage in lines)
     hit = segment_hit(
         session,
         span,
         best,
+        lacks=judge.lacks(span, passages_in(session, span), as_given=as_given),
         score=round(float(scores[segment]), 4),
         confidence=max((p.confidence for p in found if p.confidence is not None), default=None),
         lines=[MatchingPassage(passage=p, as_given=holds_words(p.text, query)) for p in lines[:LINES]],
@@ -318,7 +326,9 @@ def scan_segments(
     more = len(scan.matching) - before - len(listed)
     end = int(scan.matching[before + MAX_MATCHES]) if more else scan.end
     scores = None if query is None else session.searcher.lexical.scores(query)
-    found = [_match(session, query, scan, segment, scores) for segment in listed]
+    judge = None if query is None else QueryJudge(session, query)
+    found = [_match(session, query, scan, segment, scores, judge) for segment in listed]
+    unmatched = [] if judge is None else judge.unmatched
     cut = any(is_cut for _, _, is_cut in found)
     nothing = len(scan.matching) == 0
     searched = TimeRange(start_time=_edge(session, scan, scan.first), end_time=_edge(session, scan, scan.end))
@@ -338,7 +348,9 @@ def scan_segments(
         scanned_until=_edge(session, scan, end),
         next_cursor=f"s{end:x}.{seal(end)}" if more else None,
         unused_words=[] if query is None else unrequired_words(query),
+        unmatched=unmatched,
         not_found=[searched] if nothing and scan.end > scan.first else [],
+        not_judged=unmatched if nothing else [],
         evidence=[cited for _, cited, _ in found],
         truncated=more > 0 or cut,
         hint="; ".join([*hints, *([_LINES_CUT] if cut else [])]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import Field
@@ -10,6 +11,7 @@ from world_api.core.cost import Cost
 from world_api.core.faults import OperationFault
 from world_api.core.spans import TimeSpan
 from world_api.operations.evidence import evidence, interval, shorten, times
+from world_api.operations.judging import QueryJudge
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
     Level,
@@ -47,11 +49,16 @@ def write_memory(
 def read_memory(session: Session, *, video_id: VideoId, level: Level, query: Query, top_k: TopK) -> Memories:
     """Search the memories of one level by words; the best match comes first."""
     session.check_video(video_id)
-    memories = session.memories(level)
+    memories, judge = session.memories(level), QueryJudge(session, query)
     scores = LexicalIndex.of_texts([memory.content for memory in memories]).scores(query)
     found = [(memories[i], float(scores[i])) for i in best_first(scores)[:top_k]]
     return Memories(
-        memories=[_entry(memory, query, score, limit=_share(len(found))) for memory, score in found],
+        memories=[
+            _entry(memory, query, score, limit=_share(len(found)), lacks=judge.lacks_of_text(memory.content))
+            for memory, score in found
+        ],
+        matched=judge.matched,
+        unmatched=judge.unmatched,
         evidence=[evidence(session, memory.span, "memory", None) for memory, _ in found],
         truncated=any(len(memory.content) > _share(len(found)) for memory, _ in found),
         hint="" if found else f"no {level} memory matched; {len(memories)} are kept at this level",
@@ -88,7 +95,9 @@ def _share(count: int) -> int:
     return max(SHORTEST_CONTENT, SHOWN_CHARACTERS // max(1, count))
 
 
-def _entry(memory: MemoryWritten, query: str, score: float, *, limit: int = SHOWN_CHARACTERS) -> Memory:
+def _entry(
+    memory: MemoryWritten, query: str, score: float, *, limit: int = SHOWN_CHARACTERS, lacks: Sequence[str] = ()
+) -> Memory:
     lines = memory.content.splitlines() or [memory.content]
     scores = LexicalIndex.of_texts(lines).scores(query)
     return Memory(
@@ -102,4 +111,5 @@ def _entry(memory: MemoryWritten, query: str, score: float, *, limit: int = SHOW
         source="memory",
         score=round(score, 4),
         confidence=None,
+        lacks=list(lacks),
     )

@@ -14,7 +14,6 @@ from world_api.core.identifiers import chapter_id, scene_id, segment_id
 from world_api.core.spans import TimeSpan, round_time
 from world_api.operations.evidence import (
     brief,
-    candidates,
     cite_hits,
     evidence,
     hits,
@@ -25,6 +24,7 @@ from world_api.operations.evidence import (
     said_of,
     times,
 )
+from world_api.operations.judging import candidates
 from world_api.operations.matches import listed_entities
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
@@ -104,8 +104,7 @@ def search_segments_by_text(session: Session, *, video_id: VideoId, query: Query
     Good for names, quotes and descriptions of people ("a person in red"). The best match comes first.
     """
     session.check_video(video_id)
-    found = session.searcher.by_text(query, top_k)
-    return candidates(session, found)
+    return candidates(session, session.searcher.by_text(query, top_k), query)
 
 
 def group_into_chapters(starts: Times, ends: Times, strengths: Times, limit: int) -> list[tuple[int, int]]:
@@ -156,8 +155,7 @@ def search_segments_by_semantics(
 ) -> Candidates:
     """Find segments whose content is close in meaning to the query, if wanted only inside a time_range."""
     within = optional_interval(session, video_id, time_range)
-    found = session.searcher.by_meaning(query, top_k, within)
-    return candidates(session, found)
+    return candidates(session, session.searcher.by_meaning(query, top_k, within), query, within)
 
 
 @operation(category="retrieval", price=Cost(calls=1, seconds=0.005), looks=1)

@@ -133,7 +133,8 @@ NotExamined = Annotated[
 Lacks = Annotated[
     list[str],
     Field(
-        description="Words of the description that it was not measured to fit; empty where all that can be judged hold."
+        description="Words asked for that it is not shown to have; empty where it has all. A word that is only said or "
+        "written (source) is not seen."
     ),
 ]
 
@@ -175,6 +176,7 @@ class Hit(Interval, json_schema_extra=_typed("Segment")):
     snippet: Annotated[str, Field(description="The words or the caption that matched.")]
     source: Source
     confidence: Confidence
+    lacks: Lacks = []
     matching_lines: Annotated[
         list[MatchingLine],
         Field(
@@ -188,6 +190,10 @@ class Candidates(Result):
     """Segments, the best first."""
 
     candidates: list[Hit]
+    matched: MatchedWords = []
+    unmatched: UnmatchedWords = []
+    not_found: NotFound = []
+    not_judged: NotJudged = []
 
 
 class SimilarSegments(Result):
@@ -312,12 +318,15 @@ class Memory(Interval, json_schema_extra=_typed("Memory")):
     source: Source
     score: RankScore
     confidence: Confidence
+    lacks: Lacks = []
 
 
 class Memories(Result):
     """Memories, the best match first."""
 
     memories: list[Memory]
+    matched: MatchedWords = []
+    unmatched: UnmatchedWords = []
 
 
 class MergedEvent(Result):
@@ -428,4 +437,6 @@ class ScannedSegments(Result):
     unused_words: Annotated[
         list[str], Field(description='Words of the query that made no difference, and what stands behind a "not".')
     ]
+    unmatched: UnmatchedWords = []
     not_found: Annotated[NotFound, Field(default_factory=list)]
+    not_judged: NotJudged = []

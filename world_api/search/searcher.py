@@ -237,13 +237,14 @@ class SegmentHit:
     """A segment that a search found. ``score`` is for ordering only; ``passage``: the best match, None in ``by_look``.
 
     ``lines`` are the passages of speech and screen text that share as much with the query as ``passage``, in time
-    order; empty if it shares no word.
+    order; empty if it shares no word. ``inside`` are all passages of the segment, empty in ``by_look``.
     """
 
     span: TimeSpan
     score: float
     passage: Passage | None
     lines: tuple[MatchingPassage, ...] = ()
+    inside: tuple[Passage, ...] = ()
 
 
 class Searcher:
@@ -371,9 +372,10 @@ class Searcher:
         for place, score in zip(found.tolist(), scores.tolist(), strict=True):
             span = self._view.segments[place]
             numbers = self._captioned[place] if self._captions.passages else []
-            best = wanted.best([*passages.inside(span), *(self._captions.passages[number] for number in numbers)])
-            passage = best[0] if best else None
-            hits.append(SegmentHit(span=span, score=round(score, 4), passage=passage, lines=wanted.lines(best)))
+            inside = (*passages.inside(span), *(self._captions.passages[number] for number in numbers))
+            best = wanted.best(inside)
+            passage, lines = best[0] if best else None, wanted.lines(best)
+            hits.append(SegmentHit(span=span, score=round(score, 4), passage=passage, lines=lines, inside=inside))
         return hits
 
 
@@ -398,7 +400,7 @@ class QueryMatcher:
         shared = [self._shared(passage) for passage in passages]
         most = max(shared, default=None)
         best = [passage for passage, share in zip(passages, shared, strict=True) if share == most]
-        return sorted(best, key=lambda passage: _terms_of(passage.text, passage.terms)[1])
+        return sorted(best, key=lambda passage: len(words(passage.text)))
 
     def lines(self, best: Sequence[Passage]) -> tuple[MatchingPassage, ...]:
         """Return those of the best passages that are speech or screen text and share content words, in time order."""
@@ -411,15 +413,14 @@ class QueryMatcher:
         )
 
     def _shared(self, passage: Passage) -> tuple[bool, int, int]:
-        terms, _ = _terms_of(passage.text, passage.terms)
+        terms = terms_of(passage.text, passage.terms)
         return holds_words(passage.text, self._query), len(self._terms & terms), len(self._words & terms)
 
 
 @lru_cache(maxsize=65536)
-def _terms_of(text: str, more: str) -> tuple[frozenset[str], int]:
-    """Return the terms of a passage and its number of words. ``more``: its additional words for search."""
-    own = words(text)
-    return frozenset(own) | {f"#{concept}" for concept in concepts(f"{text} {more}")}, len(own)
+def terms_of(text: str, more: str) -> frozenset[str]:
+    """Return the terms of a passage; ``more``: its additional words for search."""
+    return frozenset(words(text)) | {f"#{concept}" for concept in concepts(f"{text} {more}")}
 
 
 @dataclass(frozen=True, kw_only=True)

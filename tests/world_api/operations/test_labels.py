@@ -13,7 +13,7 @@ from world_api.operations import run
 from world_api.session import SEEN, Registration, Session, commit_session
 
 Opened = Callable[..., Session]
-GUESS = "the murderer"
+GUESS = "the murderous person"
 KNOWN = "ent_t0000_01"
 
 
