@@ -509,7 +509,7 @@ class Vocabulary:
             return ParsedDescription(kinds=frozenset(), unmatched=_once(term.word for term in terms))
         for part in parts:
             sign, _, rest = part.text.partition(" ") if part.negated else ("", "", part.text)
-            own = list(self._terms(rest, head))
+            own = list(self._terms(rest, head or "".join(of or ())))
             if part.unclear:
                 found = found.joined(
                     _asking([_Term(sign), *own] if sign else [*own, *_or_in(rest)], head, is_clear=False)
@@ -743,19 +743,21 @@ _CHINESE_OUTFIT = longest_first(
     "衣服 上衣 外衣 大衣 风衣 雨衣 毛衣 卫衣 衬衣 衬衫 外套 夹克 恤 西装 西服 制服 礼服 羽绒服 连衣裙 长袍 衣 装 服".split()
 )
 _DETERMINERS = frozenset("a an the his her their its my your our this that these those some any each every one".split())
-#: After one of these words a word that ends like a verb is one: "walks to the door".
 _WHERETO = frozenset("to into onto toward towards through across away up down out".split())
 _BOUNDARY = _EMPTY | _ENDING | _JOINING
-#: Words that tell which one is meant, and no kind.
 _NO_KIND = frozenset("first second third last other another same left right".split())
 #: Colours that, beside a word for a person, are of the skin.
 _SKIN = frozenset("black white brown yellow".split())
 _BEING = frozenset("is are was were be looks".split())
-#: What may stand between colours that share a noun: "red, white and black hat".
 _BETWEEN = frozenset("and or nor & , / 、 和 与 或".split())
 #: Beside a colour, what has no bearing on what it is the colour of.
 _CHINESE_ASIDE = re.compile(r"[色的\s和与或者及]+")
 _CHINESE_OWNER = re.compile(r"([㐀-鿿]*)是\W*$")
+
+
+def is_verb(word: str, following: str) -> bool:
+    """Whether the word after it shows that an English word is a verb: "opens a door", "walks to the door"."""
+    return following in _DETERMINERS or (following in _WHERETO and word[-1] in "sd")
 
 
 def _noun_phrase(tokens: Sequence[str]) -> list[str]:
@@ -766,11 +768,10 @@ def _noun_phrase(tokens: Sequence[str]) -> list[str]:
     """
     found: list[str] = []
     for word, following in pairwise([*tokens, ""]):
-        is_verb = following in _DETERMINERS or (following in _WHERETO and word[-1] in "sd")
         is_participle = len(word) > 5 and word.endswith("ing")
         if word == "-" and found:
             continue
-        if not word[0].isalnum() or word in _BOUNDARY or is_verb or (is_participle and found):
+        if not word[0].isalnum() or word in _BOUNDARY or is_verb(word, following) or (is_participle and found):
             break
         found += [] if is_participle else [word]
     return found

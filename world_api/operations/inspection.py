@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
@@ -122,23 +123,22 @@ def _match(
     scan: Scan,
     segment: int,
     scores: NDArray[np.float64] | None,
-    judge: QueryJudge | None,
+    lacks: Sequence[str],
 ) -> tuple[Hit, EvidenceItem, bool]:
     """Return the hit of a segment, its evidence, and whether some of its matching lines are left out."""
     span = session.view.segments[segment]
-    if query is None or scores is None or judge is None:
+    if query is None or scores is None:
         hit = segment_hit(session, span, None, snippet=brief(session.view, span))
         return hit, evidence(session, span, "look", None), False
     found = scan.found_in(segment, passages_of(session.view))
     best = min(found, key=lambda passage: len(passage.text))
     lines = [passage for passage in found if passage.source in ("speech", "screen_text")]
     lines.sort(key=lambda passage: (passage.span.start, passage.span.end))
-    as_given = any(holds_words(passage.text, query) for passage in lines)
     hit = segment_hit(
         session,
         span,
         best,
-        lacks=judge.lacks(span, passages_in(session, span), as_given=as_given),
+        lacks=lacks,
         score=round(float(scores[segment]), 4),
         confidence=max((p.confidence for p in found if p.confidence is not None), default=None),
         lines=[MatchingPassage(passage=p, as_given=holds_words(p.text, query)) for p in lines[:LINES]],
@@ -326,9 +326,13 @@ def scan_segments(
     more = len(scan.matching) - before - len(listed)
     end = int(scan.matching[before + MAX_MATCHES]) if more else scan.end
     scores = None if query is None else session.searcher.lexical.scores(query)
-    judge = None if query is None else QueryJudge(session, query)
-    found = [_match(session, query, scan, segment, scores, judge) for segment in listed]
-    unmatched = [] if judge is None else judge.unmatched
+    judge = QueryJudge(session, query or "")
+    for segment in listed:
+        judge.add(span := session.view.segments[segment], passages_in(session, span) if query else ())
+    found = [
+        _match(session, query, scan, segment, scores, lacks) for segment, lacks in zip(listed, judge.lacks, strict=True)
+    ]
+    unmatched = judge.unmatched
     cut = any(is_cut for _, _, is_cut in found)
     nothing = len(scan.matching) == 0
     searched = TimeRange(start_time=_edge(session, scan, scan.first), end_time=_edge(session, scan, scan.end))

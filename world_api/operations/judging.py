@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from itertools import chain
 
 from world_api.core.spans import TimeSpan, round_time
-from world_api.core.vocabulary import CATEGORIES, CHINESE, STOP_WORDS, concepts, content_words, fold, is_narrower, words
+from world_api.core.vocabulary import CATEGORIES, concepts, content_words, fold
 from world_api.operations.evidence import MAX_LINES, cite_hits, nothing_found, segment_hit
 from world_api.operations.matches import colours_in_words, match_description
+from world_api.operations.recorded import has_word, recorded_words
 from world_api.operations.schema import Candidates, TimeRange
-from world_api.search.passages import Passage, Texts, passages_of
+from world_api.search.indexes import holds_words
+from world_api.search.passages import Passage, passages_of
 from world_api.search.searcher import SegmentHit, terms_of
 from world_api.session.session import Session
-from world_api.world.view import View
 
 #: Words that ask for what is said or written.
 _SAYING = re.compile(
@@ -26,31 +28,10 @@ _SAYING = re.compile(
     r"|asks?|asked|quot(?:e|es|ed)|words?|lines?|text|sign|title|subtitles?|captions?|written|writes|reads)\b"
     r"|[\"“”「」『』]|说|讲|提到|谈到|问|告诉|台词|字幕|文字|写着|标题"
 )
+_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|「[^」]*」")
 _TEXT_WORDS = frozenset(chain.from_iterable(CATEGORIES["text"]))
 #: A query of at least this many words with content that a line has word for word is a quote.
 QUOTE_WORDS = 4
-#: Words for moods and ages, which no truth file records.
-_UNRECORDED = frozenset(
-    "happy happily sad sadly angry angrily upset glad cheerful gloomy bored boring tired nervous anxious afraid scared calm "
-    "excited surprised worried lonely proud ashamed jealous annoyed mood feeling feels emotion smiling smiles young younger old "
-    "older elderly aged age teenage middle-aged adult years year".split()
-)
-_UNRECORDED_CHINESE = re.compile(
-    r"[乐愉喜怒悲哀惧怕恐忧愁]|高兴|开心|伤心|难过|生气|紧张|害怕|惊讶|兴奋|无聊|疲惫|微笑|心情|情绪|年轻|年老|中年|岁|老年"
-)
-
-
-class RecordedScripts:
-    """Whether the visible captions and actions of a world are in Latin letters, in Chinese, in both or not there."""
-
-    def __init__(self, view: View) -> None:
-        texts = view.world.once(Texts)
-        numbers: set[int] = set()
-        for table, items in (("captions", view.captions), ("actions", view.actions)):
-            numbers.update(texts.of_rows(table)[items.rows[items.rows >= 0]].tolist())
-        said = [texts.text(number) for number in numbers]
-        self.chinese = any(CHINESE.search(text) for text in said)
-        self.latin = any(re.search("[A-Za-z]", text) for text in said)
 
 
 class QueryJudge:
@@ -66,27 +47,19 @@ class QueryJudge:
         if self._asks_for_words:
             own = tuple(word for word in own if not (_SAYING.fullmatch(word) or word in _TEXT_WORDS)) or own
         self._words = own
+        self._recorded = recorded_words(session.view, query, session.vocabulary)
         names_things = bool(concepts(query) - {"text"})
         self._may_be_quote = not names_things or len(content_words(query)) >= QUOTE_WORDS
-        self._lacking: list[list[str]] = []
+        self._query = query
+        #: For each hit the judged words that it lacks, the terms of each of its texts, and those of longer captions.
+        self._hits: list[tuple[list[str], list[frozenset[str]], frozenset[str]]] = []
 
-    def lacks(self, span: TimeSpan, passages: Sequence[Passage], *, as_given: bool) -> list[str]:
-        """Return the words that a segment with these passages is not shown to have.
-
-        ``as_given``: whether a line in it has the query word for word.
-        """
-        lacking = [] if as_given and (self._may_be_quote or self._asks_for_words) else self._not_shown(span, passages)
-        self._lacking.append(lacking)
-        return lacking
-
-    def lacks_of_text(self, text: str) -> list[str]:
-        """Return the words of the query that a text lacks, such as a memory, whose words are its caller's."""
-        own = terms_of(text, "")
-        lacking = [word for word in dict.fromkeys((*self._reading.matched, *self._words)) if not _has(own, word)]
-        self._lacking.append(lacking)
-        return lacking
-
-    def _not_shown(self, span: TimeSpan, passages: Sequence[Passage]) -> list[str]:
+    def add(self, span: TimeSpan, passages: Sequence[Passage]) -> None:
+        """Add a hit: a segment and its passages."""
+        said = [passage for passage in passages if passage.source in ("speech", "screen_text")]
+        if (self._may_be_quote or self._asks_for_words) and any(holds_words(p.text, self._query) for p in said):
+            self._hits.append(([], [frozenset(chain(*map(_terms, said)))], frozenset()))
+            return
         reading, view = self._reading, self._session.view
         seen = [passage for passage in passages if passage.source == "caption"]
         lacking: list[str] = []
@@ -96,19 +69,47 @@ class QueryJudge:
                 match for track in view.tracks_in(span) if not (match := match_description(track, reading)).excluded
             ]
             found = min((match.lacks for match in matches), key=len, default=asked)
-            if found and not any(all(_has(_terms(passage), word) for word in found) for passage in seen):
+            if found and not any(all(has_word(_terms(passage), word) for word in found) for passage in seen):
                 lacking = list(found)
             # What somebody else does is not what the one described does.
-            others = {(act.span, act.text) for act in view.actions.during(span) if self._is_by_another(act.subject)}
-            seen = [passage for passage in seen if (passage.span, passage.text) not in others]
-        if self._asks_for_words:
-            seen += [passage for passage in passages if passage.source in ("speech", "screen_text")]
-        terms = frozenset(chain.from_iterable(map(_terms, seen)))
-        return [*lacking, *(word for word in self._words if not _has(terms, word))]
+            acts = {(act.span, act.text): act.subject for act in view.actions.during(span)}
+            seen = [
+                passage
+                for passage in seen
+                if self._is_of_described(passage, acts.get((passage.span, passage.text), ""))
+            ]
+        wide = [passage for passage in seen if passage.span.overlap(span) * 2 < passage.span.duration]
+        exact = [passage for passage in seen if passage not in wide] + (said if self._asks_for_words else [])
+        # A summary of a scene tells of several people, so it does not show what the one with these looks does.
+        more = () if reading.wanted else map(_terms, wide)
+        self._hits.append((lacking, [*map(_terms, exact)], frozenset(chain(*more))))
 
-    def _is_by_another(self, subject: str) -> bool:
-        track = self._session.view.tracks.find(subject) if subject else None
-        return track is not None and not match_description(track, self._reading).fits
+    def add_text(self, text: str) -> None:
+        """Add a hit that is a text, such as a memory; its words are its caller's."""
+        own = terms_of(text, "")
+        self._hits.append(([word for word in self._reading.matched if not has_word(own, word)], [own], frozenset()))
+
+    @cached_property
+    def lacks(self) -> list[list[str]]:
+        """For each hit that was added the words that it is not shown to have.
+
+        One caption has to have all of them. What some hit has exactly, another does not have because of a caption of a
+        much longer interval, such as a scene.
+        """
+        exact = {word for word in self._words if any(has_word(own, word) for _, each, _ in self._hits for own in each)}
+        found = []
+        for lacking, each, wide in self._hits:
+            rest = [word for word in self._words if word not in exact and not has_word(wide, word)]
+            missing = ([word for word in self._words if word in exact and not has_word(own, word)] for own in each)
+            own = min(missing, key=len, default=[word for word in self._words if word in exact])
+            found.append([*lacking, *(word for word in self._words if word in own or word in rest)])
+        return found
+
+    def _is_of_described(self, passage: Passage, subject: str) -> bool:
+        """Whether a caption may be of the thing described: an action of its track, or a text with all its colours."""
+        if (track := self._session.view.tracks.find(subject) if subject else None) is not None:
+            return match_description(track, self._reading).fits
+        return all(has_word(_terms(passage), colour) for colour in self._reading.colours)
 
     @property
     def unmatched(self) -> list[str]:
@@ -122,23 +123,18 @@ class QueryJudge:
         return list(dict.fromkeys(w for w in (*self._reading.matched, *self._words) if w not in unmatched))
 
     def _is_had(self, word: str) -> bool:
-        return any(word not in lacking for lacking in self._lacking)
+        return any(word not in lacking for lacking in self.lacks)
 
     def _is_recorded(self, word: str) -> bool:
         """Whether a word that is not there would be recorded: by the truth of an oracle world, or as something said."""
         view = self._session.view
         if self._asks_for_words and (view.has_rows("speech") or view.has_rows("screen_texts")):
             return True
-        if view.world.manifest.profile != "oracle" or is_narrower(word) or word in _UNRECORDED:
-            return False
-        scripts = view.once(RecordedScripts)
-        if not CHINESE.search(word):
-            return scripts.latin
-        return scripts.chinese and not _UNRECORDED_CHINESE.search(word)
+        return word in self._recorded
 
     def not_found(self, within: TimeSpan | None) -> list[TimeRange]:
         """Return the interval that was searched if every word was judged and no hit, nor any track, has all of them."""
-        if self.unmatched or not all(self._lacking) or self._any_track_fits(within):
+        if self.unmatched or not all(self.lacks) or self._any_track_fits(within):
             return []
         searched = within or self._session.view.span
         return [TimeRange(start_time=round_time(searched.start), end_time=round_time(searched.end))]
@@ -152,29 +148,19 @@ class QueryJudge:
 
 
 def _terms(passage: Passage) -> frozenset[str]:
-    return terms_of(f"{passage.text} {passage.speaker}".strip(), passage.terms)
-
-
-def _has(terms: frozenset[str], word: str) -> bool:
-    """Whether terms of a text contain a word, or, if it is not narrower than what it names, the concept that it names."""
-    own = {unit for unit in words(word) if unit not in STOP_WORDS} or set(words(word))
-    named = frozenset() if is_narrower(word) else concepts(word)
-    return own <= terms or (bool(named) and {f"#{concept}" for concept in named} <= terms)
+    """Return the terms of a passage with its speaker's name; what a caption quotes is said and not seen."""
+    text = _QUOTED.sub(" ", passage.text) if passage.source == "caption" else f"{passage.text} {passage.speaker}"
+    return terms_of(text.strip(), passage.terms)
 
 
 def candidates(session: Session, found: Sequence[SegmentHit], query: str, within: TimeSpan | None = None) -> Candidates:
     """Return the result of a search for words or meaning: its hits with what they lack, evidence and hint."""
     judge = QueryJudge(session, query)
+    for hit in found:
+        judge.add(hit.span, hit.inside)
     hits = [
-        segment_hit(
-            session,
-            hit.span,
-            hit.passage,
-            score=hit.score,
-            lines=hit.lines[:MAX_LINES],
-            lacks=judge.lacks(hit.span, hit.inside, as_given=any(line.as_given for line in hit.lines)),
-        )
-        for hit in found
+        segment_hit(session, hit.span, hit.passage, score=hit.score, lines=hit.lines[:MAX_LINES], lacks=lacks)
+        for hit, lacks in zip(found, judge.lacks, strict=True)
     ]
     more = any(len(hit.lines) > MAX_LINES for hit in found)
     hint = f"of a segment the first {MAX_LINES} matching lines are told" if more else nothing_found(found)

@@ -14,7 +14,9 @@ from world_api.core.ports import DetectedObject, Source
 from world_api.core.spans import Box, TimeSpan, round_time
 from world_api.core.vocabulary import NEUTRALS, ParsedDescription
 from world_api.operations.evidence import evidence, has_ended, interval_of, motions, size_class, times
+from world_api.operations.recorded import has_word, recorded_words
 from world_api.operations.schema import Action, Detection, Detections, Entity, LookAlike, TimeRange
+from world_api.search.searcher import terms_of
 from world_api.session.session import SEEN, Registration, Session
 from world_api.world.tracks import Side, Track
 
@@ -207,9 +209,19 @@ def find_objects(
     if kind.kinds is None and description.kinds == frozenset():
         reading = replace(reading, kinds=description.kinds)
     described = replace(reading, kinds=description.kinds if kind.kinds is None else None)
+    recorded = recorded_words(session.view, text_query or "", session.vocabulary)
+    words = [word for word in reading.unmatched if word in recorded]
     near = session.view.tracks_in(within) if within else tracks_at(session, at)
     candidates = [track for track in near if reading.kinds is None or track.category in reading.kinds]
-    matches = [(track, match_description(track, described)) for track in candidates]
+    span = within or TimeSpan(start=max(0.0, at - NEAR), end=at + NEAR)
+    matches = [
+        (track, _judge_deeds(session, track, match_description(track, described), words, span)) for track in candidates
+    ]
+    reading = replace(
+        reading,
+        matched=(*reading.matched, *words),
+        unmatched=tuple(word for word in reading.unmatched if word not in words),
+    )
     fitting = [pair for pair in matches if pair[1].fits] or [pair for pair in matches if pair[1].fits_partly]
     found = [_from_track(session, track, match, reading, at, within) for track, match in fitting]
     if not candidates and (within is None or within.contains(at)):
@@ -239,6 +251,17 @@ def find_objects(
         truncated=left_out > 0,
         hint=hint,
     )
+
+
+def _judge_deeds(session: Session, track: Track, match: HintMatch, words: Sequence[str], span: TimeSpan) -> HintMatch:
+    """Add to a match the words of which the truth tells whether the track's actions in an interval have them."""
+    if not words:
+        return match
+    labels = [action.text for action in session.view.actions.during(span) if action.subject == track.track_id]
+    own = frozenset(term for label in labels for term in terms_of(label, ""))
+    held = tuple(word for word in words if has_word(own, word))
+    missing = tuple(word for word in words if word not in held)
+    return replace(match, held=(*match.held, *held), missing=(*match.missing, *missing))
 
 
 def _examined(

@@ -49,13 +49,16 @@ def write_memory(
 def read_memory(session: Session, *, video_id: VideoId, level: Level, query: Query, top_k: TopK) -> Memories:
     """Search the memories of one level by words; the best match comes first."""
     session.check_video(video_id)
-    memories, judge = session.memories(level), QueryJudge(session, query)
+    memories = session.memories(level)
     scores = LexicalIndex.of_texts([memory.content for memory in memories]).scores(query)
     found = [(memories[i], float(scores[i])) for i in best_first(scores)[:top_k]]
+    judge = QueryJudge(session, query)
+    for memory, _ in found:
+        judge.add_text(memory.content)
     return Memories(
         memories=[
-            _entry(memory, query, score, limit=_share(len(found)), lacks=judge.lacks_of_text(memory.content))
-            for memory, score in found
+            _entry(memory, query, score, limit=_share(len(found)), lacks=lacks)
+            for (memory, score), lacks in zip(found, judge.lacks, strict=True)
         ],
         matched=judge.matched,
         unmatched=judge.unmatched,

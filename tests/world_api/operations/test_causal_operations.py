@@ -53,6 +53,16 @@ def numbers(value: Any, key: str = "") -> Iterator[tuple[str, float]]:
         yield key, value
 
 
+def without_query(value: Any) -> Any:
+    """The result without the fields that repeat words of the query."""
+    if isinstance(value, list):
+        return [without_query(inner) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    judgements = {"matched", "unmatched", "not_judged", "lacks"}
+    return {name: without_query(inner) for name, inner in value.items() if name not in judgements}
+
+
 @pytest.mark.parametrize("name", list(ARGUMENTS))
 def test_nothing_from_after_the_cut_comes_out(open_made: Opened, name: str) -> None:
     whole = open_made(name="writer")
@@ -60,8 +70,9 @@ def test_nothing_from_after_the_cut_comes_out(open_made: Opened, name: str) -> N
     session = open_made(as_of=CUT, name="writer")
     result = run(session, name, {"video_id": "made", **ARGUMENTS[name]})
     assert all(time <= CUT for _, time in numbers(result)), result
-    assert not any(word in repr(result) for word in LATER), result
-    assert "later" not in repr(result)
+    told = without_query(result)
+    assert not any(word in repr(told) for word in LATER), told
+    assert "later" not in repr(told)
 
 
 def test_the_cut_of_every_operation_is_tried() -> None:

@@ -1,0 +1,96 @@
+"""Which words of a description a world's truth records, so that what is not in it is not there.
+
+A truth file records who is seen with kind and colours, and deeds, things, places and speech. It records neither other
+looks (hair, glasses) nor moods and ages.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+from world_api.core.vocabulary import (
+    CHINESE,
+    LATIN,
+    STOP_WORDS,
+    Vocabulary,
+    concepts,
+    fold,
+    is_narrower,
+    is_verb,
+    words,
+)
+from world_api.search.passages import Texts
+from world_api.world.view import View
+
+#: Words for moods and ages.
+_MOODS_AND_AGES = frozenset(
+    "happy happily sad sadly angry angrily upset glad cheerful gloomy bored boring tired nervous anxious afraid scared calm "
+    "excited surprised worried lonely proud ashamed jealous annoyed mood feeling feels emotion smiling smiles young younger old "
+    "older elderly aged age teenage adult years year".split()
+)
+_CHINESE_MOODS_AND_AGES = re.compile(
+    r"[乐愉喜怒悲哀惧怕恐忧愁]|高兴|开心|伤心|难过|生气|紧张|惊讶|兴奋|无聊|疲惫|微笑|心情|情绪|年轻|年老|中年|岁|老年"
+)
+#: Words after which a description tells looks, and words or endings after which it tells something else again.
+_LOOKS = frozenset("with without wearing wears dressed having has have whose looks looking in".split())
+_NO_LOOKS = frozenset("at on near by from to into who that which while as and then".split())
+_CHINESE_LOOKS = re.compile(r"[穿戴]|留着|长着|有着")
+
+
+class RecordedScripts:
+    """Whether the visible captions and actions of a world have Latin letters, and whether they have Chinese ones."""
+
+    def __init__(self, view: View) -> None:
+        texts, numbers = view.world.once(Texts), set[int]()
+        for table, items in (("captions", view.captions), ("actions", view.actions)):
+            numbers.update(texts.of_rows(table)[items.rows[items.rows >= 0]].tolist())
+        said = [texts.text(number) for number in numbers]
+        self.chinese = any(CHINESE.search(text) for text in said)
+        self.latin = any(re.search("[A-Za-z]", text) for text in said)
+
+
+def recorded_words(view: View, text: str, vocabulary: Vocabulary) -> frozenset[str]:
+    """Return the words of a description that the truth of an oracle world would record; none for other profiles.
+
+    A word in a script that no caption or action of the world has is not one of them.
+    """
+    if view.world.manifest.profile != "oracle":
+        return frozenset()
+    scripts, folded = view.once(RecordedScripts), fold(text)
+    found = set(_deeds(folded, vocabulary)) - _MOODS_AND_AGES if scripts.latin else set()
+    if scripts.chinese:
+        runs = [run for run in CHINESE.findall(folded) if "的" not in run and not _CHINESE_LOOKS.search(run)]
+        found |= {
+            word for run in runs for word in vocabulary.read(run).unmatched if not _CHINESE_MOODS_AND_AGES.search(word)
+        }
+    return frozenset(word for word in found if not is_narrower(word))
+
+
+def _deeds(folded: str, vocabulary: Vocabulary) -> list[str]:
+    """Return the English words of a description except those that tell looks: before a person, and after ``with``."""
+    tokens = LATIN.findall(folded)
+    found: list[str] = []
+    tells_looks = False
+    for place, (word, following) in enumerate(pairwise([*tokens, ""])):
+        if word in _LOOKS:
+            tells_looks = word != "in" or following != "the"
+        elif word in _NO_LOOKS or (word.endswith("ing") and len(word) > 5) or is_verb(word, following):
+            tells_looks = False
+        if vocabulary.read_category(word).kinds == frozenset({"person"}):  # adjectives stand before it
+            found = [earlier for earlier in found if _ends_before(tokens, earlier, place)]
+        elif not tells_looks and word not in STOP_WORDS:
+            found.append(word)
+    return found
+
+
+def _ends_before(tokens: list[str], word: str, place: int) -> bool:
+    """Whether a word without content stands between a word and a place, so that it is no adjective of what is there."""
+    return any(token in STOP_WORDS for token in tokens[tokens.index(word) + 1 : place])
+
+
+def has_word(terms: frozenset[str], word: str) -> bool:
+    """Whether terms of a text contain a word or, if it is not narrower than it, the concept that it names."""
+    own = {unit for unit in words(word) if unit not in STOP_WORDS} or set(words(word))
+    named = frozenset() if is_narrower(word) else concepts(word)
+    return own <= terms or (bool(named) and {f"#{concept}" for concept in named} <= terms)
