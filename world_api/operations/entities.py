@@ -32,6 +32,7 @@ from world_api.operations.evidence import (
     times,
 )
 from world_api.operations.matches import NEAR, actions_in, find_entity, identify, look_alikes, side_left, tracks_at
+from world_api.operations.recorded import recorded_words
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
     EntityId,
@@ -164,7 +165,7 @@ _TOPICS: Sequence[tuple[re.Pattern[str], Teller]] = (
     (re.compile(r"\b(?:where|position|location)\w*|哪里|哪儿|位置|在哪"), _where),
     (
         re.compile(
-            r"\b(?:doing|done|action|happen|activit|mov(?:e|ing)|walk|stand)\w*|做什么|干什么|动作|干嘛"
+            r"\b(?:doing|done|action|happen|activit|mov(?:e|ing)|walk|stand|still\b)\w*|做什么|干什么|动作|干嘛"
             r"|\bdo(?=\s*$|\s+(?:at|in|on|with|now|then|next|here|there|while|during|after|before|around|currently|meanwhile)\b)"
         ),
         _doing,
@@ -200,12 +201,14 @@ class StateQuestion:
         return bool(self.matched) and not self.unmatched and all(tell in _MEASURED for tell in self.tellers)
 
 
-def read_question(session: Session, query: str) -> StateQuestion:
-    """Parse a question part by part; ``and`` and punctuation separate the parts.
+def read_question(session: Session, query: str, category: str) -> StateQuestion:
+    """Parse a question about a thing of a category part by part; ``and`` and punctuation separate the parts.
 
     A part counts as answered if everything in it was measured, or if it is about a colour of clothes. A word for a
-    narrower kind (``man``) only names the person and does not prevent this.
+    narrower kind (``man``) only names the person and does not prevent this. Deeds that a world's truth records are
+    answered by what the thing does.
     """
+    recorded = recorded_words(session.view, query, session.vocabulary)
     tellers: list[Teller] = []
     matched: list[str] = []
     unmatched: list[str] = []
@@ -215,9 +218,12 @@ def read_question(session: Session, query: str) -> StateQuestion:
         rest = part
         for words in (*(words for words, _ in _TOPICS), _UNANSWERED, _NO_WORD):
             rest = words.sub(" ", rest)
-        question = session.vocabulary.read(rest)
+        question = session.vocabulary.read(rest, of=frozenset({category}))
         colours = bool(question.wanted or question.negated_colours)
         beyond = [word for word in (*_UNANSWERED.findall(part), *question.unmatched) if word not in _ASIDE]
+        if not colours and own in ([], [_doing]) and (deeds := [word for word in beyond if word in recorded]):
+            own, beyond = [_doing], [word for word in beyond if word not in deeds]
+            cues += [(word, _doing) for word in deeds if word not in dict(cues)]
         is_of_clothes = colours and (_looks in own or re.search(r"\bin an? ", part) is not None)
         if (own or colours) and (is_of_clothes or all(map(is_narrower, beyond))):
             matched += [*(word for word, _ in cues), *question.matched]
@@ -306,7 +312,7 @@ def query_entity_state(
     within = optional_interval(session, video_id, time_range)
     entity = find_entity(session, entity_id)
     seeing, span = session.backends.seeing, seen_around(session, entity, at, within)
-    question = read_question(session, query)
+    question = read_question(session, query, entity.category)
     known = span or within or _moments_around(session, at)
     source = entity.source if isinstance(entity, Registration) else "tracker"
     measured = evidence(session, known, source, None, min(max(at, known.start), known.end))

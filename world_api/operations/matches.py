@@ -445,7 +445,8 @@ def _why_nothing(session: Session, category: str, reading: ParsedDescription, th
         asked = " ".join(reading.unmatched) or category
         return f"cannot tell whether anything there is {asked[:40]!r}; {_judged_kinds(session)}"
     if not there:
-        return "nothing of the kind at this moment"
+        still = "" if session.view.world.manifest.profile == "oracle" else "; what never moves is not followed"
+        return f"nothing of the kind was followed at this moment{still}"
     if reading.kinds is None or there[0].category in reading.kinds:
         return f"of other looks there is: {', '.join(dict.fromkeys(track.hint for track in there[:5]))}"
     return "something else is there; ask for category any"

@@ -1,0 +1,165 @@
+"""What searches tell of the words of a query, and what each hit lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.conftest import sightings, steps
+from world_api.api import open_session
+from world_api.operations import run
+from world_api.session import Session
+from world_api.world.storage import read_manifest, write_manifest
+
+Opened = Callable[..., Session]
+V = {"video_id": "made"}
+SEARCHES = ["search_segments_by_text", "search_segments_by_semantics"]
+WHOLE = [{"start_time": 0.0, "end_time": 60.0}]
+
+
+def search(session: Session, query: str, operation: str = SEARCHES[0]) -> dict[str, Any]:
+    return run(session, operation, {**V, "query": query, "top_k": 20})
+
+
+@pytest.mark.parametrize("operation", SEARCHES)
+@pytest.mark.parametrize(
+    ("query", "unmatched"),
+    [
+        ("a unicorn eats pizza", {"unicorn", "eats", "pizza"}),
+        ("somebody opens a refrigerator", {"opens", "refrigerator"}),
+        ("打开冰箱", {"打开冰箱"}),
+        ("有人打开冰箱", {"打开冰箱"}),
+        ("woman with long blonde hair", {"woman", "long", "blonde", "hair"}),
+        ("金色长发的女人", {"金色", "长发", "女人"}),
+        ("happy person", {"happy"}),
+        ("test pattern", {"test", "pattern"}),
+        ("person with black trousers", {"black", "trousers"}),
+    ],
+)
+def test_words_that_nothing_can_judge_are_told_and_no_hit_has_them(
+    open_made: Opened, operation: str, query: str, unmatched: set[str]
+) -> None:
+    result = search(open_made(), query, operation)
+    assert set(result["unmatched"]) == unmatched
+    assert not unmatched & set(result["matched"])
+    assert all(unmatched <= set(hit["lacks"]) for hit in result["candidates"])
+    assert result["not_judged"] == ([] if result["matched"] else result["unmatched"])
+    assert result["not_found"] == []
+
+
+@pytest.mark.parametrize("query", ["person in black", "穿黑色衣服的人", "people", "a person in red and white"])
+def test_who_has_the_kind_and_the_colours_lacks_nothing(open_made: Opened, query: str) -> None:
+    result = search(open_made(), query)
+    best = result["candidates"][0]
+    assert (best["source"], best["lacks"], result["unmatched"]) == ("tracker", [], [])
+
+
+def test_colours_of_two_people_are_not_those_of_one(open_made: Opened) -> None:
+    result = search(open_made(), "a person in green")
+    assert (result["matched"], result["not_found"]) == (["person", "green"], WHOLE)
+    assert all("green" in hit["lacks"] for hit in result["candidates"])
+    assert all(hit["lacks"] for hit in search(open_made(), "a person in red, white and black")["candidates"])
+
+
+def test_what_is_only_said_is_a_mention(open_made: Opened) -> None:
+    session = open_made()
+    [thing] = [hit for hit in search(session, "blue folder")["candidates"] if hit["source"] == "speech"]
+    assert thing["lacks"]
+    for query in ("Where did you put the blue folder", "somebody says folder", "folder", "今天的花园很安静"):
+        [hit] = [hit for hit in search(session, query)["candidates"] if hit["source"] == "speech"]
+        assert hit["lacks"] == [], query
+
+
+def test_what_nobody_says_is_not_found_where_speech_is_known(open_made: Opened) -> None:
+    result = search(open_made(), 'the words "purple rain"')
+    assert (result["not_found"], result["unmatched"]) == (WHOLE, [])
+
+
+def test_a_memory_tells_the_words_that_it_lacks(open_made: Opened) -> None:
+    session = open_made()
+    about = {"level": "event", "time_range": {"start_time": 20.0, "end_time": 30.0}}
+    run(session, "write_memory", {**V, **about, "content": "Ann opens the refrigerator"})
+    asked = {**V, "level": "event", "top_k": 5}
+    assert run(session, "read_memory", {**asked, "query": "opens a refrigerator"})["memories"][0]["lacks"] == []
+    result = run(session, "read_memory", {**asked, "query": "a unicorn opens something"})
+    assert (result["memories"][0]["lacks"], result["unmatched"]) == (["unicorn"], ["unicorn"])
+
+
+def test_a_scan_that_nothing_judges_is_not_judged(open_made: Opened) -> None:
+    session = open_made(groups=frozenset({"inspect"}))
+    result = run(session, "scan_segments", {**V, "query": "unicorn"})
+    assert (result["matches"], result["not_judged"], result["unmatched"]) == ([], ["unicorn"], ["unicorn"])
+    assert run(session, "scan_segments", {**V, "query": "person in black"})["matches"][0]["lacks"] == []
+
+
+@pytest.fixture
+def oracle(make_world: Any, minute_rows: Any) -> Session:
+    """The made minute with deeds, places and a third person, as an oracle world has them."""
+    told = {"confidence": 1.0, "producer": "made/1"}
+    act = {"end": 27.0, "known_at": 27.0, **told}
+    rows = {
+        **minute_rows,
+        "sightings": [*minute_rows["sightings"], *sightings("t0000_02", steps(22.0, 28.0), colours=["green"], x=400.0)],
+        "actions": [{"start": 24.0, "label": "opens a drawer", "subject": "t0000_01", **act}],
+        "captions": [
+            {
+                "start": 20.0,
+                "text": 'A kitchen: somebody opens a drawer, somebody says "what a violin".',
+                **act,
+                "end": 40.0,
+            }
+        ],
+    }
+    world = make_world(rows)
+    write_manifest(world.folder, read_manifest(world.folder).model_copy(update={"profile": "oracle"}))
+    return open_session(make_world.store, "made", name=None)
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["playing a violin", "somebody opens a refrigerator", "a dog", "in the garage", "person in green opens a drawer"],
+)
+def test_what_a_complete_truth_does_not_have_is_not_found(oracle: Session, query: str) -> None:
+    result = search(oracle, query)
+    assert (result["unmatched"], result["not_judged"], result["not_found"]) == ([], [], WHOLE)
+    assert all(hit["lacks"] for hit in result["candidates"])
+
+
+@pytest.mark.parametrize("query", ["happy person", "an old man", "woman with long blonde hair", "打开冰箱", "快乐的人"])
+def test_what_a_truth_does_not_record_is_not_judged(oracle: Session, query: str) -> None:
+    result = search(oracle, query)
+    assert (bool(result["unmatched"]), result["not_found"]) == (True, [])
+
+
+def test_a_deed_is_that_of_who_does_it(oracle: Session) -> None:
+    sure = [hit for hit in search(oracle, "person in black opens a drawer")["candidates"] if not hit["lacks"]]
+    assert sure
+    assert all(hit["start_time"] < 27.0 and hit["end_time"] > 24.0 for hit in sure)
+    asked = {**V, "timestamp": 25.0, "category": "person", "time_range": {"start_time": 20.0, "end_time": 30.0}}
+    opening = run(oracle, "detect_objects", {**asked, "text_query": "opens a drawer"})["detections"]
+    assert [(item["entity_id"], item["lacks"]) for item in opening] == [("ent_t0000_01", [])]
+    playing = run(oracle, "detect_objects", {**asked, "text_query": "playing a violin"})
+    assert (playing["detections"], playing["not_found"]) == ([], [asked["time_range"]])
+
+
+@pytest.mark.parametrize(
+    ("query", "judged"),
+    [
+        ("is he playing a violin?", True),
+        ("is he happy?", False),
+        ("What colour are the trousers?", False),
+        ("裤子是什么颜色?", False),
+        ("is the hat red?", False),
+        ("is he standing still?", True),
+    ],
+)
+def test_a_question_about_deeds_is_judged_from_the_truth_and_one_about_moods_is_not(
+    oracle: Session, query: str, judged: bool
+) -> None:
+    asked = {**V, "entity_id": "ent_t0000_01", "time": 25.0, "query": query}
+    result = run(oracle, "query_entity_state", asked)
+    assert (bool(result["matched"]), bool(result["not_judged"])) == (judged, not judged)
+    if query.startswith("is he playing"):
+        assert "opens a drawer" in result["answer"]
