@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import chain
 
 from world_api.core.spans import TimeSpan, round_time
-from world_api.core.vocabulary import CATEGORIES, concepts, content_words, fold
+from world_api.core.vocabulary import CATEGORIES, concepts, fold
 from world_api.operations.evidence import MAX_LINES, cite_hits, nothing_found, segment_hit
 from world_api.operations.matches import colours_in_words, match_description
 from world_api.operations.recorded import has_word, recorded_words
@@ -28,10 +28,11 @@ _SAYING = re.compile(
     r"|asks?|asked|quot(?:e|es|ed)|words?|lines?|text|sign|title|subtitles?|captions?|written|writes|reads)\b"
     r"|[\"“”「」『』]|说|讲|提到|谈到|问|告诉|台词|字幕|文字|写着|标题"
 )
+_UNITS = re.compile(r"[a-z0-9']+|[㐀-䶿一-鿿]")
 _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|「[^」]*」")
 _TEXT_WORDS = frozenset(chain.from_iterable(CATEGORIES["text"]))
-#: A query of at least this many words with content that a line has word for word is a quote.
-QUOTE_WORDS = 4
+#: A query of at least this many English words or Chinese characters that a line has word for word is a quote.
+QUOTE_WORDS = 6
 
 
 class QueryJudge:
@@ -49,7 +50,7 @@ class QueryJudge:
         self._words = own
         self._recorded = recorded_words(session.view, query, session.vocabulary)
         names_things = bool(concepts(query) - {"text"})
-        self._may_be_quote = not names_things or len(content_words(query)) >= QUOTE_WORDS
+        self._may_be_quote = not names_things or len(_UNITS.findall(fold(query))) >= QUOTE_WORDS
         self._query = query
         #: For each hit the judged words that it lacks, the terms of each of its texts, and those of longer captions.
         self._hits: list[tuple[list[str], list[frozenset[str]], frozenset[str]]] = []
