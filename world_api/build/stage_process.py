@@ -48,16 +48,15 @@ class RemoteStage:
     def ask(self, request: Message, frame: Frame | None = None) -> Message:
         """Return the answer to a request; until it comes, send the pictures of ``frame`` that the process requests."""
         try:
-            payload = b""
+            pictures: list[Image] = []
             if frame is not None and frame.time != self._time:  # several clips may want the same frame
                 pictures = [frame.picture(*key) for key in self._used]
                 request |= {"pictures": self._used, "shapes": [picture.shape for picture in pictures]}
-                payload = b"".join(picture.tobytes() for picture in pictures)
                 self._time = frame.time
-            self._process.notify(request, payload)
+            self._process.notify(request, *pictures)
             while "picture" in (answer := self._process.receive()[0]) and frame is not None:
                 picture = frame.picture(*answer["picture"])
-                self._process.notify({"shape": picture.shape}, picture.tobytes())
+                self._process.notify({"shape": picture.shape}, picture)
             self._used = answer.get("used", self._used)
             return answer
         except ProcessGone as gone:
@@ -146,7 +145,7 @@ class RemoteFrame(Frame):
             return picture
         self._wire.send({"picture": (max_side, pixel_format)})
         message, payload = self._wire.receive()
-        return np.frombuffer(payload, dtype=np.uint8).reshape(message["shape"]).copy()
+        return np.frombuffer(payload, dtype=np.uint8).reshape(message["shape"])
 
 
 class StageServer:
@@ -177,10 +176,10 @@ class StageServer:
 
 
 def _split(payload: bytes, shapes: Sequence[Sequence[int]]) -> list[Image]:
-    """Return the pictures of these shapes that follow one another in ``payload``, as arrays of their own."""
+    """Return the pictures of these shapes that follow one another in ``payload``; do not write into them."""
     ends = list(accumulate(prod(shape) for shape in shapes))
     pieces = np.split(np.frombuffer(payload, dtype=np.uint8), ends[:-1]) if ends else []
-    return [piece.reshape(shape).copy() for piece, shape in zip(pieces, shapes, strict=True)]
+    return [piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True)]
 
 
 def serve(wire: Wire, maker: str) -> StageServer:

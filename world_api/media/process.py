@@ -23,10 +23,13 @@ from contextlib import suppress
 from importlib import import_module
 from threading import Lock
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from world_api.core.execution import restricted_environment
 from world_api.core.faults import VideoWorldError, internal_fault
+
+if TYPE_CHECKING:
+    from world_api.core.ports import Image
 
 Message = dict[str, Any]
 
@@ -63,18 +66,23 @@ class Wire:
         self._buffer = bytearray()
         self.sent_at = monotonic()
 
-    def send(self, message: Message, payload: bytes = b"") -> None:
-        """Send a message with raw bytes after it.
+    def send(self, message: Message, *payload: bytes | Image) -> None:
+        """Send a message and after it the raw bytes of all of ``payload``, not copied; arrays must be contiguous.
 
         Raises:
             Closed: the other side has ended.
         """
-        whole = {**message, "bytes": len(payload)} if payload else message
-        data = memoryview(json.dumps(whole, default=_plain).encode() + b"\n" + payload)
+        parts = [view.cast("B") for view in map(memoryview, payload) if view.nbytes]
+        if parts:
+            message = {**message, "bytes": sum(map(len, parts))}
+        parts.insert(0, memoryview(json.dumps(message, default=_plain).encode() + b"\n"))
         self.sent_at = monotonic()
         try:
-            while data:
-                data = data[os.write(self._out, data) :]
+            while parts:
+                sent = os.writev(self._out, parts)
+                while parts and sent >= len(parts[0]):
+                    sent -= len(parts.pop(0))
+                parts[:1] = [part[sent:] for part in parts[:1]]
         except OSError as error:
             raise Closed from error
 
@@ -89,27 +97,29 @@ class Wire:
         while (end := self._buffer.find(b"\n")) < 0:
             if len(self._buffer) > _LONGEST:
                 raise ValueError("a message without an end")
-            self._fill(timeout)
+            self._buffer += self._read(timeout, _CHUNK)
         message = json.loads(self._take(end + 1))
         if not isinstance(message, dict):
             raise ValueError("a message that is no object")
         size = int(message.pop("bytes", 0))
-        while (missing := size - len(self._buffer)) > 0:
-            self._fill(timeout, missing)
-        return message, self._take(size)
+        parts = [self._take(size)]
+        missing = size - len(parts[0])
+        while missing > 0:
+            parts.append(self._read(timeout, min(missing, _PIPE)))  # never as much as the other side claims to send
+            missing -= len(parts[-1])
+        return message, b"".join(parts)
 
     def _take(self, size: int) -> bytes:
-        taken = bytes(self._buffer[:size])
+        taken = bytes(memoryview(self._buffer)[:size])
         del self._buffer[:size]
         return taken
 
-    def _fill(self, timeout: float | None, expected: int = 0) -> None:
+    def _read(self, timeout: float | None, most: int) -> bytes:
         if not select.select([self._in], [], [], timeout)[0]:
             raise Silent
-        data = os.read(self._in, min(max(_CHUNK, expected), _PIPE))  # never as much as the other side claims to send
-        if not data:
+        if not (data := os.read(self._in, most)):
             raise Closed
-        self._buffer += data
+        return data
 
 
 def _plain(value: Any) -> Any:
@@ -195,7 +205,7 @@ class ChildProcess:
             message, payload = self.receive()
             yield message, payload
 
-    def notify(self, message: Message, payload: bytes = b"") -> None:
+    def notify(self, message: Message, *payload: bytes | Image) -> None:
         """Send a message and raw bytes without waiting for an answer.
 
         Raises:
@@ -205,7 +215,7 @@ class ChildProcess:
             if not self._files:
                 raise ProcessGone("it was ended")
             try:
-                self._wire.send(message, payload)
+                self._wire.send(message, *payload)
             except Closed:
                 raise ProcessGone(self._end_reason()) from None
 
