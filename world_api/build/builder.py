@@ -39,6 +39,7 @@ from world_api.media.decode_pass import LossNote, PassState, losses
 from world_api.media.decoder import MediaWorker, VideoPass
 from world_api.world.storage import (
     IMAGES,
+    LEAST_SHARE_OF_FRAMES,
     MANIFEST,
     MOST_FRAMES_PER_SECOND,
     ROWS,
@@ -291,7 +292,10 @@ def describe(
     """
     source, stages = subject.source, subject.stages
     counted = (state.frames - 1) / state.last_time if state.last_time > 0 else 0.0
-    rate = min(source.frame_rate or round(counted, 3), MOST_FRAMES_PER_SECOND)
+    is_plausible = (
+        source.frame_rate > LEAST_SHARE_OF_FRAMES * counted
+    )  # a wrong time of one frame makes the header's wrong
+    rate = min(source.frame_rate if is_plausible else round(counted, 3), MOST_FRAMES_PER_SECOND)
     video = VideoFacts(
         duration=state.duration, frame_rate=rate, width=source.width,
         height=source.height, rotation=source.rotation, frames=state.frames, codec=source.codec, has_audio=source.has_audio,
