@@ -39,7 +39,6 @@ from world_api.media.decode_pass import LossNote, PassState, losses
 from world_api.media.decoder import MediaWorker, VideoPass
 from world_api.world.storage import (
     IMAGES,
-    LEAST_SHARE_OF_FRAMES,
     MANIFEST,
     MOST_FRAMES_PER_SECOND,
     ROWS,
@@ -291,11 +290,7 @@ def describe(
     ``lost``: what the pass lost; ``complete``: False while the file is still being written.
     """
     source, stages = subject.source, subject.stages
-    counted = (state.frames - 1) / state.last_time if state.last_time > 0 else 0.0
-    is_plausible = (
-        source.frame_rate > LEAST_SHARE_OF_FRAMES * counted
-    )  # a wrong time of one frame makes the header's wrong
-    rate = min(source.frame_rate if is_plausible else round(counted, 3), MOST_FRAMES_PER_SECOND)
+    rate = min(state.frame_rate(source.frame_rate), MOST_FRAMES_PER_SECOND)
     video = VideoFacts(
         duration=state.duration, frame_rate=rate, width=source.width,
         height=source.height, rotation=source.rotation, frames=state.frames, codec=source.codec, has_audio=source.has_audio,

@@ -56,8 +56,6 @@ _MOST_BYTES = 1 << 30
 TICK = 1e-3  #: seconds; times are rounded to it, the end of a video may be
 MOST_PIXELS = 10**8  #: of one side of a picture
 MOST_FRAMES_PER_SECOND = 1e6
-#: A rate below this share of the frames there are is wrong; it is rounded, and frames of a stream may come unevenly.
-LEAST_SHARE_OF_FRAMES = 0.01
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Count = Annotated[int, Field(ge=0, le=10**15)]
