@@ -290,8 +290,7 @@ def describe(
     ``lost``: what the pass lost; ``complete``: False while the file is still being written.
     """
     source, stages = subject.source, subject.stages
-    counted = (state.frames - 1) / state.last_time if state.last_time > 0 else 0.0
-    rate = min(source.frame_rate or round(counted, 3), MOST_FRAMES_PER_SECOND)
+    rate = min(state.frame_rate(source.frame_rate), MOST_FRAMES_PER_SECOND)
     video = VideoFacts(
         duration=state.duration, frame_rate=rate, width=source.width,
         height=source.height, rotation=source.rotation, frames=state.frames, codec=source.codec, has_audio=source.has_audio,

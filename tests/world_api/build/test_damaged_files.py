@@ -7,6 +7,7 @@ import struct
 from collections.abc import Callable
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 
@@ -114,6 +115,29 @@ def test_frames_that_last_longer_than_any_make_no_long_world(
     assert check_world(world) == []
     assert loss in [lost.code for lost in report.losses]
     assert 0 < report.duration <= max(1, world.manifest.video.frames)
+
+
+@pytest.mark.parametrize("suffix", [".mkv", ".mp4"])
+def test_frames_a_day_late_make_neither_the_frame_rate_nor_the_duration_wrong(
+    suffix: str, drawn: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / f"late{suffix}"
+    with av.open(str(drawn)) as source, av.open(str(path), "w") as target:
+        stream = target.add_stream_from_template(source.streams.video[0])
+        for number, packet in enumerate(source.demux(video=0)):
+            if packet.pts is not None:
+                late = int(90_000 / packet.time_base) if number >= 78 else 0
+                packet.pts, packet.stream = packet.pts + late, stream
+                packet.dts = None if packet.dts is None else packet.dts + late
+                target.mux(packet)
+    options = BuildOptions(without=("screen_texts",), listening=Listening(speech="off"))
+    build_world(path, tmp_path / "store", progress=Silent(), clock=StandingClock(), video_id="late", options=options)
+    world = open_world(tmp_path / "store", "late")
+    assert check_world(world) == []
+    video = world.manifest.video
+    assert video.frames == 80
+    assert video.duration == pytest.approx(8.0, abs=0.2)
+    assert video.frame_rate > 1.0
 
 
 @pytest.mark.parametrize("seed", range(20))
