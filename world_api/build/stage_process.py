@@ -50,12 +50,12 @@ class RemoteStage:
         try:
             pictures: list[Image] = []
             if frame is not None and frame.time != self._time:  # several clips may want the same frame
-                pictures = [frame.picture(*key) for key in self._used]
+                pictures = [np.ascontiguousarray(frame.picture(*key)) for key in self._used]
                 request |= {"pictures": self._used, "shapes": [picture.shape for picture in pictures]}
                 self._time = frame.time
             self._process.notify(request, *pictures)
             while "picture" in (answer := self._process.receive()[0]) and frame is not None:
-                picture = frame.picture(*answer["picture"])
+                picture = np.ascontiguousarray(frame.picture(*answer["picture"]))
                 self._process.notify({"shape": picture.shape}, picture)
             self._used = answer.get("used", self._used)
             return answer
