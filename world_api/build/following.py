@@ -267,6 +267,7 @@ def follow_stream(job: Job, address: str, following: Following) -> BuildReport:
 def _record(worker: MediaWorker, address: str, path: Path) -> None:
     """Record a stream until it ends or fails; then remove the marker that the file is being written."""
     try:
-        worker.ask({"do": "capture", "address": address}, path)
+        # Once only: another try would write over what was recorded, and the worker is killed to end the recording.
+        worker.ask({"do": "capture", "address": address}, path, tries=1)
     finally:
         being_written(path).unlink(missing_ok=True)
