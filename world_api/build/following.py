@@ -177,6 +177,7 @@ def _build_growing(job: Job, following: Following, source: Probe, worker: MediaW
     """Make rows while the file grows, and write a manifest after each clip, unless it would replace another world."""
     folder = job.folder
     old = find_predecessor(folder, job.video, force=job.force)
+    old.note_beginning()
     # The notes and rows of a world of another origin are not trusted.
     growth = Growth(folder, job.video, may_resume=old.is_same_growing and not job.force)
     if not job.force:

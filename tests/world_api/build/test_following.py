@@ -179,6 +179,24 @@ def test_following_that_breaks_off_after_a_false_end_keeps_no_clip_that_was_cut_
     assert report.world_hash == build_world(job(whole, tmp_path / "batch")).world_hash
 
 
+def test_following_that_breaks_off_before_the_first_clip_is_told_as_unfinished(
+    two_shots: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    growing, store = remuxed(two_shots, tmp_path / "growing.mkv"), tmp_path / "store"
+
+    def break_off(*_: object, **__: object) -> None:
+        raise Broken
+
+    with monkeypatch.context() as patch, pytest.raises(Broken):
+        patch.setattr("world_api.build.following.describe", break_off)
+        follow_world(job(growing, store), Following(settled=SETTLED))
+    with pytest.raises(StoreFault, match="not finished") as caught:
+        open_world(store, "film")
+    assert str(growing) in caught.value.hint
+    report = follow_world(job(growing, store), Following(settled=SETTLED))
+    assert open_world(store, "film").manifest.world_hash == report.world_hash
+
+
 def test_following_goes_on_after_a_break(two_shots: Path, tmp_path: Path) -> None:
     whole, growing = remuxed(two_shots, tmp_path / "whole.mkv"), tmp_path / "growing.mkv"
 
