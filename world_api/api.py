@@ -226,7 +226,7 @@ def ensure_world(video: Path | str, store: Path | str, *, progress: Progress, cl
         try:
             return open_world(store, video).manifest.video_id
         except StoreFault as fault:
-            if fault.code != "no_such_world" or not path.suffix:
+            if fault.code != "no_such_world" or not path.suffix or (store / video).is_dir():
                 raise
             said = f"there is no file {video!r} here, and no world of that name"
             raise MediaFault("no_such_file", said, hint="check the path of the video") from None

@@ -179,6 +179,7 @@ def build_locked(
         old.refuse_other(profile=job.recipe.profile, source_hash=source_hash)
         if (report := _if_up_to_date(job, subject, started)) is not None:
             return report
+    old.note_beginning()
     log = DecodeLog(folder / DECODE_LOG, source_hash=source_hash, limits=job.limits, reuse=reuse)
     rows = RowStore(
         folder, subject.source, keys, reuse=reuse and log.vouches_for_rows, audio=partial(worker.sound, subject.source)
@@ -357,6 +358,15 @@ class Predecessor:
     def exists(self) -> bool:
         """Whether there is a world at all, readable or not."""
         return self.manifest is not None or (self.folder / MANIFEST).exists()
+
+    def note_beginning(self) -> None:
+        """Note the video's path if there is no world, so that a build that is broken off can be told how to continue.
+
+        The path of an existing world's video stays until its manifest is replaced. Raises as
+        :func:`world_api.build.source.remember_source`.
+        """
+        if not self.exists:
+            remember_source(self.folder, self.video)
 
     def refuse_other(self, *, profile: str, source_hash: str) -> None:
         """Raise a fault if the existing world was made from another file or with another profile.

@@ -177,6 +177,7 @@ def _build_growing(job: Job, following: Following, source: Probe, worker: MediaW
     """Make rows while the file grows, and write a manifest after each clip, unless it would replace another world."""
     folder = job.folder
     old = find_predecessor(folder, job.video, force=job.force)
+    old.note_beginning()
     # The notes and rows of a world of another origin are not trusted.
     growth = Growth(folder, job.video, may_resume=old.is_same_growing and not job.force)
     if not job.force:
@@ -267,6 +268,7 @@ def follow_stream(job: Job, address: str, following: Following) -> BuildReport:
 def _record(worker: MediaWorker, address: str, path: Path) -> None:
     """Record a stream until it ends or fails; then remove the marker that the file is being written."""
     try:
-        worker.ask({"do": "capture", "address": address}, path)
+        # Once only: another try would write over what was recorded, and the worker is killed to end the recording.
+        worker.ask({"do": "capture", "address": address}, path, tries=1)
     finally:
         being_written(path).unlink(missing_ok=True)

@@ -52,7 +52,8 @@ class DecoderProcess(ChildProcess):
 class MediaWorker:
     """A decoding process for requests. It is started by the first request, and again if it has died.
 
-    Threads may share it; one request is answered at a time.
+    A request at which it dies is made once more to a new process: what killed it, such as a lack of memory, may not
+    come again. Threads may share it; one request is answered at a time.
     """
 
     def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
@@ -60,23 +61,29 @@ class MediaWorker:
         self._process: DecoderProcess | None = None
         self._lock = RLock()
 
-    def ask(self, request: Message, path: Path) -> tuple[Message, bytes]:
+    def ask(self, request: Message, path: Path, *, tries: int = 2) -> tuple[Message, bytes]:
         """Return the answer to a request about a file, and its raw bytes.
+
+        ``tries``: how often the request is made at most, if the process dies at it each time.
 
         Raises:
             MediaFault: the faults of the request, such as those of :func:`world_api.media.container.probe`;
                 ``decoder_died``, ``decoder_stalled``.
         """
         with self._lock:
-            try:
-                return self._started().ask({**request, "path": str(path)})
-            except MediaFault:
-                raise
-            except BaseException as error:
-                self.close()  # or its answer would be taken for that to the next request
-                if isinstance(error, ProcessGone):
-                    raise _decoder_fault(error, path.name) from error
-                raise
+            times = 0
+            while True:
+                times += 1
+                try:
+                    return self._started().ask({**request, "path": str(path)})
+                except MediaFault:
+                    raise
+                except BaseException as error:
+                    self.close()  # or its answer would be taken for that to the next request
+                    if not isinstance(error, ProcessGone):
+                        raise
+                    if error.stalled or times >= tries:
+                        raise _decoder_fault(error, path.name, times=times) from error
 
     def start(self) -> None:
         """Start the process now, so that it is ready for the first request."""
@@ -104,7 +111,7 @@ class MediaWorker:
         return np.frombuffer(self.ask(request, source.path)[1], dtype=np.float32)
 
     def kill(self) -> None:
-        """End the process at once, also during a request, which then fails."""
+        """End the process at once, also during a request, which then fails if it has no tries left."""
         if (process := self._process) is not None:
             process.kill()
 
@@ -119,18 +126,19 @@ class MediaWorker:
         return self._process
 
 
-def _decoder_fault(gone: ProcessGone, name: str) -> MediaFault:
-    """Return the fault for a decoder that died or stalled; ``name`` is the video file's."""
+def _decoder_fault(gone: ProcessGone, name: str, *, times: int) -> MediaFault:
+    """Return the fault for a decoder that stalled, or that failed so many ``times``; ``name`` is the video file's."""
     if gone.stalled:
         return MediaFault(
             "decoder_stalled",
             f"decoding {name} came to a halt: {gone.reason}",
-            hint="the file is damaged or made to stall a decoder; try to copy its streams into a new file",
+            hint="if the machine was busy, try again; else the file may be damaged: try to copy its streams into a new file",
         )
     return MediaFault(
         "decoder_died",
-        f"the decoder died of {name}: {gone.reason}",
-        hint="the file is damaged or needs more memory than --max-megapixels allows for; try a smaller copy",
+        f"the decoder of {name} failed{' twice' if times > 1 else ''}: {gone.reason}",
+        hint="if memory was short, end other programs or raise --max-megapixels, and try again; else the file may be"
+        " damaged: try a smaller copy",
     )
 
 
@@ -277,7 +285,7 @@ class VideoPass:
                 tries = tries + 1 if self.last_time <= died_at else 0
                 died_at = self.last_time + self._unsent
                 if self.last_time < 0 and tries > 0:
-                    raise _decoder_fault(gone, self.source.path.name) from gone
+                    raise _decoder_fault(gone, self.source.path.name, times=2) from gone
                 if tries == len(_SKIPS):
                     message = f"the decoder died again and again ({gone.reason}); what comes after is not decoded"
                     self._lose("decoder_died", message)

@@ -5,7 +5,7 @@
     STORE/ID/world.json                              the manifest, written last
     STORE/ID/rows/<table>/<clip>-<key>-<hash>.arrow  the rows of one table and one clip; hash: of the file's content
     STORE/ID/images/<hash>.jpg                       key frames
-    STORE/ID/local.json                              where this machine keeps the source video; not part of the world
+    STORE/ID/local.json                              where this machine keeps the source video; not part of the world, written first
     STORE/ID/sessions/<name>.jsonl                   what sessions wrote; not part of the world
 
 Every file appears whole or not at all: it is written beside its place, synced, and renamed into it. To resume a build,
@@ -26,8 +26,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 import struct
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -46,6 +48,7 @@ from world_api.world.tables import SCHEMA_VERSION, SESSION_TABLES, TABLES, empty
 # --- the manifest ---------------------------------------------------------------------------------------------------
 
 MANIFEST = "world.json"
+LOCAL = "local.json"
 ROWS = "rows"
 IMAGES = "images"
 SESSIONS = "sessions"
@@ -53,6 +56,7 @@ SESSIONS = "sessions"
 MOST_SECONDS = 1e7
 #: Bytes of a manifest; that of the longest video lists some million files.
 _MOST_BYTES = 1 << 30
+_MOST_LOCAL_BYTES = 1 << 16  #: at most this much of ``local.json`` is read
 TICK = 1e-3  #: seconds; times are rounded to it, the end of a video may be
 MOST_PIXELS = 10**8  #: of one side of a picture
 MOST_FRAMES_PER_SECOND = 1e6
@@ -187,11 +191,7 @@ def read_manifest(folder: Path) -> Manifest:
             raw = json.loads(file.read(_MOST_BYTES))
         version = raw["schema_version"]
     except (FileNotFoundError, NotADirectoryError):
-        raise StoreFault(
-            "no_such_world",
-            f"there is no world {folder.name!r} in {folder.parent}",
-            hint="`videoworld worlds` lists them; `videoworld build` makes one",
-        ) from None
+        raise _missing(folder) from None
     except KeyError:
         raise _damaged(folder, ValueError("it has no schema_version")) from None
     except (OSError, ValueError, TypeError, RecursionError) as error:
@@ -222,6 +222,43 @@ def read_manifest(folder: Path) -> Manifest:
     except ValueError as error:
         raise _damaged(folder, error) from error
     return manifest
+
+
+def read_local(folder: Path) -> Any:
+    """Return the JSON value in ``local.json``.
+
+    Raises OSError: it is no regular file that can be read; ValueError: it is damaged.
+    """
+    with open_regular(folder / LOCAL) as file:
+        text = file.read(_MOST_LOCAL_BYTES)
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
+
+
+def is_unfinished(folder: Path) -> bool:
+    """Whether a folder holds what a build has made so far, and no world yet."""
+    return not (folder / MANIFEST).exists() and ((folder / LOCAL).is_file() or (folder / ROWS).is_dir())
+
+
+def _missing(folder: Path) -> StoreFault:
+    """Return the fault of a folder without a manifest."""
+    if not is_unfinished(folder):
+        return StoreFault(
+            "no_such_world",
+            f"there is no world {folder.name!r} in {folder.parent}",
+            hint="`videoworld worlds` lists them; `videoworld build` makes one",
+        )
+    video = "FILE"
+    with suppress(OSError, ValueError, TypeError, KeyError):
+        video = str(read_local(folder)["source_path"])
+    command = shlex.join(["videoworld", "build", video, "--store", str(folder.parent), "--id", folder.name])
+    return StoreFault(
+        "no_such_world",
+        f"the build of world {folder.name!r} in {folder.parent} is not finished",
+        hint=f"unless it is still running, `{command}` continues it; add the options that it was begun with",
+    )
 
 
 def _check_clips(table: str, clips: set[int], manifest: Manifest) -> None:

@@ -41,6 +41,7 @@ from world_api.world.storage import (
     VideoFacts,
     canonical,
     hash_rows,
+    is_unfinished,
     read_arrow,
     read_manifest,
     read_table,
@@ -326,12 +327,24 @@ def list_worlds(store: Path | str) -> list[str]:
 
     Raises StoreFault: ``not_a_store``.
     """
+    return [folder.name for folder in _folders(store) if (folder / MANIFEST).is_file()]
+
+
+def list_unfinished(store: Path | str) -> list[str]:
+    """Return the ids of the worlds of a store whose builds are not finished, and of which nothing can be queried yet.
+
+    Raises as :func:`list_worlds`.
+    """
+    return [folder.name for folder in _folders(store) if is_unfinished(folder)]
+
+
+def _folders(store: Path | str) -> list[Path]:
     store = Path(store)
     if not store.exists():
         return []
     if not store.is_dir():
         raise StoreFault("not_a_store", f"{store} is not a folder", hint="give the folder that holds the worlds")
-    return sorted(folder.name for folder in store.iterdir() if is_name(folder.name) and (folder / MANIFEST).is_file())
+    return sorted(folder for folder in store.iterdir() if is_name(folder.name))
 
 
 def world_hash(folder: Path, video: VideoFacts, files: list[FileEntry]) -> str:

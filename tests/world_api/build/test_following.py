@@ -16,6 +16,7 @@ import av
 import pytest
 
 from tests.support.building import Broken, Listener, Silent, StandingClock
+from tests.support.decoders import killing
 from world_api.api import build_world as build, open_session
 from world_api.build import Following, Job, build_world, follow_world
 from world_api.core import MediaFault, StoreFault, hash_bytes
@@ -176,6 +177,24 @@ def test_following_that_breaks_off_after_a_false_end_keeps_no_clip_that_was_cut_
     growing.write_bytes(data)
     report = follow_world(job(growing, store), Following(settled=SETTLED))
     assert report.world_hash == build_world(job(whole, tmp_path / "batch")).world_hash
+
+
+def test_following_that_breaks_off_before_the_first_clip_is_told_as_unfinished(
+    two_shots: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    growing, store = remuxed(two_shots, tmp_path / "growing.mkv"), tmp_path / "store"
+
+    def break_off(*_: object, **__: object) -> None:
+        raise Broken
+
+    with monkeypatch.context() as patch, pytest.raises(Broken):
+        patch.setattr("world_api.build.following.describe", break_off)
+        follow_world(job(growing, store), Following(settled=SETTLED))
+    with pytest.raises(StoreFault, match="not finished") as caught:
+        open_world(store, "film")
+    assert str(growing) in caught.value.hint
+    report = follow_world(job(growing, store), Following(settled=SETTLED))
+    assert open_world(store, "film").manifest.world_hash == report.world_hash
 
 
 def test_following_goes_on_after_a_break(two_shots: Path, tmp_path: Path) -> None:
@@ -362,6 +381,14 @@ def test_a_stream_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(MediaFault) as caught:
         build("http://127.0.0.1:9/x.ts", tmp_path, progress=Silent(), clock=StandingClock(), options=allowed)
     assert caught.value.code == "stream_not_reached"
+
+
+def test_a_recording_that_dies_is_not_begun_anew(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deaths = killing(monkeypatch, "capture", times=9)
+    allowed = replace(options(), limits=replace(options().limits, network=True), record=tmp_path / "kept.mkv")
+    with pytest.raises(MediaFault, match=r"kept\.mkv failed: it was ended by SIGKILL"):
+        build(address, tmp_path, progress=Silent(), clock=StandingClock(), options=allowed)
+    assert len(deaths) == 1
 
 
 def test_an_address_is_no_file(tmp_path: Path) -> None:
