@@ -72,7 +72,7 @@ class Wire:
         Raises:
             Closed: the other side has ended.
         """
-        parts = [view.cast("B") for view in map(memoryview, payload) if view.nbytes]
+        parts = [memoryview(data).cast("B") for data in payload if len(data)]
         if parts:
             message = {**message, "bytes": sum(map(len, parts))}
         parts.insert(0, memoryview(json.dumps(message, default=_plain).encode() + b"\n"))
