@@ -53,10 +53,10 @@ class RemoteStage:
                 pictures = [np.ascontiguousarray(frame.picture(*key)) for key in self._used]
                 request |= {"pictures": self._used, "shapes": [picture.shape for picture in pictures]}
                 self._time = frame.time
-            self._process.notify(request, *pictures)
+            self._process.notify(request, *(picture.data for picture in pictures))
             while "picture" in (answer := self._process.receive()[0]) and frame is not None:
                 picture = np.ascontiguousarray(frame.picture(*answer["picture"]))
-                self._process.notify({"shape": picture.shape}, picture)
+                self._process.notify({"shape": picture.shape}, picture.data)
             self._used = answer.get("used", self._used)
             return answer
         except ProcessGone as gone:

@@ -23,13 +23,10 @@ from contextlib import suppress
 from importlib import import_module
 from threading import Lock
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from world_api.core.execution import restricted_environment
 from world_api.core.faults import VideoWorldError, internal_fault
-
-if TYPE_CHECKING:
-    from world_api.core.ports import Image
 
 Message = dict[str, Any]
 
@@ -66,8 +63,8 @@ class Wire:
         self._buffer = bytearray()
         self.sent_at = monotonic()
 
-    def send(self, message: Message, *payload: bytes | Image) -> None:
-        """Send a message and after it the raw bytes of all of ``payload``, not copied; arrays must be contiguous.
+    def send(self, message: Message, *payload: bytes | memoryview) -> None:
+        """Send a message and after it the raw bytes of all of ``payload``, not copied; views must be C-contiguous.
 
         Raises:
             Closed: the other side has ended.
@@ -205,7 +202,7 @@ class ChildProcess:
             message, payload = self.receive()
             yield message, payload
 
-    def notify(self, message: Message, *payload: bytes | Image) -> None:
+    def notify(self, message: Message, *payload: bytes | memoryview) -> None:
         """Send a message and raw bytes without waiting for an answer.
 
         Raises:
