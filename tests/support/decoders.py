@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from world_api.media.decoder import VideoPass
-from world_api.media.process import ChildProcess
+from world_api.media.frames import Frame
+from world_api.media.process import ChildProcess, ProcessGone
 
 
 def number_of(process: ChildProcess) -> int:
@@ -32,3 +34,23 @@ def children() -> set[int]:
     """The processes that this one started by its main thread and that are still there; empty where the system does not tell."""
     listed = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
     return {int(number) for number in listed.read_text().split()} if listed.exists() else set()
+
+
+Decoding = Callable[..., Iterator[Frame]]
+
+
+def decoding_that_dies_at(start: float, end: float) -> Decoding:
+    """``VideoPass._decoded`` with a decoder that dies whenever it is about to send a frame of an interval (seconds)."""
+    decoded = VideoPass._decoded
+
+    def dying(self: VideoPass, *, skip: float) -> Iterator[Frame]:
+        before = self.last_time
+        for frame in decoded(self, skip=skip):
+            if start <= frame.time < end:
+                frame.release()
+                self.last_time = before
+                raise ProcessGone("it was ended by SIGKILL")
+            before = frame.time
+            yield frame
+
+    return dying
