@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from world_api.media.decoder import DecoderProcess, VideoPass
-from world_api.media.process import ChildProcess, Message
+from world_api.media.frames import Frame
+from world_api.media.process import ChildProcess, Message, ProcessGone
 
 
 def number_of(process: ChildProcess) -> int:
@@ -50,3 +52,23 @@ def killing(monkeypatch: pytest.MonkeyPatch, what: str, *, times: int) -> list[i
 
     monkeypatch.setattr(DecoderProcess, "ask", asked)
     return deaths
+
+
+Decoding = Callable[..., Iterator[Frame]]
+
+
+def decoding_that_dies_at(start: float, end: float) -> Decoding:
+    """``VideoPass._decoded`` with a decoder that dies whenever it is about to send a frame of an interval (seconds)."""
+    decoded = VideoPass._decoded
+
+    def dying(self: VideoPass, *, skip: float) -> Iterator[Frame]:
+        before = self.last_time
+        for frame in decoded(self, skip=skip):
+            if start <= frame.time < end:
+                frame.release()
+                self.last_time = before
+                raise ProcessGone("it was ended by SIGKILL")
+            before = frame.time
+            yield frame
+
+    return dying

@@ -33,6 +33,7 @@ from world_api.core.faults import StoreFault
 from world_api.core.files import check_plain, hash_file, not_writable, world_lock
 from world_api.core.identifiers import printable
 from world_api.core.ports import Clock
+from world_api.core.spans import holes_in
 from world_api.installation import project_version
 from world_api.media.container import DEFAULT_LIMITS, Limits, Probe, Stamp
 from world_api.media.decode_pass import LossNote, PassState, losses
@@ -237,6 +238,7 @@ def _make_rows(
     scheduler = Scheduler(stages=stages, rows=rows, progress=job.progress, expected=source.declared_duration or 0.0)
     try:
         known = log.final
+        rows.holes += holes_in(log.lost)
         wants = scheduler.wants(clip_count(known.duration) if known is not None else None)
         begins = [want.spans[0][0] for want in wants if want.spans]
         ends = [end for want in wants for _, end in want.spans]
@@ -244,6 +246,7 @@ def _make_rows(
             decode = VideoPass(
                 source=source, limits=job.limits, wants=wants, resume_from=log.before(min(begins, default=0.0)),
                 until=None if known is None else max(ends), noted=log.note, died=log.lose, process=worker.detach(),
+                holes=rows.holes,
             )  # fmt: skip
             scheduler.run_pass(decode)
             if decode.final is not None:

@@ -43,7 +43,8 @@ _CHECK = 12
 class RowStore:
     """The stored rows of a recipe's stages, by clip; threads may share it.
 
-    ``reuse``: use stored clips with the right key, do not make them again; ``most``: only the first ``most`` clips.
+    ``reuse``: use stored clips with the right key, do not make them again; ``most``: only the first ``most`` clips;
+    ``holes``: the stretches without frames that the decode pass has found so far.
     """
 
     _folder: Path
@@ -53,6 +54,7 @@ class RowStore:
     reuse: bool
     audio: Audio
     most: int | None = None
+    holes: list[TimeSpan] = field(default_factory=list)
     written: int = 0
     #: By table, clip and the stage's key.
     _files: dict[tuple[str, int, str], FileEntry] = field(default_factory=dict)
@@ -80,6 +82,7 @@ class RowStore:
         return Clip(
             number=number, span=clip_span(number), source=self._source, rows=self.rows,
             keep_image=lambda jpeg: write_image(self._folder, jpeg), audio=self.audio,
+            holes=self.holes,
         )  # fmt: skip
 
     def add(self, stage: Stage, number: int, records: Records) -> None:

@@ -200,7 +200,10 @@ def _build_growing(job: Job, following: Following, source: Probe, worker: MediaW
         published, seconds = clips, clips * CLIP_SECONDS
         state = PassState(start=source.start, frames=decode.count, last_time=seconds)
         files = rows.files(clips) + old.committed(growth.token)
-        manifest = describe(job, subject, state, files=files, source_bytes=growth.note(clips), complete=False)
+        lost = [one for one in decode.lost if (one.start_time or 0.0) <= seconds]
+        manifest = describe(
+            job, subject, state, files=files, lost=lost, source_bytes=growth.note(clips), complete=False
+        )
         write_manifest(folder, manifest)
         remember_source(folder, job.video)
         following.published(seconds)
@@ -208,6 +211,7 @@ def _build_growing(job: Job, following: Following, source: Probe, worker: MediaW
     scheduler = Scheduler(stages=stages, rows=rows, progress=job.progress, expected=0.0, clip_done=publish)
     decode = VideoPass(
         source=source, limits=job.limits, wants=scheduler.wants(None), settled=following.settled, process=worker.detach(),
+        holes=rows.holes,
     )  # fmt: skip
     try:
         with opencv_on_one_thread():

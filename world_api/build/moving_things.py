@@ -58,9 +58,13 @@ class Notes:
         self.looks: list[Record] = []
 
     def next_name(self) -> str:
-        """Return a new track name, unique in the video: ``t0003_01`` is the first track of clip 3."""
+        """Return a new track name, unique in the video: ``t0003_01`` is the first track of clip 3.
+
+        ``t0003_01_1`` is the first one after the first hole in that clip.
+        """
         self._names += 1
-        return f"t{self._clip.number:04d}_{self._names:02d}"
+        part = f"_{self._clip.part}" if self._clip.part else ""
+        return f"t{self._clip.number:04d}_{self._names:02d}{part}"
 
     def vote(self, number: int, blob: Blob, frame: Frame, picture: Image) -> None:
         """Vote on whether the thing is a person, if its next vote is due."""

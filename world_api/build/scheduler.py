@@ -11,14 +11,14 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
 import cv2
 
 from world_api.build.checkpoint import RowStore
-from world_api.build.stage import CLIP_SECONDS, FrameStage, RowStage, Stage, Worker, clip_count
+from world_api.build.stage import CLIP_SECONDS, FrameStage, Records, RowStage, Stage, Worker, clip_count
 from world_api.media.decoder import VideoPass
 from world_api.media.frames import Frame, Want
 
@@ -50,6 +50,7 @@ class StageRunner:
         self._rows = rows
         self._stored = rows.clips_of(stage)
         self._open: dict[int, Worker] = {}
+        self._ended: dict[int, list[Records]] = {}  #: of open clips, the rows of the workers that a hole ended
         self._next = 0
         self._has_failed = False
 
@@ -90,6 +91,8 @@ class StageRunner:
 
     def _feed(self, frame: Frame) -> None:
         """Give a frame to every worker whose window contains it."""
+        if any(self.time < hole.start < frame.time for hole in self._rows.holes):
+            self._begin_again()
         while self._window(self._next)[0] <= frame.time:
             if self._next not in self._stored:
                 self._open[self._next] = self.stage.open(self._rows.clip(self._next))
@@ -104,8 +107,19 @@ class StageRunner:
         for number in [number for number in self._open if time >= self._window(number)[1]]:
             self._close(number)
 
+    def _begin_again(self) -> None:
+        """End the open workers before a hole and open others after it: its two sides must not be compared."""
+        for number, worker in list(self._open.items()):
+            ended = self._ended.setdefault(number, [])
+            ended.append(worker.finish())
+            self._open[number] = self.stage.open(replace(self._rows.clip(number), part=len(ended)))
+
     def _close(self, number: int) -> None:
-        self._rows.add(self.stage, number, self._open.pop(number).finish())
+        parts = [*self._ended.pop(number, ()), self._open.pop(number).finish()]
+        tables = dict.fromkeys(table for part in parts for table in part)
+        self._rows.add(
+            self.stage, number, {table: [row for part in parts for row in part.get(table, ())] for table in tables}
+        )
 
     def _window(self, number: int) -> tuple[float, float]:
         start = number * CLIP_SECONDS

@@ -5,6 +5,9 @@ clip's window ``[start - warm_up, end + look_ahead)`` and returns only the rows 
 clip depend only on its window: a resumed build, a growing video and a batch build give the same rows. Later stages join
 tracks across clips from stored rows, never from hidden state.
 
+Where frames could not be decoded (a hole), the frames on both sides are no neighbours: the worker ends before the hole as
+at the end of a video, and another one of the same clip begins after it.
+
 A row stage gets no frames; it works on the stored rows of the stages before it, or on files beside the video. It may
 add rows about moments before its clip that become known in it (``known_at``).
 """
@@ -137,7 +140,8 @@ class Clip:
 
     ``rows(table, span)`` reads stored rows of earlier stages whose time is in a span; ``keep_image`` stores an encoded JPEG and
     returns its path inside the world; ``audio(span)`` is the sound (mono, 16,000 samples a second, -1 to 1), empty if the video
-    has none.
+    has none. ``holes`` are the stretches of which no frame was decoded, though the video has some. ``part`` counts the
+    workers of the clip before this one, each of which a hole has ended.
     """
 
     number: int
@@ -146,6 +150,8 @@ class Clip:
     rows: Callable[[str, TimeSpan], pa.Table]
     keep_image: Callable[[bytes], str]
     audio: Audio = no_sound
+    holes: Sequence[TimeSpan] = ()
+    part: int = 0
 
 
 class Worker(Protocol):

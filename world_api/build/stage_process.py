@@ -42,7 +42,7 @@ class RemoteStage:
 
     def open(self, clip: Clip) -> Worker:
         """Return a new worker for one clip. This and the worker raise the faults of the stage, and ``stage_died``."""
-        self.ask({"open": clip.number, "source": asdict(clip.source)})
+        self.ask({"open": clip.number, "part": clip.part, "source": asdict(clip.source)})
         return RemoteWorker(number=clip.number, stage=self)
 
     def ask(self, request: Message, frame: Frame | None = None) -> Message:
@@ -168,8 +168,9 @@ class StageServer:
         if "open" in request:
             number, source = request["open"], Probe.restored(request["source"])
             clip = Clip(
-                number=number, span=clip_span(number), source=source, rows=_not_available, keep_image=_not_available
-            )
+                number=number, span=clip_span(number), source=source, rows=_not_available, keep_image=_not_available,
+                part=request["part"],
+            )  # fmt: skip
             self._open[number] = self._stage.open(clip)
             return {}, b""
         return {"rows": self._open.pop(request["finish"]).finish()}, b""

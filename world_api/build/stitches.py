@@ -229,8 +229,10 @@ class _Stays:
         return still and bool(ended[0]["time"] <= last["time"] - _STILL) and not self._is_cut_off(last)
 
     def _is_one_view(self, start: float, end: float, moment: float) -> bool:
-        """Whether no cut and no camera motion between two times is known at ``moment``."""
+        """Whether no cut and no camera motion between two times is known at ``moment``, and every frame was decoded."""
         span = TimeSpan(start=start, end=end + 1e-3)
+        if any(hole.overlaps(span) for hole in self._clip.holes):
+            return False
         moved = [row for row in self._clip.rows("camera", span).to_pylist() if row["kind"] != "still"]
         cuts = self._clip.rows("cuts", span).to_pylist()
         return not _known([*moved, *cuts], moment)

@@ -17,7 +17,7 @@ import numpy as np
 
 from world_api.core.faults import MediaFault
 from world_api.core.ports import Image, Samples
-from world_api.core.spans import TimeSpan
+from world_api.core.spans import NOT_DECODED, TimeSpan
 from world_api.media.container import DEFAULT_LIMITS, Limits, Probe
 from world_api.media.decode_pass import LossNote, PassState, loss
 from world_api.media.frames import DecodedFrame, Frame, PixelFormat, Want
@@ -252,6 +252,7 @@ class VideoPass:
         noted, died: Called with states during the pass, and with the loss of every decoder that died.
         final: Afterwards, the state at the end of the video; None if the pass stopped before.
         lost: Afterwards, what was lost when decoders died, and what was left out.
+        holes: Stretches of which no frame was decoded, each from before the first frame after it is given.
         read: Afterwards, the SHA-256 of a growing file that was read to its end.
     """
 
@@ -267,6 +268,7 @@ class VideoPass:
     noted: Callable[[PassState], None] = lambda state: None
     final: PassState | None = None
     lost: list[LossNote] = field(default_factory=list)
+    holes: list[TimeSpan] = field(default_factory=list)
     last_time: float = -1.0
     count: int = 0  #: frames received
     _last_note: PassState | None = None
@@ -276,24 +278,33 @@ class VideoPass:
     def __iter__(self) -> Iterator[Frame]:
         if self.resume_from is not None:
             self.last_time = self.resume_from.last_time
-        tries, died_at = 0, -math.inf  # nothing is skipped after the first death
+        tries, died_at, why = 0, -math.inf, ""  # nothing is skipped after the first death
+        note: LossNote | None = None  #: of the decoder that died last
         while True:
             try:
-                yield from self._decoded(skip=_SKIPS[tries])
+                frames = self._decoded(skip=_SKIPS[tries])
+                if tries:
+                    start = self.last_time + self.source.frame_seconds
+                    if (first := next(frames, None)) is None:
+                        self._lose_rest(note, why)
+                        return
+                    self._lose_hole(note, start, first.time, why)
+                    yield first
+                yield from frames
                 return
             except ProcessGone as gone:
                 tries = tries + 1 if self.last_time <= died_at else 0
                 died_at = self.last_time + self._unsent
+                why = f"the decoder {'came to a halt' if gone.stalled else 'died'} ({gone.reason})"
                 if self.last_time < 0 and tries > 0:
                     raise _decoder_fault(gone, self.source.path.name, times=2) from gone
                 if tries == len(_SKIPS):
-                    message = f"the decoder died again and again ({gone.reason}); what comes after is not decoded"
-                    self._lose("decoder_died", message)
+                    self._lose_rest(note, why)
                     self.final = self._current_state()
                     return
-                verb = "came to a halt" if gone.stalled else "died"
-                self._lose("decoder_died", f"the decoder {verb} ({gone.reason}) and was started again")
-                self.died(self.lost[-1])
+                again = f"{why} at {max(0.0, self.last_time):.1f} s and was started again"
+                note = self._lose("decoder_died", again, instead_of=note if tries else None)
+                self.died(note)
             finally:
                 self.close()
 
@@ -348,5 +359,27 @@ class VideoPass:
         state.last_duration = state.last_duration or self.source.frame_seconds
         return state
 
-    def _lose(self, code: str, message: str) -> None:
-        self.lost.append(loss(code, message, max(0.0, self.last_time)))
+    def _lose_hole(self, note: LossNote | None, start: float, end: float, why: str) -> None:
+        """Note what was skipped between two times (seconds) in place of ``note``, the death; not if no frame was."""
+        if end - start > self.source.frame_seconds / 2:
+            self.holes.append(TimeSpan(start=start, end=end))
+            message = f"{start:.1f}-{end:.1f} s were not decoded: {why} there again and again"
+            self._lose(NOT_DECODED, message, start, end, instead_of=note)
+
+    def _lose_rest(self, note: LossNote | None, why: str) -> None:
+        message = f"{why} again and again at {max(0.0, self.last_time):.1f} s; what comes after is not decoded"
+        self._lose("decoder_died", message, instead_of=note)
+
+    def _lose(
+        self,
+        code: str,
+        message: str,
+        start: float | None = None,
+        end: float | None = None,
+        *,
+        instead_of: LossNote | None = None,
+    ) -> LossNote:
+        """Note a loss, by default at the last frame, and return it; it replaces ``instead_of``: one loss for one place."""
+        lost = loss(code, message, max(0.0, self.last_time) if start is None else start, end)
+        self.lost[:] = [*(one for one in self.lost if one is not instead_of), lost]
+        return lost

@@ -18,6 +18,7 @@ from world_api.core.spans import TimeSpan
 from world_api.core.vocabulary import fold, is_narrower
 from world_api.operations.evidence import (
     evidence,
+    holes_in_words,
     interval_of,
     look_evidence,
     look_note,
@@ -69,6 +70,8 @@ def state_in_words(
     ``within``: an interval in which the moment has to be, or None.
     """
     if span is None:
+        if hole := holes_in_words(session.view, session.view.frame_at(at)):
+            return f"{_absent(entity, at, within)} {hole}.", ONLY_KNOWN
         return _absent(entity, at, within), SPOKEN_TO
     if isinstance(entity, Registration):
         where = [round(value) for value in entity.box]

@@ -11,10 +11,20 @@ import numpy as np
 
 from world_api.core.faults import OperationFault
 from world_api.core.ports import DetectedObject, Source
-from world_api.core.spans import Box, TimeSpan, round_time
+from world_api.core.spans import Box, TimeSpan, round_time, without_spans
 from world_api.core.vocabulary import NEUTRALS, ParsedDescription
-from world_api.operations.evidence import evidence, has_ended, interval_of, motions, size_class, times
-from world_api.operations.schema import Action, Detection, Detections, Entity, LookAlike, TimeRange
+from world_api.operations.evidence import (
+    evidence,
+    has_ended,
+    holes_in_words,
+    interval_of,
+    motions,
+    ranges,
+    size_class,
+    times,
+    with_holes,
+)
+from world_api.operations.schema import Action, Detection, Detections, Entity, LookAlike
 from world_api.session.session import SEEN, Registration, Session
 from world_api.world.tracks import Side, Track
 
@@ -214,11 +224,13 @@ def find_objects(
         found = _look(session, at, reading)
     found.sort(key=lambda item: (len(item[0].lacks), -(item[0].confidence or 0.0), item[0].bbox))
     shown = found[:MAX_DETECTIONS]
-    examined, is_examined = _examined(session, at, reading.kinds, within, looked=not candidates)
-    searched = [TimeRange(start_time=round_time(examined.start), end_time=round_time(examined.end))]
+    examined, unexamined = _examined(session, at, reading.kinds, within, looked=not candidates)
     # Words that name no category that can be judged: without them nothing can be said.
     unjudged = list(reading.unmatched) if reading.kinds == frozenset() else []
-    hint = "" if found else _why_nothing(session, category, reading, candidates or near)
+    unseen = TimeSpan(start=unexamined[0].start, end=unexamined[-1].end) if unexamined else None
+    hole = holes_in_words(session.view, unseen) if unseen else ""
+    is_explained = bool(hole) and not (examined or unjudged)
+    hint = "" if found or is_explained else _why_nothing(session, category, reading, candidates or near)
     if found and all(item.lacks for item, _ in found):
         hint = "nothing was seen to fit all words; what may is given with what it lacks"
     if left_out := len(found) - len(shown):
@@ -228,30 +240,35 @@ def find_objects(
         unused_words=list(reading.unmatched),
         matched=list(reading.matched),
         unmatched=list(reading.unmatched),
-        not_found=searched if is_examined and not (shown or unjudged) else [],
+        not_found=[] if shown or unjudged else ranges(examined),
         not_judged=unjudged,
-        not_examined=[] if is_examined or unjudged else searched,
+        not_examined=[] if unjudged else ranges(unexamined),
         evidence=[
             evidence(session, interval_of(item), source, item.confidence, item.timestamp) for item, source in shown
         ],
         truncated=left_out > 0,
-        hint=hint,
+        hint="; ".join(filter(None, [hint, hole])),
     )
 
 
 def _examined(
     session: Session, at: float, kinds: frozenset[str] | None, within: TimeSpan | None, *, looked: bool
-) -> tuple[TimeSpan, bool]:
-    """Return the interval that was searched, and whether all of it was searched for these categories.
+) -> tuple[list[TimeSpan], list[TimeSpan]]:
+    """Return the parts of the interval asked for that were searched for these categories, and those that were not.
 
-    Stored rows cover every moment. The detector covers one frame; ``looked``: whether it was used.
+    Stored rows cover every moment that was decoded. The detector covers one frame; ``looked``: whether it was used.
     """
     stored = session.view.vocabulary.categories
     is_stored = bool(stored) and (kinds is None or kinds <= stored)
     by_detector = kinds is not None and kinds <= session.vocabulary.categories
-    if within is None and not is_stored and looked and by_detector:
-        return session.view.frame_at(at), True
-    return within or TimeSpan(start=max(0.0, at - NEAR), end=min(session.view.duration, at + NEAR)), is_stored
+    if within is None and not is_stored and looked and by_detector and not _is_in_hole(session, at):
+        return [session.view.frame_at(at)], []
+    asked = within or TimeSpan(start=max(0.0, at - NEAR), end=min(session.view.duration, at + NEAR))
+    if not is_stored:
+        return [], [asked]
+    return without_spans(asked, session.view.holes), [
+        part for hole in session.view.holes if (part := hole.clip(asked)) is not None
+    ]
 
 
 def actions_in(session: Session, span: TimeSpan) -> list[tuple[Action, Source]]:
@@ -316,7 +333,7 @@ def identify(session: Session, at: float, hint: str) -> IdentifiedEntity:
         entity_id, category, box, time = _seen_id(session, at, seen.box), seen.category, seen.box, at
         sure, lacks = seen.confidence * UNCHECKED, colours_in_words(reading)
     else:
-        raise _nothing_matches(at, hint, reading, tracks)
+        raise _nothing_matches(session, at, hint, reading, tracks)
     x1, y1, x2, y2 = box.rounded()
     registration = Registration(
         entity_id=entity_id,
@@ -339,14 +356,17 @@ def _seen_id(session: Session, at: float, box: Box) -> str:
     return SEEN + sha256(f"{source}|{round_time(at)}|{box.rounded()}".encode()).hexdigest()[:10]
 
 
-def _nothing_matches(at: float, hint: str, reading: ParsedDescription, tracks: Sequence[Track]) -> OperationFault:
+def _nothing_matches(
+    session: Session, at: float, hint: str, reading: ParsedDescription, tracks: Sequence[Track]
+) -> OperationFault:
     why = f"nothing at {at:g} s matches {hint[:80]!r}"
     if not reading.is_judged:
         words = ", ".join(reading.unmatched[:8])
         why = f"cannot tell what at {at:g} s is {hint[:80]!r}: {words or 'it names nothing that'} cannot be judged"
     there = ", ".join(track.hint for track in tracks[:5])
     nothing = "nothing is tracked there; detect_objects or search_segments_by_text finds moments"
-    return OperationFault("nothing_matches", why, hint=f"there is: {there}" if there else nothing)
+    hint = with_holes(f"there is: {there}" if there else nothing, session.view, session.view.frame_at(at))
+    return OperationFault("nothing_matches", why, hint=hint)
 
 
 def _sureness(match: HintMatch, reading: ParsedDescription) -> float:
@@ -398,9 +418,14 @@ def _look(session: Session, at: float, reading: ParsedDescription) -> list[tuple
 
 def _detections(session: Session, at: float, kinds: frozenset[str] | None) -> list[DetectedObject]:
     looker = session.backends.looker
-    if looker is None:
+    if looker is None or _is_in_hole(session, at):
         return []
     return [seen for word in sorted((kinds or frozenset()) & looker.categories()) for seen in looker.detect(at, word)]
+
+
+def _is_in_hole(session: Session, at: float) -> bool:
+    """Whether the frame at a moment was not decoded; no detector looks at it, since it ends decoders."""
+    return any(hole.contains(at) for hole in session.view.holes)
 
 
 def _why_nothing(session: Session, category: str, reading: ParsedDescription, there: Sequence[Track]) -> str:

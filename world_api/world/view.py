@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from world_api.core.execution import OnceEach
 from world_api.core.faults import OperationFault
-from world_api.core.spans import TimeSpan
+from world_api.core.spans import TimeSpan, holes_in
 from world_api.core.vocabulary import Vocabulary, judged_at_build
 from world_api.world.store import World
 from world_api.world.tables import Cut
@@ -99,6 +99,12 @@ class View:
     def span(self) -> TimeSpan:
         """The visible interval."""
         return TimeSpan(start=0.0, end=self.duration)
+
+    @cached_property
+    def holes(self) -> list[TimeSpan]:
+        """The stretches of the visible interval of which no frame was decoded."""
+        lost = holes_in(self.world.manifest.losses)
+        return [part for hole in lost if (part := hole.clip(self.span)) is not None]
 
     def frame_at(self, time: float) -> TimeSpan:
         """Return a span of one frame's duration that begins at a visible time, cut at the end of the visible part."""

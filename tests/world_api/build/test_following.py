@@ -16,10 +16,11 @@ import av
 import pytest
 
 from tests.support.building import Broken, Listener, Silent, StandingClock
-from tests.support.decoders import killing
+from tests.support.decoders import decoding_that_dies_at, killing
 from world_api.api import build_world as build, open_session
 from world_api.build import Following, Job, build_world, follow_world
 from world_api.core import MediaFault, StoreFault, hash_bytes
+from world_api.media import VideoPass
 from world_api.operations import run
 from world_api.options import BuildOptions, Listening
 from world_api.recipes import recipe_for
@@ -395,3 +396,21 @@ def test_an_address_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(MediaFault) as caught:
         build("rtsp://127.0.0.1/x", tmp_path, progress=Silent(), clock=StandingClock())
     assert "--follow" in caught.value.hint
+
+
+def test_a_world_that_still_grows_says_what_was_not_decoded_so_far(
+    two_shots: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, growing = remuxed(two_shots, tmp_path / "whole.mkv"), tmp_path / "growing.mkv"
+    monkeypatch.setattr(VideoPass, "_decoded", decoding_that_dies_at(10.0, 11.0))
+    told: list[list[str]] = []
+
+    def published(seconds: float) -> None:
+        world = open_world(tmp_path / "store", "film")
+        assert check_world(world) == []
+        told.append([loss.code for loss in world.manifest.losses])
+
+    with Writer(whole, growing):
+        report = follow_world(job(growing, tmp_path / "store"), Following(settled=SETTLED, published=published))
+    assert told and all(codes == ["not_decoded"] for codes in told)
+    assert [loss.code for loss in report.losses] == ["not_decoded"]
