@@ -363,7 +363,7 @@ class Predecessor:
         return self.manifest is not None or (self.folder / MANIFEST).exists()
 
     def note_beginning(self) -> None:
-        """Note the video's path if there is no world, so that a build that is broken off can be told how to continue.
+        """Note the video's path if there is no world, so that the fault of an interrupted build can say how to continue.
 
         The path of an existing world's video stays until its manifest is replaced. Raises as
         :func:`world_api.build.source.remember_source`.

@@ -40,7 +40,7 @@ def _colours(picture: Image) -> NDArray[np.float64]:
 
 @cache
 def _clipped() -> NDArray[np.uint8]:
-    """Return a table (1 x 256 x 3) from each value of the three channels to the nearest one in its range."""
+    """Return a table (1 x 256 x 3) from each value of each CIE Lab channel to the nearest in that channel's range of the histogram."""
     table = np.stack([np.arange(256).clip(low, high) for low, high in _LAB_RANGES], axis=-1)
     return table.astype(np.uint8)[None]
 

@@ -218,7 +218,7 @@ class MovingThingsWorker:
         }
 
     def _is_same(self, glance: Image, time: float) -> bool:
-        """Whether almost nothing has changed since the last full comparison, so that its blobs can be used again."""
+        """Whether ``glance`` (a tiny gray picture) is almost that of the last full comparison, whose blobs can be used again."""
         age = time - self._close_time
         if self._glance is None or age > _SAME[1]:
             return False
@@ -248,7 +248,7 @@ class MovingThingsWorker:
         background.follow(picture, cv2.dilate(things, _THING_MARGIN), elapsed)
 
     def _keep_up(self, frame: Frame, glance: Image, background: Background) -> None:
-        """Detect people and update the background fast, while the camera moves."""
+        """While the camera moves: end all tracks, detect people, and update the background fast."""
         self._tracker.alive = []
         self._blobs = []
         elapsed = frame.time - self._close_time
