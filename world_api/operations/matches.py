@@ -244,7 +244,7 @@ def _examined(
 ) -> tuple[TimeSpan, bool]:
     """Return the interval that was searched, and whether all of it was searched for these categories.
 
-    Stored rows cover every moment. The detector covers one frame; ``looked``: whether it was used.
+    Stored rows cover every moment, the detector (``looked``: it was used) one frame. ``kinds`` None: any category.
     """
     stored = session.view.vocabulary.categories
     is_stored = bool(stored) and (kinds is None or kinds <= stored)
