@@ -47,7 +47,7 @@ class Silent(Exception):
 
 
 class ProcessGone(Exception):
-    """A child process died, or stalled (``stalled``)."""
+    """A child process died, was ended, or sent nothing in time (then ``stalled`` is True)."""
 
     def __init__(self, reason: str, *, stalled: bool = False) -> None:
         super().__init__(reason)
@@ -84,7 +84,7 @@ class Wire:
             raise Closed from error
 
     def receive(self, *, timeout: float | None = None) -> tuple[Message, bytes]:
-        """Return the next message and its raw bytes. ``timeout`` is in seconds; None waits forever.
+        """Return the next message and its raw bytes. ``timeout``: most seconds without any byte; None waits forever.
 
         Raises:
             Closed: the other side has ended.
@@ -128,7 +128,7 @@ def process_environment(environment: Mapping[str, str], *, network: bool = False
     """Return the environment for a child process, made from ``environment``, that of this process.
 
     It contains only variables that ``restricted_environment`` allows (with ``network`` also those of a proxy), so no
-    keys. OpenBLAS starts no threads unless a number is set. The child finds modules where this process finds them and
+    API keys. OpenBLAS starts no threads unless a number is set. The child finds modules where this process finds them and
     nowhere else, so no file of the current folder is imported.
     """
     allowed = restricted_environment(environment, network=network)
@@ -136,7 +136,7 @@ def process_environment(environment: Mapping[str, str], *, network: bool = False
 
 
 def _pipe() -> tuple[int, int]:
-    """Return the two ends of a pipe that holds a whole picture, if the system allows it: each full pipe costs a switch."""
+    """Return the read end and the write end of a pipe; it holds a whole picture if the system allows that, to wait less."""
     ends = os.pipe()
     with suppress(AttributeError, OSError):
         fcntl.fcntl(ends[1], fcntl.F_SETPIPE_SZ, _PIPE)
@@ -146,7 +146,7 @@ def _pipe() -> tuple[int, int]:
 class ChildProcess:
     """A child process and its service, for one thread at a time; any thread may call ``notify``, ``kill`` and ``end``.
 
-    The process ends with this object at the latest.
+    The process is ended at the latest when this object is garbage-collected.
 
     Args:
         service: ``module:function`` that makes the service in the child from the wire and ``arguments``.
@@ -217,7 +217,7 @@ class ChildProcess:
                 raise ProcessGone(self._end_reason()) from None
 
     def receive(self) -> tuple[Message, bytes]:
-        """Return the next message that is not only a sign of life; raises as :meth:`ask`."""
+        """Return the next message that is not a mere sign of life, and its raw bytes; raises as :meth:`ask`."""
         while True:
             try:
                 message, payload = self._wire.receive(timeout=self._timeout)
@@ -260,7 +260,7 @@ def serve() -> None:
     """Run a child process: answer requests until the parent closes the pipe.
 
     ``sys.argv`` contains the service and its arguments. ``service.answer(request, payload)`` returns the last message
-    about a request and its raw bytes, or None for no answer.
+    of the answer and its raw bytes, or None if the request gets no answer.
     """
     # Output of libraries must not get between the messages.
     answers = os.dup(sys.stdout.fileno())

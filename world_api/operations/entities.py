@@ -206,7 +206,7 @@ class StateQuestion:
 def read_question(session: Session, query: str) -> StateQuestion:
     """Parse a question part by part; ``and`` and punctuation separate the parts.
 
-    A part counts as answered if everything in it was measured, or if it is about a colour of clothes. A word for a
+    Words of a part are ``matched`` if rows can answer all of it, or if it asks about a colour of clothes. A word for a
     narrower kind (``man``) only names the person and does not prevent this.
     """
     tellers: list[Teller] = []

@@ -80,7 +80,7 @@ def _once(passages: Passages, shown: Positions) -> Positions:
 
 
 def _page(passages: Passages, lines: Positions, span: TimeSpan) -> tuple[int, float | None]:
-    """Return the number of lines on the page, and the start of the next page in seconds; None if there is no next page.
+    """Return how many of ``lines`` are on the page, and the start of the next page in seconds; None if there is no next page.
 
     Lines with the same start are on the same page. If a page cannot hold all lines of one start, the last of them are
     left out.
@@ -119,7 +119,7 @@ def _edge(session: Session, scan: Scan, segment: int) -> float:
 def _match(
     session: Session, query: str | None, scan: Scan, segment: int, scores: NDArray[np.float64] | None
 ) -> tuple[Hit, EvidenceItem, bool]:
-    """Return the hit of a segment, its evidence, and whether some of its matching lines are left out."""
+    """Return a segment's hit, its evidence, and whether it omits matching lines; ``scores``: of all segments, if scored."""
     span = session.view.segments[segment]
     if query is None or scores is None:
         hit = segment_hit(session, span, None, snippet=brief(session.view, span))

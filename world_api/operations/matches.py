@@ -256,7 +256,7 @@ def _examined(
 ) -> tuple[list[TimeSpan], list[TimeSpan]]:
     """Return the parts of the interval asked for that were searched for these categories, and those that were not.
 
-    Stored rows cover every moment that was decoded. The detector covers one frame; ``looked``: whether it was used.
+    Stored rows cover every decoded moment, the detector (``looked``: it was used) one frame. ``kinds`` None: any category.
     """
     stored = session.view.vocabulary.categories
     is_stored = bool(stored) and (kinds is None or kinds <= stored)

@@ -262,9 +262,9 @@ def _missing(folder: Path) -> StoreFault:
 
 
 def _check_clips(table: str, clips: set[int], manifest: Manifest) -> None:
-    """Check that files of a stage's table are there for every clip of the video: stages write them even without rows.
+    """Check that ``clips``, the numbers of those with a file of this stage's table, are all clips of the video.
 
-    So no video is longer than what was stored of it, since readers take time and memory by its length.
+    Stages write files even without rows. A false duration could make readers use any amount of time and memory.
 
     Raises ValueError: a clip is missing, or begins after the end of the video.
     """
@@ -530,7 +530,7 @@ def _read(whole: pa.Buffer, schema: pa.Schema | None) -> pa.Table:
 def _is_compressed(metadata: pa.Buffer) -> bool:
     """Whether a record batch is compressed, by its metadata: a FlatBuffer that Arrow verified when it read the message.
 
-    Raises struct.error: it is cut short.
+    Raises struct.error: the metadata ends too early.
     """
     data = memoryview(metadata)
     root = struct.unpack_from("<I", data)[0]
@@ -540,7 +540,7 @@ def _is_compressed(metadata: pa.Buffer) -> bool:
 
 
 def _field(data: memoryview, table: int, number: int) -> int:
-    """Return the offset of a field in a table of a FlatBuffer; 0 if the field is absent."""
+    """Return the offset in ``data`` of a field of the FlatBuffer table at offset ``table``; 0 if the field is absent."""
     entries = table - struct.unpack_from("<i", data, table)[0]
     at = 4 + 2 * number
     if at >= struct.unpack_from("<H", data, entries)[0]:

@@ -207,7 +207,7 @@ def derived_key(manifest: Manifest) -> str:
 
 
 def state_of(path: Path) -> State:
-    """Return inode, time of change (nanoseconds) and size of a file; None if there is none."""
+    """Return inode, time of the last modification (nanoseconds) and size (bytes) of a file; None if there is none."""
     try:
         found = path.stat()
     except OSError:
@@ -222,7 +222,7 @@ def _code() -> str:
 
 
 def _read_hashes(folder: Path) -> dict[str, str]:
-    """Return the hashes that an index lists, by table; empty if it cannot be read or has another key."""
+    """Return the hashes that an index lists, by table; empty if it cannot be read or its key is not the folder's name."""
     try:
         found = json.loads((folder / DERIVED_INDEX).read_bytes())
     except (OSError, ValueError, RecursionError):

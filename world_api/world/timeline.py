@@ -489,14 +489,14 @@ def same_figures(one: str, other: str) -> bool:
 
 
 def _counts(was: str, now: str) -> bool:
-    """Whether a change between two readings is one of numbers: another digit, one more or one less."""
+    """Whether ``was``, part of a reading, and ``now``, its replacement, both have a digit; if one is empty, the other."""
     if was and now:
         return _has_figure(was) and _has_figure(now)
     return _has_figure(was + now)
 
 
 def _moments(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[float, list[_Reading]]]:
-    """Yield each moment (seconds) with its readings, top to bottom; none if nothing was on screen then."""
+    """Yield each moment (seconds) of the rows with its readings, top to bottom; an empty list if there was no text."""
     ordered = sorted(rows, key=lambda row: (row["time"], row["y1"], row["x1"], row["text"]))
     for time, at_once in groupby(ordered, key=lambda row: float(row["time"])):
         yield (

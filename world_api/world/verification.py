@@ -95,7 +95,7 @@ def check_world(world: World) -> list[str]:
 def _facts_wrong(manifest: Manifest) -> list[str]:
     """Return a message if there are far more frames than the frame rate allows, and one for each loss at impossible times.
 
-    What is lost may go on after the end of the video. While a video grows, its frames are counted before its time is.
+    A loss may end after the video. The frames of a growing video are not checked: they are counted before its duration.
     """
     video = manifest.video
     most, wrong = video.duration + TICK, []
@@ -203,7 +203,7 @@ def _shown(column: pa.ChunkedArray, which: NDArray[np.bool_]) -> str:
 
 
 def _circle(rows: pa.Table, first: str, second: str) -> list[str]:
-    """Return the values along a circle of references from one column to another (of texts or lists); empty if none."""
+    """Return the values on a circle of references from column ``first`` to ``second`` (a text or a list each); else empty."""
     ways: TopologicalSorter[str] = TopologicalSorter()
     for start, ends in zip(rows.column(first).to_pylist(), rows.column(second).to_pylist(), strict=True):
         ways.add(start, *(ends if isinstance(ends, list) else [ends]))
