@@ -44,7 +44,7 @@ class LocomoSettings:
 
 
 def score_locomo(item: Item, value: Any, answer: str | None, context: Context) -> Score:
-    """Score an answer by its item's category (a label): 1 to 4 by the best ``category_f1``, 5 by a text such as "not mentioned"."""
+    """Score an answer by its item's category (a label): 1 to 4 by the best ``category_f1``; in 5 "not mentioned" is right."""
     settings = context.read(LocomoSettings)
     category = item.labels.get("category")
     if category not in (1, 2, 3, 4, 5):

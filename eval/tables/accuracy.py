@@ -304,7 +304,7 @@ def _other_lines(study: Study) -> Iterator[Line]:
 def _chance(chance: Any, on: Any) -> CellsByKey:
     """Return the cells for the accuracy of guessing.
 
-    ``chance`` is a share from 0 to 1, else the cell is blank; ``on`` describes the questions that it is for, or why it is None.
+    ``chance`` is a share from 0 to 1, else the cell is blank; ``on`` describes its questions, or why ``chance`` is None.
     """
     known = isinstance(chance, int | float) and not isinstance(chance, bool) and 0 <= chance <= 1
     why = str(on or "not given") if chance is None else f"{str(chance)[:40]} is no share from 0 to 1"

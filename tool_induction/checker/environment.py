@@ -95,7 +95,7 @@ class Environment:
             return None
 
     def depends_on_defaults(self, names: Iterable[str]) -> bool:
-        """Whether one of these names is an optional input or is computed from one (in ``defaults`` or ``varying``)."""
+        """Whether one of these names is in ``defaults`` or ``varying``: its value may depend on optional inputs."""
         return not (self.defaults.keys() | self.varying).isdisjoint(names)
 
     def vary(self, names: Iterable[str], given: Iterable[str]) -> Environment:
