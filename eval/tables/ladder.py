@@ -23,12 +23,12 @@ _Question = tuple[str, str, str, str, int]
 
 @dataclass(frozen=True, kw_only=True)
 class AccuracyLoss:
-    """A part of the lost accuracy, as a share of all ``questions``. All parts sum to 1 less the accuracy without truth.
+    """A part of the lost accuracy, as a share of all ``questions``. The parts sum to 1 less the accuracy on built worlds.
 
     ``operation``: the gain if only the operation ``step`` is answered from the truth; its perception or retrieval loses
     this. ``together``: the gain if all operations are, beyond the sum of the single gains. ``tools``: how much more
     the reference arm gets right than this arm on true worlds; below 0 the tools help. ``controller``: what the
-    reference arm gets wrong even there.
+    reference arm gets wrong even on true worlds.
     """
 
     part: Part
