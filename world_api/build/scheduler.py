@@ -37,7 +37,10 @@ class Progress(Protocol):
 
 
 class StageRunner:
-    """Runs a frame stage: opens a worker at the start of each clip's window, and stores its rows at the end."""
+    """Runs a frame stage: a worker for each clip gets the frames of its window (the clip and seconds around it).
+
+    Clips that are stored already are left out; the rows of the others are stored at the end of the window.
+    """
 
     def __init__(self, stage: FrameStage, rows: RowStore) -> None:
         if stage.spec.sampling is None:
@@ -55,7 +58,7 @@ class StageRunner:
         self._has_failed = False
 
     def want(self, clips: int | None) -> Want:
-        """Return which frames are needed for clips not stored yet. ``clips``: of the whole video, None if unknown."""
+        """Return which frames are needed for clips not stored yet. ``clips``: the video's number of clips, None if unknown."""
         known = max(self._stored, default=-1) + 1 if clips is None else clips
         spans = [self._window(number) for number in range(known) if number not in self._stored]
         if clips is None:
@@ -63,10 +66,7 @@ class StageRunner:
         return Want(fps=self._sampling.fps, spans=_merged(spans), picture=self._sampling.picture)
 
     def see(self, frame: Frame) -> None:
-        """Process a frame and release it; after a failure, later frames are only released.
-
-        The exception of a failure is raised again.
-        """
+        """Process a frame and release it. Raises the stage's own exception; after one, frames are only released."""
         try:
             if not self._has_failed:
                 self._feed(frame)
@@ -197,7 +197,7 @@ class Scheduler:
         self._check()
 
     def _submit(self, executor: Executor | None, name: str, work: Callable[[], None]) -> None:
-        """Run work of a stage on its thread, after the work submitted before; without a thread, run it now."""
+        """Run work of the stage ``name`` on its thread, after the work submitted before; now if ``executor`` is None."""
 
         def named() -> None:
             try:
@@ -236,7 +236,7 @@ class Scheduler:
             self.clip_done(complete)
 
     def _submit_ready(self, stage: RowStage, clips: int | None) -> None:
-        """Submit the clips of a row stage for which every frame stage and every stage it needs has stored its rows."""
+        """Submit the next clips of a row stage as soon as what it reads is stored; ``clips``: how many there are, None if unknown."""
         name, ahead = stage.spec.name, math.ceil(stage.spec.rows_ahead / CLIP_SECONDS)
         before = [*(frame_stage.name for frame_stage in self._frame_stages), *stage.spec.needs]
         ready = min((self._up_to(other) for other in before), default=clips or 0)

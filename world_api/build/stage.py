@@ -204,7 +204,7 @@ def box_of(row: Record) -> Box:
 
 
 def box_columns(box: Box) -> Record:
-    """Return the columns x1, y1, x2 and y2 of a box, rounded."""
+    """Return the columns x1, y1, x2 and y2 of a box, rounded to a tenth of a pixel."""
     return dict(zip(("x1", "y1", "x2", "y2"), box.rounded(), strict=True))
 
 
@@ -249,7 +249,7 @@ def hash_code(modules: Iterable[str]) -> str:
 
 @cache
 def _read_module(name: str) -> tuple[str, tuple[str, ...]]:
-    """Return the hash of a module's source, and the modules it imports."""
+    """Return the SHA-256 of a module's source, and the names of the modules of ``hash_code``'s packages that it imports."""
     spec = find_spec(name)
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError(f"there is no module {name}", name=name)
@@ -258,7 +258,7 @@ def _read_module(name: str) -> tuple[str, tuple[str, ...]]:
 
 
 def keys_of(stages: Sequence[Stage], source_hash: str) -> dict[str, str]:
-    """Return the key of each stage, by name. A key depends on the keys of the stages whose rows the stage reads."""
+    """Return the key (``StageSpec.key``) of each stage, by name. It depends on the keys of the stages whose rows the stage reads."""
     keys: dict[str, str] = {}
     for stage in stages:
         spec = replace(stage.spec, modules=(type(stage).__module__, *stage.spec.modules))

@@ -137,7 +137,7 @@ class RemoteFrame(Frame):
 
     @property
     def used(self) -> list[PictureKey]:
-        """The pictures that the stage has used."""
+        """The longest side (None: unscaled) and the pixel format of each picture of this frame that the stage has used."""
         return list(self._pictures)
 
     def _convert(self, max_side: int | None, pixel_format: PixelFormat) -> Image:
@@ -158,7 +158,7 @@ class StageServer:
         self._frame: RemoteFrame | None = None
 
     def answer(self, request: Message, payload: bytes) -> tuple[Message, bytes]:
-        """Return the answer to one request, without raw bytes; raises ``Closed`` if the build's process has ended."""
+        """Return the answer to one request, and no bytes (``b""``); raises ``Closed`` if the build's process has ended."""
         if "see" in request:
             if self._frame is None or "pictures" in request:
                 sent = zip(map(tuple, request["pictures"]), _split(payload, request["shapes"]), strict=True)

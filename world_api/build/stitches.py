@@ -85,7 +85,7 @@ class Stitches:
         return sorted(rows, key=lambda row: (row["time"], row["track"]))
 
     def _over_join(self, clip: Clip, own: Sequence[Record]) -> list[Record]:
-        """Return links over the join at the clip's start, at most one for each track.
+        """Return links over the join at the clip's start, at most one for each track; ``own``: the clip's sightings.
 
         Links are made in the order in which sightings became known, the best overlaps of a moment first. They are never
         removed: what becomes known later only adds links.
@@ -125,7 +125,7 @@ def _overlaps(before: list[Record], after: list[Record]) -> list[tuple[float, st
 
 
 def _overlap(before: list[Record], after: list[Record]) -> float:
-    """Return the overlap (IoU) of the last box of ``before`` and the first of ``after``; 0 if over 1.5 seconds apart.
+    """Return the overlap (IoU) of the last box of ``before`` and the first of ``after``; 0 if more than 1.5 s apart.
 
     The last box is also moved at the speed before and at the speed after the join; the best overlap counts.
     """
@@ -193,7 +193,7 @@ class _Stays:
         return links, filled
 
     def _best(self, rows: Sequence[Record], seen: Sequence[Vector], moment: float) -> tuple[Record, float] | None:
-        """Return the last sighting of the person that a new track most likely shows, and their similarity; or None.
+        """Return the last sighting of the person that a new track most likely shows, and the similarity of the two; or None.
 
         ``rows``, ``seen``: the sightings and descriptors of the new track that are known at ``moment``.
         """

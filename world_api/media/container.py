@@ -262,7 +262,7 @@ class Probe:
 
     @property
     def longest_frame(self) -> float:
-        """The longest time (seconds) for which a frame can be shown: an hour, and hardly more than the whole file."""
+        """The longest time (seconds) for which a frame can be shown: an hour, or the declared duration and 1 s if less."""
         return min(LONGEST_FRAME, 1.0 + max(0.0, self.declared_duration or LONGEST_FRAME))
 
     @property

@@ -158,7 +158,7 @@ class VideoFrames:
         return self.pictures_played_at([seconds], None)[0]
 
     def pictures_played_at(self, times: Sequence[float], longest_side: int | None) -> list[Image]:
-        """Return the frames on screen at times in rising order, none with a side longer than ``longest_side`` pixels.
+        """Return the frames on screen at times in rising order, with no side longer than ``longest_side`` pixels (None: full size).
 
         Raises:
             MediaFault: ``source_missing``, ``undecodable``, ``decoder_died``, ``decoder_stalled``.
@@ -176,7 +176,7 @@ class VideoFrames:
 
 
 class _FreedSlots:
-    """Collects the slots that stages have freed, and returns ``size`` at a time to their decoding process."""
+    """Collects slots of shared memory that stages have freed; returns ``size`` at a time to their decoding process."""
 
     def __init__(self, process: DecoderProcess, size: int) -> None:
         self._process = process
