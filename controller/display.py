@@ -327,7 +327,7 @@ def _reply_lines(episode: Episode, record: RoundRecord, *, full: bool) -> Iterat
 
 
 def _labelled(label: str, text: str, limit: int | None = None) -> Iterator[str]:
-    """Yield the lines of a text, at most ``limit``, with a label before the first."""
+    """Yield the lines of a text with a label before the first; after ``limit`` lines only how many remain."""
     lines = list(wrapped(text, WIDTH - _LABEL))
     for place, line in enumerate(lines[:limit]):
         yield f"{label if place == 0 else '':{_LABEL}}{line}".rstrip()

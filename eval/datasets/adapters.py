@@ -56,7 +56,7 @@ class Sources:
     files: Mapping[str, Path] = field(default_factory=dict)
 
     def other(self, what: str, *names: str) -> Path | None:
-        """Return the file for the purpose ``what``: the given one, or the first of ``names`` beside the annotations."""
+        """Return the file for the purpose ``what``: the given one, else the first of ``names`` beside the annotations."""
         return self.files.get(what) or self._named(names)
 
     def main(self, *names: str) -> Path:
