@@ -130,7 +130,7 @@ def _cost_parts(accounts: Accounts) -> dict[str, str]:
 
 
 def _tools_text(calls: list[CallRecord]) -> str:
-    """Return the names of the tools in the order of their calls; equal calls in a row are counted."""
+    """Return the tools in the order of their calls, with operations inside and failures; equal entries are counted."""
     names = [
         call.tool
         + (f" ({plural(len(call.inner_calls), 'operation')})" if call.inner_calls else "")

@@ -122,7 +122,7 @@ class BudgetMeter:
             self._charge(item.model, item.prompt, item.completion)
 
     def may_call(self, more: int = 0) -> bool:
-        """Whether the budget allows one more tool call besides ``more`` that are about to run."""
+        """Whether the budget allows one tool call in addition to ``more`` others that are about to run."""
         return self.calls + more < self.budget.calls
 
     def left(self) -> float:

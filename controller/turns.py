@@ -355,7 +355,7 @@ class TurnExecutor:
 
 
 def _parallel_groups(calls: Sequence[FirstCall]) -> Iterator[list[FirstCall]]:
-    """Yield consecutive calls that only read as lists of at most 8, every other call as its own list."""
+    """Yield consecutive calls that only read as lists of at most 8, each of the remaining calls as its own list."""
     for reads, run in itertools.groupby(calls, key=attrgetter("reads")):
         group = list(run)
         size = MAX_PARALLEL if reads else 1

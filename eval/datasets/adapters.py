@@ -96,7 +96,7 @@ class Entry:
         return self._value.get(key)
 
     def text(self, *keys: str) -> str:
-        """Return the first of these fields that exists, as text. Raises Unusable: it is empty, or none exists."""
+        """Return the first of these fields that exists, as text. Raises Unusable: it is empty or too long, or none exists."""
         key = next(filter(self.has, keys), None)
         if key is None:
             raise Unusable(f"{keys[0]} is missing")

@@ -309,7 +309,7 @@ def _inside(folder: Path, name: str) -> Path | None:
 
 
 def _question(entry: Raw) -> tuple[Question, tuple[Any, ...]]:
-    """Return the question of an entry and its other right answers; options equal to the right one are also right."""
+    """Return an entry's question and its other right answers, also equal options. Raises ValueError: one is invalid."""
     options, same = distinct(entry.options)
     question = Question(text=entry.question, kind=entry.kind, options=options, as_of=entry.as_of)
     also, letters = entry.also, question.letters

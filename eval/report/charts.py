@@ -95,7 +95,7 @@ class TableRow:
 
     @property
     def is_primary(self) -> bool:
-        """Whether the row is about one of the two arms of the primary contrast."""
+        """Whether the row is about one of the two arms of the primary contrast, in its world and budget."""
         return (self.word("arm"), self.word("world"), self.word("budget")) in self.primary
 
 
