@@ -188,7 +188,7 @@ def _rooms(chance: random.Random, kinds_of_theme: tuple[RoomKind, ...], count: i
 
 
 def _rules(chance: random.Random, locations: tuple[Location, ...], count: int) -> tuple[FilingRule, ...]:
-    """Choose at most ``count`` filing rules for one category: each label gets its own drawer or cupboard, of the first rooms."""
+    """Choose up to ``count`` filing rules for one category, each label with its own container, the first room's first."""
     category = chance.choice(_FILES)
     places: list[tuple[str, str]] = []
     for near in (locations[:1], locations[1:]):
