@@ -40,6 +40,7 @@ from world_api.media.decode_pass import LossNote, PassState, losses
 from world_api.media.decoder import MediaWorker, VideoPass
 from world_api.world.storage import (
     IMAGES,
+    LEAST_SHARE_OF_FRAMES,
     MANIFEST,
     MOST_FRAMES_PER_SECOND,
     ROWS,
@@ -294,7 +295,10 @@ def describe(
     ``lost``: what the pass lost; ``complete``: False while the file is still being written.
     """
     source, stages = subject.source, subject.stages
-    rate = min(state.frame_rate(source.frame_rate), MOST_FRAMES_PER_SECOND)
+    counted = (state.frames - 1) / state.last_time if state.last_time > 0 else 0.0
+    # Of a growing video more frames may have been counted than its time has.
+    is_wrong = complete and source.frame_rate < LEAST_SHARE_OF_FRAMES * counted
+    rate = min(round(counted, 6) if is_wrong else source.frame_rate or round(counted, 6), MOST_FRAMES_PER_SECOND)
     video = VideoFacts(
         duration=state.duration, frame_rate=rate, width=source.width,
         height=source.height, rotation=source.rotation, frames=state.frames, codec=source.codec, has_audio=source.has_audio,

@@ -177,7 +177,6 @@ def _build_growing(job: Job, following: Following, source: Probe, worker: MediaW
     """Make rows while the file grows, and write a manifest after each clip, unless it would replace another world."""
     folder = job.folder
     old = find_predecessor(folder, job.video, force=job.force)
-    old.note_beginning()
     # The notes and rows of a world of another origin are not trusted.
     growth = Growth(folder, job.video, may_resume=old.is_same_growing and not job.force)
     if not job.force:
@@ -188,6 +187,7 @@ def _build_growing(job: Job, following: Following, source: Probe, worker: MediaW
         source=replace(source, declared_duration=None), stages=stages, keys=keys, source_hash=growth.token,
         stamp=stamp_of(job.video),
     )  # fmt: skip
+    old.note_beginning()
     rows = RowStore(folder, source, keys, reuse=not job.force, audio=no_sound, most=growth.clips)
     publishes = old.is_same_growing or not old.exists  # another world stays until this one is complete
     published = 0
@@ -273,6 +273,6 @@ def _record(worker: MediaWorker, address: str, path: Path) -> None:
     """Record a stream until it ends or fails; then remove the marker that the file is being written."""
     try:
         # Once only: another try would write over what was recorded, and the worker is killed to end the recording.
-        worker.ask({"do": "capture", "address": address}, path, tries=1)
+        worker.ask({"do": "capture", "address": address}, path, is_repeatable=False)
     finally:
         being_written(path).unlink(missing_ok=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any
 
 from world_api.media.container import (
@@ -31,8 +31,6 @@ _STEP_BACK = 1.0
 _SAME = 1e-6
 #: A video whose frames end this much (seconds) before its header says is reported as cut off.
 _ENDS_EARLY = 1.0
-#: A header's frame rate below this share of the rate of the decoded frames is wrong.
-_LEAST_SHARE_OF_RATE = 0.1
 #: Decoding begins this long (seconds) before the frame after which a pass resumes.
 _RUN_UP = 2.0
 
@@ -85,14 +83,6 @@ class PassState:
     def duration(self) -> float:
         """Seconds from the first frame to the end of the last one."""
         return round(self.last_time + self.last_duration, 6)
-
-    def frame_rate(self, header: float) -> float:
-        """Return the rate (frames per second) of the header, or of the frames so far if the header's is unknown or wrong.
-
-        A header's rate is often the mean over the whole file, so that one wrong time in the file makes it far too small.
-        """
-        counted = (self.frames - 1) / self.last_time if self.last_time > 0 else 0.0
-        return header if header > _LEAST_SHARE_OF_RATE * counted else round(counted, 6)
 
     @property
     def can_resume(self) -> bool:
@@ -236,9 +226,7 @@ class DecodePass:
                     state.corrupt.add(time)
                 # The same number as by fractions, which cost more than everything else that is done with a frame.
                 shown = raw.duration * tick.numerator / tick.denominator if tick else 0.0
-                if not 0.0 < shown <= self.source.longest_frame:
-                    shown = replace(self.source, frame_rate=state.frame_rate(self.source.frame_rate)).frame_seconds
-                state.last_duration = shown
+                state.last_duration = shown if 0.0 < shown <= self.source.longest_frame else self.source.frame_seconds
                 state.last_pts = raw.pts
                 if not self._fitter.fits(raw):
                     if not state.resized.count:

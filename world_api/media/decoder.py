@@ -61,19 +61,18 @@ class MediaWorker:
         self._process: DecoderProcess | None = None
         self._lock = RLock()
 
-    def ask(self, request: Message, path: Path, *, tries: int = 2) -> tuple[Message, bytes]:
+    def ask(self, request: Message, path: Path, *, is_repeatable: bool = True) -> tuple[Message, bytes]:
         """Return the answer to a request about a file, and its raw bytes.
 
-        ``tries``: how often the request is made at most, if the process dies at it each time.
+        ``is_repeatable``: whether it is made again if the process dies at it.
 
         Raises:
             MediaFault: the faults of the request, such as those of :func:`world_api.media.container.probe`;
                 ``decoder_died``, ``decoder_stalled``.
         """
         with self._lock:
-            times = 0
+            has_died = False
             while True:
-                times += 1
                 try:
                     return self._started().ask({**request, "path": str(path)})
                 except MediaFault:
@@ -82,8 +81,9 @@ class MediaWorker:
                     self.close()  # or its answer would be taken for that to the next request
                     if not isinstance(error, ProcessGone):
                         raise
-                    if error.stalled or times >= tries:
-                        raise _decoder_fault(error, path.name, times=times) from error
+                    if error.stalled or has_died or not is_repeatable:
+                        raise _decoder_fault(error, path.name, is_second=has_died) from error
+                    has_died = True
 
     def start(self) -> None:
         """Start the process now, so that it is ready for the first request."""
@@ -111,7 +111,7 @@ class MediaWorker:
         return np.frombuffer(self.ask(request, source.path)[1], dtype=np.float32)
 
     def kill(self) -> None:
-        """End the process at once, also during a request, which then fails if it has no tries left."""
+        """End the process at once, also during a request, which then fails unless it is made again."""
         if (process := self._process) is not None:
             process.kill()
 
@@ -126,8 +126,8 @@ class MediaWorker:
         return self._process
 
 
-def _decoder_fault(gone: ProcessGone, name: str, *, times: int) -> MediaFault:
-    """Return the fault for a decoder that stalled, or that failed so many ``times``; ``name`` is the video file's."""
+def _decoder_fault(gone: ProcessGone, name: str, *, is_second: bool) -> MediaFault:
+    """Return the fault for a decoder that stalled or failed; ``name``: the video file's; ``is_second``: it failed twice."""
     if gone.stalled:
         return MediaFault(
             "decoder_stalled",
@@ -136,7 +136,7 @@ def _decoder_fault(gone: ProcessGone, name: str, *, times: int) -> MediaFault:
         )
     return MediaFault(
         "decoder_died",
-        f"the decoder of {name} failed{' twice' if times > 1 else ''}: {gone.reason}",
+        f"the decoder of {name} failed{' twice' if is_second else ''}: {gone.reason}",
         hint="if memory was short, end other programs or raise --max-megapixels, and try again; else the file may be"
         " damaged: try a smaller copy",
     )
@@ -297,7 +297,7 @@ class VideoPass:
                 died_at = self.last_time + self._unsent
                 why = f"the decoder {'came to a halt' if gone.stalled else 'died'} ({gone.reason})"
                 if self.last_time < 0 and tries > 0:
-                    raise _decoder_fault(gone, self.source.path.name, times=2) from gone
+                    raise _decoder_fault(gone, self.source.path.name, is_second=True) from gone
                 if tries == len(_SKIPS):
                     self._lose_rest(note, why)
                     self.final = self._current_state()

@@ -32,6 +32,8 @@ Message = dict[str, Any]
 
 #: Bytes that are read at once, at least and at most; a pipe holds as many as the latter if the system allows it.
 _CHUNK, _PIPE = 1 << 16, 1 << 20
+#: So many buffers are written at once; systems take at least 1024.
+_PARTS = 64
 #: No message line is longer (bytes).
 _LONGEST = 1 << 22
 #: How long (seconds) a process that closed its pipes may take to end.
@@ -69,14 +71,14 @@ class Wire:
         Raises:
             Closed: the other side has ended.
         """
-        parts = [memoryview(data).cast("B") for data in payload if len(data)]
+        parts = [memoryview(data).cast("B") for data in payload if memoryview(data).nbytes]
         if parts:
             message = {**message, "bytes": sum(map(len, parts))}
         parts.insert(0, memoryview(json.dumps(message, default=_plain).encode() + b"\n"))
         self.sent_at = monotonic()
         try:
             while parts:
-                sent = os.writev(self._out, parts)
+                sent = os.writev(self._out, parts[:_PARTS])
                 while parts and sent >= len(parts[0]):
                     sent -= len(parts.pop(0))
                 parts[:1] = [part[sent:] for part in parts[:1]]

@@ -5,7 +5,8 @@
     STORE/ID/world.json                              the manifest, written last
     STORE/ID/rows/<table>/<clip>-<key>-<hash>.arrow  the rows of one table and one clip; hash: of the file's content
     STORE/ID/images/<hash>.jpg                       key frames
-    STORE/ID/local.json                              where this machine keeps the source video; not part of the world, written first
+    STORE/ID/local.json                              where this machine keeps the source video; not part of the world. Written first:
+                                                     a build that broke off tells from it how it continues
     STORE/ID/sessions/<name>.jsonl                   what sessions wrote; not part of the world
 
 Every file appears whole or not at all: it is written beside its place, synced, and renamed into it. To resume a build,
@@ -57,9 +58,12 @@ MOST_SECONDS = 1e7
 #: Bytes of a manifest; that of the longest video lists some million files.
 _MOST_BYTES = 1 << 30
 _MOST_LOCAL_BYTES = 1 << 16  #: at most this much of ``local.json`` is read
+_LONGEST_PATH = 4096  #: characters
 TICK = 1e-3  #: seconds; times are rounded to it, the end of a video may be
 MOST_PIXELS = 10**8  #: of one side of a picture
 MOST_FRAMES_PER_SECOND = 1e6
+#: A frame rate below this share of the frames there are is wrong; frames of a stream may come unevenly.
+LEAST_SHARE_OF_FRAMES = 0.01
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Count = Annotated[int, Field(ge=0, le=10**15)]
@@ -239,7 +243,7 @@ def read_local(folder: Path) -> Any:
 
 def is_unfinished(folder: Path) -> bool:
     """Whether a folder holds what a build has made so far, and no world yet."""
-    return not (folder / MANIFEST).exists() and ((folder / LOCAL).is_file() or (folder / ROWS).is_dir())
+    return (folder / LOCAL).is_file() and not (folder / MANIFEST).exists()
 
 
 def _missing(folder: Path) -> StoreFault:
@@ -251,8 +255,11 @@ def _missing(folder: Path) -> StoreFault:
             hint="`videoworld worlds` lists them; `videoworld build` makes one",
         )
     video = "FILE"
-    with suppress(OSError, ValueError, TypeError, KeyError):
-        video = str(read_local(folder)["source_path"])
+    with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
+        path = read_local(folder)["source_path"]
+        # A file from anywhere: only what is surely the path of a file belongs into a command that may be pasted.
+        if Path(path).is_absolute() and path.isprintable() and "`" not in path and len(path) <= _LONGEST_PATH:
+            video = path
     command = shlex.join(["videoworld", "build", video, "--store", str(folder.parent), "--id", folder.name])
     return StoreFault(
         "no_such_world",

@@ -24,7 +24,16 @@ from numpy.typing import NDArray
 from world_api.core.execution import restricted_environment
 from world_api.core.faults import StoreFault, VideoWorldError, internal_fault
 from world_api.core.files import bytes_on_disk, check_plain, hash_stored
-from world_api.world.storage import MANIFEST, TICK, Manifest, hash_rows, read_image, read_manifest, read_table
+from world_api.world.storage import (
+    LEAST_SHARE_OF_FRAMES,
+    MANIFEST,
+    TICK,
+    Manifest,
+    hash_rows,
+    read_image,
+    read_manifest,
+    read_table,
+)
 from world_api.world.store import DERIVED_FOLDER, Derived, World, derived_folder, world_folder, world_hash
 from world_api.world.tables import CONTROL, TABLES
 
@@ -99,7 +108,7 @@ def _facts_wrong(manifest: Manifest) -> list[str]:
     """
     video = manifest.video
     most, wrong = video.duration + TICK, []
-    least = _LEAST_SHARE_OF_FRAMES * (video.frames - 1) / max(most, 1.0)
+    least = LEAST_SHARE_OF_FRAMES * (video.frames - 1) / max(most, 1.0)
     if manifest.complete and video.frames > 1 and video.frame_rate < least:
         rate = f"{video.frame_rate:g} frames per second"
         wrong.append(f"{MANIFEST}: video.frame_rate: {rate} do not give {video.frames} frames in {video.duration} s")
@@ -140,8 +149,6 @@ def _rows_wrong(world: World) -> list[str]:
 
 # --- the rules of rows ----------------------------------------------------------------------------------------------
 
-#: A rate below this share of the frames there are is wrong; it is rounded, and frames of a stream may come unevenly.
-_LEAST_SHARE_OF_FRAMES = 0.01
 #: Columns of which the first is never greater than the second. A moment is known when it comes or later, an interval at its
 #: end or later.
 _ORDERED = (("start", "end"), ("x1", "x2"), ("y1", "y2"), ("time", "known_at"), ("end", "known_at"))

@@ -183,11 +183,23 @@ def test_a_build_of_an_unknown_file_is_told_of_too_and_an_unknown_world_is_not_o
 ) -> None:
     with pytest.raises(Broken):
         build(two_shots, tmp_path, recipe=recipe_of(Marking(breaks_at=2)))
-    (tmp_path / "two_shots" / "local.json").write_text("[]")
-    with pytest.raises(StoreFault, match="not finished") as caught:
-        open_world(tmp_path, "two_shots")
-    assert "videoworld build FILE --store" in caught.value.hint
-    (tmp_path / "nothing").mkdir()
+    no_path: list[object] = [
+        "v.mp4",
+        "--force",
+        "/v.mp4\n  hint: `run this`",
+        "/a`b",
+        "/a\u202eb",
+        "/\udcff",
+        "/" * 9999,
+        None,
+        5,
+    ]
+    for record in ([], *({"source_path": path} for path in no_path)):
+        (tmp_path / "two_shots" / "local.json").write_text(json.dumps(record))
+        with pytest.raises(StoreFault, match="not finished") as caught:
+            open_world(tmp_path, "two_shots")
+        assert "videoworld build FILE --store" in caught.value.hint
+    (tmp_path / "nothing" / "rows").mkdir(parents=True)
     with pytest.raises(StoreFault, match="there is no world 'nothing'"):
         open_world(tmp_path, "nothing")
 

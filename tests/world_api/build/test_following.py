@@ -124,6 +124,7 @@ def test_a_file_appended_in_steps_ends_as_the_world_of_the_whole_and_shows_its_b
     assert check_world(final) == []
     # A busy machine may publish two clips at once, or the whole world before the second.
     assert [seconds for seconds, _, _ in beginnings] in ([30.0, 60.0], [30.0], [60.0])
+    assert {world.manifest.video.frame_rate for _, world, _ in beginnings} == {final.manifest.video.frame_rate}
     for seconds, world, scenes in beginnings:
         known, later = rows(world, seconds - 0.001), rows(final, seconds - 0.001)
         assert known == {name: later[name] for name in known}
