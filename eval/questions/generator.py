@@ -190,7 +190,10 @@ class _Worder:
             )
 
     def _in_some_language(self, draft: Draft) -> tuple[Question, Any, str] | None:
-        """Return what ``_worded`` returns: in Chinese for a share of drafts; else, or if a word is lacking, in English."""
+        """Return what ``_worded`` returns, for a random share of drafts in Chinese if it has the words, else in English.
+
+        None also if no language has the words.
+        """
         languages: list[Wording] = [self._chinese] if self._chance.random() < CHINESE_SHARE else []
         for words in (*languages, self._english):
             with suppress(Unsayable):

@@ -165,7 +165,7 @@ class TextPrior:
         }
 
     def guess(self, item: Item) -> Any:
-        """Return the most probable answer given the words of the question; an interval is the constant guess."""
+        """Return the most probable choice, order or count given the words of the question; else the constant guess of its group."""
         question = item.question
         if question.kind not in self._weights:
             return self._constant.guess(item)

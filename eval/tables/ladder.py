@@ -105,9 +105,9 @@ def ladder_table(study: Study) -> Table:
 def _steps(study: Study) -> Iterator[Line]:
     """Yield the rows of the ladder table: for each dataset, budget and arm, one for each kind of world it ran on.
 
-    The kinds are worlds built from pixels, with one operation answered from the truth, and with all of them. ``gain``
-    is the paired difference in accuracy from the worlds built from pixels; if these are of several kinds, there are
-    rows for each of them. An arm has rows only if it ran both on worlds from pixels and on others.
+    The kinds are worlds built from pixels, those with some operations answered from the truth (one kind for each choice of
+    operations), and the true world. ``gain`` is the paired difference in accuracy from the worlds built from pixels; if
+    these are of several profiles, all rows are repeated for each. An arm has rows only if it ran both on worlds from pixels and on others.
     """
     for (dataset, budget, arm), own in grouped(study.rows, lambda row: (row.dataset, row.budget, row.arm)).items():
         worlds = grouped(own, lambda row: row.world)

@@ -84,7 +84,8 @@ class Candidate:
         )
 
     def _note_movement(self, time: float) -> None:
-        """Add up movement in steps of a minimum size, since outlines tremble; confirm the track if it moved enough."""
+        """Add up movement in steps of a minimum size, since outlines tremble; confirm the track if it has enough sightings
+        and moved enough."""
         x, y = self.box.center
         off = max(abs(x - self.origin[0]), abs(y - self.origin[1]))
         if off > _STEP * side_of(self.box):

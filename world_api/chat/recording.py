@@ -231,13 +231,13 @@ class RecordingClock:
         self._zero: float | None = None
 
     def now(self) -> str:
-        """Return the other clock's wall time."""
+        """Return the other clock's wall time, and add it to ``readings``."""
         reading = self._clock.now()
         self.readings.append(reading)
         return reading
 
     def monotonic(self) -> float:
-        """Return the seconds since the first call, rounded to microseconds."""
+        """Return the seconds since the first call, rounded to microseconds, and add them to ``readings``."""
         reading = self._clock.monotonic()
         if self._zero is None:
             self._zero = reading

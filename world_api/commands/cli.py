@@ -239,7 +239,7 @@ class _ProgressLines:
             sys.stderr.write(f"  {stage}: {total:.0f} s of video done\n")
 
     def say(self, text: str) -> None:
-        """Print a text as a separate line."""
+        """Print a text to stderr as an indented line."""
         sys.stderr.write(f"  {text}\n")
 
 

@@ -145,7 +145,7 @@ def _rows_of(view: View) -> pa.Table:
 
 
 def _built(store: Path) -> dict[str, str]:
-    """Return the ids of the readable worlds of a store, each with a hash of its files of rows."""
+    """Return the ids of the readable worlds of a store, each with a hash of its files of rows that no session committed."""
     found = {}
     for video_id in list_worlds(store):
         with suppress(StoreFault):

@@ -132,7 +132,7 @@ class View:
 
     @cached_property
     def shots(self) -> Items[TimeSpan]:
-        """The shots; they tile the visible interval."""
+        """The spans of the shots in order; they tile the visible interval."""
         return tile(self.rows("cuts").column("time").to_numpy(), self.span)
 
     @cached_property
