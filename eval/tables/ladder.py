@@ -107,7 +107,8 @@ def _steps(study: Study) -> Iterator[Line]:
 
     The kinds are worlds built from pixels, those with some operations answered from the truth (one kind for each choice of
     operations), and the true world. ``gain`` is the paired difference in accuracy from the worlds built from pixels; if
-    these are of several profiles, all rows are repeated for each. An arm has rows only if it ran both on worlds from pixels and on others.
+    these are of several profiles, all rows are repeated for each. An arm has rows only if it ran both on worlds from
+    pixels and on others.
     """
     for (dataset, budget, arm), own in grouped(study.rows, lambda row: (row.dataset, row.budget, row.arm)).items():
         worlds = grouped(own, lambda row: row.world)

@@ -84,8 +84,7 @@ class Candidate:
         )
 
     def _note_movement(self, time: float) -> None:
-        """Add up movement in steps of a minimum size, since outlines tremble; confirm the track if it has enough sightings
-        and moved enough."""
+        """Add up steps of a minimum size, since outlines tremble; confirm the track if they and its sightings are enough."""
         x, y = self.box.center
         off = max(abs(x - self.origin[0]), abs(y - self.origin[1]))
         if off > _STEP * side_of(self.box):

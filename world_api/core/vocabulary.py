@@ -355,7 +355,7 @@ def _belong_together(first: Clause, second: Clause) -> bool:
 
 
 def _chinese_tokens(run: str) -> list[str]:
-    """Split Chinese characters around negations, after ``的``, before ``但``, ``而``, and ``或(者)`` at an end or before a verb of wearing."""
+    """Split Chinese words around negations, after ``的``, before ``但``, ``而``, ``或`` (at an end or before 穿, 戴, 在)."""
     others = [match.span() for match in _CHINESE_OTHER.finditer(run)]
     parts: list[str] = []
     start = 0
