@@ -239,7 +239,7 @@ def _make_rows(
     scheduler = Scheduler(stages=stages, rows=rows, progress=job.progress, expected=source.declared_duration or 0.0)
     try:
         known = log.final
-        rows.holes += holes_in(log.lost)
+        rows.holes += holes_in(one.place for one in log.lost)
         wants = scheduler.wants(clip_count(known.duration) if known is not None else None)
         begins = [want.spans[0][0] for want in wants if want.spans]
         ends = [end for want in wants for _, end in want.spans]
@@ -250,8 +250,8 @@ def _make_rows(
                 holes=rows.holes,
             )  # fmt: skip
             scheduler.run_pass(decode)
-            if decode.final is not None:
-                log.finish(decode.final, decode.lost)
+            if end := known or decode.final:
+                log.finish(end, decode.lost)
         if log.final is None:
             raise RuntimeError("the decode pass has not come to the end of the video")
         scheduler.finish(log.final.duration)

@@ -81,8 +81,7 @@ class RowStore:
         """Return the ``Clip`` with this number, the input of stages."""
         return Clip(
             number=number, span=clip_span(number), source=self._source, rows=self.rows,
-            keep_image=lambda jpeg: write_image(self._folder, jpeg), audio=self.audio,
-            holes=self.holes,
+            keep_image=lambda jpeg: write_image(self._folder, jpeg), audio=self.audio, holes=self.holes,
         )  # fmt: skip
 
     def add(self, stage: Stage, number: int, records: Records) -> None:
@@ -154,8 +153,8 @@ class DecodeLog:
 
     @property
     def vouches_for_rows(self) -> bool:
-        """Whether existing rows were made from all frames: no decoder died, or the pass still reached its end."""
-        return self.final is not None or not self.has_died
+        """Whether existing rows were made from all frames: no decoder died, or each such pass was finished."""
+        return not self.has_died
 
     def before(self, time: float) -> PassState | None:
         """Return the last state before a time (seconds); None if there is none."""
@@ -174,7 +173,8 @@ class DecodeLog:
 
     def finish(self, state: PassState, lost: Sequence[LossNote]) -> None:
         """Log the end of the video, and what was lost with decoders that died, also in the passes before this one."""
-        self.final, self.lost = state, [*self.lost, *(one for one in lost if one not in self.lost)]
+        known = {one.place for one in self.lost}
+        self.final, self.lost = state, [*self.lost, *(one for one in lost if one.place not in known)]
         self._write({"final": asdict(state), "lost": [vars(one) for one in self.lost]})
 
     def _read(self) -> bool:
@@ -194,7 +194,7 @@ class DecodeLog:
             elif "died" in record:
                 self.has_died = True
             elif "final" in record:
-                self.final = PassState.restored(record["final"])
+                self.has_died, self.final = False, PassState.restored(record["final"])
                 self.lost = [LossNote(**one) for one in record["lost"]]
         if size:
             os.truncate(self._path, size)

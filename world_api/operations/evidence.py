@@ -378,7 +378,8 @@ def motions(view: View, track: Track, span: TimeSpan) -> list[TrackMotion]:
 def has_ended(view: View, appearance: TimeSpan) -> bool:
     """Whether an appearance has ended: more than ``EDGE_SECONDS`` of visible video follow it, all of it decoded."""
     after = TimeSpan(start=appearance.end, end=appearance.end + EDGE_SECONDS)
-    return after.end < view.duration and not any(hole.overlaps(after) for hole in view.holes)
+    is_over = appearance.end < view.duration - EDGE_SECONDS
+    return is_over and not any(hole.overlaps(after) for hole in view.holes)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from world_api.core.execution import OnceEach
 from world_api.core.faults import OperationFault
-from world_api.core.spans import TimeSpan, holes_in
+from world_api.core.spans import TimeSpan, holes_in, parts_within
 from world_api.core.vocabulary import Vocabulary, judged_at_build
 from world_api.world.store import World
 from world_api.world.tables import Cut
@@ -102,9 +102,13 @@ class View:
 
     @cached_property
     def holes(self) -> list[TimeSpan]:
-        """The stretches of the visible interval of which no frame was decoded."""
-        lost = holes_in(self.world.manifest.losses)
-        return [part for hole in lost if (part := hole.clip(self.span)) is not None]
+        """The parts of the visible interval that were not decoded, in time order."""
+        losses = self.world.manifest.losses
+        return parts_within(holes_in((one.code, one.start_time, one.end_time) for one in losses), self.span)
+
+    def is_in_hole(self, time: float) -> bool:
+        """Whether a moment is in a part of the video that was not decoded."""
+        return any(hole.contains(time) for hole in self.holes)
 
     def frame_at(self, time: float) -> TimeSpan:
         """Return a span of one frame's duration that begins at a visible time, cut at the end of the visible part."""
