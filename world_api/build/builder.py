@@ -246,7 +246,7 @@ def _make_rows(
         if known is None or begins:
             decode = VideoPass(
                 source=source, limits=job.limits, wants=wants, resume_from=log.before(min(begins, default=0.0)),
-                until=None if known is None else max(ends), noted=log.note, died=log.lose, process=worker.detach(),
+                until=None if known is None else max(ends), noted=log.note, died=log.note_death, process=worker.detach(),
                 holes=rows.holes,
             )  # fmt: skip
             scheduler.run_pass(decode)

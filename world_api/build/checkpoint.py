@@ -44,7 +44,7 @@ class RowStore:
     """The stored rows of a recipe's stages, by clip; threads may share it.
 
     ``reuse``: use stored clips with the right key, do not make them again; ``most``: only the first ``most`` clips;
-    ``holes``: the stretches without frames that the decode pass has found so far.
+    ``holes``: the parts of the video, found so far, that were not decoded.
     """
 
     _folder: Path
@@ -160,9 +160,9 @@ class DecodeLog:
         """Return the last state before a time (seconds); None if there is none."""
         return next((state for state in reversed(self.states) if state.last_time < time), None)
 
-    def lose(self, lost: LossNote) -> None:
+    def note_death(self, loss: LossNote) -> None:
         """Log that a decoder died. Later rows may lack frames, so they are reused only if the pass reaches its end."""
-        self._write({"died": vars(lost)})
+        self._write({"died": vars(loss)})
 
     def note(self, state: PassState) -> None:
         """Log a state if a pass can resume from it and it is at least 30 seconds of video after the last one."""

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-#: The code of a loss: a stretch with start and end of which no frame was decoded.
+#: The code of a loss: a part of the video, with start and end, that was not decoded; in code a hole.
 NOT_DECODED = "not_decoded"
 #: Decimals to which times in results are rounded: a millisecond, finer than any frame.
 TIME_DECIMALS = 3

@@ -228,7 +228,7 @@ class View:
         rows = self.world.rows("screen_texts")
         later = np.flatnonzero(self.cut.visible(rows) & (rows.column("time").to_numpy() >= since))
         shots = self.shots.during(TimeSpan(start=max(0.0, since), end=self.duration)) or [self.shots[-1]]
-        return followed_by(whole, kept, join_readings(rows.take(pa.array(later)), shots, self.span))
+        return followed_by(whole, kept, join_readings(rows.take(pa.array(later)), shots, self.span, self.holes))
 
     @cached_property
     def captions(self) -> Items[Said]:
@@ -333,7 +333,9 @@ class WholeView(View):
         """The intervals in which texts are on screen, as a table."""
         return self.world.derived.table(
             "screen_texts",
-            lambda: screen_text_table(join_readings(self.world.rows("screen_texts"), self.shots, self.span)),
+            lambda: screen_text_table(
+                join_readings(self.world.rows("screen_texts"), self.shots, self.span, self.holes)
+            ),
             schema=SCREEN_TEXT_SCHEMA,
         )
 
