@@ -184,7 +184,7 @@ def build_locked(
     old.note_beginning()
     log = DecodeLog(folder / DECODE_LOG, source_hash=source_hash, limits=job.limits, reuse=reuse)
     rows = RowStore(
-        folder, subject.source, keys, reuse=reuse and log.vouches_for_rows, audio=partial(worker.sound, subject.source)
+        folder, subject.source, keys, reuse=reuse and not log.has_died, audio=partial(worker.sound, subject.source)
     )
     with opencv_on_one_thread():
         state = _make_rows(job, subject.source, placed or stages, rows, log, worker)

@@ -148,20 +148,15 @@ class DecodeLog:
         self.states: list[PassState] = []
         self.final: PassState | None = None
         self.lost: list[LossNote] = []
-        self.has_died = False
+        self.has_died = False  #: in a pass that was not finished: the rows of that pass may lack frames
         self._is_begun = reuse and self._read()
-
-    @property
-    def vouches_for_rows(self) -> bool:
-        """Whether existing rows were made from all frames: no decoder died, or each such pass was finished."""
-        return not self.has_died
 
     def before(self, time: float) -> PassState | None:
         """Return the last state before a time (seconds); None if there is none."""
         return next((state for state in reversed(self.states) if state.last_time < time), None)
 
     def note_death(self, loss: LossNote) -> None:
-        """Log that a decoder died. Later rows may lack frames, so they are reused only if the pass reaches its end."""
+        """Log that a decoder died. Later rows may lack frames, so they are reused only if the pass is finished."""
         self._write({"died": vars(loss)})
 
     def note(self, state: PassState) -> None:

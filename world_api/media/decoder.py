@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from math import prod
 from pathlib import Path
 from threading import Lock, RLock
@@ -279,22 +279,20 @@ class VideoPass:
         if self.resume_from is not None:
             self.last_time = self.resume_from.last_time
         tries, died_at, why, rest = 0, -math.inf, "", ""  # nothing is skipped after the first death
-        note: LossNote  # of the decoder that died last, which a loss of its place replaces
+        note = loss("", "")  # of the decoder that died last; a loss of more at that place replaces it
         while True:
             try:
                 frames = self._decoded(skip=_SKIPS[tries])
                 if tries:
                     before, first = self._current_state(), next(frames, None)
                     if first is None:
-                        self.lost.remove(note)
-                        self._note_loss("decoder_died", rest)
+                        self.lost[self.lost.index(note)] = replace(note, message=rest)
                         return
                     start, end = before.duration, first.time
                     if end - start > before.last_duration / 2:
-                        self.lost.remove(note)
                         self.holes.append(TimeSpan(start=start, end=end))
                         message = f"{start:.1f}-{end:.1f} s were not decoded: {why} there again and again"
-                        self._note_loss(NOT_DECODED, message, start, end)
+                        self.lost[self.lost.index(note)] = loss(NOT_DECODED, message, start, end)
                     yield first
                 yield from frames
                 return
@@ -368,7 +366,7 @@ class VideoPass:
         state.last_duration = state.last_duration or self.source.frame_seconds
         return state
 
-    def _note_loss(self, code: str, message: str, start: float | None = None, end: float | None = None) -> LossNote:
-        """Note a loss, by default at the last frame, and return it."""
-        self.lost.append(loss(code, message, max(0.0, self.last_time) if start is None else start, end))
+    def _note_loss(self, code: str, message: str) -> LossNote:
+        """Note a loss at the last frame, and return it."""
+        self.lost.append(loss(code, message, max(0.0, self.last_time)))
         return self.lost[-1]

@@ -391,10 +391,7 @@ class _TextLine:
 def join_readings(
     rows: pa.Table, shots: Sequence[TimeSpan], whole: TimeSpan, holes: Sequence[TimeSpan] = ()
 ) -> list[ScreenText]:
-    """Join rows of ``screen_texts`` into texts with intervals, in time order; ``shots`` tile the interval ``whole``.
-
-    No text stays from before one of ``holes``, the parts of the video that were not decoded (in time order).
-    """
+    """Join rows of ``screen_texts`` into texts with intervals, in time order; ``shots`` tile ``whole``, no text stays in ``holes``."""
     moments = list(_moments(rows.to_pylist()))
     starts = shots.starts.tolist() if isinstance(shots, Items) else [shot.start for shot in shots]
     running: list[_TextLine] = []
@@ -403,7 +400,7 @@ def join_readings(
         shot = max(0, bisect_right(starts, time) - 1)
         previous = moments[number - 1][0] if number else -math.inf
         following = moments[number + 1][0] if number + 1 < len(moments) else math.inf
-        hole = next((hole.start for hole in holes if hole.start >= time), math.inf)
+        hole = min((hole.start for hole in holes if hole.start >= time), default=math.inf)
         end = max(time, min(shots[shot].end, whole.end, time + TEXT_STAYS, following, hole))
         free = list(running)
         for reading in (r for r in readings if r.text):
