@@ -184,7 +184,7 @@ def build_locked(
     old.note_beginning()
     log = DecodeLog(folder / DECODE_LOG, source_hash=source_hash, limits=job.limits, reuse=reuse)
     rows = RowStore(
-        folder, subject.source, keys, reuse=reuse and log.vouches_for_rows, audio=partial(worker.sound, subject.source)
+        folder, subject.source, keys, reuse=reuse and not log.has_died, audio=partial(worker.sound, subject.source)
     )
     with opencv_on_one_thread():
         state = _make_rows(job, subject.source, placed or stages, rows, log, worker)
@@ -239,19 +239,19 @@ def _make_rows(
     scheduler = Scheduler(stages=stages, rows=rows, progress=job.progress, expected=source.declared_duration or 0.0)
     try:
         known = log.final
-        rows.holes += holes_in(log.lost)
+        rows.holes += holes_in(one.place for one in log.lost)
         wants = scheduler.wants(clip_count(known.duration) if known is not None else None)
         begins = [want.spans[0][0] for want in wants if want.spans]
         ends = [end for want in wants for _, end in want.spans]
         if known is None or begins:
             decode = VideoPass(
                 source=source, limits=job.limits, wants=wants, resume_from=log.before(min(begins, default=0.0)),
-                until=None if known is None else max(ends), noted=log.note, died=log.lose, process=worker.detach(),
+                until=None if known is None else max(ends), noted=log.note, died=log.note_death, process=worker.detach(),
                 holes=rows.holes,
             )  # fmt: skip
             scheduler.run_pass(decode)
-            if decode.final is not None:
-                log.finish(decode.final, decode.lost)
+            if end := known or decode.final:
+                log.finish(end, decode.lost)
         if log.final is None:
             raise RuntimeError("the decode pass has not come to the end of the video")
         scheduler.finish(log.final.duration)

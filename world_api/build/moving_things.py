@@ -60,7 +60,7 @@ class Notes:
     def next_name(self) -> str:
         """Return a new track name, unique in the video: ``t0003_01`` is the first track of clip 3.
 
-        ``t0003_01_1`` is the first one after the first hole in that clip.
+        ``t0003_01_1`` is the first track of the worker after the first hole in the clip's window.
         """
         self._names += 1
         part = f"_{self._clip.part}" if self._clip.part else ""

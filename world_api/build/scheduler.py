@@ -8,6 +8,7 @@ each frame that waits for a stage occupies one.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from typing import Protocol
 import cv2
 
 from world_api.build.checkpoint import RowStore
-from world_api.build.stage import CLIP_SECONDS, FrameStage, Records, RowStage, Stage, Worker, clip_count
+from world_api.build.stage import CLIP_SECONDS, FrameStage, Record, Records, RowStage, Stage, Worker, clip_count
 from world_api.media.decoder import VideoPass
 from world_api.media.frames import Frame, Want
 
@@ -53,7 +54,7 @@ class StageRunner:
         self._rows = rows
         self._stored = rows.clips_of(stage)
         self._open: dict[int, Worker] = {}
-        self._ended: dict[int, list[Records]] = {}  #: of open clips, the rows of the workers that a hole ended
+        self._ended = defaultdict[int, list[Records]](list)  #: of open clips, the rows of the workers that a hole ended
         self._next = 0
         self._has_failed = False
 
@@ -109,17 +110,16 @@ class StageRunner:
 
     def _begin_again(self) -> None:
         """End the open workers before a hole and open others after it: its two sides must not be compared."""
-        for number, worker in list(self._open.items()):
-            ended = self._ended.setdefault(number, [])
-            ended.append(worker.finish())
-            self._open[number] = self.stage.open(replace(self._rows.clip(number), part=len(ended)))
+        for number, worker in self._open.items():
+            self._ended[number].append(worker.finish())
+            self._open[number] = self.stage.open(replace(self._rows.clip(number), part=len(self._ended[number])))
 
     def _close(self, number: int) -> None:
-        parts = [*self._ended.pop(number, ()), self._open.pop(number).finish()]
-        tables = dict.fromkeys(table for part in parts for table in part)
-        self._rows.add(
-            self.stage, number, {table: [row for part in parts for row in part.get(table, ())] for table in tables}
-        )
+        rows = defaultdict[str, list[Record]](list)
+        for part in [*self._ended.pop(number, ()), self._open.pop(number).finish()]:
+            for table, records in part.items():
+                rows[table] += records
+        self._rows.add(self.stage, number, rows)
 
     def _window(self, number: int) -> tuple[float, float]:
         start = number * CLIP_SECONDS

@@ -140,8 +140,8 @@ class Clip:
 
     ``rows(table, span)`` reads stored rows of earlier stages whose time is in a span; ``keep_image`` stores an encoded JPEG and
     returns its path inside the world; ``audio(span)`` is the sound (mono, 16,000 samples a second, -1 to 1), empty if the video
-    has none. ``holes`` are the stretches of which no frame was decoded, though the video has some. ``part`` counts the
-    workers of the clip before this one, each of which a hole has ended.
+    has none. ``holes`` (for row stages) are the parts of the video that were not decoded. ``part`` counts the workers of the
+    clip before this one, each of which a hole has ended.
     """
 
     number: int

@@ -95,11 +95,14 @@ class Stitches:
             return []
         before = self._read(clip, TimeSpan(start=join - _NEAR, end=join))
         after = [row for row in own if row["time"] < join + _NEAR]
+        ends = {row["track"]: row["time"] for row in before}
         rows: list[Record] = []
         linked: set[str] = set()
         for moment in sorted({row["known_at"] for row in [*before, *after]}):
             for overlap, earlier, later, time in _overlaps(_known(before, moment), _known(after, moment)):
                 if overlap < _OVERLAP or earlier in linked or later in linked:
+                    continue
+                if any(hole.overlaps(TimeSpan(start=ends[earlier], end=time)) for hole in clip.holes):
                     continue
                 linked |= {earlier, later}
                 rows.append(_stitch(earlier, later, time, overlap, moment))

@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
 
-#: The code of a loss: a stretch with start and end of which no frame was decoded.
+#: The code of a loss: a part of the video, with start and end, that was not decoded; in code a hole.
 NOT_DECODED = "not_decoded"
 #: Decimals to which times in results are rounded: a millisecond, finer than any frame.
 TIME_DECIMALS = 3
@@ -97,36 +96,25 @@ def merge_spans(spans: Iterable[TimeSpan], *, gap: float = 0.0) -> list[TimeSpan
     return merged
 
 
-class Lost(Protocol):
-    """A loss of a source: its code and its times in seconds (None: unknown)."""
-
-    @property
-    def code(self) -> str:
-        """What kind of loss it is."""
-
-    @property
-    def start_time(self) -> float | None:
-        """When it begins."""
-
-    @property
-    def end_time(self) -> float | None:
-        """When it ends."""
+def holes_in(losses: Iterable[tuple[str, float | None, float | None]]) -> list[TimeSpan]:
+    """Return the holes among losses, merged and in time order; a loss is its code, start and end (None: unknown)."""
+    return merge_spans(
+        TimeSpan(start=start, end=end)
+        for code, start, end in losses
+        if code == NOT_DECODED and start is not None and end is not None
+        if start < end  # a world from anywhere may say otherwise
+    )
 
 
-def holes_in(losses: Iterable[Lost]) -> list[TimeSpan]:
-    """Return the stretches of which no frame was decoded, according to losses."""
-    return [
-        TimeSpan(start=lost.start_time, end=lost.end_time)
-        for lost in losses
-        if lost.code == NOT_DECODED and lost.start_time is not None and lost.end_time is not None
-        if lost.start_time < lost.end_time  # a world from anywhere may say otherwise
-    ]
+def parts_within(spans: Iterable[TimeSpan], bounds: TimeSpan) -> list[TimeSpan]:
+    """Return the parts of spans that are inside ``bounds``."""
+    return [part for span in spans if (part := span.clip(bounds)) is not None]
 
 
 def without_spans(span: TimeSpan, holes: Iterable[TimeSpan]) -> list[TimeSpan]:
-    """Return the parts of a span that no hole covers, in time order."""
+    """Return the parts of a span that no hole covers, in time order; ``holes``: apart from each other, in time order."""
     parts, start = [], span.start
-    for hole in merge_spans(part for other in holes if (part := other.clip(span)) is not None):
+    for hole in parts_within(holes, span):
         if hole.start > start:
             parts.append(TimeSpan(start=start, end=hole.start))
         start = hole.end

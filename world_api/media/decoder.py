@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from math import prod
 from pathlib import Path
 from threading import Lock, RLock
@@ -252,7 +252,7 @@ class VideoPass:
         noted, died: Called with states during the pass, and with the loss of every decoder that died.
         final: Afterwards, the state at the end of the video; None if the pass stopped before.
         lost: Afterwards, what was lost when decoders died, and what was left out.
-        holes: Stretches of which no frame was decoded, each from before the first frame after it is given.
+        holes: The parts of the video that were not decoded, each from before the first frame after it is given.
         read: Afterwards, the SHA-256 of a growing file that was read to its end.
     """
 
@@ -264,7 +264,7 @@ class VideoPass:
     until: float | None = None
     process: DecoderProcess | None = None
     read: str | None = None
-    died: Callable[[LossNote], None] = lambda lost: None
+    died: Callable[[LossNote], None] = lambda loss: None
     noted: Callable[[PassState], None] = lambda state: None
     final: PassState | None = None
     lost: list[LossNote] = field(default_factory=list)
@@ -278,17 +278,21 @@ class VideoPass:
     def __iter__(self) -> Iterator[Frame]:
         if self.resume_from is not None:
             self.last_time = self.resume_from.last_time
-        tries, died_at, why = 0, -math.inf, ""  # nothing is skipped after the first death
-        note: LossNote | None = None  #: of the decoder that died last
+        tries, died_at, why, rest = 0, -math.inf, "", ""  # nothing is skipped after the first death
+        note = loss("", "")  # of the decoder that died last; a loss of more at that place replaces it
         while True:
             try:
                 frames = self._decoded(skip=_SKIPS[tries])
                 if tries:
-                    start = self.last_time + self.source.frame_seconds
-                    if (first := next(frames, None)) is None:
-                        self._lose_rest(note, why)
+                    before, first = self._current_state(), next(frames, None)
+                    if first is None:
+                        self.lost[self.lost.index(note)] = replace(note, message=rest)
                         return
-                    self._lose_hole(note, start, first.time, why)
+                    start, end = before.duration, first.time
+                    if end - start > before.last_duration / 2:
+                        self.holes.append(TimeSpan(start=start, end=end))
+                        message = f"{start:.1f}-{end:.1f} s were not decoded: {why} there again and again"
+                        self.lost[self.lost.index(note)] = loss(NOT_DECODED, message, start, end)
                     yield first
                 yield from frames
                 return
@@ -296,14 +300,17 @@ class VideoPass:
                 tries = tries + 1 if self.last_time <= died_at else 0
                 died_at = self.last_time + self._unsent
                 why = f"the decoder {'came to a halt' if gone.stalled else 'died'} ({gone.reason})"
+                at = f"{max(0.0, self.last_time):.1f} s"
+                rest = f"{why} again and again at {at}; what comes after is not decoded"
+                if tries:
+                    self.lost.remove(note)
                 if self.last_time < 0 and tries > 0:
                     raise _decoder_fault(gone, self.source.path.name, is_second=True) from gone
                 if tries == len(_SKIPS):
-                    self._lose_rest(note, why)
+                    self._note_loss("decoder_died", rest)
                     self.final = self._current_state()
                     return
-                again = f"{why} at {max(0.0, self.last_time):.1f} s and was started again"
-                note = self._lose("decoder_died", again, instead_of=note if tries else None)
+                note = self._note_loss("decoder_died", f"{why} at {at} and was started again")
                 self.died(note)
             finally:
                 self.close()
@@ -332,7 +339,7 @@ class VideoPass:
             for sent in message.get("frames", ()):
                 if "too_large" in sent and not any(lost.code == "picture_too_large" for lost in self.lost):
                     size = "{1} x {0}".format(*sent["too_large"])
-                    self._lose(
+                    self._note_loss(
                         "picture_too_large",
                         f"pictures of {size} pixels in its format need too much memory; such are left out",
                     )
@@ -349,7 +356,7 @@ class VideoPass:
                 self.final = PassState.restored(message["end"])
                 if message["cut"]:
                     hours = self.limits.duration / 3600
-                    self._lose("longer_than_limit", f"only the first {hours:g} hours were decoded")
+                    self._note_loss("longer_than_limit", f"only the first {hours:g} hours were decoded")
 
     def _current_state(self) -> PassState:
         """Return the state after the last frame that was received, estimated from the last state that was sent."""
@@ -359,27 +366,7 @@ class VideoPass:
         state.last_duration = state.last_duration or self.source.frame_seconds
         return state
 
-    def _lose_hole(self, note: LossNote | None, start: float, end: float, why: str) -> None:
-        """Note what was skipped between two times (seconds) in place of ``note``, the death; not if no frame was."""
-        if end - start > self.source.frame_seconds / 2:
-            self.holes.append(TimeSpan(start=start, end=end))
-            message = f"{start:.1f}-{end:.1f} s were not decoded: {why} there again and again"
-            self._lose(NOT_DECODED, message, start, end, instead_of=note)
-
-    def _lose_rest(self, note: LossNote | None, why: str) -> None:
-        message = f"{why} again and again at {max(0.0, self.last_time):.1f} s; what comes after is not decoded"
-        self._lose("decoder_died", message, instead_of=note)
-
-    def _lose(
-        self,
-        code: str,
-        message: str,
-        start: float | None = None,
-        end: float | None = None,
-        *,
-        instead_of: LossNote | None = None,
-    ) -> LossNote:
-        """Note a loss, by default at the last frame, and return it; it replaces ``instead_of``: one loss for one place."""
-        lost = loss(code, message, max(0.0, self.last_time) if start is None else start, end)
-        self.lost[:] = [*(one for one in self.lost if one is not instead_of), lost]
-        return lost
+    def _note_loss(self, code: str, message: str) -> LossNote:
+        """Note a loss at the last frame, and return it."""
+        self.lost.append(loss(code, message, max(0.0, self.last_time)))
+        return self.lost[-1]

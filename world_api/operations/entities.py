@@ -70,7 +70,8 @@ def state_in_words(
     ``within``: an interval in which the moment has to be, or None.
     """
     if span is None:
-        if hole := holes_in_words(session.view, session.view.frame_at(at)):
+        if session.view.is_in_hole(at):
+            hole = holes_in_words(session.view, session.view.frame_at(at))
             return f"{_absent(entity, at, within)} {hole}.", ONLY_KNOWN
         return _absent(entity, at, within), SPOKEN_TO
     if isinstance(entity, Registration):

@@ -94,8 +94,8 @@ def beyond(session: Session, time: float) -> OperationFault:
 MAX_EVIDENCE = 60
 #: Matching lines of a hit at most.
 MAX_LINES = 12
-#: Stretches that were not decoded and that a hint names.
-MAX_HOLES = 6
+#: Holes that a hint names, and intervals that a result lists, at most.
+MAX_HOLES, MAX_RANGES = 6, 60
 SNIPPET_CHARACTERS = 200
 
 
@@ -117,9 +117,9 @@ def times(span: TimeSpan) -> Times:
 
 
 def ranges(spans: Iterable[TimeSpan]) -> list[TimeRange]:
-    """Return intervals as results list them, without those that are shorter than a millisecond."""
+    """Return the first ``MAX_RANGES`` intervals as results list them, without those shorter than a millisecond."""
     edges = ((round_time(span.start), round_time(span.end)) for span in spans)
-    return [TimeRange(start_time=start, end_time=end) for start, end in edges if start < end]
+    return [TimeRange(start_time=start, end_time=end) for start, end in edges if start < end][:MAX_RANGES]
 
 
 def interval_of(item: Interval) -> TimeSpan:
@@ -232,15 +232,15 @@ def nothing_found(session: Session, found: Sequence[object]) -> str:
 
 
 def holes_in_words(view: View, span: TimeSpan | None = None) -> str:
-    """Return which parts of an interval (None: of all) were not decoded, as a text; empty if all were."""
-    parts = [part for hole in view.holes if (part := hole.clip(span or view.span)) is not None]
-    shown = [f"{part.start:.1f}-{part.end:.1f} s" for part in parts[:MAX_HOLES]]
-    shown += more_than(len(parts), MAX_HOLES, "part")
+    """Return which holes an interval (None: all) overlaps, as a text; empty if all of it was decoded."""
+    holes = [hole for hole in view.holes if hole.overlaps(span or view.span)]
+    shown = [f"{hole.start:.1f}-{hole.end:.1f} s" for hole in holes[:MAX_HOLES]]
+    shown += more_than(len(holes), MAX_HOLES, "part")
     return f"{', '.join(shown)} were not decoded: what they show is not known" if shown else ""
 
 
 def with_holes(text: str, view: View, span: TimeSpan | None = None) -> str:
-    """Return a text with a remark on the parts of an interval (None: of all) that were not decoded, if there are any."""
+    """Return a text and :func:`holes_in_words`, if there are holes."""
     return "; ".join(filter(None, [text, holes_in_words(view, span)]))
 
 
@@ -361,7 +361,7 @@ def motions(view: View, track: Track, span: TimeSpan) -> list[TrackMotion]:
             continue
         entering = TimeSpan(start=appearance.start, end=min(appearance.end, appearance.start + EDGE_SECONDS))
         leaving = TimeSpan(start=max(appearance.start, appearance.end - EDGE_SECONDS), end=appearance.end)
-        # Nobody saw whether what is there after a hole came in.
+        # What is there after a hole may have been there before.
         begun = TimeSpan(start=max(0.0, appearance.start - EDGE_SECONDS), end=appearance.start)
         if span.contains(appearance.start) and not any(hole.overlaps(begun) for hole in view.holes):
             side = track.enters_from(appearance)
@@ -378,7 +378,8 @@ def motions(view: View, track: Track, span: TimeSpan) -> list[TrackMotion]:
 def has_ended(view: View, appearance: TimeSpan) -> bool:
     """Whether an appearance has ended: more than ``EDGE_SECONDS`` of visible video follow it, all of it decoded."""
     after = TimeSpan(start=appearance.end, end=appearance.end + EDGE_SECONDS)
-    return after.end < view.duration and not any(hole.overlaps(after) for hole in view.holes)
+    is_over = appearance.end < view.duration - EDGE_SECONDS
+    return is_over and not any(hole.overlaps(after) for hole in view.holes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -420,10 +421,10 @@ def caption(view: View, span: TimeSpan, seen_as: str | None = None) -> Descripti
         quoted = " ".join(f'"{shorten(line)}"' for line in lines[:MAX_QUOTES])
         sentences.append(" ".join(["Said: " + quoted, *(f"(and {part})" for part in more)]))
         left_out += [f"{part} of speech" for part in more]
-    if not sentences:
-        sentences.append(_quiet(view, span))
     if hole := holes_in_words(view, span):
         sentences.append(hole)
+    if not sentences:
+        sentences.append(_quiet(view, span))
     text = ". ".join(sentence.rstrip(".") for sentence in sentences) + "."
     return Description(text=text, passages=passages, left_out=tuple(left_out))
 

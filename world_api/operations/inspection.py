@@ -20,6 +20,7 @@ from world_api.core.faults import BackendFault, OperationFault
 from world_api.core.spans import TimeSpan, round_time, without_spans
 from world_api.core.vocabulary import unrequired_words
 from world_api.operations.evidence import (
+    MAX_RANGES,
     brief,
     cite_passage,
     cite_passages,
@@ -330,6 +331,7 @@ def scan_segments(
             "That what they mean is not there does not follow: try other words"
         )
         hints += filter(None, [holes_in_words(session.view, searched)])
+    absent = without_spans(searched, session.view.holes) if nothing and scan.end > scan.first else []
     return ScannedSegments(
         matches=[hit for hit, _, _ in found],
         matched_in_all=len(scan.matching),
@@ -340,8 +342,8 @@ def scan_segments(
         scanned_until=_edge(session, scan, end),
         next_cursor=f"s{end:x}.{seal(end)}" if more else None,
         unused_words=[] if query is None else unrequired_words(query),
-        not_found=ranges(without_spans(searched, session.view.holes)) if nothing and scan.end > scan.first else [],
+        not_found=ranges(absent),
         evidence=[cited for _, cited, _ in found],
-        truncated=more > 0 or cut,
+        truncated=more > 0 or cut or len(absent) > MAX_RANGES,
         hint="; ".join([*hints, *([_LINES_CUT] if cut else [])]),
     )

@@ -11,12 +11,12 @@ import numpy as np
 
 from world_api.core.faults import OperationFault
 from world_api.core.ports import DetectedObject, Source
-from world_api.core.spans import Box, TimeSpan, round_time, without_spans
+from world_api.core.spans import Box, TimeSpan, parts_within, round_time, without_spans
 from world_api.core.vocabulary import NEUTRALS, ParsedDescription
 from world_api.operations.evidence import (
+    MAX_RANGES,
     evidence,
     has_ended,
-    holes_in_words,
     interval_of,
     motions,
     ranges,
@@ -224,13 +224,12 @@ def find_objects(
         found = _look(session, at, reading)
     found.sort(key=lambda item: (len(item[0].lacks), -(item[0].confidence or 0.0), item[0].bbox))
     shown = found[:MAX_DETECTIONS]
-    examined, unexamined = _examined(session, at, reading.kinds, within, looked=not candidates)
+    asked = within or TimeSpan(start=max(0.0, at - NEAR), end=min(session.view.duration, at + NEAR))
+    looked_at = at if within is None and not candidates else None
+    examined, unexamined = _examined(session, asked, reading.kinds, looked_at)
     # Words that name no category that can be judged: without them nothing can be said.
     unjudged = list(reading.unmatched) if reading.kinds == frozenset() else []
-    unseen = TimeSpan(start=unexamined[0].start, end=unexamined[-1].end) if unexamined else None
-    hole = holes_in_words(session.view, unseen) if unseen else ""
-    is_explained = bool(hole) and not (examined or unjudged)
-    hint = "" if found or is_explained else _why_nothing(session, category, reading, candidates or near)
+    hint = "" if found else _why_nothing(session, category, reading, candidates or near)
     if found and all(item.lacks for item, _ in found):
         hint = "nothing was seen to fit all words; what may is given with what it lacks"
     if left_out := len(found) - len(shown):
@@ -246,29 +245,26 @@ def find_objects(
         evidence=[
             evidence(session, interval_of(item), source, item.confidence, item.timestamp) for item, source in shown
         ],
-        truncated=left_out > 0,
-        hint="; ".join(filter(None, [hint, hole])),
+        truncated=left_out > 0 or max(len(examined), len(unexamined)) > MAX_RANGES,
+        hint=with_holes(hint, session.view, asked),
     )
 
 
 def _examined(
-    session: Session, at: float, kinds: frozenset[str] | None, within: TimeSpan | None, *, looked: bool
+    session: Session, asked: TimeSpan, kinds: frozenset[str] | None, looked_at: float | None
 ) -> tuple[list[TimeSpan], list[TimeSpan]]:
-    """Return the parts of the interval asked for that were searched for these categories, and those that were not.
+    """Return the parts of the interval ``asked`` that were searched for these categories, and those that were not.
 
-    Stored rows cover every decoded moment, the detector (``looked``: it was used) one frame. ``kinds`` None: any category.
+    Stored rows cover every decoded moment, the detector the frame ``looked_at`` (None: it was not used). ``kinds`` None: any category.
     """
     stored = session.view.vocabulary.categories
     is_stored = bool(stored) and (kinds is None or kinds <= stored)
     by_detector = kinds is not None and kinds <= session.vocabulary.categories
-    if within is None and not is_stored and looked and by_detector and not _is_in_hole(session, at):
-        return [session.view.frame_at(at)], []
-    asked = within or TimeSpan(start=max(0.0, at - NEAR), end=min(session.view.duration, at + NEAR))
+    if looked_at is not None and not is_stored and by_detector and not session.view.is_in_hole(looked_at):
+        return [session.view.frame_at(looked_at)], []
     if not is_stored:
         return [], [asked]
-    return without_spans(asked, session.view.holes), [
-        part for hole in session.view.holes if (part := hole.clip(asked)) is not None
-    ]
+    return without_spans(asked, session.view.holes), parts_within(session.view.holes, asked)
 
 
 def actions_in(session: Session, span: TimeSpan) -> list[tuple[Action, Source]]:
@@ -333,7 +329,7 @@ def identify(session: Session, at: float, hint: str) -> IdentifiedEntity:
         entity_id, category, box, time = _seen_id(session, at, seen.box), seen.category, seen.box, at
         sure, lacks = seen.confidence * UNCHECKED, colours_in_words(reading)
     else:
-        raise _nothing_matches(session, at, hint, reading, tracks)
+        raise _nothing_matches(at, hint, reading, tracks)
     x1, y1, x2, y2 = box.rounded()
     registration = Registration(
         entity_id=entity_id,
@@ -356,17 +352,14 @@ def _seen_id(session: Session, at: float, box: Box) -> str:
     return SEEN + sha256(f"{source}|{round_time(at)}|{box.rounded()}".encode()).hexdigest()[:10]
 
 
-def _nothing_matches(
-    session: Session, at: float, hint: str, reading: ParsedDescription, tracks: Sequence[Track]
-) -> OperationFault:
+def _nothing_matches(at: float, hint: str, reading: ParsedDescription, tracks: Sequence[Track]) -> OperationFault:
     why = f"nothing at {at:g} s matches {hint[:80]!r}"
     if not reading.is_judged:
         words = ", ".join(reading.unmatched[:8])
         why = f"cannot tell what at {at:g} s is {hint[:80]!r}: {words or 'it names nothing that'} cannot be judged"
     there = ", ".join(track.hint for track in tracks[:5])
     nothing = "nothing is tracked there; detect_objects or search_segments_by_text finds moments"
-    hint = with_holes(f"there is: {there}" if there else nothing, session.view, session.view.frame_at(at))
-    return OperationFault("nothing_matches", why, hint=hint)
+    return OperationFault("nothing_matches", why, hint=f"there is: {there}" if there else nothing)
 
 
 def _sureness(match: HintMatch, reading: ParsedDescription) -> float:
@@ -418,14 +411,9 @@ def _look(session: Session, at: float, reading: ParsedDescription) -> list[tuple
 
 def _detections(session: Session, at: float, kinds: frozenset[str] | None) -> list[DetectedObject]:
     looker = session.backends.looker
-    if looker is None or _is_in_hole(session, at):
+    if looker is None or session.view.is_in_hole(at):  # the frame ends decoders
         return []
     return [seen for word in sorted((kinds or frozenset()) & looker.categories()) for seen in looker.detect(at, word)]
-
-
-def _is_in_hole(session: Session, at: float) -> bool:
-    """Whether the frame at a moment was not decoded; no detector looks at it, since it ends decoders."""
-    return any(hole.contains(at) for hole in session.view.holes)
 
 
 def _why_nothing(session: Session, category: str, reading: ParsedDescription, there: Sequence[Track]) -> str:

@@ -195,15 +195,14 @@ def derived_folder(store: Path, manifest: Manifest) -> Path:
 
 
 def derived_key(manifest: Manifest) -> str:
-    """Return a hash of what derived tables depend on: video facts, rows except those of sessions, code and libraries.
+    """Return a hash of what derived tables depend on: video facts, losses, rows except those of sessions, code, libraries.
 
     Tables that depend on an embedder have its own key in their names.
     """
     files = sorted(f"{entry.path} {entry.sha256}" for entry in manifest.files if entry.table not in SESSION_TABLES)
     versions = {name: version(name) for name in LIBRARIES}
-    return content_hash([manifest.video.model_dump(mode="json"), "\n".join(files), _code(), versions, unidata_version])[
-        :32
-    ]
+    facts = manifest.model_dump(mode="json", include={"video", "losses"})
+    return content_hash([facts, "\n".join(files), _code(), versions, unidata_version])[:32]
 
 
 def state_of(path: Path) -> State:

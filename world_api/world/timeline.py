@@ -388,8 +388,10 @@ class _TextLine:
         )
 
 
-def join_readings(rows: pa.Table, shots: Sequence[TimeSpan], whole: TimeSpan) -> list[ScreenText]:
-    """Join rows of ``screen_texts`` into texts with intervals, in time order; ``shots`` tile the interval ``whole``."""
+def join_readings(
+    rows: pa.Table, shots: Sequence[TimeSpan], whole: TimeSpan, holes: Sequence[TimeSpan] = ()
+) -> list[ScreenText]:
+    """Join rows of ``screen_texts`` into texts with intervals, in time order; ``shots`` tile ``whole``, no text stays in ``holes``."""
     moments = list(_moments(rows.to_pylist()))
     starts = shots.starts.tolist() if isinstance(shots, Items) else [shot.start for shot in shots]
     running: list[_TextLine] = []
@@ -398,7 +400,8 @@ def join_readings(rows: pa.Table, shots: Sequence[TimeSpan], whole: TimeSpan) ->
         shot = max(0, bisect_right(starts, time) - 1)
         previous = moments[number - 1][0] if number else -math.inf
         following = moments[number + 1][0] if number + 1 < len(moments) else math.inf
-        end = max(time, min(shots[shot].end, whole.end, time + TEXT_STAYS, following))
+        hole = min((hole.start for hole in holes if hole.start >= time), default=math.inf)
+        end = max(time, min(shots[shot].end, whole.end, time + TEXT_STAYS, following, hole))
         free = list(running)
         for reading in (r for r in readings if r.text):
             earlier = next((s for s in free if s.goes_on_with(reading, shot, previous)), None)

@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from itertools import product
 from math import inf
@@ -23,6 +23,7 @@ from world_api.media.container import DEFAULT_LIMITS, Limits, Probe, probe
 from world_api.media.decode_pass import DecodePass, PassState, losses
 from world_api.media.decoder import MediaWorker, VideoPass
 from world_api.media.frames import Frame, Want
+from world_api.media.process import ProcessGone
 
 pytestmark = pytest.mark.media
 
@@ -179,6 +180,29 @@ def test_a_stretch_that_kills_every_decoder_is_left_out(film: Path, monkeypatch:
     [lost] = decode.lost
     assert (lost.code, lost.start_time, lost.end_time) == ("not_decoded", 10.0, round(min(after), 3))
     assert f"10.0-{min(after):.1f} s were not decoded" in lost.message
+
+
+def test_where_no_frame_is_skipped_there_is_no_hole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slides = encode(tmp_path / "slides.mp4", shades(120), rate=10, times=[2.5 * number for number in range(120)])
+    decoded, deaths = VideoPass._decoded, iter(range(2))
+
+    def dying(self: VideoPass, *, skip: float) -> Iterator[Frame]:
+        for frame in decoded(self, skip=skip):
+            if frame.time == 62.5 and next(deaths, None) is not None:
+                frame.release()
+                self.last_time = 60.0
+                raise ProcessGone("it was ended by SIGKILL")
+            yield frame
+
+    monkeypatch.setattr(VideoPass, "_decoded", dying)
+    decode = pass_over(slides)
+    times = []
+    for frame in decode:
+        times.append(frame.time)
+        frame.release()
+    assert times == [2.5 * number for number in range(120)]
+    assert decode.holes == []
+    assert [lost.code for lost in decode.lost] == ["decoder_died"]
 
 
 def test_a_rest_that_kills_every_decoder_is_one_loss(film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
