@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
@@ -391,17 +391,22 @@ class _TextLine:
 def join_readings(
     rows: pa.Table, shots: Sequence[TimeSpan], whole: TimeSpan, holes: Sequence[TimeSpan] = ()
 ) -> list[ScreenText]:
-    """Join rows of ``screen_texts`` into texts with intervals, in time order; ``shots`` tile ``whole``, no text stays in ``holes``."""
+    """Join rows of ``screen_texts`` into texts with intervals, in time order.
+
+    ``shots`` tile the interval ``whole``; each text ends where one of ``holes`` begins.
+    """
     moments = list(_moments(rows.to_pylist()))
     starts = shots.starts.tolist() if isinstance(shots, Items) else [shot.start for shot in shots]
+    begins = [*(hole.start for hole in holes), math.inf]
     running: list[_TextLine] = []
     done: list[_TextLine] = []
     for number, (time, readings) in enumerate(moments):
         shot = max(0, bisect_right(starts, time) - 1)
         previous = moments[number - 1][0] if number else -math.inf
         following = moments[number + 1][0] if number + 1 < len(moments) else math.inf
-        hole = min((hole.start for hole in holes if hole.start >= time), default=math.inf)
-        end = max(time, min(shots[shot].end, whole.end, time + TEXT_STAYS, following, hole))
+        end = max(
+            time, min(shots[shot].end, whole.end, time + TEXT_STAYS, following, begins[bisect_left(begins, time)])
+        )
         free = list(running)
         for reading in (r for r in readings if r.text):
             earlier = next((s for s in free if s.goes_on_with(reading, shot, previous)), None)
