@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import chain
 
-from world_api.core.spans import TimeSpan, round_time
+from world_api.core.spans import TimeSpan, without_spans
 from world_api.core.vocabulary import CATEGORIES, concepts, fold
-from world_api.operations.evidence import MAX_LINES, cite_hits, nothing_found, segment_hit
+from world_api.operations.evidence import MAX_LINES, cite_hits, holes_in_words, nothing_found, ranges, segment_hit
 from world_api.operations.matches import colours_in_words, match_description
 from world_api.operations.recorded import has_word, recorded_words
 from world_api.operations.schema import Candidates, TimeRange
@@ -134,11 +134,11 @@ class QueryJudge:
         return word in self._recorded
 
     def not_found(self, within: TimeSpan | None) -> list[TimeRange]:
-        """Return the interval that was searched if every word was judged and no hit, nor any track, has all of them."""
+        """Return what was searched, if every word was judged and no hit, nor any track, has all of them; else nothing."""
         if self.unmatched or not all(self.lacks) or self._any_track_fits(within):
             return []
-        searched = within or self._session.view.span
-        return [TimeRange(start_time=round_time(searched.start), end_time=round_time(searched.end))]
+        view = self._session.view
+        return ranges(without_spans(within or view.span, view.holes))
 
     def _any_track_fits(self, within: TimeSpan | None) -> bool:
         view = self._session.view
@@ -164,9 +164,18 @@ def candidates(session: Session, found: Sequence[SegmentHit], query: str, within
         for hit, lacks in zip(found, judge.lacks, strict=True)
     ]
     more = any(len(hit.lines) > MAX_LINES for hit in found)
-    hint = f"of a segment the first {MAX_LINES} matching lines are told" if more else nothing_found(found)
+    hint = f"of a segment the first {MAX_LINES} matching lines are told" if more else nothing_found(session, found)
     if hits and all(hit.lacks for hit in hits):
-        hint = "; ".join(filter(None, [hint, "none of these is shown to have all of it; lacks tells the words"]))
+        hint = "; ".join(
+            filter(
+                None,
+                [
+                    hint,
+                    "none of these is shown to have all of it; lacks tells the words",
+                    holes_in_words(session.view, within),
+                ],
+            )
+        )
     matched, unmatched = judge.matched, judge.unmatched
     return Candidates(
         candidates=hits,
