@@ -121,7 +121,6 @@ def _shuffled(items: Sequence[T], order: random.Random) -> list[T]:
 #: Fields that the runtime reads itself; a tool has no use for them.
 _FOR_THE_RUNTIME = types.JUDGEMENT - {"unused_words", "lacks"}
 _MAX_INLINE_VALUES = 4  #: of an enumeration that is written out in a signature
-_INTERVAL = ("start_time", "end_time", "center_time")
 
 _TAKES = {
     "list": "list",
@@ -241,12 +240,12 @@ def _result(type_: types.Type) -> str:
 
 
 def _fields(type_: types.RecordType, *, without: tuple[str, ...] = ("evidence",)) -> str:
-    timed = all(key in type_.keys for key in _INTERVAL)
-    parts = [", ".join(_INTERVAL) + ": Time"] if timed else []
+    """Return the fields of a record with their types; those of one type are listed together."""
+    keys: dict[str, list[str]] = {}
     for key, value in type_.fields:
-        if key not in without and not (timed and key in _INTERVAL):
-            parts.append(f"{key}: {key.capitalize() if _long(value) else _short(value)}")
-    return "; ".join(parts)
+        if key not in without:
+            keys.setdefault(key.capitalize() if _long(value) else _short(value), []).append(key)
+    return "; ".join(f"{', '.join(own)}: {shown}" for shown, own in keys.items())
 
 
 def _named(type_: types.Type) -> set[str]:

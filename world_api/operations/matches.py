@@ -117,15 +117,11 @@ def tracks_at(session: Session, time: float, near: float = NEAR) -> list[Track]:
     return [track for _, track in sorted(found, key=lambda pair: (pair[0], pair[1].track_id))]
 
 
-def best_match(tracks: Sequence[Track], reading: ParsedDescription) -> tuple[Track, HintMatch] | None:
+def _best_match(matches: Sequence[tuple[Track, HintMatch]]) -> tuple[Track, HintMatch] | None:
     """Return the track that fits a description best, and how it fits; None if no track fits even partly.
 
-    Tracks that fit in every word are preferred. If no word can be judged, a single track is returned, but none of
-    several.
+    Tracks that fit in every word are preferred.
     """
-    if not reading.is_judged and len(tracks) != 1:
-        return None
-    matches = [(track, match_description(track, reading)) for track in tracks]
     fitting = [(track, match) for track, match in matches if match.fits]
     partly = [(track, match) for track, match in matches if match.fits_partly]
     return max(
@@ -219,26 +215,19 @@ def find_objects(
     if kind.kinds is None and description.kinds == frozenset():
         reading = replace(reading, kinds=description.kinds)
     described = replace(reading, kinds=description.kinds if kind.kinds is None else None)
-    recorded = recorded_words(session.view, text_query or "", session.vocabulary)
-    words = [word for word in reading.unmatched if word in recorded]
+    reading, deeds = _read_deeds(session, reading, text_query or "")
     near = session.view.tracks_in(within) if within else tracks_at(session, at)
     candidates = [track for track in near if reading.kinds is None or track.category in reading.kinds]
-    span = within or TimeSpan(start=max(0.0, at - NEAR), end=at + NEAR)
+    asked = within or _around(session, at)
     matches = [
-        (track, _judge_deeds(session, track, match_description(track, described), words, span)) for track in candidates
+        (track, _judge_deeds(session, track, match_description(track, described), deeds, asked)) for track in candidates
     ]
-    reading = replace(
-        reading,
-        matched=(*reading.matched, *words),
-        unmatched=tuple(word for word in reading.unmatched if word not in words),
-    )
     fitting = [pair for pair in matches if pair[1].fits] or [pair for pair in matches if pair[1].fits_partly]
     found = [_from_track(session, track, match, reading, at, within) for track, match in fitting]
     if not candidates and (within is None or within.contains(at)):
         found = _look(session, at, reading)
     found.sort(key=lambda item: (len(item[0].lacks), -(item[0].confidence or 0.0), item[0].bbox))
     shown = found[:MAX_DETECTIONS]
-    asked = within or TimeSpan(start=max(0.0, at - NEAR), end=min(session.view.duration, at + NEAR))
     looked_at = at if within is None and not candidates else None
     examined, unexamined = _examined(session, asked, reading.kinds, looked_at)
     # Words that name no category that can be judged: without them nothing can be said.
@@ -262,6 +251,18 @@ def find_objects(
         truncated=left_out > 0 or max(len(examined), len(unexamined)) > MAX_RANGES,
         hint=with_holes(hint, session.view, asked),
     )
+
+
+def _around(session: Session, at: float) -> TimeSpan:
+    return TimeSpan(start=max(0.0, at - NEAR), end=min(session.view.duration, at + NEAR))
+
+
+def _read_deeds(session: Session, reading: ParsedDescription, text: str) -> tuple[ParsedDescription, list[str]]:
+    """Return a parsed text in which words that the world's truth would record are judged, and these words."""
+    recorded = recorded_words(session.view, text, session.vocabulary)
+    deeds = [word for word in reading.unmatched if word in recorded]
+    rest = tuple(word for word in reading.unmatched if word not in recorded)
+    return replace(reading, matched=(*reading.matched, *deeds), unmatched=rest), deeds
 
 
 def _judge_deeds(session: Session, track: Track, match: HintMatch, words: Sequence[str], span: TimeSpan) -> HintMatch:
@@ -351,7 +352,14 @@ def identify(session: Session, at: float, hint: str) -> IdentifiedEntity:
             hint="register what can be judged (a person, colours of clothes), or search for the words and look there",
         )
     is_tracked = any(track.category in (reading.kinds or ()) for track in tracks)
-    if (matched := best_match(tracks, reading)) is not None:
+    reading, deeds = _read_deeds(session, reading, hint)
+    matches = [
+        (track, _judge_deeds(session, track, match_description(track, reading), deeds, _around(session, at)))
+        for track in tracks
+    ]
+    # A description of which no word can be judged is that of a single track, and of none of several.
+    is_told = reading.is_judged or bool(deeds) or len(tracks) == 1
+    if is_told and (matched := _best_match(matches)) is not None:
         track, match = matched
         position = track.nearest(at)
         entity_id, category, box, time = track.entity_id, track.category, track.box(position), track.times[position]
@@ -386,7 +394,7 @@ def _seen_id(session: Session, at: float, box: Box) -> str:
 
 def _nothing_matches(at: float, hint: str, reading: ParsedDescription, tracks: Sequence[Track]) -> OperationFault:
     why = f"nothing at {at:g} s matches {hint[:80]!r}"
-    if not reading.is_judged:
+    if not (reading.is_judged or reading.matched):
         words = ", ".join(reading.unmatched[:8])
         why = f"cannot tell what at {at:g} s is {hint[:80]!r}: {words or 'it names nothing that'} cannot be judged"
     there = ", ".join(track.hint for track in tracks[:5])

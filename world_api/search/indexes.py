@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from world_api.core.ports import Vectors
 from world_api.core.spans import TimeSpan
+from world_api.core.synonyms import synonyms
 from world_api.core.vocabulary import concepts, content_words, words
 from world_api.world.tables import DESCRIPTOR_DIMENSION, matrix
 from world_api.world.timeline import Positions
@@ -32,8 +33,9 @@ def index_terms(text: str) -> list[str]:
 
 
 def query_terms(query: str) -> list[str]:
-    """Return the terms of a query: as ``index_terms`` does, but without stop words."""
-    return content_words(query) + sorted(f"#{concept}" for concept in concepts(query))
+    """Return the terms of a query: as ``index_terms`` does, but with synonyms and without stop words."""
+    own = [other for unit in content_words(query) for other in (unit, *sorted(synonyms(unit) - {unit}))]
+    return own + sorted(f"#{concept}" for concept in concepts(query))
 
 
 class Postings(Protocol):

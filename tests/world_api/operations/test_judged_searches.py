@@ -9,6 +9,7 @@ import pytest
 
 from tests.conftest import sightings, steps
 from world_api.api import open_session
+from world_api.core import OperationFault
 from world_api.operations import run
 from world_api.session import Session
 from world_api.world.storage import read_manifest, write_manifest
@@ -127,10 +128,37 @@ def test_what_a_complete_truth_does_not_have_is_not_found(oracle: Session, query
     assert all(hit["lacks"] for hit in result["candidates"])
 
 
-@pytest.mark.parametrize("query", ["happy person", "an old man", "woman with long blonde hair", "打开冰箱", "快乐的人"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("happy person", "an old man", "woman with long blonde hair", "打开冰箱", "快乐的人"),
+        *("the bald one", "someone tall", "blonde hair", "light grey shirt and blue jeans"),
+    ],
+)
 def test_what_a_truth_does_not_record_is_not_judged(oracle: Session, query: str) -> None:
     result = search(oracle, query)
     assert (bool(result["unmatched"]), result["not_found"]) == (True, [])
+
+
+def test_words_that_mean_the_same_are_the_same(open_made: Opened, oracle: Session) -> None:
+    session = open_made()
+    about = {"level": "event", "time_range": {"start_time": 20.0, "end_time": 30.0}}
+    run(session, "write_memory", {**V, **about, "content": "Ann opens the fridge"})
+    asked = {**V, "level": "event", "top_k": 5}
+    for query in ("a refrigerator", "冰箱"):
+        assert [hit["lacks"] for hit in run(session, "read_memory", {**asked, "query": query})["memories"]] == [[]]
+    assert run(session, "read_memory", {**asked, "query": "sofa"})["memories"] == []
+
+
+def test_an_entity_is_registered_by_what_it_does_as_the_truth_tells(oracle: Session) -> None:
+    asked = {**V, "timestamp": 25.0}
+    found = run(oracle, "register_entity", {**asked, "entity_hint": "the one who opens a drawer"})
+    assert (found["entity_id"], found["lacks"], found["unmatched"]) == ("ent_t0000_01", [], [])
+    other = run(oracle, "register_entity", {**asked, "entity_hint": "person in green playing a violin"})
+    assert (other["entity_id"], other["lacks"]) == ("ent_t0000_02", ["playing", "violin"])
+    with pytest.raises(OperationFault) as caught:
+        run(oracle, "register_entity", {**asked, "entity_hint": "the one playing a violin"})
+    assert caught.value.code == "nothing_matches"
 
 
 def test_a_deed_is_that_of_who_does_it(oracle: Session) -> None:
@@ -151,6 +179,10 @@ def test_a_deed_is_that_of_who_does_it(oracle: Session) -> None:
         ("is he happy?", False),
         ("What colour are the trousers?", False),
         ("裤子是什么颜色?", False),
+        ("What colour is the coat?", False),
+        ("外套是什么颜色?", False),
+        ("what is the colour of his clothes?", True),
+        ("is he bald?", False),
         ("is the hat red?", False),
         ("is he standing still?", True),
     ],
