@@ -62,8 +62,6 @@ OTHER_CHINESE = (
     "机器人", "雪人", "稻草人",
 )  # fmt: skip
 
-ANYTHING = frozenset({"any", "anything", "all", "everything", "object", "objects", "*", "任何", "所有"})
-
 #: Words without content in a description or a question.
 STOP_WORDS = frozenset(
     "a an the in on at of to and or with by for from is are was were be been being this that these those it its he she "
@@ -82,10 +80,10 @@ _STOP_CHINESE = frozenset(
 #: characters, they are not part of a word.
 _JOINING_CHINESE = "的了着在是和与或及跟"
 
-#: Words of these tables that are narrower than their category: no measurement distinguishes a man from a woman.
+#: Words of these tables that are narrower than their category: age, sex and number are not measured.
 NARROWER_WORDS = frozenset(
-    "man men woman women boy girl guy lady gentleman child children kid pedestrian adult automobile "
-    "男子 女子 男人 女人 男孩 女孩 男生 女生 孩子 行人 先生 女士 轿车".split()
+    "man men woman women boy girl guy lady gentleman child children kid baby toddler teenager crowd pedestrian adult automobile "
+    "男子 女子 男人 女人 男孩 女孩 男生 女生 男性 女性 孩子 小孩 儿童 大人 成年人 老人 年轻人 行人 先生 女士 轿车".split()
 )
 #: Words that negate the words after them.
 _NEGATION_WORD = re.compile(
@@ -261,10 +259,6 @@ MORE_CATEGORIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "letter": (("letter",), ("信", "信件")),
 }
 
-#: More words that are narrower than their category, beside ``NARROWER_WORDS``: age, sex and number are not measured.
-NARROWER = frozenset("baby toddler teenager crowd 大人 成年人 小孩 儿童 老人 年轻人 男性 女性".split())
-
-
 #: Word or phrase -> canonical category; in English singular forms, and the plurals that are listed.
 _NAMES = (*CATEGORIES.items(), *MORE_CATEGORIES.items())
 _ENGLISH_NAMES = {word: name for name, (own, _) in _NAMES for word in own}
@@ -307,9 +301,7 @@ _WEAKENING = re.compile(
     r"|sure|certain|certainly|very|too|as)\b|^\S* ?[只仅光单全都总]|就是"
 )
 #: After one of these words a preposition still belongs to the negated phrase: ``not the person in black``.
-_HEADS = frozenset(
-    "one ones person people man men woman women boy girl somebody someone anyone anybody guy lady".split()
-)
+_HEADS = frozenset({"one", "ones", "anyone", "anybody", *CATEGORIES["person"][0]})
 
 
 @dataclass(frozen=True)
@@ -480,7 +472,7 @@ class Vocabulary:
         category is recognised, ``kinds`` is empty.
         """
         folded = " ".join(fold(text).replace("_", " ").split())
-        if folded in ANYTHING or text.strip().casefold() in ANYTHING:
+        if folded in {"any", "all", "*"}:
             return ParsedDescription()
         parts = [part for part in _CONJUNCTION.split(folded) if part.strip()]
         if len(parts) > 1 and not all(self._kind_of(part) for part in parts):
@@ -523,6 +515,8 @@ class Vocabulary:
     def _is_of_another(self, text: str) -> bool:
         """Whether the head noun of a description names something of no category of this vocabulary."""
         if CHINESE.search(text):
+            if any(re.search(f"(?:{_CHINESE_OUTFIT.pattern})$", part.strip()) for part in _CONJUNCTION.split(text)):
+                return False  # clothes are those of somebody
             pieces = [piece for piece in re.split(r"的|\s", text) if _CHINESE_AFFIX.sub("", piece)]
             last = _CHINESE_COLOUR.sub("", _OR.sub("", pieces[-1])).lstrip("这那哪某") if pieces else ""
             if last[:1] in {"穿", "戴"} or any(term.kind for term in self._chinese_terms(last)):
@@ -783,7 +777,7 @@ _PLURALS = (("men", "man"), ("ies", "y"), ("ves", "f", "fe"), ("es", ""), ("s", 
 
 def is_narrower(word: str) -> bool:
     """Whether a word is narrower than its category: no measurement distinguishes a man from a woman."""
-    return any(form in NARROWER_WORDS or form in NARROWER for form in _singulars(word))
+    return any(form in NARROWER_WORDS for form in _singulars(word))
 
 
 def _singulars(words: str) -> Iterator[str]:

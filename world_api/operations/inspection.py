@@ -345,7 +345,8 @@ def scan_segments(
             "That what they mean is not there does not follow: try other words"
         )
         hints += filter(None, [holes_in_words(session.view, searched)])
-    absent = without_spans(searched, session.view.holes) if nothing and scan.end > scan.first else []
+    is_judged = nothing and not unmatched and scan.end > scan.first
+    absent = without_spans(searched, session.view.holes) if is_judged else []
     return ScannedSegments(
         matches=[hit for hit, _, _ in found],
         matched_in_all=len(scan.matching),

@@ -182,7 +182,7 @@ def candidates(session: Session, found: Sequence[SegmentHit], query: str, within
         matched=matched,
         unmatched=unmatched,
         not_found=judge.not_found(within),
-        not_judged=[] if matched else unmatched,
+        not_judged=[] if matched and hits else unmatched,
         evidence=cite_hits(session, found),
         truncated=more,
         hint=hint,

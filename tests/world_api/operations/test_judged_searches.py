@@ -50,6 +50,25 @@ def test_words_that_nothing_can_judge_are_told_and_no_hit_has_them(
     assert result["not_found"] == []
 
 
+def test_a_search_without_hits_never_leaves_open_whether_that_means_none(open_made: Opened) -> None:
+    session = open_made()
+    for query in ("bald man with beard", "person in green with a beard", "秃头的男人"):
+        asked = {**V, "query": query, "top_k": 5, "time_range": {"start_time": 45.0, "end_time": 46.0}}
+        result = run(session, "search_segments_by_semantics", asked)
+        assert result["candidates"] or result["not_judged"], query
+
+
+@pytest.mark.parametrize(
+    "text", ["light grey shirt and blue jeans", "浅灰色衬衫和蓝色牛仔裤", "浅灰色衬衫、蓝色牛仔裤"]
+)
+def test_clothes_are_those_of_somebody_and_only_the_colour_of_the_outfit_is_judged(
+    open_made: Opened, text: str
+) -> None:
+    result = search(open_made(), text)
+    assert result["matched"] in (["grey"], ["灰色"])
+    assert not {"blue", "蓝色"}.isdisjoint(result["unmatched"])
+
+
 @pytest.mark.parametrize("query", ["person in black", "穿黑色衣服的人", "people", "a person in red and white"])
 def test_who_has_the_kind_and_the_colours_lacks_nothing(open_made: Opened, query: str) -> None:
     result = search(open_made(), query)

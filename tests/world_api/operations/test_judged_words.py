@@ -317,6 +317,9 @@ def test_a_hint_that_names_nothing_registers_none_of_several(
 
 def test_a_scan_that_finds_nothing_tells_the_stretch_it_examined(open_made: Opened) -> None:
     session = open_made(groups=frozenset({"inspect"}))
-    nothing = run(session, "scan_segments", {**V, "query": "elephant"})
-    assert nothing["not_found"] == [WHOLE]
+    for query in ("person in green", "somebody says elephant"):
+        nothing = run(session, "scan_segments", {**V, "query": query})
+        assert (nothing["matches"], nothing["not_found"], nothing["not_judged"]) == ([], [WHOLE], [])
+    unjudged = run(session, "scan_segments", {**V, "query": "elephant"})
+    assert (unjudged["not_found"], unjudged["not_judged"]) == ([], ["elephant"])
     assert run(session, "scan_segments", {**V, "query": "folder"})["not_found"] == []
