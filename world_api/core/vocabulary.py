@@ -59,7 +59,7 @@ CATEGORIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 #: Words that contain a word of the tables above and mean something else.
 OTHER_CHINESE = (
     "火车", "列车", "电车", "马车", "自行车", "单车", "摩托车", "公交车", "车站", "车间", "车票", "风车", "水车",
-    "机器人", "雪人", "稻草人",
+    "机器人", "雪人", "稻草人", "和服",
 )  # fmt: skip
 
 #: Words without content in a description or a question.
@@ -527,7 +527,7 @@ class Vocabulary:
         while tokens and (tokens[0] in _DETERMINERS or tokens[0] in _BETWEEN or tokens[0] in _ENGLISH_COLOURS):
             tokens.pop(0)
         phrase = _noun_phrase(tokens)
-        if not phrase or tokens[len(phrase) : len(phrase) + 1] in (["one"], ["ones"]):
+        if not phrase or tokens[len(phrase) : len(phrase) + 1] in (["one"], ["ones"]) or phrase[0] in _PRONOUNS:
             return False
         pairs = pairwise([*phrase, "s"])  # a verb may follow: "man opens doors"
         if any(self._name(word) and following.endswith(("s", "ed")) for word, following in pairs):
@@ -739,6 +739,8 @@ _CHINESE_OUTFIT = longest_first(
 _DETERMINERS = frozenset("a an the his her their its my your our this that these those some any each every one".split())
 _WHERETO = frozenset("to into onto toward towards through across away up down out".split())
 _BOUNDARY = _EMPTY | _ENDING | _JOINING
+#: An adjective stands after these: "somebody tall".
+_PRONOUNS = frozenset("somebody someone anybody anyone everybody everyone nobody".split())
 _NO_KIND = frozenset("first second third last other another same left right".split())
 #: Colours that, beside a word for a person, are of the skin.
 _SKIN = frozenset("black white brown yellow".split())

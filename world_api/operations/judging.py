@@ -13,10 +13,18 @@ from itertools import chain
 
 from world_api.core.spans import TimeSpan, without_spans
 from world_api.core.vocabulary import CATEGORIES, concepts, fold
-from world_api.operations.evidence import MAX_LINES, cite_hits, holes_in_words, nothing_found, ranges, segment_hit
+from world_api.operations.evidence import (
+    MAX_LINES,
+    MAX_RANGES,
+    cite_hits,
+    holes_in_words,
+    nothing_found,
+    ranges,
+    segment_hit,
+)
 from world_api.operations.matches import colours_in_words, match_description
 from world_api.operations.recorded import has_word, recorded_words
-from world_api.operations.schema import Candidates, TimeRange
+from world_api.operations.schema import Candidates
 from world_api.search.indexes import holds_words
 from world_api.search.passages import Passage, passages_of
 from world_api.search.searcher import SegmentHit, terms_of
@@ -133,12 +141,12 @@ class QueryJudge:
             return True
         return word in self._recorded
 
-    def not_found(self, within: TimeSpan | None) -> list[TimeRange]:
+    def not_found(self, within: TimeSpan | None) -> list[TimeSpan]:
         """Return what was searched, if every word was judged and no hit, nor any track, has all of them; else nothing."""
         if self.unmatched or not all(self.lacks) or self._any_track_fits(within):
             return []
         view = self._session.view
-        return ranges(without_spans(within or view.span, view.holes))
+        return without_spans(within or view.span, view.holes)
 
     def _any_track_fits(self, within: TimeSpan | None) -> bool:
         view = self._session.view
@@ -176,15 +184,15 @@ def candidates(session: Session, found: Sequence[SegmentHit], query: str, within
                 ],
             )
         )
-    matched, unmatched = judge.matched, judge.unmatched
+    matched, unmatched, absent = judge.matched, judge.unmatched, judge.not_found(within)
     return Candidates(
         candidates=hits,
         matched=matched,
         unmatched=unmatched,
-        not_found=judge.not_found(within),
+        not_found=ranges(absent),
         not_judged=[] if matched and hits else unmatched,
         evidence=cite_hits(session, found),
-        truncated=more,
+        truncated=more or len(absent) > MAX_RANGES,
         hint=hint,
     )
 

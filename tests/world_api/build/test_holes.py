@@ -210,7 +210,10 @@ def test_answers_stay_short_however_many_holes_a_world_has(store: Path) -> None:
     seen = run(
         session, "detect_objects", {"video_id": "shots", "timestamp": 65.0, "category": "person", "time_range": whole}
     )
-    scanned = run(session, "scan_segments", {"video_id": "shots", "query": "qqq"})
-    assert len(seen["not_found"]) == len(seen["not_examined"]) == len(scanned["not_found"]) == 60
-    assert seen["truncated"] and scanned["truncated"]
-    assert all(part["start_time"] * 100 % 1 for part in scanned["not_found"])
+    asked = {"video_id": "shots", "query": "person in green"}
+    scanned = run(session, "scan_segments", asked)
+    searched = run(session, "search_segments_by_text", {**asked, "top_k": 5})
+    assert seen["truncated"] and len(seen["not_found"]) == len(seen["not_examined"]) == 60
+    for found in (scanned, searched):
+        assert found["truncated"] and len(found["not_found"]) == 60
+        assert all(part["start_time"] * 100 % 1 for part in found["not_found"])

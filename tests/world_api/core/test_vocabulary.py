@@ -49,6 +49,8 @@ def test_colours_beside_a_category_are_judged_and_other_words_are_not() -> None:
         ("头发是金色的人", set(), {"金色", "头发"}),
         ("戴红帽子的人", set(), {"红", "帽子"}),
         ("背红色背包的人", set(), {"红色"}),
+        ("somebody tall in red", {"red"}, {"tall"}),
+        ("穿和服的人", set(), {"和服"}),
         ("黑人", set(), {"黑"}),
         ("黑色的人", {"black"}, set()),
         ("穿红色和白色衣服的人", {"red", "white"}, set()),
