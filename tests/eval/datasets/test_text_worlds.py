@@ -105,7 +105,13 @@ def test_every_operation_answers_or_refuses_by_name(session: Session) -> None:
         try:
             assert isinstance(call(session, name, **given), dict)
         except OperationFault as fault:
-            assert fault.code in ("nothing_matches", "not_judged", "unknown_entity", "unknown_memory", "bad_arguments"), (name, fault)
+            assert fault.code in (
+                "nothing_matches",
+                "not_judged",
+                "unknown_entity",
+                "unknown_memory",
+                "bad_arguments",
+            ), (name, fault)
 
 
 def test_a_cut_hides_what_is_said_later(tmp_path: Path) -> None:
