@@ -777,6 +777,7 @@ def _noun_phrase(tokens: Sequence[str]) -> list[str]:
 _PLURALS = (("men", "man"), ("ies", "y"), ("ves", "f", "fe"), ("es", ""), ("s", ""))
 
 
+@lru_cache(maxsize=4096)
 def is_narrower(word: str) -> bool:
     """Whether a word is narrower than its category: no measurement distinguishes a man from a woman."""
     return any(form in NARROWER_WORDS for form in _singulars(word))

@@ -7,6 +7,7 @@ looks (hair, glasses) nor moods and ages.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import pairwise
 
 from world_api.core.synonyms import synonyms
@@ -99,10 +100,15 @@ def _ends_before(tokens: list[str], word: str, place: int) -> bool:
 
 def has_word(terms: frozenset[str], word: str) -> bool:
     """Whether terms of a text contain a word, a synonym of it, or, if it is not narrower, the concept that it names."""
+    units, named = _terms_of_word(word)
+    return all(not own.isdisjoint(terms) for own in units) or (bool(named) and named <= terms)
+
+
+@lru_cache(maxsize=4096)
+def _terms_of_word(word: str) -> tuple[list[frozenset[str]], frozenset[str]]:
+    """Return sets of terms, of each of which a text with the word has one, and the terms of the concepts that it names."""
     units = set(words(word))
     pairs = "".join(unit for unit in units if unit > "㐀" and len(unit) == 2)  # their characters are in them
     own = {unit for unit in units if unit not in STOP_WORDS and (len(unit) > 1 or unit not in pairs)} or units
     named = frozenset() if is_narrower(word) else concepts(word)
-    return all(not synonyms(unit).isdisjoint(terms) for unit in own) or (
-        bool(named) and {f"#{concept}" for concept in named} <= terms
-    )
+    return [synonyms(unit) for unit in own], frozenset(f"#{concept}" for concept in named)
