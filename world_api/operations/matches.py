@@ -12,7 +12,7 @@ import numpy as np
 from world_api.core.faults import OperationFault
 from world_api.core.ports import DetectedObject, Source
 from world_api.core.spans import Box, TimeSpan, parts_within, round_time, without_spans
-from world_api.core.vocabulary import NEUTRALS, ParsedDescription
+from world_api.core.vocabulary import COLOURS, LATIN, NEUTRALS, STOP_WORDS, ParsedDescription, concepts
 from world_api.operations.evidence import (
     MAX_RANGES,
     evidence,
@@ -24,7 +24,7 @@ from world_api.operations.evidence import (
     times,
     with_holes,
 )
-from world_api.operations.recorded import has_word, recorded_words
+from world_api.operations.recorded import RecordedTexts, has_word, recorded_words
 from world_api.operations.schema import Action, Detection, Detections, Entity, LookAlike
 from world_api.search.searcher import terms_of
 from world_api.session.session import SEEN, Registration, Session
@@ -215,7 +215,7 @@ def find_objects(
     if kind.kinds is None and description.kinds == frozenset():
         reading = replace(reading, kinds=description.kinds)
     described = replace(reading, kinds=description.kinds if kind.kinds is None else None)
-    reading, deeds = _read_deeds(session, reading, text_query or "")
+    reading, deeds = _read_deeds(session, reading, f"{category} {text_query or ''}")
     near = session.view.tracks_in(within) if within else tracks_at(session, at)
     candidates = [track for track in near if reading.kinds is None or track.category in reading.kinds]
     asked = within or _around(session, at)
@@ -258,10 +258,19 @@ def _around(session: Session, at: float) -> TimeSpan:
 
 
 def _read_deeds(session: Session, reading: ParsedDescription, text: str) -> tuple[ParsedDescription, list[str]]:
-    """Return a parsed text in which words that the world's truth would record are judged, and these words."""
+    """Return a parsed text in which words that the world's truth would record are judged, and these words.
+
+    A thing of which the truth tells without a box may be anywhere, so that nothing is judged of it.
+    """
     recorded = recorded_words(session.view, text, session.vocabulary)
-    deeds = [word for word in reading.unmatched if word in recorded]
-    rest = tuple(word for word in reading.unmatched if word not in recorded)
+    units = {
+        word: [unit for unit in LATIN.findall(word) if unit not in STOP_WORDS] or [word] for word in reading.unmatched
+    }
+    deeds = [word for word in reading.unmatched if recorded.issuperset(units[word])]
+    named = [unit for word in deeds for unit in units[word] if not concepts(unit) & COLOURS.keys()]
+    if reading.kinds == frozenset() and any(has_word(session.view.once(RecordedTexts).terms, unit) for unit in named):
+        return reading, []
+    rest = tuple(word for word in reading.unmatched if word not in deeds)
     return replace(reading, matched=(*reading.matched, *deeds), unmatched=rest), deeds
 
 
@@ -344,7 +353,9 @@ def identify(session: Session, at: float, hint: str) -> IdentifiedEntity:
     if not hint.strip():
         raise OperationFault("bad_arguments", "entity_hint is blank", hint="say what the entity looks like")
     tracks = tracks_at(session, at)
-    reading = session.vocabulary.read(hint)
+    reading, deeds = _read_deeds(session, session.vocabulary.read(hint), hint)
+    if reading.kinds == frozenset() and not reading.unmatched:
+        raise _nothing_matches(at, hint, reading, tracks)
     if reading.kinds == frozenset():
         raise OperationFault(
             "not_judged",
@@ -352,7 +363,6 @@ def identify(session: Session, at: float, hint: str) -> IdentifiedEntity:
             hint="register what can be judged (a person, colours of clothes), or search for the words and look there",
         )
     is_tracked = any(track.category in (reading.kinds or ()) for track in tracks)
-    reading, deeds = _read_deeds(session, reading, hint)
     matches = [
         (track, _judge_deeds(session, track, match_description(track, reading), deeds, _around(session, at)))
         for track in tracks

@@ -23,6 +23,7 @@ from world_api.core.vocabulary import (
     words,
 )
 from world_api.search.passages import Texts
+from world_api.search.searcher import terms_of
 from world_api.world.view import View
 
 #: Words for moods, ages, bodies and parts of clothes, of which no truth tells.
@@ -46,16 +47,17 @@ _NO_LOOKS = frozenset("at on near by from to into who that which while as and th
 _CHINESE_LOOKS = re.compile(r"[穿戴]|留着|长着|有着")
 
 
-class RecordedScripts:
-    """Whether the visible captions and actions of a world have Latin letters, and whether they have Chinese ones."""
+class RecordedTexts:
+    """The visible captions and actions of a world: whether they have Latin letters and Chinese ones, and all their terms."""
 
     def __init__(self, view: View) -> None:
         texts, numbers = view.world.once(Texts), set[int]()
         for table, items in (("captions", view.captions), ("actions", view.actions)):
             numbers.update(texts.of_rows(table)[items.rows[items.rows >= 0]].tolist())
-        said = [texts.text(number) for number in numbers]
+        said = [texts.text(number) for number in sorted(numbers)]
         self.chinese = any(CHINESE.search(text) for text in said)
         self.latin = any(re.search("[A-Za-z]", text) for text in said)
+        self.terms = frozenset(term for text in said for term in terms_of(text, ""))
 
 
 def recorded_words(view: View, text: str, vocabulary: Vocabulary) -> frozenset[str]:
@@ -65,7 +67,7 @@ def recorded_words(view: View, text: str, vocabulary: Vocabulary) -> frozenset[s
     """
     if view.world.manifest.profile != "oracle":
         return frozenset()
-    scripts, folded = view.once(RecordedScripts), fold(text)
+    scripts, folded = view.once(RecordedTexts), fold(text)
     found = set(_deeds(folded, vocabulary)) - _NOT_RECORDED if scripts.latin else set()
     if scripts.chinese:
         runs = [run for run in CHINESE.findall(folded) if "的" not in run and not _CHINESE_LOOKS.search(run)]

@@ -180,6 +180,22 @@ def test_an_entity_is_registered_by_what_it_does_as_the_truth_tells(oracle: Sess
     assert caught.value.code == "nothing_matches"
 
 
+@pytest.mark.parametrize(
+    ("thing", "there"),
+    [("dog", False), ("a red bicycle", False), ("drawer", True), ("a red drawer", True), ("狗", True)],
+)
+def test_a_thing_is_not_found_unless_a_truth_tells_of_it_without_a_box(
+    oracle: Session, thing: str, there: bool
+) -> None:
+    for asked in ({"category": thing}, {"category": "any", "text_query": thing}):
+        result = run(oracle, "detect_objects", {**V, "timestamp": 25.0, "time_range": WHOLE[0], **asked})
+        assert (result["detections"], result["not_found"]) == ([], [] if there else WHOLE)
+        assert bool(result["not_judged"]) is there
+    with pytest.raises(OperationFault) as caught:
+        run(oracle, "register_entity", {**V, "timestamp": 25.0, "entity_hint": thing})
+    assert caught.value.code == ("not_judged" if there else "nothing_matches")
+
+
 def test_a_deed_is_that_of_who_does_it(oracle: Session) -> None:
     sure = [hit for hit in search(oracle, "person in black opens a drawer")["candidates"] if not hit["lacks"]]
     assert sure
