@@ -34,7 +34,7 @@ from world_api.operations.evidence import (
     shorten,
     times,
 )
-from world_api.operations.judging import QueryJudge, passages_in
+from world_api.operations.matches import QueryJudge, passages_in
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
     MAX_LINES,

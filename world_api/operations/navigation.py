@@ -25,8 +25,7 @@ from world_api.operations.evidence import (
     times,
     with_holes,
 )
-from world_api.operations.judging import candidates
-from world_api.operations.matches import listed_entities
+from world_api.operations.matches import candidates, listed_entities
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
     Candidates,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,6 @@ from world_api.api import open_session
 from world_api.core import OperationFault
 from world_api.operations import run
 from world_api.session import Session
-from world_api.world.storage import read_manifest, write_manifest
 
 Opened = Callable[..., Session]
 V = {"video_id": "made"}
@@ -133,7 +133,8 @@ def oracle(make_world: Any, minute_rows: Any) -> Session:
         ],
     }
     world = make_world(rows)
-    write_manifest(world.folder, read_manifest(world.folder).model_copy(update={"profile": "oracle"}))
+    manifest = world.folder / "world.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"profile": "oracle"}))
     return open_session(make_world.store, "made", name=None)
 
 
