@@ -720,11 +720,19 @@ class QueryJudge:
         return word in self._recorded
 
     def not_found(self, within: TimeSpan | None) -> list[TimeSpan]:
-        """Return what was searched, if every word was judged and no hit, nor any track, has all of them; else nothing."""
-        if self.unmatched or not all(self.lacks) or self._any_track_fits(within):
+        """Return what was searched, if every word was judged and no segment, nor any track, has all of them; else nothing."""
+        if self.unmatched or not all(self.lacks) or self._any_track_fits(within) or self._any_segment_fits(within):
             return []
         view = self._session.view
         return without_spans(within or view.span, view.holes)
+
+    def _any_segment_fits(self, within: TimeSpan | None) -> bool:
+        """Whether a segment has all words, though it is none of the hits, which are as many as were asked for."""
+        every = QueryJudge(self._session, self._query)
+        for span in self._session.view.segments if self._words else ():
+            if within is None or span.overlaps(within):
+                every.add(span, passages_in(self._session, span))
+        return not all(every.lacks)
 
     def _any_track_fits(self, within: TimeSpan | None) -> bool:
         view = self._session.view

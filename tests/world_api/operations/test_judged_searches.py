@@ -121,6 +121,16 @@ def oracle(make_world: Any, minute_rows: Any) -> Session:
     act = {"end": 27.0, "known_at": 27.0, **told}
     rows = {
         **minute_rows,
+        "speech": [
+            *minute_rows["speech"],
+            {
+                **minute_rows["speech"][-1],
+                "start": 50.0,
+                "end": 52.0,
+                "known_at": 52.0,
+                "text": "Opens the drawer? The drawer opens!",
+            },
+        ],
         "sightings": [*minute_rows["sightings"], *sightings("t0000_02", steps(22.0, 28.0), colours=["green"], x=400.0)],
         "actions": [{"start": 24.0, "label": "opens a drawer", "subject": "t0000_01", **act}],
         "captions": [
@@ -195,6 +205,16 @@ def test_a_thing_is_not_found_unless_a_truth_tells_of_it_without_a_box(
     with pytest.raises(OperationFault) as caught:
         run(oracle, "register_entity", {**V, "timestamp": 25.0, "entity_hint": thing})
     assert caught.value.code == ("not_judged" if there else "nothing_matches")
+
+
+def test_what_is_beyond_the_hits_asked_for_is_not_said_to_be_missing(oracle: Session) -> None:
+    """The best hit of a search need not be the one that has all words: here it only mentions them."""
+    asked = {**V, "query": "opens a drawer"}
+    best = run(oracle, SEARCHES[0], {**asked, "top_k": 1})
+    assert (best["candidates"][0]["source"], best["candidates"][0]["lacks"]) == ("speech", ["opens", "drawer"])
+    assert (best["not_found"], best["matched"], best["unmatched"]) == ([], ["opens", "drawer"], [])
+    elsewhere = {"start_time": 45.0, "end_time": 55.0}
+    assert run(oracle, SEARCHES[1], {**asked, "top_k": 5, "time_range": elsewhere})["not_found"] == [elsewhere]
 
 
 def test_a_deed_is_that_of_who_does_it(oracle: Session) -> None:
