@@ -728,8 +728,14 @@ class QueryJudge:
 
     def _any_segment_fits(self, within: TimeSpan | None) -> bool:
         """Whether a segment has all words, though it is none of the hits, which are as many as were asked for."""
-        every = QueryJudge(self._session, self._query)
-        for span in self._session.view.segments if self._words else ():
+        if not self._words:
+            return False
+        every, view = QueryJudge(self._session, self._query), self._session.view
+        speakers = filter(None, view.world.rows("speech").column("speaker").unique().to_pylist())
+        known = terms_of(" ".join(speakers), "") | view.world.once(Texts).number_of.keys()
+        if not self._session.captions.passages and not all(has_word(known, word) for word in self._words):
+            return False
+        for span in view.segments:
             if within is None or span.overlaps(within):
                 every.add(span, passages_in(self._session, span))
         return not all(every.lacks)
