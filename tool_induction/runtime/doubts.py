@@ -1,0 +1,380 @@
+"""Three-valued results: what is not sure of a value, and how that follows from what it was computed from.
+
+An item with a list ``lacks`` that is not empty is possible, any other is sure. A run computes with both. A ``Doubt``
+beside a name tells what is not sure of its value; a name without one has a sure value, apart from its possible items.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+
+from tool_induction.aggregates import AggregateSpec
+from tool_induction.aggregates.functions import number_at
+from tool_induction.language import expressions as ex
+from tool_induction.language.evaluation import Json, evaluate
+from tool_induction.language.types import JUDGEMENT
+from tool_induction.runtime.trace import Calls, Origins
+
+#: stands for words where stretches were not examined
+NOT_EXAMINED = "(not examined)"
+
+
+class Reach(IntEnum):
+    """What of a value is in doubt. Each includes those before it."""
+
+    ITEMS = 0  #: some items of a list, which say so themselves
+    MISSING = 1  #: other items may belong to the list
+    VALUE = 2  #: the value may be another
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doubt:
+    """What is not sure of a value.
+
+    ``words``: words that possible items lack, or that were not judged. ``least`` and ``most``: the bounds of a number,
+    if known. ``possible``: how many items, or how much of a number, are only possible. ``fields``: for the record of a
+    called tool, the doubt of each output.
+    """
+
+    words: tuple[str, ...] = (NOT_EXAMINED,)
+    reach: Reach = Reach.VALUE
+    least: float | None = None
+    most: float | None = None
+    possible: float | None = None
+    fields: Mapping[str, Doubt | None] | None = None
+
+    def record(self, judged: Callable[[str], bool]) -> dict[str, Json]:
+        """Return the doubt as it stands in a result; ``judged``: whether a word could be judged at all."""
+        words: list[Json] = [word for word in self.words if word != NOT_EXAMINED]
+        why = "lacks" if words else "not_examined"
+        if any(not judged(word) for word in self.words if word != NOT_EXAMINED):
+            why = "not_judged"
+        possible: dict[str, Json] = {} if self.possible is None else {"possible": self.possible}
+        return possible | ({"lacks": words} if words else {}) | {"why": why}
+
+    def field(self, key: str) -> Doubt | None:
+        """Return what is in doubt about one field of the record; all that is if it is no output."""
+        return replace(self, fields=None) if self.fields is None else self.fields.get(key, replace(self, fields=None))
+
+
+@dataclass(slots=True, eq=False)
+class Scope:
+    """Names, their values, and what is in doubt about these.
+
+    ``members``: names of present items, whose own ``lacks`` are inherited by what is made from them. ``origins``: the
+    calls that each value came from, None unless the run is traced.
+    """
+
+    values: dict[str, Json]
+    origins: Origins | None = None
+    doubts: dict[str, Doubt] = field(default_factory=dict)
+    members: frozenset[str] = frozenset()
+
+    def inside(self, name: str, value: Json, calls: Calls = frozenset()) -> Scope:
+        """Return a copy of this scope with the present item as one more name, whose value came from ``calls``."""
+        origins = None if self.origins is None else self.origins.inside(name, calls)
+        doubts = {key: doubt for key, doubt in self.doubts.items() if key != name} if self.doubts else {}
+        return Scope({**self.values, name: value}, origins, doubts, self.members | {name})
+
+    def bind(self, name: str, value: Json, doubt: Doubt | None) -> None:
+        """Give a name its value."""
+        self.values[name] = value
+        if doubt is not None and doubt.reach != Reach.ITEMS:
+            self.doubts[name] = doubt
+        elif self.doubts:
+            self.doubts.pop(name, None)
+
+
+def lacked(item: Json) -> tuple[str, ...]:
+    """Return the words that an item lacks; none if it is sure."""
+    words = item.get("lacks") if isinstance(item, dict) else None
+    return tuple(word for word in words if isinstance(word, str)) if isinstance(words, list) else ()
+
+
+def with_lacks(item: Json, words: Iterable[str], *, unsure: bool = False) -> Json:
+    """Return an item that lacks these words, too; ``unsure``: its fields may have other values, too."""
+    words = tuple(words)
+    if not words or not isinstance(item, dict):
+        return item
+    mark: dict[str, Json] = {"unsure": True} if unsure else {}
+    return item | {"lacks": [*dict.fromkeys((*lacked(item), *words))]} | mark
+
+
+def joined(*doubts: Doubt | None) -> Doubt | None:
+    """Return all that is in doubt together; None if nothing is. Bounds are kept only if there is one doubt."""
+    found = [doubt for doubt in doubts if doubt is not None]
+    if len(found) < 2:
+        return found[0] if found else None
+    words = tuple(dict.fromkeys(word for doubt in found for word in doubt.words))
+    return Doubt(words=words, reach=max(doubt.reach for doubt in found))
+
+
+def doubt_of_record(record: Json) -> Doubt | None:
+    """Return what the answer of an operation says was not judged or not examined."""
+    if not isinstance(record, dict):
+        return None
+    words = record.get("not_judged")
+    words = tuple(str(word) for word in words) if isinstance(words, list) else ()
+    words += (NOT_EXAMINED,) if record.get("not_examined") else ()
+    return Doubt(words=words, reach=Reach.MISSING) if words else None
+
+
+def doubt_of(expr: ex.Expr, scope: Scope) -> Doubt | None:
+    """Return what is in doubt about the value of an expression; None if it is sure (Kleene's three-valued logic)."""
+    match expr:
+        case ex.Name() | ex.Field() | ex.Index():
+            value, doubt = read(expr, scope)
+            if isinstance(value, list):
+                return _joined_items(doubt, value)
+            is_member = isinstance(expr, ex.Name) and expr.name in scope.members
+            own = doubt_of_record(value)
+            return joined(doubt, as_value(own), _of_item(value, is_member=is_member))
+        case ex.Filtered(value, "length"):
+            return _length(value, scope)
+        case ex.Compare(left, _, right):
+            return _of_compared(expr, doubt_of(left, scope), doubt_of(right, scope), scope)
+        case ex.Logic(op, left, right):
+            first = doubt_of(left, scope)
+            if evaluate(left, scope.values) is (op == "or"):
+                return first  # the right side is not evaluated, and need not be possible to
+            second = doubt_of(right, scope)
+            is_decided = second is None and evaluate(right, scope.values) is (op == "or")
+            return None if is_decided else joined(first, second)
+        case ex.Arithmetic():
+            return _arithmetic(expr, scope)
+        case ex.Choice(condition, then, otherwise):
+            doubt, taken = doubt_of(condition, scope), then if evaluate(condition, scope.values) else otherwise
+            found = doubt_of(taken, scope)
+            return found if doubt is None else as_value(joined(doubt, found))
+    return as_value(joined(*(doubt_of(part, scope) for part in ex.children(expr))))
+
+
+def read(expr: ex.Expr, scope: Scope) -> tuple[Json, Doubt | None]:
+    """Return the value of a path and what is in doubt about it, apart from its own items and ``lacks``."""
+    match expr:
+        case ex.Name(name):
+            return scope.values.get(name), scope.doubts.get(name)
+        case ex.Field(base, key):
+            record, doubt = read(base, scope)
+            if not isinstance(record, dict) or key in JUDGEMENT:
+                return (record.get(key), None) if isinstance(record, dict) else (None, doubt)
+            if doubt is not None and doubt.fields is not None:
+                return record.get(key), doubt.field(key)
+            is_member = isinstance(base, ex.Name) and base.name in scope.members
+            own = doubt_of_record(record)
+            if own is not None and not isinstance(record.get(key), list):
+                own = as_value(own)
+            return record.get(key), joined(doubt, own, _of_item(record, is_member=is_member))
+        case ex.Index(base, number):
+            rows, doubt = read(base, scope)
+            if not isinstance(rows, list):
+                return None, doubt
+            deciding = rows[: number + 1] if number >= 0 else rows[number:]
+            found = _joined_items(doubt, deciding)
+            return evaluate(expr, scope.values), as_value(found)
+    return evaluate(expr, scope.values), doubt_of(expr, scope)
+
+
+def doubt_of_list(expr: ex.Expr, scope: Scope) -> Doubt | None:
+    """Return what is in doubt about a list, or lists, apart from what their possible items say themselves."""
+    if isinstance(expr, ex.JsonList | ex.ListExpression | ex.JsonRecord):
+        return joined(*(doubt_of_list(part, scope) for part in ex.children(expr)))
+    doubt = read(expr, scope)[1]
+    return None if doubt is None or doubt.reach == Reach.ITEMS else doubt
+
+
+def _of_item(item: Json, *, is_member: bool) -> Doubt | None:
+    words = lacked(item)
+    counts = bool(words) and (not is_member or (isinstance(item, dict) and bool(item.get("unsure"))))
+    return Doubt(words=words) if counts else None
+
+
+def _joined_items(doubt: Doubt | None, rows: Sequence[Json]) -> Doubt | None:
+    possible = [words for row in rows if (words := lacked(row))]
+    if not possible:
+        return doubt
+    words = tuple(dict.fromkeys(word for one in possible for word in one))
+    found = joined(doubt, Doubt(words=words, reach=Reach.ITEMS))
+    return found and replace(found, possible=len(possible))
+
+
+def as_value(doubt: Doubt | None) -> Doubt | None:
+    """Return the doubt of a value computed from one that is in doubt."""
+    return None if doubt is None else Doubt(words=doubt.words)
+
+
+def _length(value: ex.Expr, scope: Scope) -> Doubt | None:
+    doubt, rows = doubt_of(value, scope), evaluate(value, scope.values)
+    if doubt is None or not isinstance(rows, list):
+        return doubt
+    possible = sum(bool(lacked(row)) for row in rows)
+    found = Doubt(words=doubt.words, least=len(rows) - possible, most=len(rows), possible=possible)
+    return {
+        Reach.ITEMS: found,
+        Reach.MISSING: replace(found, most=math.inf),
+        Reach.VALUE: replace(found, least=0, most=math.inf, possible=len(rows)),
+    }[doubt.reach]
+
+
+def _bounds(expr: ex.Expr, doubt: Doubt | None, scope: Scope) -> tuple[float, float] | None:
+    if doubt is not None:
+        return None if doubt.least is None or doubt.most is None else (doubt.least, doubt.most)
+    value = evaluate(expr, scope.values)
+    return (value, value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _of_compared(expr: ex.Compare, left: Doubt | None, right: Doubt | None, scope: Scope) -> Doubt | None:
+    """Return the doubt of a comparison; None if it has one result for all numbers within the bounds of both sides."""
+    found = joined(left, right)
+    if found is None:
+        return None
+    one, two = _bounds(expr.left, left, scope), _bounds(expr.right, right, scope)
+    if one is None or two is None:
+        return as_value(found)
+    if expr.op in (">", "<="):  # a > b is b < a, and a <= b is its negation
+        one, two = two, one
+    if expr.op in ("==", "!="):
+        is_settled = one[1] < two[0] or two[1] < one[0]
+    else:
+        is_settled = one[1] < two[0] or one[0] >= two[1]
+    return None if is_settled else as_value(found)
+
+
+def _arithmetic(expr: ex.Arithmetic, scope: Scope) -> Doubt | None:
+    left, right = doubt_of(expr.left, scope), doubt_of(expr.right, scope)
+    found = joined(left, right)
+    if found is None or expr.op not in ("+", "-"):
+        return as_value(found)
+    one, two = _bounds(expr.left, left, scope), _bounds(expr.right, right, scope)
+    if one is None or two is None:
+        return as_value(found)
+    low, high = two if expr.op == "+" else (-two[1], -two[0])
+    least, most = one[0] + low, one[1] + high
+    return Doubt(words=found.words, least=least if math.isfinite(least) else None, most=most)
+
+
+def aggregated(
+    spec: AggregateSpec, operands: Sequence[Json], params: Mapping[str, Json], lists: Doubt | None, given: Doubt | None
+) -> tuple[Json, Doubt | None]:
+    """Return the value of an aggregate and what is in doubt about it, by the rule ``spec.unsure``.
+
+    Args:
+        spec: The aggregate; its function gets all items and, for some rules, once more the sure ones alone.
+        operands: What the function takes.
+        params: Its parameters.
+        lists: What is in doubt about the lists, apart from their possible items.
+        given: What is in doubt about the parameters.
+    """
+    rows = [row for one in operands for row in _rows(one, spec)]
+    words = tuple(dict.fromkeys(word for row in rows for word in lacked(row)))
+    outer = joined(lists, given, *(Doubt(words=words, reach=Reach.MISSING) for row in rows if _is_unsure(row)))
+    made = spec.run(*operands, **params)
+    if outer is None and not words:
+        return made, None
+    doubt = joined(outer, Doubt(words=words, reach=Reach.ITEMS) if words else None) or Doubt()
+    none_is_sure = given is not None or (lists is not None and lists.reach == Reach.VALUE)
+
+    def surely(*values: Json) -> Json:
+        return spec.run(*values, **params)
+
+    def sure(value: Json) -> list[Json]:
+        return [] if none_is_sure else [row for row in _rows(value, spec) if not lacked(row)]
+
+    value_doubt, more = as_value(doubt), outer and Doubt(words=outer.words, reach=Reach.MISSING)
+    match spec.unsure:
+        case "picked":
+            return made, outer and value_doubt
+        case "kept":
+            return made, value_doubt if none_is_sure else more
+        case "counted":
+            is_signed = spec.name == "sum" and any((number_at(row, _key(params)) or 0) < 0 for row in rows)
+            least = None if is_signed else surely(*map(sure, operands))
+            return made, _counted(made, least, doubt, is_open=outer is not None)
+        case "agreed":
+            if outer is None and surely(*map(sure, operands)) == made:
+                return made, None
+            return with_lacks(made, doubt.words, unsure=True), value_doubt
+        case "bounded":
+            a, b = operands
+            if spec.name != "difference_by":
+                return _remade(made, surely(sure(a), sure(b)), doubt.words), more
+            least = surely(sure(a), b) if outer is None else []  # what is missing of b may remove any of a
+            return _remade(surely(a, sure(b)), least, doubt.words), more
+        case "remade":
+            least = surely(*map(sure, operands)) if outer is None else []
+            marked = _remade(made, least, doubt.words)
+            return marked, None if marked == least else Doubt(words=doubt.words, reach=Reach.MISSING)
+    return made, value_doubt
+
+
+def quantified(
+    spec: AggregateSpec, items: Sequence[Json], values: Sequence[bool], of: Sequence[Doubt | None], lists: Doubt | None
+) -> tuple[Json, Doubt | None]:
+    """Return the value of ``any`` or ``all``, and what is in doubt about it.
+
+    One sure item decides it (``any``: that fits; ``all``: that does not), and so does that no possible or missing item can.
+
+    Args:
+        spec: The aggregate.
+        items: The items.
+        values: Whether the condition holds, by item.
+        of: What is in doubt about that, by item.
+        lists: What is in doubt about the list, apart from its possible items.
+    """
+    decisive = spec.name == "any"
+    is_list_sure = lists is None or lists.reach < Reach.VALUE
+    rows = list(zip(items, values, of, strict=True))
+    made: Json = spec.run(values)
+    if is_list_sure and any(value is decisive and doubt is None and not lacked(item) for item, value, doubt in rows):
+        return made, None
+    open_rows = [(item, doubt) for item, value, doubt in rows if value is decisive or doubt is not None]
+    if lists is None and not open_rows:
+        return made, None
+    possible = [Doubt(words=words) if (words := lacked(item)) else None for item, _ in open_rows]
+    found = joined(lists, *possible, *(doubt for _, doubt in open_rows)) or Doubt()
+    return made, Doubt(words=found.words, possible=len(open_rows) or None if decisive else None)
+
+
+def _rows(value: Json, spec: AggregateSpec) -> list[Json]:
+    rows = value if isinstance(value, list) else []
+    is_nested = spec.takes in ("lists", "mix")
+    return [one for row in rows for one in (row if is_nested and isinstance(row, list) else [row])]
+
+
+def _is_unsure(row: Json) -> bool:
+    return isinstance(row, dict) and bool(row.get("unsure")) and bool(lacked(row))
+
+
+def _key(params: Mapping[str, Json]) -> str | None:
+    key = params.get("key")
+    return key if isinstance(key, str) else None
+
+
+def _counted(made: Json, least: Json, doubt: Doubt, *, is_open: bool) -> Doubt | None:
+    """Return the doubt of a number that possible items can only raise; without ``least`` they can lower it, too."""
+    if not isinstance(made, int | float) or not isinstance(least, int | float):
+        return as_value(doubt)
+    if made == least and not is_open:
+        return None
+    most = math.inf if is_open else made
+    return Doubt(words=doubt.words, least=least, most=most, possible=round(made - least, 3) or None)
+
+
+def _remade(made: Json, surely: Json, words: Sequence[str]) -> list[Json]:
+    """Return what an aggregate made of all items, marked as possible unless the sure ones give it, too."""
+    known: dict[str, list[Json]] = {}
+    for row in surely if isinstance(surely, list) else []:
+        known.setdefault(_place(row), []).append(row)
+    rows = made if isinstance(made, list) else []
+    return [
+        row if row in known.get(_place(row), ()) else with_lacks(row, lacked(row) or words, unsure=not lacked(row))
+        for row in rows
+    ]
+
+
+def _place(row: Json) -> str:
+    """Return a text that is the same for equal rows."""
+    return f"{row.get('start_time')} {row.get('key')}" if isinstance(row, dict) else ""
