@@ -306,7 +306,7 @@ def aggregated(
         case "remade":
             least = surely(*map(sure, operands)) if outer is None else []
             marked = _remade(made, least, doubt.words)
-            return marked, None if marked == least else Doubt(words=doubt.words, reach=Reach.MISSING)
+            return marked, None if outer is None and marked == least else Doubt(words=doubt.words, reach=Reach.MISSING)
     return made, value_doubt
 
 

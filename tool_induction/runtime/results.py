@@ -94,8 +94,8 @@ def outcome_of(
     for output in tool.outputs:
         try:
             value = _value(output, values)
-            if judged.is_unsure and (doubt := joined(judged.control, _doubt(output, scope))) is not None:
-                doubts[output.name] = doubt
+            if judged.is_unsure and (doubt := joined(judged.control, own := _doubt(output, scope))) is not None:
+                doubts[output.name] = doubt if own is None else replace(own, words=doubt.words)
         except VideoWorldError as unreadable:
             value = None
             if status == "ok":

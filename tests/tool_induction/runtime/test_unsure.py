@@ -1,0 +1,404 @@
+"""What is only possible, or was not judged, is told beside the outputs and never passes for sure."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+from jsonschema import Draft202012Validator
+
+from tool_induction import compile_document, run_tool
+from tool_induction.compiler import result_schema
+from tool_induction.runtime import Memo
+
+WORD = "tall"
+Json = dict[str, Any]
+
+
+def thing(start: float, *, label: str = "a", confidence: float | None = 0.8, length: float = 2, **more: Any) -> Json:
+    """A detection; ``lacks`` makes it a possible one."""
+    end = start + length
+    times = {"start_time": start, "end_time": end, "center_time": start + length / 2, "timestamp": start}
+    looks = {"bbox": [0, 0, 9, 9], "category": "person", "entity_hint": label, "entity_id": label}
+    return times | looks | {"confidence": confidence, "lacks": []} | more
+
+
+def possible(item: Json) -> Json:
+    return item | {"lacks": [WORD]}
+
+
+class FakeWorld:
+    """Gives things by category; notes what else its answers should say of them."""
+
+    def __init__(self, **things: list[Json]) -> None:
+        self.things, self.said = things, {name: {} for name in things}
+
+    def __call__(self, name: str, arguments: Json) -> Json:
+        if name == "describe_segment":
+            start = arguments["start_time"]
+            return {
+                "caption": f"at {start}",
+                "start_time": start,
+                "end_time": start + 1,
+                "center_time": start,
+                "evidence": [],
+            }
+        category = arguments["category"]
+        evidence = [
+            {"video_id": "v", "source": "detector", "confidence": None, "frame_time": item["start_time"]}
+            | {key: item[key] for key in ("start_time", "end_time")}
+            for item in self.things[category]
+        ]
+        return {"detections": self.things[category], "evidence": evidence, **self.said[category]}
+
+
+def look(category: str, name: str) -> Json:
+    asked = {"video_id": "{{ video_id }}", "timestamp": 0, "category": category}
+    return {"type": "call_world_api", "api": "detect_objects", "params": asked, "save_as": name}
+
+
+def aggregate(operation: str, inputs: Any, name: str, **params: Any) -> Json:
+    return {"type": "aggregate", "operation": operation, "inputs": inputs, "params": params, "save_as": name}
+
+
+def tool(steps: list[Json], name: str = "tell_things", **outputs: Any) -> Json:
+    """A tool that looks for things of the kinds a and b, does some steps, and gives outputs: name=(type, from)."""
+    return {
+        "tool_name": name,
+        "description": "Tells of things of two kinds. Use for tests. Not for users.",
+        "inputs": {"video_id": "string"},
+        "outputs": {key: {"type": type_, "from": source} for key, (type_, source) in outputs.items()},
+        "steps": [look("a", "a"), look("b", "b"), *steps],
+    }
+
+
+def told(world: FakeWorld, *documents: Json) -> Json:
+    compiled = compile_document([*documents]).require()
+    name = documents[-1]["tool_name"]
+    result = run_tool(compiled, name, {"video_id": "v"}, call=world, memo=Memo())
+    Draft202012Validator(result_schema(compiled[name].tool)).validate(result)
+    return result
+
+
+ONE_OF_EACH = [thing(1), possible(thing(5)), thing(9)]
+
+
+def test_a_count_is_the_sure_number_and_what_is_possible_stands_beside() -> None:
+    document = tool([aggregate("count", "a", "n")], n=("int", "{{ n }}"))
+    result = told(FakeWorld(a=ONE_OF_EACH, b=[]), document)
+    assert (result["status"], result["outputs"]) == ("partial", {"n": 2})
+    assert result["unsure"] == {"n": {"possible": 1, "lacks": [WORD], "why": "lacks"}}
+    assert "n: 2 (1 possible)" in result["summary"]
+
+
+def test_seconds_and_sums_are_the_sure_ones() -> None:
+    steps = [aggregate("total_duration", "a", "seconds"), aggregate("sum", "a", "sum", key="confidence")]
+    document = tool(steps, seconds=("float", "{{ seconds }}"), sum=("float", "{{ sum }}"))
+    result = told(FakeWorld(a=ONE_OF_EACH, b=[]), document)
+    assert result["outputs"] == {"seconds": 4.0, "sum": 1.6}
+    assert {name: beside["possible"] for name, beside in result["unsure"].items()} == {"seconds": 2.0, "sum": 0.8}
+
+
+def test_the_earliest_is_the_candidate_and_sure_only_if_it_lacks_nothing() -> None:
+    steps = [aggregate("pick_earliest", "a", "first"), aggregate("pick_latest", "a", "last")]
+    document = tool(steps, first=("Time?", "{{ first.start_time }}"), last=("Time?", "{{ last.start_time }}"))
+    result = told(FakeWorld(a=[possible(thing(1)), thing(5)], b=[]), document)
+    assert (result["outputs"], [*result["unsure"]]) == ({"first": 1, "last": 5}, ["first"])
+    sure = told(FakeWorld(a=ONE_OF_EACH, b=[]), document)
+    assert (sure["status"], sure["outputs"], sure.get("unsure")) == ("ok", {"first": 1, "last": 9}, None)
+
+
+@pytest.mark.parametrize(
+    ("things", "flags", "unsure"),
+    [
+        ([thing(1), possible(thing(5))], {"any": True, "all": True}, []),
+        ([possible(thing(5))], {"any": False, "all": True}, ["any"]),
+        ([possible(thing(5, confidence=0.1))], {"any": False, "all": False}, ["all"]),
+        ([thing(1), thing(5, confidence=0.1)], {"any": True, "all": False}, []),
+        ([], {"any": False, "all": True}, []),
+    ],
+)
+def test_yes_and_no_are_told_only_where_nothing_possible_could_change_them(
+    things: list[Json], flags: Json, unsure: list[str]
+) -> None:
+    steps = [aggregate(name, "a", f"is_{name}", where="{{ item.confidence > 0.5 }}") for name in ("any", "all")]
+    outputs = {name: ("bool", f"{{{{ is_{name} }}}}") for name in ("any", "all")}
+    result = told(FakeWorld(a=things, b=[]), tool(steps, **outputs))
+    assert (result["outputs"], [*result.get("unsure", {})]) == (flags, unsure)
+    optional = {name: ("bool?", source) for name, (_, source) in outputs.items()}
+    result = told(FakeWorld(a=things, b=[]), tool(steps, **optional))
+    assert result["outputs"] == {name: None if name in unsure else flag for name, flag in flags.items()}
+
+
+def test_a_length_that_no_possible_item_takes_over_a_bound_is_sure() -> None:
+    document = tool(
+        [], some=("bool", "{{ (a.detections | length) > 0 }}"), many=("bool", "{{ (a.detections | length) > 2 }}")
+    )
+    result = told(FakeWorld(a=ONE_OF_EACH, b=[]), document)
+    assert (result["outputs"], [*result["unsure"]]) == ({"some": True, "many": False}, ["many"])
+
+
+def test_what_a_requirement_would_have_stopped_keeps_its_candidates() -> None:
+    steps = [
+        aggregate("count", "a", "n"),
+        {"type": "require", "condition": "{{ n > 0 }}", "status": "empty", "reason": "nobody"},
+        aggregate("pick_earliest", "a", "first"),
+    ]
+    document = tool(steps, n=("int", "{{ n }}"), first=("Time?", "{{ first.start_time }}"))
+    result = told(FakeWorld(a=[possible(thing(5))], b=[]), document)
+    assert (result["status"], result["outputs"], [*result["unsure"]]) == (
+        "partial",
+        {"n": 0, "first": 5},
+        ["n", "first"],
+    )
+
+
+def test_words_that_nobody_judged_make_an_empty_list_unsure() -> None:
+    world = FakeWorld(a=[], b=[thing(3)])
+    world.said["a"] = {"unmatched": ["zebra"], "not_judged": ["zebra"]}
+    steps = [aggregate("any", "a", "is_there"), aggregate("count", "b", "others")]
+    result = told(world, tool(steps, is_there=("bool", "{{ is_there }}"), others=("int", "{{ others }}")))
+    assert (result["status"], result["outputs"]) == ("partial", {"is_there": False, "others": 1})
+    assert result["unsure"] == {"is_there": {"lacks": ["zebra"], "why": "not_judged"}}
+
+
+def test_stretches_that_nobody_examined_make_a_count_unsure() -> None:
+    world = FakeWorld(a=[], b=[])
+    world.said["a"] = {"not_examined": [{"start_time": 0, "end_time": 9}]}
+    result = told(world, tool([aggregate("count", "a", "n")], n=("int", "{{ n }}")))
+    assert (result["status"], result["unsure"]) == ("partial", {"n": {"why": "not_examined"}})
+
+
+def test_a_caller_keeps_the_doubt_of_each_output_of_the_tool_it_calls() -> None:
+    inner = tool(
+        [aggregate("count", "a", "n"), aggregate("count", "b", "m")], n=("int", "{{ n }}"), m=("int", "{{ m }}")
+    )
+    call = {"type": "call_tool", "tool": "tell_things", "params": {"video_id": "{{ video_id }}"}, "save_as": "inner"}
+    sides = {"n": ("int", "{{ inner.n }}"), "m": ("int", "{{ inner.m }}"), "many": ("bool", "{{ inner.n > 2 }}")}
+    outer = tool([call], "tell_more", **sides)
+    result = told(FakeWorld(a=ONE_OF_EACH, b=[thing(1)]), inner, outer)
+    assert (result["outputs"], [*result["unsure"]]) == ({"n": 2, "m": 1, "many": False}, ["n", "many"])
+
+
+def test_what_is_made_in_a_loop_from_a_possible_item_is_possible() -> None:
+    times = {"start_time": "{{ item.start_time }}", "end_time": "{{ item.end_time }}"}
+    told_of = {"video_id": "{{ video_id }}", **times}
+    steps = [
+        {"type": "call_world_api", "api": "describe_segment", "loop_over": "a", "params": told_of, "save_as": "rows"},
+        {"type": "project", "inputs": "rows", "fields": {"text": "{{ item.caption }}"}, "save_as": "texts"},
+        aggregate("count", "texts", "n"),
+    ]
+    result = told(
+        FakeWorld(a=ONE_OF_EACH, b=[]), tool(steps, n=("int", "{{ n }}"), texts=("list<record>", "{{ texts }}"))
+    )
+    assert result["outputs"]["n"] == 2
+    assert [row.get("lacks") for row in result["outputs"]["texts"]] == [None, [WORD], None]
+
+
+def test_an_operation_that_judges_the_word_itself_settles_a_possible_item() -> None:
+    asked = {"video_id": "{{ video_id }}", "timestamp": "{{ item.center_time }}", "category": "b"}
+    seen = {"type": "call_world_api", "api": "detect_objects", "loop_over": "a", "params": asked, "save_as": "seen"}
+    document = tool([seen, aggregate("count", "seen", "n")], n=("int", "{{ n }}"))
+    world = FakeWorld(a=[possible(thing(5))], b=[thing(5)])
+    assert told(world, document)["outputs"]["n"] == 0
+    world.said["b"] = {"matched": [WORD]}
+    assert (told(world, document)["status"], told(world, document)["outputs"]) == ("ok", {"n": 1})
+
+
+# Steps from a list of things to a list of things; {0} is the list, {1} another.
+_LISTS = {
+    "sort": aggregate("sort_by", "{0}", "", key="start_time", descending=True),
+    "by_confidence": aggregate("sort_by", "{0}", "", key="confidence"),
+    "top": aggregate("top_k", "{0}", "", k=2),
+    "best": aggregate("top_k", "{0}", "", k=1, key="confidence"),
+    "sure": aggregate("filter_by_score", "{0}", "", min_score=0.5),
+    "near": aggregate("filter_in_interval", "{0}", "", interval={"start_time": 2, "end_time": 6}),
+    "cut": aggregate("clamp", "{0}", "", interval={"start_time": 2, "end_time": 6}),
+    "dedupe": aggregate("dedupe_by", "{0}", "", key="entity_hint"),
+    "apart": aggregate("dedupe_overlaps", "{0}", "", iou=0.3),
+    "merge": aggregate("merge_intervals", "{0}", "", gap=1),
+    "both": aggregate("concat_lists", ["{0}", "{1}"], ""),
+    "common": aggregate("intersect_by", {"a": "{0}", "b": "{1}"}, "", key="start_time"),
+    "without": aggregate("difference_by", {"a": "{0}", "b": "{1}"}, "", key="start_time"),
+    "later": {"type": "filter", "inputs": "{0}", "where": "{{ item.start_time > 2 }}", "save_as": ""},
+    "after": {"type": "filter", "inputs": "{0}", "where": "{{ item.start_time > ({1} | length) }}", "save_as": ""},
+    "shifted": {
+        "type": "project",
+        "inputs": "{0}",
+        "fields": {"start_time": "{{ item.start_time + ({1} | length) }}", "end_time": "{{ item.end_time + 9 }}"},
+        "save_as": "",
+    },
+    "described": {
+        "type": "call_world_api",
+        "api": "describe_segment",
+        "loop_over": "{0}",
+        "params": {"video_id": "v", "start_time": "{{ item.start_time }}", "end_time": "{{ item.end_time }}"},
+        "save_as": "",
+    },
+    "until": {
+        "type": "loop",
+        "loop_over": "{0}",
+        "until": "{{ item.start_time > 3 }}",
+        "do": [
+            {
+                "type": "set",
+                "value": {"start_time": "{{ item.start_time }}", "end_time": "{{ item.end_time }}"},
+                "save_as": "x",
+            }
+        ],
+        "save_as": "",
+    },
+    "few": {
+        "type": "loop",
+        "loop_over": "{0}",
+        "max_items": 2,
+        "do": [aggregate("first", ["{{ item }}"], "x")],
+        "save_as": "",
+    },
+}
+#: outputs of a list {0}; each as (steps, type, from)
+_ENDS: dict[str, tuple[list[Json], str, str]] = {
+    "count": ([aggregate("count", "{0}", "out")], "int", "{{ out }}"),
+    "distinct": ([aggregate("count_distinct", "{0}", "out", key="start_time")], "int", "{{ out }}"),
+    "seconds": ([aggregate("total_duration", "{0}", "out")], "float", "{{ out }}"),
+    "sum": ([aggregate("sum", "{0}", "out", key="start_time")], "float", "{{ out }}"),
+    "avg": ([aggregate("avg", "{0}", "out", key="start_time")], "float?", "{{ out }}"),
+    "min": ([aggregate("min", "{0}", "out", key="start_time")], "float?", "{{ out }}"),
+    "max": ([aggregate("max", "{0}", "out", key="start_time")], "float?", "{{ out }}"),
+    "mode": ([aggregate("mode", "{0}", "out", key="start_time")], "float?", "{{ out }}"),
+    "text": ([aggregate("concat_text", "{0}", "out", key="start_time")], "string", "{{ out }}"),
+    "any": ([aggregate("any", "{0}", "out", where="{{ item.start_time > 4 }}")], "bool", "{{ out }}"),
+    "all": ([aggregate("all", "{0}", "out", where="{{ item.start_time > 4 }}")], "bool", "{{ out }}"),
+    "none": ([aggregate("any", "{0}", "out")], "bool", "{{ not out }}"),
+    **{
+        name: ([aggregate(name, "{0}", "out")], "Time?", "{{ out.start_time }}")
+        for name in ("pick_earliest", "pick_latest", "pick_longest", "first")
+    },
+    "nth": ([aggregate("nth", "{0}", "out", n=1)], "Time?", "{{ out.start_time }}"),
+    "next": ([aggregate("next_after", "{0}", "out", time=3)], "Time?", "{{ out.start_time }}"),
+    "previous": ([aggregate("previous_before", "{0}", "out", time=5)], "Time?", "{{ out.start_time }}"),
+    "pair": ([aggregate("ordered_pair", {"a": "{0}", "b": "{1}"}, "out")], "Time?", "{{ out.b.start_time }}"),
+    "joined": (
+        [aggregate("join_nearest_in_time", {"a": "{0}", "b": "{1}"}, "x"), aggregate("count", "x", "out")],
+        "int",
+        "{{ out }}",
+    ),
+    "groups": (
+        [aggregate("group_by", "{0}", "x", key="start_time"), aggregate("count", "x", "out")],
+        "int",
+        "{{ out }}",
+    ),
+    "second": ([{"type": "set", "value": "{{ {0}[1] }}", "save_as": "out"}], "Time?", "{{ out.start_time }}"),
+    "last": ([], "Time?", "{{ {0}[-1].start_time }}"),
+    "length": ([], "int", "{{ {0} | length }}"),
+    "more": ([], "bool", "{{ ({0} | length) > ({1} | length) }}"),
+    "left": ([aggregate("count", "{0}", "x")], "int", "{{ 9 - x }}"),
+    "some": ([aggregate("count", "{0}", "x")], "bool", "{{ x >= 2 or ({1} | length) == 0 }}"),
+    "if": (
+        [
+            {
+                "type": "if",
+                "condition": "{{ ({0} | length) > 1 }}",
+                "then": [{"type": "set", "value": "several", "save_as": "out"}],
+                "else": [{"type": "set", "value": "few", "save_as": "out"}],
+            }
+        ],
+        "string",
+        "{{ out }}",
+    ),
+    "required": (
+        [{"type": "require", "condition": "{{ ({0} | length) > 1 }}", "reason": "few"}],
+        "string",
+        "{{ video_id }}",
+    ),
+    "ended": (
+        [{"type": "require", "condition": "{{ ({0} | length) < 2 }}", "status": "ok"}],
+        "string",
+        "{{ video_id }}",
+    ),
+}
+
+
+def filled(part: Any, *names: str) -> Any:
+    """A step with the names of its lists."""
+    text = json.dumps(part)
+    for place, name in enumerate(names):
+        text = text.replace(f"{{{place}}}", name)
+    return json.loads(text)
+
+
+@st.composite
+def chains(draw: Any) -> Json:
+    """A tool of up to three steps on lists, and one output."""
+    steps: list[Json] = [
+        aggregate("concat_lists", ["a.detections"], "l0"),
+        aggregate("concat_lists", ["b.detections"], "l1"),
+    ]
+    names = ["l0", "l1"]
+    for step in draw(st.lists(st.sampled_from([*_LISTS.values()]), max_size=3)):
+        given = [draw(st.sampled_from(names[::-1])), draw(st.sampled_from(names))]
+        steps.append(filled(step, *given) | {"save_as": f"l{len(names)}"})
+        names.append(f"l{len(names)}")
+        for inner in steps[-1].get("do", ()):
+            inner["save_as"] = f"x{len(names)}"
+    more, type_, source = draw(st.sampled_from([*_ENDS.values()]))
+    given = [names[-1], draw(st.sampled_from(names))]
+    return tool([*steps, *filled(more, *given)], out=(type_, filled(source, *given)))
+
+
+THINGS = st.lists(
+    st.builds(
+        thing,
+        st.integers(0, 8),
+        label=st.sampled_from("ab"),
+        confidence=st.sampled_from([None, 0.2, 0.9]),
+        length=st.integers(1, 4),
+        lacks=st.sampled_from([[], [WORD]]),
+    ),
+    max_size=4,
+)
+
+
+def worlds(a: list[Json], b: list[Json]) -> list[FakeWorld]:
+    """The worlds in which each possible thing either has all words or is not what was asked for."""
+    unsure = [(side, place) for side, rows in (("a", a), ("b", b)) for place, item in enumerate(rows) if item["lacks"]]
+    found = []
+    for size in range(len(unsure) + 1):
+        for gone in combinations(unsure, size):
+            sides = {
+                side: [item | {"lacks": []} for place, item in enumerate(rows) if (side, place) not in gone]
+                for side, rows in (("a", a), ("b", b))
+            }
+            found.append(FakeWorld(**sides))
+    return found
+
+
+@settings(max_examples=400, deadline=None)
+@given(document=chains(), a=THINGS, b=THINGS, extra=THINGS, is_judged=st.booleans())
+def test_what_a_possible_thing_could_change_is_never_sure(
+    document: Json, a: list[Json], b: list[Json], extra: list[Json], is_judged: bool
+) -> None:
+    compiled = compile_document(document)
+    if not compiled.tools:
+        return  # some steps do not fit each other
+    asked = FakeWorld(a=a, b=b)
+    others = worlds(a, b)
+    if not is_judged:  # then other things may be there, too
+        asked.said["b"] = {"unmatched": ["zebra"], "not_judged": ["zebra"]}
+        asked.things["b"] = []
+        others = [*worlds(a, []), *worlds(a, extra)]
+    result = told(asked, document)
+    value, unsure = result["outputs"]["out"], result.get("unsure", {}).get("out")
+    assert (result["status"] == "partial") == (unsure is not None) or result["status"] == "error"
+    for world in others:
+        truth = told(world, document)
+        other = truth["outputs"]["out"]
+        if unsure is None:
+            assert (truth["status"], other) == (result["status"], value)
+        elif isinstance(value, bool):
+            assert value is False or other is not False
+        elif "possible" in unsure and isinstance(value, int | float) and truth["status"] == "ok":
+            assert value <= other + 1e-6
