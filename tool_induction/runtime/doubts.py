@@ -236,11 +236,8 @@ def _of_compared(expr: ex.Compare, left: Doubt | None, right: Doubt | None, scop
         return as_value(found)
     if expr.op in (">", "<="):  # a > b is b < a, and a <= b is its negation
         one, two = two, one
-    if expr.op in ("==", "!="):
-        is_settled = one[1] < two[0] or two[1] < one[0]
-    else:
-        is_settled = one[1] < two[0] or one[0] >= two[1]
-    return None if is_settled else as_value(found)
+    is_above = two[1] < one[0] if expr.op in ("==", "!=") else two[1] <= one[0]
+    return None if one[1] < two[0] or is_above else as_value(found)
 
 
 def _arithmetic(expr: ex.Arithmetic, scope: Scope) -> Doubt | None:
