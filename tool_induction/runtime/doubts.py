@@ -116,8 +116,8 @@ def doubt_of_record(record: Json) -> Doubt | None:
     """Return what the answer of an operation says was not judged or not examined."""
     if not isinstance(record, dict):
         return None
-    words = record.get("not_judged")
-    words = tuple(str(word) for word in words) if isinstance(words, list) else ()
+    named = record.get("not_judged")
+    words = tuple(str(word) for word in named) if isinstance(named, list) else ()
     words += (NOT_EXAMINED,) if record.get("not_examined") else ()
     return Doubt(words=words, reach=Reach.MISSING) if words else None
 

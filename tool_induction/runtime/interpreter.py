@@ -150,17 +150,17 @@ class Interpreter:
             case model.Call() | model.Block():
                 self._loop(step, scope)
             case model.If():
-                holds, doubt = (
-                    truth(step.condition, evaluate(step.condition, scope.values)),
-                    self._doubt(step.condition, scope),
-                )
+                holds = truth(step.condition, evaluate(step.condition, scope.values))
+                doubt = as_value(self._doubt(step.condition, scope))
+                self._control(step, doubt)
                 self._block(step.then if holds else step.otherwise, scope)
-                for name in model.binds(step) if doubt is not None else ():
-                    scope.bind(name, scope.values.get(name), joined(Doubt(words=doubt.words), scope.doubts.get(name)))
+                if doubt is not None:
+                    for name in model.binds(step):
+                        scope.bind(name, scope.values.get(name), joined(doubt, as_value(scope.doubts.get(name))))
             case model.Require():
                 # What comes after it rests on the condition, and so does that the tool ended here.
                 everything = replace(scope, members=frozenset()) if scope.members else scope
-                self.judged.control = joined(self.judged.control, self._doubt(step.condition, everything))
+                self._control(step, self._doubt(step.condition, everything))
                 if not truth(step.condition, evaluate(step.condition, scope.values)):
                     raise Stopped(step.status, as_text(evaluate(step.reason, scope.values)))
             case _:
@@ -169,6 +169,13 @@ class Interpreter:
     def _save(self, name: str, value: Json, doubt: Doubt | None, scope: Scope) -> None:
         self.meter.bound(value)
         scope.bind(name, value, doubt)
+
+    def _control(self, step: model.Step, doubt: Doubt | None) -> None:
+        """Note that it is in doubt whether, or with what, a step is done, if that may end the tool."""
+        if doubt is not None and any(
+            isinstance(one, model.Require | model.CallTool) for one in model.walk_steps((step,))
+        ):
+            self.judged.control = joined(self.judged.control, as_value(doubt))
 
     def _doubt(self, expr: Expr, scope: Scope) -> Doubt | None:
         return doubt_of(expr, scope) if self.judged.is_unsure else None
@@ -317,6 +324,7 @@ class Interpreter:
         doubt = self._doubt_of_list(loop.over, scope)
         if len(rows) > loop.bound and (words := [word for item in rows for word in lacked(item)]):
             doubt = joined(doubt, Doubt(words=tuple(dict.fromkeys(words)), reach=Reach.MISSING))
+        self._control(step, doubt)
         tasks = () if self.parallel is None else self.parallel.of_items(step, rows[: loop.bound], scope.values)
         with self._prepared(tasks) as wait_for_next:
             for place, item in enumerate(rows[: loop.bound]):
@@ -332,6 +340,8 @@ class Interpreter:
                     self._warn(f"{step.save_as}: the budget ran out after {done} of {len(rows)} items")
                     break
                 except (VideoWorldError, Stopped) as fault:
+                    if words := lacked(item):
+                        self._control(step, Doubt(words=words))
                     if step.on_error == "fail":
                         raise
                     faults += [fault] if isinstance(fault, VideoWorldError) else []
@@ -369,8 +379,8 @@ class Interpreter:
         words = lacked(item)
         is_unsure = bool(words) and isinstance(item, dict) and bool(item.get("unsure"))
         # An operation that judged a word of what it gives knows better than the item it was asked about.
-        is_answer = isinstance(step, model.CallWorldApi) and isinstance(value, dict) and not is_unsure
-        judged = value.get("matched") or () if is_answer and isinstance(value, dict) else ()
+        matched = value.get("matched") if isinstance(value, dict) and isinstance(step, model.CallWorldApi) else None
+        judged = matched if isinstance(matched, list) and not is_unsure else []
         still = tuple(word for word in words if word not in judged)
         rows = [
             with_lacks(row, still if isinstance(row, dict) and "lacks" in row else words, unsure=is_unsure)
