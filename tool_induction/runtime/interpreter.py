@@ -340,8 +340,8 @@ class Interpreter:
                     self._warn(f"{step.save_as}: the budget ran out after {done} of {len(rows)} items")
                     break
                 except (VideoWorldError, Stopped) as fault:
-                    if words := lacked(item):
-                        self._control(step, Doubt(words=words))
+                    if lacked(item):
+                        self._control(step, Doubt(words=lacked(item)))
                     if step.on_error == "fail":
                         raise
                     faults += [fault] if isinstance(fault, VideoWorldError) else []
