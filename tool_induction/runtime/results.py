@@ -236,7 +236,7 @@ def _short(value: Json, output: Output) -> str:
 
 
 def presented(value: Json, output: Output, *, run: RunLimits, most_items: int, notes: list[str]) -> Json:
-    """Return an output as it is shown to a model; ``notes`` gets a line if something is cut."""
+    """Return an output as it is shown to a model, a list with at most ``most_items``; ``notes`` gets a line for each cut."""
     if isinstance(value, list) and len(value) > most_items:
         notes.append(f"{output.name}: {most_items} of {len(value)} entries are shown")
         value = value[:most_items]
@@ -368,7 +368,7 @@ class Judged:
             self.control = joined(self.control, other.control)
 
     def doubted(self, doubts: Iterable[Doubt]) -> str:
-        """Return why a result is uncertain; empty if nothing is in doubt."""
+        """Return why a result is uncertain: words not judged or not seen to fit, spans not examined; empty if it is certain."""
         doubt = joined(self.control, *doubts)
         if doubt is None:
             return ""
