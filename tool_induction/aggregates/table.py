@@ -191,9 +191,9 @@ def _spec(
 #: Rules for items that are only possible (they lack a word, or it was not judged of them), and for lists of which
 #: items may be missing: the aggregates of each, and what they give.
 UNSURE: Mapping[str, tuple[str, str]] = {
-    "picked": (
-        "pick_earliest pick_latest pick_longest pick_best first next_after previous_before",
-        "the candidate among all items; sure if it is a sure item and none may be missing",
+    "agreed": (
+        "pick_earliest pick_latest pick_longest pick_best first nth next_after previous_before min max ordered_pair",
+        "the candidate among all items; sure if the sure ones alone give the same and none may be missing",
     ),
     "counted": (
         "count count_distinct sum total_duration",
@@ -204,15 +204,7 @@ UNSURE: Mapping[str, tuple[str, str]] = {
         "yes or no only where no possible or missing item could change it; else no (null of an optional output)",
     ),
     "kept": (
-        "concat_lists sort_by filter_by_score filter_in_interval clamp",
-        "all items, each as sure as it was; others may be missing if they were",
-    ),
-    "agreed": (
-        "nth min max ordered_pair",
-        "of all items; sure if the sure ones alone give the same and none may be missing",
-    ),
-    "bounded": (
-        "intersect_by difference_by",
+        "concat_lists sort_by filter_by_score filter_in_interval clamp intersect_by difference_by",
         "what may belong to it; a sure item is one that surely does, whatever becomes of the possible ones",
     ),
     "remade": (

@@ -15,11 +15,12 @@ from tool_induction.aggregates import AggregateSpec
 from tool_induction.aggregates.functions import number_at
 from tool_induction.language import expressions as ex
 from tool_induction.language.evaluation import Json, evaluate
-from tool_induction.language.types import JUDGEMENT
 from tool_induction.runtime.trace import Calls, Origins
 
 #: stands for words where stretches were not examined
 NOT_EXAMINED = "(not examined)"
+#: fields that say what was not judged
+_UNJUDGED = frozenset("unused_words unmatched not_judged not_examined lacks".split())
 
 
 class Reach(IntEnum):
@@ -49,15 +50,14 @@ class Doubt:
     def record(self, judged: Callable[[str], bool]) -> dict[str, Json]:
         """Return the doubt as it stands in a result; ``judged``: whether a word could be judged at all."""
         words: list[Json] = [word for word in self.words if word != NOT_EXAMINED]
-        why = "lacks" if words else "not_examined"
-        if any(not judged(word) for word in self.words if word != NOT_EXAMINED):
-            why = "not_judged"
+        is_judged = all(judged(word) for word in self.words if word != NOT_EXAMINED)
+        why = "not_judged" if not is_judged else "lacks" if words else "not_examined"
         possible: dict[str, Json] = {} if self.possible is None else {"possible": self.possible}
         return possible | ({"lacks": words} if words else {}) | {"why": why}
 
     def field(self, key: str) -> Doubt | None:
         """Return what is in doubt about one field of the record; all that is if it is no output."""
-        return replace(self, fields=None) if self.fields is None else self.fields.get(key, replace(self, fields=None))
+        return (self.fields or {}).get(key, replace(self, fields=None))
 
 
 @dataclass(slots=True, eq=False)
@@ -103,6 +103,11 @@ def with_lacks(item: Json, words: Iterable[str], *, unsure: bool = False) -> Jso
     return item | {"lacks": [*dict.fromkeys((*lacked(item), *words))]} | mark
 
 
+def has_other_fields(item: Json) -> bool:
+    """Whether the fields of a possible item may have other values."""
+    return isinstance(item, dict) and bool(item.get("unsure")) and bool(lacked(item))
+
+
 def joined(*doubts: Doubt | None) -> Doubt | None:
     """Return all that is in doubt together; None if nothing is. Bounds are kept only if there is one doubt."""
     found = [doubt for doubt in doubts if doubt is not None]
@@ -114,12 +119,15 @@ def joined(*doubts: Doubt | None) -> Doubt | None:
 
 def doubt_of_record(record: Json) -> Doubt | None:
     """Return what the answer of an operation says was not judged or not examined."""
-    if not isinstance(record, dict):
-        return None
-    named = record.get("not_judged")
-    words = tuple(str(word) for word in named) if isinstance(named, list) else ()
-    words += (NOT_EXAMINED,) if record.get("not_examined") else ()
-    return Doubt(words=words, reach=Reach.MISSING) if words else None
+    found = [_of_words(record.get(key)) for key in ("not_judged", "not_examined")] if isinstance(record, dict) else []
+    doubt = joined(*found)
+    return doubt and replace(doubt, reach=Reach.MISSING)
+
+
+def _of_words(value: Json) -> Doubt | None:
+    words = value if isinstance(value, list) else []
+    named = tuple(dict.fromkeys(word if isinstance(word, str) else NOT_EXAMINED for word in words))
+    return Doubt(words=named) if named else None
 
 
 def doubt_of(expr: ex.Expr, scope: Scope) -> Doubt | None:
@@ -134,8 +142,8 @@ def doubt_of(expr: ex.Expr, scope: Scope) -> Doubt | None:
             return joined(doubt, as_value(own), _of_item(value, is_member=is_member))
         case ex.Filtered(value, "length"):
             return _length(value, scope)
-        case ex.Compare(left, _, right):
-            return _of_compared(expr, doubt_of(left, scope), doubt_of(right, scope), scope)
+        case ex.Compare() | ex.Arithmetic():
+            return _of_numbers(expr, scope)
         case ex.Logic(op, left, right):
             first = doubt_of(left, scope)
             if evaluate(left, scope.values) is (op == "or"):
@@ -143,8 +151,6 @@ def doubt_of(expr: ex.Expr, scope: Scope) -> Doubt | None:
             second = doubt_of(right, scope)
             is_decided = second is None and evaluate(right, scope.values) is (op == "or")
             return None if is_decided else joined(first, second)
-        case ex.Arithmetic():
-            return _arithmetic(expr, scope)
         case ex.Choice(condition, then, otherwise):
             doubt, taken = doubt_of(condition, scope), then if evaluate(condition, scope.values) else otherwise
             found = doubt_of(taken, scope)
@@ -159,8 +165,10 @@ def read(expr: ex.Expr, scope: Scope) -> tuple[Json, Doubt | None]:
             return scope.values.get(name), scope.doubts.get(name)
         case ex.Field(base, key):
             record, doubt = read(base, scope)
-            if not isinstance(record, dict) or key in JUDGEMENT:
-                return (record.get(key), None) if isinstance(record, dict) else (None, doubt)
+            if not isinstance(record, dict):
+                return None, doubt
+            if key in _UNJUDGED:  # whoever leaves out what lacks a word has not shown that it is absent
+                return record.get(key), joined(doubt, _of_words(record.get(key)))
             if doubt is not None and doubt.fields is not None:
                 return record.get(key), doubt.field(key)
             is_member = isinstance(base, ex.Name) and base.name in scope.members
@@ -188,8 +196,7 @@ def doubt_of_list(expr: ex.Expr, scope: Scope) -> Doubt | None:
 
 def _of_item(item: Json, *, is_member: bool) -> Doubt | None:
     words = lacked(item)
-    counts = bool(words) and (not is_member or (isinstance(item, dict) and bool(item.get("unsure"))))
-    return Doubt(words=words) if counts else None
+    return Doubt(words=words) if words and (not is_member or has_other_fields(item)) else None
 
 
 def _joined_items(doubt: Doubt | None, rows: Sequence[Json]) -> Doubt | None:
@@ -226,31 +233,56 @@ def _bounds(expr: ex.Expr, doubt: Doubt | None, scope: Scope) -> tuple[float, fl
     return (value, value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _of_compared(expr: ex.Compare, left: Doubt | None, right: Doubt | None, scope: Scope) -> Doubt | None:
-    """Return the doubt of a comparison; None if it has one result for all numbers within the bounds of both sides."""
+def _of_numbers(expr: ex.Compare | ex.Arithmetic, scope: Scope) -> Doubt | None:
+    """Return the doubt of a comparison, a sum or a difference, from the bounds of both sides.
+
+    A comparison is sure if it has one result for all numbers within them.
+    """
+    left, right = doubt_of(expr.left, scope), doubt_of(expr.right, scope)
     found = joined(left, right)
     if found is None:
         return None
     one, two = _bounds(expr.left, left, scope), _bounds(expr.right, right, scope)
-    if one is None or two is None:
+    if one is None or two is None or expr.op in ("*", "/", "%"):
         return as_value(found)
+    if expr.op in ("+", "-"):
+        low, high = two if expr.op == "+" else (-two[1], -two[0])
+        least = one[0] + low
+        return Doubt(words=found.words, least=least if math.isfinite(least) else None, most=one[1] + high)
     if expr.op in (">", "<="):  # a > b is b < a, and a <= b is its negation
         one, two = two, one
     is_above = two[1] < one[0] if expr.op in ("==", "!=") else two[1] <= one[0]
     return None if one[1] < two[0] or is_above else as_value(found)
 
 
-def _arithmetic(expr: ex.Arithmetic, scope: Scope) -> Doubt | None:
-    left, right = doubt_of(expr.left, scope), doubt_of(expr.right, scope)
-    found = joined(left, right)
-    if found is None or expr.op not in ("+", "-"):
-        return as_value(found)
-    one, two = _bounds(expr.left, left, scope), _bounds(expr.right, right, scope)
-    if one is None or two is None:
-        return as_value(found)
-    low, high = two if expr.op == "+" else (-two[1], -two[0])
-    least, most = one[0] + low, one[1] + high
-    return Doubt(words=found.words, least=least if math.isfinite(least) else None, most=most)
+def of_iteration(
+    rows: Sequence[Json], item: Json, doubt: Doubt | None, *, is_list: bool, judged: Json
+) -> tuple[list[Json], Doubt | None]:
+    """Return the entries of one iteration with what its item lacks, and what is in doubt about the list of them.
+
+    ``doubt``: about the value of the iteration; ``is_list``: whether the entries are its items. Words that were ``judged``
+    of an entry are not inherited.
+    """
+    words, is_unsure = lacked(item), has_other_fields(item)
+    known = judged if isinstance(judged, list) and not is_unsure else []
+    still = [word for word in words if word not in known]
+    made = [
+        with_lacks(row, still if isinstance(row, dict) and "lacks" in row else words, unsure=is_unsure) for row in rows
+    ]
+    if doubt is not None and doubt.reach == Reach.VALUE:
+        made = [with_lacks(row, doubt.words, unsure=True) for row in made]
+        doubt = replace(doubt, reach=Reach.MISSING) if is_list else None
+    return made, joined(doubt, Doubt(words=words) if words and not all(isinstance(row, dict) for row in rows) else None)
+
+
+def settled(decisive: Sequence[Json], doubt: Doubt | None) -> Doubt | None:
+    """Return what is in doubt about ``any`` or ``all``, of which one of the decisive items would be enough.
+
+    ``doubt``: about the list of these, apart from its possible items. One sure item decides; so does that there is none.
+    """
+    if any(not lacked(item) for item in decisive) and (doubt is None or doubt.reach < Reach.VALUE):
+        return None
+    return as_value(_joined_items(doubt, decisive))
 
 
 def aggregated(
@@ -259,90 +291,52 @@ def aggregated(
     """Return the value of an aggregate and what is in doubt about it, by the rule ``spec.unsure``.
 
     Args:
-        spec: The aggregate; its function gets all items and, for some rules, once more the sure ones alone.
+        spec: The aggregate; its function gets all items, and once more the sure ones alone.
         operands: What the function takes.
         params: Its parameters.
         lists: What is in doubt about the lists, apart from their possible items.
         given: What is in doubt about the parameters.
     """
-    rows = [row for one in operands for row in _rows(one, spec)]
-    words = tuple(dict.fromkeys(word for row in rows for word in lacked(row)))
-    outer = joined(lists, given, *(Doubt(words=words, reach=Reach.MISSING) for row in rows if _is_unsure(row)))
     made = spec.run(*operands, **params)
-    if outer is None and not words:
+    possible = [item for item in _items(operands) if lacked(item)]
+    words = tuple(dict.fromkeys(word for item in possible for word in lacked(item)))
+    own = Doubt(words=words, reach=Reach.ITEMS) if words else None
+    missing = joined(lists, given, own if any(map(has_other_fields, possible)) else None)
+    doubt = joined(missing, own)
+    if doubt is None:
         return made, None
-    doubt = joined(outer, Doubt(words=words, reach=Reach.ITEMS) if words else None) or Doubt()
     none_is_sure = given is not None or (lists is not None and lists.reach == Reach.VALUE)
-
-    def surely(*values: Json) -> Json:
-        return spec.run(*values, **params)
-
-    def sure(value: Json) -> list[Json]:
-        return [] if none_is_sure else [row for row in _rows(value, spec) if not lacked(row)]
-
-    value_doubt, more = as_value(doubt), outer and Doubt(words=outer.words, reach=Reach.MISSING)
+    sure = [] if none_is_sure else [_sure(one) for one in operands]
+    least = spec.run(*sure, **params) if sure else None
     match spec.unsure:
-        case "picked":
-            return made, outer and value_doubt
-        case "kept":
-            return made, value_doubt if none_is_sure else more
         case "counted":
-            is_signed = spec.name == "sum" and any((number_at(row, _key(params)) or 0) < 0 for row in rows)
-            least = None if is_signed else surely(*map(sure, operands))
-            return made, _counted(made, least, doubt, is_open=outer is not None)
+            is_signed = spec.name == "sum" and any((number_at(row, _key(params)) or 0) < 0 for row in _items(operands))
+            return made, _counted(made, None if is_signed else least or 0, doubt, is_open=missing is not None)
         case "agreed":
-            if outer is None and surely(*map(sure, operands)) == made:
-                return made, None
-            return with_lacks(made, doubt.words, unsure=True), value_doubt
-        case "bounded":
-            a, b = operands
-            if spec.name != "difference_by":
-                return _remade(made, surely(sure(a), sure(b)), doubt.words), more
-            least = surely(sure(a), b) if outer is None else []  # what is missing of b may remove any of a
-            return _remade(surely(a, sure(b)), least, doubt.words), more
-        case "remade":
-            least = surely(*map(sure, operands)) if outer is None else []
-            marked = _remade(made, least, doubt.words)
-            return marked, None if outer is None and marked == least else Doubt(words=doubt.words, reach=Reach.MISSING)
-    return made, value_doubt
+            is_sure = missing is None and least == made
+            return (made, None) if is_sure else (with_lacks(made, doubt.words, unsure=True), as_value(doubt))
+        case "kept" | "remade":
+            if (
+                spec.name == "difference_by"
+            ):  # what is only possible of b may remove an item, and so may what is missing
+                made = spec.run(operands[0], _sure(operands[1]), **params)
+                least = spec.run(_sure(operands[0]), operands[1], **params) if missing is None else []
+            is_kept = spec.unsure == "kept"
+            marked = _marked(made, least if is_kept or missing is None else [], doubt.words)
+            is_complete = missing is None and (is_kept or marked == least)
+            reach = Reach.VALUE if none_is_sure else Reach.MISSING
+            return marked, None if is_complete else Doubt(words=doubt.words, reach=reach)
+    return made, as_value(doubt)
 
 
-def quantified(
-    spec: AggregateSpec, items: Sequence[Json], values: Sequence[bool], of: Sequence[Doubt | None], lists: Doubt | None
-) -> tuple[Json, Doubt | None]:
-    """Return the value of ``any`` or ``all``, and what is in doubt about it.
-
-    One sure item decides it (``any``: that fits; ``all``: that does not), and so does that no possible or missing item can.
-
-    Args:
-        spec: The aggregate.
-        items: The items.
-        values: Whether the condition holds, by item.
-        of: What is in doubt about that, by item.
-        lists: What is in doubt about the list, apart from its possible items.
-    """
-    decisive = spec.name == "any"
-    is_list_sure = lists is None or lists.reach < Reach.VALUE
-    rows = list(zip(items, values, of, strict=True))
-    made: Json = spec.run(values)
-    if is_list_sure and any(value is decisive and doubt is None and not lacked(item) for item, value, doubt in rows):
-        return made, None
-    open_rows = [(item, doubt) for item, value, doubt in rows if value is decisive or doubt is not None]
-    if lists is None and not open_rows:
-        return made, None
-    possible = [Doubt(words=words) if (words := lacked(item)) else None for item, _ in open_rows]
-    found = joined(lists, *possible, *(doubt for _, doubt in open_rows)) or Doubt()
-    return made, Doubt(words=found.words, possible=len(open_rows) or None if decisive else None)
+def _items(value: Iterable[Json]) -> Iterable[Json]:
+    """Yield the items of lists of items, or of lists of such lists."""
+    for one in value:
+        yield from _items(one) if isinstance(one, list) else (one,)
 
 
-def _rows(value: Json, spec: AggregateSpec) -> list[Json]:
-    rows = value if isinstance(value, list) else []
-    is_nested = spec.takes in ("lists", "mix")
-    return [one for row in rows for one in (row if is_nested and isinstance(row, list) else [row])]
-
-
-def _is_unsure(row: Json) -> bool:
-    return isinstance(row, dict) and bool(row.get("unsure")) and bool(lacked(row))
+def _sure(rows: Json) -> Json:
+    return [_sure(row) for row in rows if not lacked(row)] if isinstance(rows, list) else rows
 
 
 def _key(params: Mapping[str, Json]) -> str | None:
@@ -360,18 +354,10 @@ def _counted(made: Json, least: Json, doubt: Doubt, *, is_open: bool) -> Doubt |
     return Doubt(words=doubt.words, least=least, most=most, possible=round(made - least, 3) or None)
 
 
-def _remade(made: Json, surely: Json, words: Sequence[str]) -> list[Json]:
-    """Return what an aggregate made of all items, marked as possible unless the sure ones give it, too."""
-    known: dict[str, list[Json]] = {}
-    for row in surely if isinstance(surely, list) else []:
-        known.setdefault(_place(row), []).append(row)
+def _marked(made: Json, surely: Json, words: Sequence[str]) -> Json:
+    """Return rows made of all items, marked as possible unless the sure ones give them, too."""
+    known = {repr(row) for row in surely} if isinstance(surely, list) else set()
     rows = made if isinstance(made, list) else []
     return [
-        row if row in known.get(_place(row), ()) else with_lacks(row, lacked(row) or words, unsure=not lacked(row))
-        for row in rows
+        row if repr(row) in known else with_lacks(row, lacked(row) or words, unsure=not lacked(row)) for row in rows
     ]
-
-
-def _place(row: Json) -> str:
-    """Return a text that is the same for equal rows."""
-    return f"{row.get('start_time')} {row.get('key')}" if isinstance(row, dict) else ""

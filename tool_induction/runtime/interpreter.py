@@ -16,7 +16,7 @@ from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.judge.port import JUDGEMENT, Judge, chosen, item_text, question_text
 from tool_induction.language import model
 from tool_induction.language.evaluation import Json, as_text, evaluate, truth
-from tool_induction.language.expressions import Const, Expr
+from tool_induction.language.expressions import Compare, Const, Expr, Name
 from tool_induction.runtime.budget import BudgetExhausted, RunMeter, Stopped
 from tool_induction.runtime.calls import Asks, CallResult, Memo, listed_under
 from tool_induction.runtime.doubts import (
@@ -28,9 +28,11 @@ from tool_induction.runtime.doubts import (
     doubt_of,
     doubt_of_list,
     doubt_of_record,
+    has_other_fields,
     joined,
     lacked,
-    quantified,
+    of_iteration,
+    settled,
     with_lacks,
 )
 from tool_induction.runtime.parallel import Abandoned, Parallel, Steps, Task
@@ -177,65 +179,58 @@ class Interpreter:
         ):
             self.judged.control = joined(self.judged.control, as_value(doubt))
 
-    def _doubt(self, expr: Expr, scope: Scope) -> Doubt | None:
-        return doubt_of(expr, scope) if self.judged.is_unsure else None
+    def _doubt(self, expr: Expr, scope: Scope, of: Callable[[Expr, Scope], Doubt | None] = doubt_of) -> Doubt | None:
+        return of(expr, scope) if self.judged.is_unsure else None
 
     def _value(
         self, step: model.Filter | model.Project | model.Aggregate | model.Set | model.JudgeStep, scope: Scope
     ) -> tuple[Json, Doubt | None]:
         """Return the value of a step and what is in doubt about it."""
-        values, is_unsure = scope.values, self.judged.is_unsure
-        inner = dict(values)
+        values = scope.values
         match step:
             case model.Filter():
-                if is_unsure:
-                    return self._filtered(step, inner, scope)
-                return [item for item in listed(step.inputs, values) if self._holds(step.where, inner, item)], None
+                return self._filtered(step.where, listed(step.inputs, values), step.inputs, scope)
             case model.Project():
-                rows = listed(step.inputs, values)
-                made = [self._projected(step, inner, item) for item in rows]
-                if not is_unsure:
-                    return made, None
-                pairs = zip(rows, made, strict=True)
-                return [_projected_doubt(step, scope, *pair) for pair in pairs], doubt_of_list(step.inputs, scope)
+                inner = dict(values)
+                rows = [self._projected(step, inner, item, scope) for item in listed(step.inputs, values)]
+                return rows, self._doubt(step.inputs, scope, doubt_of_list)
             case model.Aggregate():
-                return self._aggregated(step, inner, scope)
+                return self._aggregated(step, scope)
             case model.JudgeStep():
-                return self._judge(step, values), self._doubt_of_list(step.inputs, scope)
+                return self._judge(step, values), self._doubt(step.inputs, scope, doubt_of_list)
             case model.Set():
                 return evaluate(step.value, values), self._doubt(step.value, scope)
 
-    def _filtered(self, step: model.Filter, inner: dict[str, Json], scope: Scope) -> tuple[Json, Doubt | None]:
-        """Return the items for which a condition holds; one for which it may not hold is only possible."""
+    def _filtered(
+        self, where: Expr, rows: Sequence[Json], inputs: Expr, scope: Scope, *, wanted: bool = True
+    ) -> tuple[list[Json], Doubt | None]:
+        """Return the items for which a condition is ``wanted``; one for which it may not be is only possible."""
+        inner = dict(scope.values)
+        if not self.judged.is_unsure:
+            return [item for item in rows if self._holds(where, inner, item) is wanted], None
         kept: list[Json] = []
-        found = doubt_of_list(step.inputs, scope)
-        for item in listed(step.inputs, scope.values):
-            holds, doubt = self._holds(step.where, inner, item), doubt_of(step.where, scope.inside("item", item))
-            if holds:
+        found = doubt_of_list(inputs, scope)
+        for item in rows:
+            fits, doubt = self._holds(where, inner, item) is wanted, doubt_of(where, scope.inside("item", item))
+            if fits:
                 kept.append(item if doubt is None else with_lacks(item, doubt.words))
-            if doubt is not None and not (holds and isinstance(item, dict)):
-                found = joined(found, Doubt(words=doubt.words, reach=Reach.VALUE if holds else Reach.MISSING))
+            if doubt is not None and not (fits and isinstance(item, dict)):
+                found = joined(found, Doubt(words=doubt.words, reach=Reach.VALUE if fits else Reach.MISSING))
         return kept, found
 
-    def _aggregated(self, step: model.Aggregate, inner: dict[str, Json], scope: Scope) -> tuple[Json, Doubt | None]:
+    def _aggregated(self, step: model.Aggregate, scope: Scope) -> tuple[Json, Doubt | None]:
         spec = AGGREGATES[step.operation]
         params = _parameters(step, spec, scope.values)
         operands = _operands(step, spec, scope.values, self.meter.bound)
-        lists = self._doubt_of_list(step.inputs, scope)
         if spec.unsure == "settled":
-            where = dict(step.params).get("where", Const(None))
-            items, is_plain = operands[0], where == Const(None)
-            flags = [item is not False if is_plain else self._holds(where, inner, item) for item in items]
-            if not self.judged.is_unsure:
-                return spec.run(flags), None
-            of = [None if is_plain else doubt_of(where, scope.inside("item", item)) for item in items]
-            return quantified(spec, items, flags, of, lists)
+            is_any, where = spec.name == "any", dict(step.params).get("where", Const(None))
+            where = _IS_NOT_FALSE if where == Const(None) else where
+            decisive, doubt = self._filtered(where, operands[0], step.inputs, scope, wanted=is_any)
+            return spec.run([is_any for _ in decisive]), settled(decisive, doubt)
         if not self.judged.is_unsure:
             return spec.run(*operands, **params), None
-        return aggregated(spec, operands, params, lists, joined(*(doubt_of(value, scope) for _, value in step.params)))
-
-    def _doubt_of_list(self, expr: Expr, scope: Scope) -> Doubt | None:
-        return doubt_of_list(expr, scope) if self.judged.is_unsure else None
+        given = joined(*(doubt_of(value, scope) for _, value in step.params))
+        return aggregated(spec, operands, params, doubt_of_list(step.inputs, scope), given)
 
     def _judge(self, step: model.JudgeStep, values: Mapping[str, Json]) -> Json:
         rows = [item for item in listed(step.inputs, values) if item is not None]
@@ -246,12 +241,21 @@ class Interpreter:
         made: Json = self.judging.judged(step, as_text(evaluate(step.question, values)), rows[: step.bound])
         return made
 
-    def _projected(self, step: model.Project, inner: dict[str, Json], item: Json) -> Json:
-        """Return a projected item; its times and evidence are kept unless they are overwritten."""
+    def _projected(self, step: model.Project, inner: dict[str, Json], item: Json, scope: Scope) -> Json:
+        """Return a projected item; its times and evidence are kept unless they are overwritten.
+
+        It lacks what the item does, and what its fields rest on.
+        """
         self.meter.look()
         inner["item"] = item
         kept = {key: item[key] for key in (*_TIMES, "evidence") if key in item} if isinstance(item, dict) else {}
-        return kept | {key: evaluate(value, inner) for key, value in step.fields}
+        made = kept | {key: evaluate(value, inner) for key, value in step.fields}
+        if not self.judged.is_unsure:
+            return made
+        inside = scope.inside("item", item)
+        found = joined(*(doubt_of(value, inside) for _, value in step.fields))
+        made = with_lacks(made, lacked(item), unsure=has_other_fields(item))
+        return made if found is None else with_lacks(made, found.words, unsure=True)
 
     def _holds(self, where: Expr, inner: dict[str, Json], item: Json) -> bool:
         self.meter.look()
@@ -321,7 +325,7 @@ class Interpreter:
         collected: list[Json] = []
         faults: list[VideoWorldError] = []
         done = 0
-        doubt = self._doubt_of_list(loop.over, scope)
+        doubt = self._doubt(loop.over, scope, doubt_of_list)
         if len(rows) > loop.bound and (words := [word for item in rows for word in lacked(item)]):
             doubt = joined(doubt, Doubt(words=tuple(dict.fromkeys(words)), reach=Reach.MISSING))
         self._control(step, doubt)
@@ -375,25 +379,14 @@ class Interpreter:
         if not self.judged.is_unsure:
             return rows, None
         if step.flattens is not None:
-            doubt = joined(doubt.field(step.flattens) if doubt else None, doubt_of_record(value))
-        words = lacked(item)
-        is_unsure = bool(words) and isinstance(item, dict) and bool(item.get("unsure"))
+            doubt = joined(doubt and doubt.field(step.flattens), doubt_of_record(value))
         # An operation that judged a word of what it gives knows better than the item it was asked about.
         matched = value.get("matched") if isinstance(value, dict) and isinstance(step, model.CallWorldApi) else None
-        judged = matched if isinstance(matched, list) and not is_unsure else []
-        still = tuple(word for word in words if word not in judged)
-        rows = [
-            with_lacks(row, still if isinstance(row, dict) and "lacks" in row else words, unsure=is_unsure)
-            for row in rows
-        ]
-        if doubt is not None and doubt.reach == Reach.VALUE:
-            rows = [with_lacks(row, doubt.words, unsure=True) for row in rows]
-            doubt = None if step.flattens is None else Doubt(words=doubt.words, reach=Reach.MISSING)
-        plain = Doubt(words=words) if words and not all(isinstance(row, dict) for row in rows) else None
-        return rows, joined(doubt, plain)
+        return of_iteration(rows, item, doubt, is_list=step.flattens is not None, judged=matched)
 
 
 _TIMES = ("start_time", "end_time", "center_time")
+_IS_NOT_FALSE = Compare(Name("item"), "!=", Const(False))
 _MAX_EVIDENCE = 6
 
 
@@ -409,14 +402,6 @@ def listed(expr: Expr, values: Mapping[str, Json]) -> list[Json]:
     if not isinstance(value, list):
         raise ToolFault("bad_list", "a list is wanted where there is none", hint="the tool's types do not hold")
     return value
-
-
-def _projected_doubt(step: model.Project, scope: Scope, item: Json, made: Json) -> Json:
-    """Return a projected item with what it lacks: what its item does, and what its fields rest on."""
-    inside = scope.inside("item", item)
-    found = joined(*(doubt_of(value, inside) for _, value in step.fields))
-    made = with_lacks(made, lacked(item), unsure=isinstance(item, dict) and bool(item.get("unsure")))
-    return made if found is None else with_lacks(made, found.words, unsure=True)
 
 
 def _operands(

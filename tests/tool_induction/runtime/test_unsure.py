@@ -156,6 +156,19 @@ def test_what_a_requirement_would_have_stopped_keeps_its_candidates() -> None:
     )
 
 
+def test_a_tool_that_leaves_out_what_lacks_a_word_does_not_say_that_it_is_absent() -> None:
+    shown = {"type": "filter", "inputs": "a", "where": "{{ (item.lacks | length) == 0 }}", "save_as": "shown"}
+    steps = [shown, aggregate("count", "shown", "n"), aggregate("any", "shown", "is_there")]
+    document = tool(steps, n=("int", "{{ n }}"), is_there=("bool", "{{ is_there }}"))
+    result = told(FakeWorld(a=[possible(thing(5))], b=[]), document)
+    assert (result["status"], result["outputs"]) == ("partial", {"n": 0, "is_there": False})
+    assert result["unsure"] == dict.fromkeys(("n", "is_there"), {"lacks": [WORD], "why": "lacks"})
+    stop = {"type": "require", "condition": "{{ (a.not_judged | length) == 0 }}", "status": "empty", "reason": "none"}
+    world = FakeWorld(a=[], b=[])
+    world.said["a"] = {"unmatched": ["zebra"], "not_judged": ["zebra"]}
+    assert told(world, tool([stop], n=("int", "{{ a.detections | length }}")))["status"] == "partial"
+
+
 def test_words_that_nobody_judged_make_an_empty_list_unsure() -> None:
     world = FakeWorld(a=[], b=[thing(3)])
     world.said["a"] = {"unmatched": ["zebra"], "not_judged": ["zebra"]}
@@ -237,6 +250,7 @@ _LISTS = {
     "without": aggregate("difference_by", {"a": "{0}", "b": "{1}"}, "", key="start_time"),
     "later": {"type": "filter", "inputs": "{0}", "where": "{{ item.start_time > 2 }}", "save_as": ""},
     "after": {"type": "filter", "inputs": "{0}", "where": "{{ item.start_time > ({1} | length) }}", "save_as": ""},
+    "shown": {"type": "filter", "inputs": "{0}", "where": "{{ (item.lacks | length) == 0 }}", "save_as": ""},
     "shifted": {
         "type": "project",
         "inputs": "{0}",
