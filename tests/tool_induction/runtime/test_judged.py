@@ -132,8 +132,8 @@ def test_the_packaged_library_counts_people_by_every_word_for_them(
     tools = load_library("hand_A").tools
     asked = {"video_id": "made", "category": category}
     result = run_tool(tools, "count_distinct_things", asked, call=partial(run, open_made()))
-    assert (result["status"], result["outputs"]["at_most"]) == (status, count)
-    assert result.get("unsure", {}).get("at_most", {}).get("possible", 0) == 3 - count
+    assert (result["status"], result["outputs"]["unmerged"]) == (status, count)
+    assert result.get("unsure", {}).get("unmerged", {}).get("possible", 0) == 3 - count
 
 
 def test_the_packaged_library_cannot_tell_how_many_zebras_there_are(open_made: Any) -> None:
