@@ -197,7 +197,7 @@ class Interpreter:
             case model.Aggregate():
                 return self._aggregated(step, scope)
             case model.JudgeStep():
-                return self._judge(step, values), self._doubt(step.inputs, scope, doubt_of_list)
+                return self._judge(step, scope)
             case model.Set():
                 return evaluate(step.value, values), self._doubt(step.value, scope)
 
@@ -232,14 +232,24 @@ class Interpreter:
         given = joined(*(doubt_of(value, scope) for _, value in step.params))
         return aggregated(spec, operands, params, doubt_of_list(step.inputs, scope), given)
 
-    def _judge(self, step: model.JudgeStep, values: Mapping[str, Json]) -> Json:
-        rows = [item for item in listed(step.inputs, values) if item is not None]
-        if len(rows) > step.bound:
-            self._warn(f"{step.save_as}: the first {step.bound} of {len(rows)} items were judged")
+    def _judge(self, step: model.JudgeStep, scope: Scope) -> tuple[Json, Doubt | None]:
+        rows = [item for item in listed(step.inputs, scope.values) if item is not None]
+        doubt = self._doubt_of_first(step.save_as, rows, step.bound, step.inputs, scope, done="judged")
         if self.judging is None:
             raise no_judge()
-        made: Json = self.judging.judged(step, as_text(evaluate(step.question, values)), rows[: step.bound])
-        return made
+        made = self.judging.judged(step, as_text(evaluate(step.question, scope.values)), rows[: step.bound])
+        return made, joined(doubt, as_value(self._doubt(step.question, scope)))
+
+    def _doubt_of_first(
+        self, name: str, rows: Sequence[Json], bound: int, inputs: Expr, scope: Scope, *, done: str
+    ) -> Doubt | None:
+        """Return what is in doubt about the first items of a list; warn if there are more of them."""
+        doubt = self._doubt(inputs, scope, doubt_of_list)
+        if len(rows) > bound:
+            self._warn(f"{name}: the first {bound} of {len(rows)} items were {done}")
+            if words := [word for item in rows for word in lacked(item)]:  # any of these may stand in another's place
+                doubt = joined(doubt, Doubt(words=tuple(dict.fromkeys(words)), reach=Reach.MISSING))
+        return doubt
 
     def _projected(self, step: model.Project, inner: dict[str, Json], item: Json, scope: Scope) -> Json:
         """Return a projected item; its times and evidence are kept unless they are overwritten.
@@ -319,15 +329,11 @@ class Interpreter:
         loop = step.loop
         assert loop is not None  # noqa: S101 - a block has one
         rows = listed(loop.over, scope.values)
-        if len(rows) > loop.bound:
-            self._warn(f"{step.save_as}: the first {loop.bound} of {len(rows)} items were looked at")
         over: Calls = frozenset() if scope.origins is None else scope.origins.of(loop.over)
         collected: list[Json] = []
         faults: list[VideoWorldError] = []
         done = 0
-        doubt = self._doubt(loop.over, scope, doubt_of_list)
-        if len(rows) > loop.bound and (words := [word for item in rows for word in lacked(item)]):
-            doubt = joined(doubt, Doubt(words=tuple(dict.fromkeys(words)), reach=Reach.MISSING))
+        doubt = self._doubt_of_first(step.save_as, rows, loop.bound, loop.over, scope, done="looked at")
         self._control(step, doubt)
         tasks = () if self.parallel is None else self.parallel.of_items(step, rows[: loop.bound], scope.values)
         with self._prepared(tasks) as wait_for_next:

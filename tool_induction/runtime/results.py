@@ -353,9 +353,8 @@ class Judged:
                 result = cast("dict[str, Json]", with_lacks(result, words))
             else:
                 result = result | {under: [with_lacks(row, words) for row in _listed(result, under)]}
-        rows = _listed(result, under or "")
-        if not self.is_unsure:
-            self.is_unsure = doubt_of_record(result) is not None or any(map(lacked, (result, *rows)))
+        rows = (item for value in result.values() if isinstance(value, list) for item in value)
+        self.is_unsure = self.is_unsure or doubt_of_record(result) is not None or any(map(lacked, (result, *rows)))
         return result
 
     def merge(self, other: Judged, *, stopped: bool) -> None:

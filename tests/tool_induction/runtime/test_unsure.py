@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from jsonschema import Draft202012Validator
 
+from tests.support.scripted_judge import ScriptedJudge
 from tool_induction import compile_document, run_tool
 from tool_induction.compiler import result_schema
+from tool_induction.judge import Judge
 from tool_induction.runtime import Memo
 
 WORD = "tall"
@@ -75,10 +77,10 @@ def tool(steps: list[Json], name: str = "tell_things", **outputs: Any) -> Json:
     }
 
 
-def told(world: FakeWorld, *documents: Json) -> Json:
-    compiled = compile_document([*documents]).require()
+def told(world: FakeWorld, *documents: Json, judge: Judge | None = None) -> Json:
+    compiled = compile_document([*documents], allow_judge=judge is not None).require()
     name = documents[-1]["tool_name"]
-    result = run_tool(compiled, name, {"video_id": "v"}, call=world, memo=Memo())
+    result = run_tool(compiled, name, {"video_id": "v"}, call=world, memo=Memo(), judge=judge)
     Draft202012Validator(result_schema(compiled[name].tool)).validate(result)
     return result
 
@@ -162,7 +164,7 @@ def test_a_tool_that_leaves_out_what_lacks_a_word_does_not_say_that_it_is_absent
     document = tool(steps, n=("int", "{{ n }}"), is_there=("bool", "{{ is_there }}"))
     result = told(FakeWorld(a=[possible(thing(5))], b=[]), document)
     assert (result["status"], result["outputs"]) == ("partial", {"n": 0, "is_there": False})
-    assert result["unsure"] == dict.fromkeys(("n", "is_there"), {"lacks": [WORD], "why": "lacks"})
+    assert result["unsure"] == {key: {"lacks": [WORD], "why": "lacks"} for key in ("n", "is_there")}
     stop = {"type": "require", "condition": "{{ (a.not_judged | length) == 0 }}", "status": "empty", "reason": "none"}
     world = FakeWorld(a=[], b=[])
     world.said["a"] = {"unmatched": ["zebra"], "not_judged": ["zebra"]}
@@ -219,6 +221,20 @@ def test_an_operation_that_judges_the_word_itself_settles_a_possible_item() -> N
     assert told(world, document)["outputs"]["n"] == 0
     world.said["b"] = {"matched": [WORD]}
     assert (told(world, document)["status"], told(world, document)["outputs"]) == ("ok", {"n": 1})
+
+
+def test_an_answer_to_a_question_in_doubt_is_in_doubt() -> None:
+    asked = {"type": "judge", "inputs": "b", "answers": ["yes", "no"], "save_as": "rows"}
+    yes = {"type": "filter", "inputs": "rows", "where": "{{ item.answer == 'yes' }}", "save_as": "kept"}
+    world = FakeWorld(a=[possible(thing(5))], b=[thing(1), possible(thing(3))])
+    for question, sure in (("Is it one of two?", 1), ("Is it one of {{ a.detections | length }}?", 0)):
+        document = tool([asked | {"question": question}, yes], n=("int", "{{ kept | length }}"))
+        result = told(world, document, judge=ScriptedJudge(["yes", "yes"]))
+        assert (result["status"], result["outputs"]["n"], result["unsure"]["n"]["possible"]) == (
+            "partial",
+            sure,
+            2 - sure,
+        )
 
 
 def test_a_possible_item_that_ends_the_tool_leaves_it_partial() -> None:
