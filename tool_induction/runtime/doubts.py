@@ -137,9 +137,7 @@ def doubt_of(expr: ex.Expr, scope: Scope) -> Doubt | None:
             value, doubt = read(expr, scope)
             if isinstance(value, list):
                 return _joined_items(doubt, value)
-            is_member = isinstance(expr, ex.Name) and expr.name in scope.members
-            own = doubt_of_record(value)
-            return joined(doubt, as_value(own), _of_item(value, is_member=is_member))
+            return joined(doubt, as_value(doubt_of_record(value)), _of_item(expr, value, scope))
         case ex.Filtered(value, "length"):
             return _length(value, scope)
         case ex.Compare() | ex.Arithmetic():
@@ -171,11 +169,9 @@ def read(expr: ex.Expr, scope: Scope) -> tuple[Json, Doubt | None]:
                 return record.get(key), joined(doubt, _of_words(record.get(key)))
             if doubt is not None and doubt.fields is not None:
                 return record.get(key), doubt.field(key)
-            is_member = isinstance(base, ex.Name) and base.name in scope.members
             own = doubt_of_record(record)
-            if own is not None and not isinstance(record.get(key), list):
-                own = as_value(own)
-            return record.get(key), joined(doubt, own, _of_item(record, is_member=is_member))
+            own = own if isinstance(record.get(key), list) else as_value(own)
+            return record.get(key), joined(doubt, own, _of_item(base, record, scope))
         case ex.Index(base, number):
             rows, doubt = read(base, scope)
             if not isinstance(rows, list):
@@ -194,9 +190,11 @@ def doubt_of_list(expr: ex.Expr, scope: Scope) -> Doubt | None:
     return None if doubt is None or doubt.reach == Reach.ITEMS else doubt
 
 
-def _of_item(item: Json, *, is_member: bool) -> Doubt | None:
+def _of_item(expr: ex.Expr, item: Json, scope: Scope) -> Doubt | None:
+    """Return the doubt of a possible item; None of a present one, whose words are inherited, unless its fields vary."""
     words = lacked(item)
-    return Doubt(words=words) if words and (not is_member or has_other_fields(item)) else None
+    is_inherited = isinstance(expr, ex.Name) and expr.name in scope.members and not has_other_fields(item)
+    return Doubt(words=words) if words and not is_inherited else None
 
 
 def _joined_items(doubt: Doubt | None, rows: Sequence[Json]) -> Doubt | None:

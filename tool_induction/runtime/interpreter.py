@@ -264,8 +264,8 @@ class Interpreter:
             return made
         inside = scope.inside("item", item)
         found = joined(*(doubt_of(value, inside) for _, value in step.fields))
-        made = with_lacks(made, lacked(item), unsure=has_other_fields(item))
-        return made if found is None else with_lacks(made, found.words, unsure=True)
+        inherited = with_lacks(made, lacked(item), unsure=has_other_fields(item))
+        return with_lacks(inherited, () if found is None else found.words, unsure=True)
 
     def _holds(self, where: Expr, inner: dict[str, Json], item: Json) -> bool:
         self.meter.look()
@@ -290,15 +290,16 @@ class Interpreter:
         """
         arguments = {key: evaluate(value, scope.values) for key, value in step.params}
         origins = scope.origins
-        doubts = {key: doubt for key, value in step.params if (doubt := self._doubt(value, scope)) is not None}
+        given = step.params if self.judged.is_unsure else ()
+        doubts = {key: doubt for key, value in given if (doubt := doubt_of(value, scope)) is not None}
         if step.kind == "api":
             made_from = () if origins is None else sorted(origins.of(*(value for _, value in step.params)))
             result = self.judged.noted(self.calls(step.target, arguments, made_from), listed_under(step.target))
             if isinstance(unused := result.get("unused_words"), list) and unused:
                 self._warn(f"words that {step.target} could not use: {named(list(map(as_text, unused)))}")
             return result, as_value(joined(*doubts.values()))
-        given = {} if origins is None else {key: origins.of(value) for key, value in step.params}
-        outcome = self.run(step.target, fitting(self.tools[step.target].tool, arguments), given, doubts)
+        behind = {} if origins is None else {key: origins.of(value) for key, value in step.params}
+        outcome = self.run(step.target, fitting(self.tools[step.target].tool, arguments), behind, doubts)
         if outcome.fault is not None:
             raise outcome.fault
         if outcome.status == "budget_exhausted":

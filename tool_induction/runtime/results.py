@@ -341,20 +341,21 @@ class Judged:
         ``under``: the only list field of the result. Words that nothing can judge are lacked by each of its items, or by
         the result itself. A result without a report adds nothing.
         """
-        for key in (*_WORDS, *_SPANS):
-            self._add(key, _listed(result, key, str if key in _WORDS else dict))
+        for key in (*_WORDS, *_SPANS, "unused_words"):
+            if key in result:
+                found = _listed(result, key, dict if key in _SPANS else str)
+                self._add("unmatched" if key == "unused_words" else key, found)
         words = [str(word) for key in ("unmatched", "unused_words") for word in _listed(result, key, str)]
-        self._add("unmatched", words)
-        not_found = _listed(result, "not_found")
-        self.found = self.found or (bool(_listed(result, "matched")) and not not_found)
         # If nothing fits the words that were judged, the others make no difference.
-        if words and not not_found:
-            if under is None or "lacks" in result:
+        if not result.get("not_found"):
+            self.found = self.found or bool(result.get("matched"))
+            if words and (under is None or "lacks" in result):
                 result = cast("dict[str, Json]", with_lacks(result, words))
-            else:
+            elif words and under is not None:
                 result = result | {under: [with_lacks(row, words) for row in _listed(result, under)]}
-        rows = (item for value in result.values() if isinstance(value, list) for item in value)
-        self.is_unsure = self.is_unsure or doubt_of_record(result) is not None or any(map(lacked, (result, *rows)))
+        if not self.is_unsure:
+            rows = (item for value in result.values() if isinstance(value, list) for item in value)
+            self.is_unsure = any(map(lacked, (result, *rows))) or doubt_of_record(result) is not None
         return result
 
     def merge(self, other: Judged, *, stopped: bool) -> None:

@@ -249,97 +249,88 @@ def test_a_possible_item_that_ends_the_tool_leaves_it_partial() -> None:
     assert (result["status"], result["unsure"]["n"]["lacks"]) == ("partial", [WORD])
 
 
-# Steps from a list of things to a list of things; {0} is the list, {1} another.
-_LISTS = {
-    "sort": aggregate("sort_by", "{0}", "", key="start_time", descending=True),
-    "by_confidence": aggregate("sort_by", "{0}", "", key="confidence"),
-    "top": aggregate("top_k", "{0}", "", k=2),
-    "best": aggregate("top_k", "{0}", "", k=1, key="confidence"),
-    "sure": aggregate("filter_by_score", "{0}", "", min_score=0.5),
-    "near": aggregate("filter_in_interval", "{0}", "", interval={"start_time": 2, "end_time": 6}),
-    "cut": aggregate("clamp", "{0}", "", interval={"start_time": 2, "end_time": 6}),
-    "dedupe": aggregate("dedupe_by", "{0}", "", key="entity_hint"),
-    "apart": aggregate("dedupe_overlaps", "{0}", "", iou=0.3),
-    "merge": aggregate("merge_intervals", "{0}", "", gap=1),
-    "both": aggregate("concat_lists", ["{0}", "{1}"], ""),
-    "common": aggregate("intersect_by", {"a": "{0}", "b": "{1}"}, "", key="start_time"),
-    "without": aggregate("difference_by", {"a": "{0}", "b": "{1}"}, "", key="start_time"),
-    "later": {"type": "filter", "inputs": "{0}", "where": "{{ item.start_time > 2 }}", "save_as": ""},
-    "after": {"type": "filter", "inputs": "{0}", "where": "{{ item.start_time > ({1} | length) }}", "save_as": ""},
-    "shown": {"type": "filter", "inputs": "{0}", "where": "{{ (item.lacks | length) == 0 }}", "save_as": ""},
-    "shifted": {
-        "type": "project",
-        "inputs": "{0}",
-        "fields": {"start_time": "{{ item.start_time + ({1} | length) }}", "end_time": "{{ item.end_time + 9 }}"},
-        "save_as": "",
-    },
-    "described": {
-        "type": "call_world_api",
-        "api": "describe_segment",
-        "loop_over": "{0}",
-        "params": {"video_id": "v", "start_time": "{{ item.start_time }}", "end_time": "{{ item.end_time }}"},
-        "save_as": "",
-    },
-    "until": {
-        "type": "loop",
-        "loop_over": "{0}",
-        "until": "{{ item.start_time > 3 }}",
-        "do": [
-            {
-                "type": "set",
-                "value": {"start_time": "{{ item.start_time }}", "end_time": "{{ item.end_time }}"},
-                "save_as": "x",
-            }
-        ],
-        "save_as": "",
-    },
-    "few": {
-        "type": "loop",
-        "loop_over": "{0}",
-        "max_items": 2,
-        "do": [aggregate("first", ["{{ item }}"], "x")],
-        "save_as": "",
-    },
-}
+def rows(operation: str, inputs: Any = "{0}", **params: Any) -> Json:
+    return aggregate(operation, inputs, "", **params)
+
+
+def loop(inner: Json, **keys: Any) -> Json:
+    return {"type": "loop", "loop_over": "{0}", "do": [inner | {"save_as": "x"}], "save_as": ""} | keys
+
+
+NEAR = {"start_time": 2, "end_time": 6}
+TIMES = {"start_time": "{{ item.start_time }}", "end_time": "{{ item.end_time }}"}
+SIDES = {"a": "{0}", "b": "{1}"}
+LATER = {"start_time": "{{ item.start_time + ({1} | length) }}", "end_time": "{{ item.end_time + 9 }}"}
+DESCRIBED = {"type": "call_world_api", "api": "describe_segment", "params": {"video_id": "v", **TIMES}}
+#: steps from a list of things to a list of things; {0} is the list, {1} another
+LISTS = [
+    rows("sort_by", key="start_time", descending=True),
+    rows("sort_by", key="confidence"),
+    rows("top_k", k=2),
+    rows("top_k", k=1, key="confidence"),
+    rows("filter_by_score", min_score=0.5),
+    rows("filter_in_interval", interval=NEAR),
+    rows("clamp", interval=NEAR),
+    rows("dedupe_by", key="entity_hint"),
+    rows("dedupe_overlaps", iou=0.3),
+    rows("merge_intervals", gap=1),
+    rows("concat_lists", ["{0}", "{1}"]),
+    rows("intersect_by", SIDES, key="start_time"),
+    rows("difference_by", SIDES, key="start_time"),
+    *(
+        {"type": "filter", "inputs": "{0}", "where": f"{{{{ {where} }}}}", "save_as": ""}
+        for where in ("item.start_time > 2", "item.start_time > ({1} | length)", "(item.lacks | length) == 0")
+    ),
+    {"type": "project", "inputs": "{0}", "fields": LATER, "save_as": ""},
+    DESCRIBED | {"loop_over": "{0}", "save_as": ""},
+    loop({"type": "set", "value": TIMES}, until="{{ item.start_time > 3 }}"),
+    loop(aggregate("first", ["{{ item }}"], "x"), max_items=2),
+]
+
+
+End = tuple[list[Json], str, str]
+
+
+def value(operation: str, type_: str, source: str = "{{ out }}", *, inputs: Any = "{0}", **params: Any) -> End:
+    return [aggregate(operation, inputs, "out", **params)], type_, source
+
+
+def counted(step: Json) -> End:
+    return [step | {"save_as": "x"}, aggregate("count", "x", "out")], "int", "{{ out }}"
+
+
 #: outputs of a list {0}; each as (steps, type, from)
-_ENDS: dict[str, tuple[list[Json], str, str]] = {
-    "count": ([aggregate("count", "{0}", "out")], "int", "{{ out }}"),
-    "distinct": ([aggregate("count_distinct", "{0}", "out", key="start_time")], "int", "{{ out }}"),
-    "seconds": ([aggregate("total_duration", "{0}", "out")], "float", "{{ out }}"),
-    "sum": ([aggregate("sum", "{0}", "out", key="start_time")], "float", "{{ out }}"),
-    "avg": ([aggregate("avg", "{0}", "out", key="start_time")], "float?", "{{ out }}"),
-    "min": ([aggregate("min", "{0}", "out", key="start_time")], "float?", "{{ out }}"),
-    "max": ([aggregate("max", "{0}", "out", key="start_time")], "float?", "{{ out }}"),
-    "mode": ([aggregate("mode", "{0}", "out", key="start_time")], "float?", "{{ out }}"),
-    "text": ([aggregate("concat_text", "{0}", "out", key="start_time")], "string", "{{ out }}"),
-    "any": ([aggregate("any", "{0}", "out", where="{{ item.start_time > 4 }}")], "bool", "{{ out }}"),
-    "all": ([aggregate("all", "{0}", "out", where="{{ item.start_time > 4 }}")], "bool", "{{ out }}"),
-    "none": ([aggregate("any", "{0}", "out")], "bool", "{{ not out }}"),
-    **{
-        name: ([aggregate(name, "{0}", "out")], "Time?", "{{ out.start_time }}")
-        for name in ("pick_earliest", "pick_latest", "pick_longest", "first")
-    },
-    "nth": ([aggregate("nth", "{0}", "out", n=1)], "Time?", "{{ out.start_time }}"),
-    "next": ([aggregate("next_after", "{0}", "out", time=3)], "Time?", "{{ out.start_time }}"),
-    "previous": ([aggregate("previous_before", "{0}", "out", time=5)], "Time?", "{{ out.start_time }}"),
-    "pair": ([aggregate("ordered_pair", {"a": "{0}", "b": "{1}"}, "out")], "Time?", "{{ out.b.start_time }}"),
-    "joined": (
-        [aggregate("join_nearest_in_time", {"a": "{0}", "b": "{1}"}, "x"), aggregate("count", "x", "out")],
-        "int",
-        "{{ out }}",
+ENDS: list[End] = [
+    value("count", "int"),
+    value("count_distinct", "int", key="start_time"),
+    value("total_duration", "float"),
+    value("sum", "float", key="start_time"),
+    *(value(name, "float?", key="start_time") for name in ("avg", "min", "max", "mode")),
+    value("concat_text", "string", key="start_time"),
+    value("any", "bool", where="{{ item.start_time > 4 }}"),
+    value("all", "bool", where="{{ item.start_time > 4 }}"),
+    value("any", "bool", "{{ not out }}"),
+    *(
+        value(name, "Time?", "{{ out.start_time }}")
+        for name in ("pick_earliest", "pick_latest", "pick_longest", "pick_best", "first")
     ),
-    "groups": (
-        [aggregate("group_by", "{0}", "x", key="start_time"), aggregate("count", "x", "out")],
-        "int",
-        "{{ out }}",
-    ),
-    "second": ([{"type": "set", "value": "{{ {0}[1] }}", "save_as": "out"}], "Time?", "{{ out.start_time }}"),
-    "last": ([], "Time?", "{{ {0}[-1].start_time }}"),
-    "length": ([], "int", "{{ {0} | length }}"),
-    "more": ([], "bool", "{{ ({0} | length) > ({1} | length) }}"),
-    "left": ([aggregate("count", "{0}", "x")], "int", "{{ 9 - x }}"),
-    "some": ([aggregate("count", "{0}", "x")], "bool", "{{ x >= 2 or ({1} | length) == 0 }}"),
-    "if": (
+    value("nth", "Time?", "{{ out.start_time }}", n=1),
+    value("next_after", "Time?", "{{ out.start_time }}", time=3),
+    value("previous_before", "Time?", "{{ out.start_time }}", time=5),
+    value("ordered_pair", "Time?", "{{ out.b.start_time }}", inputs=SIDES),
+    counted(rows("join_nearest_in_time", SIDES)),
+    counted(rows("group_by", key="start_time")),
+    value("count", "int", "{{ 9 - out }}"),
+    value("count", "bool", "{{ out >= 2 or ({1} | length) == 0 }}"),
+    value("count", "string", "{{ out }} things"),
+    ([{"type": "set", "value": "{{ {0}[1] }}", "save_as": "out"}], "Time?", "{{ out.start_time }}"),
+    ([], "Time?", "{{ {0}[-1].start_time }}"),
+    ([], "int", "{{ {0} | length }}"),
+    ([], "bool", "{{ ({0} | length) > ({1} | length) }}"),
+    ([], "string", "{{ 'several' if ({0} | length) > 1 else 'few' }}"),
+    ([{"type": "require", "condition": "{{ ({0} | length) > 1 }}", "reason": "few"}], "string", "{{ video_id }}"),
+    ([{"type": "require", "condition": "{{ ({0} | length) < 2 }}", "status": "ok"}], "string", "{{ video_id }}"),
+    (
         [
             {
                 "type": "if",
@@ -351,17 +342,7 @@ _ENDS: dict[str, tuple[list[Json], str, str]] = {
         "string",
         "{{ out }}",
     ),
-    "required": (
-        [{"type": "require", "condition": "{{ ({0} | length) > 1 }}", "reason": "few"}],
-        "string",
-        "{{ video_id }}",
-    ),
-    "ended": (
-        [{"type": "require", "condition": "{{ ({0} | length) < 2 }}", "status": "ok"}],
-        "string",
-        "{{ video_id }}",
-    ),
-}
+]
 
 
 def filled(part: Any, *names: str) -> Any:
@@ -380,13 +361,13 @@ def chains(draw: Any) -> Json:
         aggregate("concat_lists", ["b.detections"], "l1"),
     ]
     names = ["l0", "l1"]
-    for step in draw(st.lists(st.sampled_from([*_LISTS.values()]), max_size=3)):
+    for step in draw(st.lists(st.sampled_from(LISTS), max_size=3)):
         given = [draw(st.sampled_from(names[::-1])), draw(st.sampled_from(names))]
         steps.append(filled(step, *given) | {"save_as": f"l{len(names)}"})
         names.append(f"l{len(names)}")
         for inner in steps[-1].get("do", ()):
             inner["save_as"] = f"x{len(names)}"
-    more, type_, source = draw(st.sampled_from([*_ENDS.values()]))
+    more, type_, source = draw(st.sampled_from(ENDS))
     given = [names[-1], draw(st.sampled_from(names))]
     return tool([*steps, *filled(more, *given)], out=(type_, filled(source, *given)))
 
