@@ -161,8 +161,7 @@ class Interpreter:
                         scope.bind(name, scope.values.get(name), joined(doubt, as_value(scope.doubts.get(name))))
             case model.Require():
                 # What comes after it rests on the condition, and so does that the tool ended here.
-                everything = replace(scope, members=frozenset()) if scope.members else scope
-                self._control(step, self._doubt(step.condition, everything))
+                self._control(step, self._doubt(step.condition, scope))
                 if not truth(step.condition, evaluate(step.condition, scope.values)):
                     raise Stopped(step.status, as_text(evaluate(step.reason, scope.values)))
             case _:
@@ -361,9 +360,13 @@ class Interpreter:
                     continue  # names in ``until`` may not have been bound
                 done += 1
                 if loop.until is not None:
-                    if (found := self._doubt(loop.until, inside)) is not None:
-                        doubt = joined(doubt, Doubt(words=found.words, reach=Reach.MISSING))
-                    if truth(loop.until, evaluate(loop.until, inside.values)):
+                    holds, found = (
+                        truth(loop.until, evaluate(loop.until, inside.values)),
+                        self._doubt(loop.until, inside),
+                    )
+                    found = joined(found, Doubt(words=lacked(item)) if holds and lacked(item) else None)
+                    doubt = joined(doubt, found and Doubt(words=found.words, reach=Reach.MISSING))
+                    if holds:
                         break
         if faults and len(faults) == done:
             raise faults[0]

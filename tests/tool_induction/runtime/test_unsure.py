@@ -193,9 +193,14 @@ def test_a_caller_keeps_the_doubt_of_each_output_of_the_tool_it_calls() -> None:
     )
     call = {"type": "call_tool", "tool": "tell_things", "params": {"video_id": "{{ video_id }}"}, "save_as": "inner"}
     sides = {"n": ("int", "{{ inner.n }}"), "m": ("int", "{{ inner.m }}"), "many": ("bool", "{{ inner.n > 2 }}")}
-    outer = tool([call], "tell_more", **sides)
-    result = told(FakeWorld(a=ONE_OF_EACH, b=[thing(1)]), inner, outer)
-    assert (result["outputs"], [*result["unsure"]]) == ({"n": 2, "m": 1, "many": False}, ["n", "many"])
+    asked = tool([], "tell_whether", more=("bool", "{{ n > 2 }}"), same=("string", "{{ video_id }}"))
+    asked["inputs"]["n"] = "int"
+    whether = call | {"tool": "tell_whether", "params": {"video_id": "v", "n": "{{ inner.n }}"}, "save_as": "whether"}
+    sides |= {"more": ("bool", "{{ whether.more }}"), "same": ("string", "{{ whether.same }}")}
+    outer = tool([call, whether], "tell_more", **sides)
+    result = told(FakeWorld(a=ONE_OF_EACH, b=[thing(1)]), inner, asked, outer)
+    assert result["outputs"] == {"n": 2, "m": 1, "many": False, "more": False, "same": "v"}
+    assert [*result["unsure"]] == ["n", "many", "more"]
 
 
 def test_what_is_made_in_a_loop_from_a_possible_item_is_possible() -> None:
@@ -249,12 +254,21 @@ def test_a_possible_item_that_ends_the_tool_leaves_it_partial() -> None:
     assert (result["status"], result["unsure"]["n"]["lacks"]) == ("partial", [WORD])
 
 
+def test_a_possible_item_that_ends_a_loop_leaves_others_out() -> None:
+    body = {"type": "set", "value": {"start_time": "{{ item.start_time }}"}, "save_as": "x"}
+    loop = {"type": "loop", "loop_over": "a", "until": "{{ item.start_time > 3 }}", "do": [body], "save_as": "looked"}
+    document = tool([loop], few=("bool", "{{ (looked | length) < 2 }}"))
+    result = told(FakeWorld(a=[possible(thing(4)), thing(1), thing(2)], b=[]), document)
+    assert (result["status"], result["outputs"]) == ("partial", {"few": False})
+    assert told(FakeWorld(a=[thing(4), possible(thing(1))], b=[]), document)["status"] == "ok"
+
+
 def rows(operation: str, inputs: Any = "{0}", **params: Any) -> Json:
     return aggregate(operation, inputs, "", **params)
 
 
-def loop(inner: Json, **keys: Any) -> Json:
-    return {"type": "loop", "loop_over": "{0}", "do": [inner | {"save_as": "x"}], "save_as": ""} | keys
+def loop(inner: Json, *more: Json, **keys: Any) -> Json:
+    return {"type": "loop", "loop_over": "{0}", "do": [inner | {"save_as": "x"}, *more], "save_as": ""} | keys
 
 
 NEAR = {"start_time": 2, "end_time": 6}
@@ -285,6 +299,7 @@ LISTS = [
     DESCRIBED | {"loop_over": "{0}", "save_as": ""},
     loop({"type": "set", "value": TIMES}, until="{{ item.start_time > 3 }}"),
     loop(aggregate("first", ["{{ item }}"], "x"), max_items=2),
+    loop({"type": "set", "value": TIMES}, {"type": "require", "condition": "{{ item.start_time < 6 }}"}),
 ]
 
 
@@ -321,6 +336,7 @@ ENDS: list[End] = [
     counted(rows("join_nearest_in_time", SIDES)),
     counted(rows("group_by", key="start_time")),
     value("count", "int", "{{ 9 - out }}"),
+    value("count", "bool", "{{ out < 3 }}"),
     value("count", "bool", "{{ out >= 2 or ({1} | length) == 0 }}"),
     value("count", "string", "{{ out }} things"),
     ([{"type": "set", "value": "{{ {0}[1] }}", "save_as": "out"}], "Time?", "{{ out.start_time }}"),
@@ -354,8 +370,8 @@ def filled(part: Any, *names: str) -> Any:
 
 
 @st.composite
-def chains(draw: Any) -> Json:
-    """A tool of up to three steps on lists, and one output."""
+def chains(draw: Any) -> list[Json]:
+    """A tool of up to three steps on lists, and one output; also one that calls it."""
     steps: list[Json] = [
         aggregate("concat_lists", ["a.detections"], "l0"),
         aggregate("concat_lists", ["b.detections"], "l1"),
@@ -365,11 +381,13 @@ def chains(draw: Any) -> Json:
         given = [draw(st.sampled_from(names[::-1])), draw(st.sampled_from(names))]
         steps.append(filled(step, *given) | {"save_as": f"l{len(names)}"})
         names.append(f"l{len(names)}")
-        for inner in steps[-1].get("do", ()):
+        for inner in steps[-1].get("do", ())[:1]:
             inner["save_as"] = f"x{len(names)}"
     more, type_, source = draw(st.sampled_from(ENDS))
     given = [names[-1], draw(st.sampled_from(names))]
-    return tool([*steps, *filled(more, *given)], out=(type_, filled(source, *given)))
+    made = tool([*steps, *filled(more, *given)], out=(type_, filled(source, *given)))
+    call = {"type": "call_tool", "tool": "tell_things", "params": {"video_id": "v"}, "save_as": "inner"}
+    return [made, tool([call], "tell_more", out=(type_, "{{ inner.out }}"))][: draw(st.integers(1, 2))]
 
 
 THINGS = st.lists(
@@ -400,12 +418,11 @@ def worlds(a: list[Json], b: list[Json]) -> list[FakeWorld]:
 
 
 @settings(max_examples=150, deadline=None)
-@given(document=chains(), a=THINGS, b=THINGS, extra=THINGS, is_judged=st.booleans())
+@given(documents=chains(), a=THINGS, b=THINGS, extra=THINGS, is_judged=st.booleans())
 def test_what_a_possible_thing_could_change_is_never_sure(
-    document: Json, a: list[Json], b: list[Json], extra: list[Json], is_judged: bool
+    documents: list[Json], a: list[Json], b: list[Json], extra: list[Json], is_judged: bool
 ) -> None:
-    compiled = compile_document(document)
-    if not compiled.tools:
+    if not compile_document([*documents]).ok:
         return  # some steps do not fit each other
     asked = FakeWorld(a=a, b=b)
     others = worlds(a, b)
@@ -413,11 +430,11 @@ def test_what_a_possible_thing_could_change_is_never_sure(
         asked.said["b"] = {"unmatched": ["zebra"], "not_judged": ["zebra"]}
         asked.things["b"] = []
         others = [*worlds(a, []), *worlds(a, extra)]
-    result = told(asked, document)
+    result = told(asked, *documents)
     value, unsure = result["outputs"]["out"], result.get("unsure", {}).get("out")
     assert (result["status"] == "partial") == (unsure is not None) or result["status"] == "error"
     for world in others:
-        truth = told(world, document)
+        truth = told(world, *documents)
         other = truth["outputs"]["out"]
         if unsure is None:
             assert (truth["status"], other) == (result["status"], value)
