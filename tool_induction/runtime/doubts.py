@@ -23,7 +23,7 @@ NOT_EXAMINED = "(not examined)"
 _UNJUDGED = frozenset("unused_words unmatched not_judged not_examined lacks".split())
 
 
-class Reach(IntEnum):
+class Extent(IntEnum):
     """What of a value is in doubt. Each includes those before it."""
 
     ITEMS = 0  #: some items of a list, which say so themselves
@@ -41,7 +41,7 @@ class Doubt:
     """
 
     words: tuple[str, ...] = (NOT_EXAMINED,)
-    reach: Reach = Reach.VALUE
+    extent: Extent = Extent.VALUE
     least: float | None = None
     most: float | None = None
     possible: float | None = None
@@ -82,7 +82,7 @@ class Scope:
     def bind(self, name: str, value: Json, doubt: Doubt | None) -> None:
         """Give a name its value."""
         self.values[name] = value
-        if doubt is not None and doubt.reach != Reach.ITEMS:
+        if doubt is not None and doubt.extent != Extent.ITEMS:
             self.doubts[name] = doubt
         elif self.doubts:
             self.doubts.pop(name, None)
@@ -114,14 +114,14 @@ def joined(*doubts: Doubt | None) -> Doubt | None:
     if len(found) < 2:
         return found[0] if found else None
     words = tuple(dict.fromkeys(word for doubt in found for word in doubt.words))
-    return Doubt(words=words, reach=max(doubt.reach for doubt in found))
+    return Doubt(words=words, extent=max(doubt.extent for doubt in found))
 
 
 def doubt_of_record(record: Json) -> Doubt | None:
     """Return what the answer of an operation says was not judged or not examined."""
     found = [_of_words(record.get(key)) for key in ("not_judged", "not_examined")] if isinstance(record, dict) else []
     doubt = joined(*found)
-    return doubt and replace(doubt, reach=Reach.MISSING)
+    return doubt and replace(doubt, extent=Extent.MISSING)
 
 
 def _of_words(value: Json) -> Doubt | None:
@@ -187,7 +187,7 @@ def doubt_of_list(expr: ex.Expr, scope: Scope) -> Doubt | None:
     if isinstance(expr, ex.JsonList | ex.ListExpression | ex.JsonRecord):
         return joined(*(doubt_of_list(part, scope) for part in ex.children(expr)))
     doubt = read(expr, scope)[1]
-    return None if doubt is None or doubt.reach == Reach.ITEMS else doubt
+    return None if doubt is None or doubt.extent == Extent.ITEMS else doubt
 
 
 def _of_item(expr: ex.Expr, item: Json, scope: Scope) -> Doubt | None:
@@ -202,7 +202,7 @@ def _joined_items(doubt: Doubt | None, rows: Sequence[Json]) -> Doubt | None:
     if not possible:
         return doubt
     words = tuple(dict.fromkeys(word for one in possible for word in one))
-    found = joined(doubt, Doubt(words=words, reach=Reach.ITEMS))
+    found = joined(doubt, Doubt(words=words, extent=Extent.ITEMS))
     return found and replace(found, possible=len(possible))
 
 
@@ -218,10 +218,10 @@ def _length(value: ex.Expr, scope: Scope) -> Doubt | None:
     possible = sum(bool(lacked(row)) for row in rows)
     found = Doubt(words=doubt.words, least=len(rows) - possible, most=len(rows), possible=possible)
     return {
-        Reach.ITEMS: found,
-        Reach.MISSING: replace(found, most=math.inf),
-        Reach.VALUE: replace(found, least=0, most=math.inf, possible=len(rows)),
-    }[doubt.reach]
+        Extent.ITEMS: found,
+        Extent.MISSING: replace(found, most=math.inf),
+        Extent.VALUE: replace(found, least=0, most=math.inf, possible=len(rows)),
+    }[doubt.extent]
 
 
 def _bounds(expr: ex.Expr, doubt: Doubt | None, scope: Scope) -> tuple[float, float] | None:
@@ -267,9 +267,9 @@ def of_iteration(
     made = [
         with_lacks(row, still if isinstance(row, dict) and "lacks" in row else words, unsure=is_unsure) for row in rows
     ]
-    if doubt is not None and doubt.reach == Reach.VALUE:
+    if doubt is not None and doubt.extent == Extent.VALUE:
         made = [with_lacks(row, doubt.words, unsure=True) for row in made]
-        doubt = replace(doubt, reach=Reach.MISSING) if is_list else None
+        doubt = replace(doubt, extent=Extent.MISSING) if is_list else None
     return made, joined(doubt, Doubt(words=words) if words and not all(isinstance(row, dict) for row in rows) else None)
 
 
@@ -278,7 +278,7 @@ def settled(decisive: Sequence[Json], doubt: Doubt | None) -> Doubt | None:
 
     ``doubt``: about the list of these, apart from its possible items. One sure item decides; so does that there is none.
     """
-    if any(not lacked(item) for item in decisive) and (doubt is None or doubt.reach < Reach.VALUE):
+    if any(not lacked(item) for item in decisive) and (doubt is None or doubt.extent < Extent.VALUE):
         return None
     return as_value(_joined_items(doubt, decisive))
 
@@ -298,12 +298,12 @@ def aggregated(
     made = spec.run(*operands, **params)
     possible = [item for item in _items(operands) if lacked(item)]
     words = tuple(dict.fromkeys(word for item in possible for word in lacked(item)))
-    own = Doubt(words=words, reach=Reach.ITEMS) if words else None
+    own = Doubt(words=words, extent=Extent.ITEMS) if words else None
     missing = joined(lists, given, own if any(map(has_other_fields, possible)) else None)
     doubt = joined(missing, own)
     if doubt is None:
         return made, None
-    none_is_sure = given is not None or (lists is not None and lists.reach == Reach.VALUE)
+    none_is_sure = given is not None or (lists is not None and lists.extent == Extent.VALUE)
     sure = [] if none_is_sure else [_sure(one) for one in operands]
     least = spec.run(*sure, **params) if sure else None
     match spec.unsure:
@@ -320,10 +320,12 @@ def aggregated(
                 made = spec.run(operands[0], _sure(operands[1]), **params)
                 least = spec.run(_sure(operands[0]), operands[1], **params) if missing is None else []
             is_kept = spec.unsure == "kept"
-            marked = _marked(made, least if is_kept or missing is None else [], doubt.words)
+            marked = _marked(
+                made, least if is_kept or missing is None else [], doubt.words, unsure=none_is_sure or not is_kept
+            )
             is_complete = missing is None and (is_kept or marked == least)
-            reach = Reach.VALUE if none_is_sure else Reach.MISSING
-            return marked, None if is_complete else Doubt(words=doubt.words, reach=reach)
+            extent = Extent.VALUE if none_is_sure else Extent.MISSING
+            return marked, None if is_complete else Doubt(words=doubt.words, extent=extent)
     return made, as_value(doubt)
 
 
@@ -352,10 +354,14 @@ def _counted(made: Json, least: Json, doubt: Doubt, *, is_open: bool) -> Doubt |
     return Doubt(words=doubt.words, least=least, most=most, possible=round(made - least, 3) or None)
 
 
-def _marked(made: Json, surely: Json, words: Sequence[str]) -> Json:
-    """Return rows made of all items, marked as possible unless the sure ones give them, too."""
+def _marked(made: Json, surely: Json, words: Sequence[str], *, unsure: bool) -> Json:
+    """Return rows made of all items, marked as possible unless the sure ones give them, too.
+
+    ``unsure``: their fields may have other values.
+    """
     known = {repr(row) for row in surely} if isinstance(surely, list) else set()
     rows = made if isinstance(made, list) else []
     return [
-        row if repr(row) in known else with_lacks(row, lacked(row) or words, unsure=not lacked(row)) for row in rows
+        row if repr(row) in known else with_lacks(row, lacked(row) or words, unsure=unsure and not lacked(row))
+        for row in rows
     ]

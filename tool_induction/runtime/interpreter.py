@@ -21,7 +21,7 @@ from tool_induction.runtime.budget import BudgetExhausted, RunMeter, Stopped
 from tool_induction.runtime.calls import Asks, CallResult, Memo, listed_under
 from tool_induction.runtime.doubts import (
     Doubt,
-    Reach,
+    Extent,
     Scope,
     aggregated,
     as_value,
@@ -214,7 +214,7 @@ class Interpreter:
             if fits:
                 kept.append(item if doubt is None else with_lacks(item, doubt.words))
             if doubt is not None and not (fits and isinstance(item, dict)):
-                found = joined(found, Doubt(words=doubt.words, reach=Reach.VALUE if fits else Reach.MISSING))
+                found = joined(found, Doubt(words=doubt.words, extent=Extent.VALUE if fits else Extent.MISSING))
         return kept, found
 
     def _aggregated(self, step: model.Aggregate, scope: Scope) -> tuple[Json, Doubt | None]:
@@ -247,7 +247,7 @@ class Interpreter:
         if len(rows) > bound:
             self._warn(f"{name}: the first {bound} of {len(rows)} items were {done}")
             if words := [word for item in rows for word in lacked(item)]:  # any of these may stand in another's place
-                doubt = joined(doubt, Doubt(words=tuple(dict.fromkeys(words)), reach=Reach.MISSING))
+                doubt = joined(doubt, Doubt(words=tuple(dict.fromkeys(words)), extent=Extent.MISSING))
         return doubt
 
     def _projected(self, step: model.Project, inner: dict[str, Json], item: Json, scope: Scope) -> Json:
@@ -365,7 +365,7 @@ class Interpreter:
                         self._doubt(loop.until, inside),
                     )
                     found = joined(found, Doubt(words=lacked(item)) if holds and lacked(item) else None)
-                    doubt = joined(doubt, found and Doubt(words=found.words, reach=Reach.MISSING))
+                    doubt = joined(doubt, found and Doubt(words=found.words, extent=Extent.MISSING))
                     if holds:
                         break
         if faults and len(faults) == done:

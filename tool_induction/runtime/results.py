@@ -22,7 +22,7 @@ from tool_induction.runtime.budget import RunLimits
 from tool_induction.runtime.doubts import (
     NOT_EXAMINED,
     Doubt,
-    Reach,
+    Extent,
     Scope,
     doubt_of,
     doubt_of_record,
@@ -71,7 +71,7 @@ class ToolOutcome:
         found = joined(*self.doubts.values())
         # items of a list say themselves what they lack
         fields = {
-            key: None if one is None or one.reach == Reach.ITEMS else one
+            key: None if one is None or one.extent == Extent.ITEMS else one
             for key in self.outputs
             for one in (self.doubts.get(key),)
         }
@@ -142,7 +142,8 @@ def surely(value: Json, output: Output, doubt: Doubt | None) -> Json:
     if isinstance(value, bool):
         return None if isinstance(output.type, OptionalType) else False
     if isinstance(value, int | float) and doubt.least is not None:
-        return int(doubt.least) if isinstance(value, int) else doubt.least
+        least = max(doubt.least, min(value, 0))  # a difference of counts may have a bound below zero
+        return int(least) if isinstance(value, int) else least
     return value
 
 

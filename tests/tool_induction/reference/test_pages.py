@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from tool_induction import compile_document
-from tool_induction.aggregates import AGGREGATES
-from tool_induction.aggregates.table import UNSURE
+from tool_induction.aggregates import AGGREGATES, UNSURE
 from tool_induction.reference import pages
 
 ROOT = Path(__file__).resolve().parents[3]

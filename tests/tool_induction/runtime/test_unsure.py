@@ -104,6 +104,14 @@ def test_seconds_and_sums_are_the_sure_ones() -> None:
     assert {name: beside["possible"] for name, beside in result["unsure"].items()} == {"seconds": 2.0, "sum": 0.8}
 
 
+def test_a_difference_of_counts_is_at_least_none() -> None:
+    steps = [aggregate("count", "a", "n"), aggregate("count", "b", "m")]
+    document = tool(steps, left=("int", "{{ n - m }}"), over=("bool", "{{ n - m > -3 }}"))
+    world = FakeWorld(a=[possible(thing(1)), possible(thing(5)), possible(thing(9))], b=[possible(thing(3)), thing(4)])
+    result = told(world, document)
+    assert (result["outputs"], [*result["unsure"]]) == ({"left": 0, "over": True}, ["left"])
+
+
 def test_the_earliest_is_the_candidate_and_sure_only_if_it_lacks_nothing() -> None:
     steps = [aggregate("pick_earliest", "a", "first"), aggregate("pick_latest", "a", "last")]
     document = tool(steps, first=("Time?", "{{ first.start_time }}"), last=("Time?", "{{ last.start_time }}"))
