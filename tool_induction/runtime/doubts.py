@@ -308,15 +308,15 @@ def aggregated(
     least = spec.run(*sure, **params) if sure else None
     match spec.unsure:
         case "counted":
-            is_signed = spec.name == "sum" and any((number_at(row, _key(params)) or 0) < 0 for row in _items(operands))
+            key = params.get("key") if isinstance(params.get("key"), str) else None
+            is_signed = spec.name == "sum" and any((number_at(row, key) or 0) < 0 for row in _items(operands))
             return made, _counted(made, None if is_signed else least or 0, doubt, is_open=missing is not None)
         case "agreed":
             is_sure = missing is None and least == made
             return (made, None) if is_sure else (with_lacks(made, doubt.words, unsure=True), as_value(doubt))
         case "kept" | "remade":
-            if (
-                spec.name == "difference_by"
-            ):  # what is only possible of b may remove an item, and so may what is missing
+            if spec.name == "difference_by":
+                # What is only possible of b may remove an item, and so may what is missing of it.
                 made = spec.run(operands[0], _sure(operands[1]), **params)
                 least = spec.run(_sure(operands[0]), operands[1], **params) if missing is None else []
             is_kept = spec.unsure == "kept"
@@ -337,11 +337,6 @@ def _items(value: Iterable[Json]) -> Iterable[Json]:
 
 def _sure(rows: Json) -> Json:
     return [_sure(row) for row in rows if not lacked(row)] if isinstance(rows, list) else rows
-
-
-def _key(params: Mapping[str, Json]) -> str | None:
-    key = params.get("key")
-    return key if isinstance(key, str) else None
 
 
 def _counted(made: Json, least: Json, doubt: Doubt, *, is_open: bool) -> Doubt | None:

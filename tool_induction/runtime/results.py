@@ -69,13 +69,9 @@ class ToolOutcome:
     def doubt(self) -> Doubt | None:
         """What is in doubt about the record that a calling tool gets."""
         found = joined(*self.doubts.values())
-        # items of a list say themselves what they lack
-        fields = {
-            key: None if one is None or one.extent == Extent.ITEMS else one
-            for key in self.outputs
-            for one in (self.doubts.get(key),)
-        }
-        return found and Doubt(words=found.words, fields={"status": None, "evidence": None} | fields)
+        # Items of a list say themselves what they lack.
+        others = {key: one for key, one in self.doubts.items() if one.extent != Extent.ITEMS}
+        return found and Doubt(words=found.words, fields=dict.fromkeys((*self.outputs, "status", "evidence")) | others)
 
 
 def outcome_of(
