@@ -360,10 +360,8 @@ class Interpreter:
                     continue  # names in ``until`` may not have been bound
                 done += 1
                 if loop.until is not None:
-                    holds, found = (
-                        truth(loop.until, evaluate(loop.until, inside.values)),
-                        self._doubt(loop.until, inside),
-                    )
+                    holds = truth(loop.until, evaluate(loop.until, inside.values))
+                    found = self._doubt(loop.until, inside)
                     found = joined(found, Doubt(words=lacked(item)) if holds and lacked(item) else None)
                     doubt = joined(doubt, found and Doubt(words=found.words, extent=Extent.MISSING))
                     if holds:
