@@ -36,8 +36,8 @@ class Doubt:
     """What is not sure of a value.
 
     ``words``: words that possible items lack, or that were not judged. ``least`` and ``most``: the bounds of a number,
-    if known. ``possible``: how many items, or how much of a number, are only possible. ``fields``: for the record of a
-    called tool, the doubt of each output.
+    if known. ``possible``: how many items, or how much of a number, are only possible. ``is_field``: whether it is
+    about a field of a candidate. ``fields``: for the record of a called tool, the doubt of each output.
     """
 
     words: tuple[str, ...] = (NOT_EXAMINED,)
@@ -45,6 +45,7 @@ class Doubt:
     least: float | None = None
     most: float | None = None
     possible: float | None = None
+    is_field: bool = False
     fields: Mapping[str, Doubt | None] | None = None
 
     def record(self, judged: Callable[[str], bool]) -> dict[str, Json]:
@@ -171,7 +172,8 @@ def read(expr: ex.Expr, scope: Scope) -> tuple[Json, Doubt | None]:
                 return record.get(key), doubt.field(key)
             own = doubt_of_record(record)
             own = own if isinstance(record.get(key), list) else as_value(own)
-            return record.get(key), joined(doubt, own, _of_item(base, record, scope))
+            found = joined(doubt, own, _of_item(base, record, scope))
+            return record.get(key), found and replace(found, is_field=bool(lacked(record)))
         case ex.Index(base, number):
             rows, doubt = read(base, scope)
             if not isinstance(rows, list):

@@ -131,9 +131,10 @@ def _doubt(output: Output, scope: Scope) -> Doubt | None:
 def surely(value: Json, output: Output, doubt: Doubt | None) -> Json:
     """Return what can be told of an output that is in doubt, in its declared type.
 
-    Of a number that is its sure part, of a truth value null or, if it must not be null, false; of any other the candidate.
+    Of a number that is its sure part, of a truth value null or, if it must not be null, false; of any other, and of a field
+    of a candidate, the candidate.
     """
-    if doubt is None or value is None:
+    if doubt is None or value is None or doubt.is_field:
         return value
     if isinstance(value, bool):
         return None if isinstance(output.type, OptionalType) else False

@@ -121,6 +121,15 @@ def test_the_earliest_is_the_candidate_and_sure_only_if_it_lacks_nothing() -> No
     assert (sure["status"], sure["outputs"], sure.get("unsure")) == ("ok", {"first": 1, "last": 9}, None)
 
 
+def test_a_truth_value_of_a_candidate_is_as_it_has_it_and_one_about_it_is_not_yes() -> None:
+    known = {"type": "project", "inputs": "a", "fields": {"is_known": True}, "save_as": "known"}
+    steps = [known, aggregate("pick_earliest", "known", "first")]
+    outputs = {"is_known": "{{ first.is_known }}", "is_early": "{{ (first.start_time | default(9)) < 2 }}"}
+    document = tool(steps, **{name: ("bool?", source) for name, source in outputs.items()})
+    result = told(FakeWorld(a=[possible(thing(1)), thing(5)], b=[]), document)
+    assert (result["outputs"], [*result["unsure"]]) == ({"is_known": True, "is_early": None}, [*outputs])
+
+
 @pytest.mark.parametrize(
     ("things", "flags", "unsure"),
     [
