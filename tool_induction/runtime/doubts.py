@@ -14,7 +14,7 @@ from enum import IntEnum
 from tool_induction.aggregates import AggregateSpec
 from tool_induction.aggregates.functions import number_at
 from tool_induction.language import expressions as ex
-from tool_induction.language.evaluation import Json, evaluate
+from tool_induction.language.evaluation import Json, as_text, evaluate
 from tool_induction.runtime.trace import Calls, Origins
 
 #: stands for words where stretches were not examined
@@ -310,7 +310,7 @@ def aggregated(
     least = spec.run(*sure, **params) if sure else None
     match spec.unsure:
         case "counted":
-            key = params.get("key") if isinstance(params.get("key"), str) else None
+            key = as_text(params.get("key")) or None
             is_signed = spec.name == "sum" and any((number_at(row, key) or 0) < 0 for row in _items(operands))
             return made, _counted(made, None if is_signed else least or 0, doubt, is_open=missing is not None)
         case "agreed":
