@@ -169,6 +169,7 @@ class AggregateSpec:
     says: str  #: what it gives, in one line: for the reference page and for prompts
     params: Mapping[str, Parameter]
     times: bool
+    unsure: str  #: how it carries on what is possible: a key of ``UNSURE``
 
 
 def _spec(
@@ -183,9 +184,38 @@ def _spec(
         says=says[:1].lower() + says[1:],
         params=params,
         times=name in _TIMED,
+        unsure=next(rule for rule, (names, _) in UNSURE.items() if name in names.split()),
     )
 
 
+#: Rules for items that are only possible (they lack a word, or it was not judged of them), and for lists of which
+#: items may be missing: the aggregates of each, and what they give.
+UNSURE: Mapping[str, tuple[str, str]] = {
+    "agreed": (
+        "pick_earliest pick_latest pick_longest pick_best first nth next_after previous_before min max ordered_pair",
+        "the candidate among all items; sure if the sure ones alone give the same and none may be missing",
+    ),
+    "counted": (
+        "count count_distinct sum total_duration",
+        "of the sure items alone; beside it, how much more is possible",
+    ),
+    "settled": (
+        "any all",
+        "yes or no only where no possible or missing item could change it; else no (null of an optional output)",
+    ),
+    "kept": (
+        "concat_lists sort_by filter_by_score filter_in_interval clamp intersect_by difference_by",
+        "what may belong to it; a sure item is one that surely does, whatever becomes of the possible ones",
+    ),
+    "remade": (
+        "top_k dedupe_by merge_intervals group_by join_nearest_in_time",
+        "of all items; what the sure ones alone give too is sure, and others may be missing",
+    ),
+    "mixed": (
+        "avg mode concat_text order_check dedupe_overlaps collect_evidence sample_times",
+        "of all items; sure if every item is and none may be missing",
+    ),
+}
 #: aggregates whose items must have times
 _TIMED = frozenset(
     "pick_earliest pick_latest pick_longest next_after previous_before filter_in_interval dedupe_overlaps "

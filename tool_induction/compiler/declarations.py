@@ -62,6 +62,7 @@ def result_schema(tool: Tool) -> dict[str, Any]:
             "calls": {"type": "object", "properties": {"logical": count, "physical": count}},
             "cost": {"type": "object", "additionalProperties": {"type": "number"}},
             "warnings": {"type": "array", "items": ty.type_to_schema(ty.STRING)},
+            "unsure": {"type": "object", "additionalProperties": {"type": "object", "required": ["why"]}},
             "judged": {"type": "object", "properties": judged, "additionalProperties": False},
             "error": {"type": "object"},
         },

@@ -16,9 +16,25 @@ from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.judge.port import JUDGEMENT, Judge, chosen, item_text, question_text
 from tool_induction.language import model
 from tool_induction.language.evaluation import Json, as_text, evaluate, truth
-from tool_induction.language.expressions import Const, Expr
+from tool_induction.language.expressions import Compare, Const, Expr, Name
 from tool_induction.runtime.budget import BudgetExhausted, RunMeter, Stopped
-from tool_induction.runtime.calls import Asks, CallResult, Memo
+from tool_induction.runtime.calls import Asks, CallResult, Memo, listed_under
+from tool_induction.runtime.doubts import (
+    Doubt,
+    Extent,
+    Scope,
+    aggregated,
+    as_value,
+    doubt_of,
+    doubt_of_list,
+    doubt_of_record,
+    has_other_fields,
+    joined,
+    lacked,
+    of_iteration,
+    settled,
+    with_lacks,
+)
 from tool_induction.runtime.parallel import Abandoned, Parallel, Steps, Task
 from tool_induction.runtime.results import Judged, ToolOutcome, named, outcome_of
 from tool_induction.runtime.trace import Calls, Origins, Source, Trace
@@ -43,17 +59,25 @@ class Interpreter:
     judged: Judged = field(default_factory=Judged)  #: words and spans that the running tool's operations reported
     lost: bool = False  #: whether the run continued although calls failed
 
-    def run(self, name: str, arguments: Mapping[str, Json], origins: Mapping[str, Calls] | None = None) -> ToolOutcome:
+    def run(
+        self,
+        name: str,
+        arguments: Mapping[str, Json],
+        origins: Mapping[str, Calls] | None = None,
+        doubts: Mapping[str, Doubt] | None = None,
+    ) -> ToolOutcome:
         """Run a tool on checked arguments. Faults of the run are part of the outcome and are not raised.
 
-        ``origins``: for each argument, the numbers of the calls that it was computed from.
+        For each argument, ``origins`` has the numbers of the calls that it was computed from; ``doubts`` says what is
+        not sure of it.
         """
         tool = self.tools[name].tool
         scope = Scope({item.name: item.default.value for item in tool.inputs if item.default is not None})
         types = {item.name: item.type for item in tool.inputs}
         scope.values.update({key: completed(value, types[key]) for key, value in arguments.items()})
         scope.origins = Origins(origins or {}) if self.follow_origins else None
-        outer, self.judged = self.judged, Judged()
+        scope.doubts = dict(doubts or {})
+        outer, self.judged = self.judged, Judged(is_unsure=bool(doubts))
         with self.trace.tool(name, arguments) as node:
             status, reason, fault, stopped = "ok", "", None, False
             try:
@@ -70,10 +94,8 @@ class Interpreter:
             elif fault is None and self.lost and status in ("ok", "empty"):
                 # "Nothing found" is not certain if some calls failed.
                 status, reason = "partial", reason or "some calls failed"
-            outcome = self._doubted(
-                lambda ended, why: outcome_of(tool, scope.values, status=ended, reason=why, fault=fault), status, reason
-            )
-            outer.merge(self.judged)
+            outcome = outcome_of(tool, scope, self.judged, status=status, reason=reason, fault=fault)
+            outer.merge(self.judged, stopped=stopped)
             self.judged = outer
             node.outcome = outcome.status
             if scope.origins is not None:
@@ -83,17 +105,6 @@ class Interpreter:
                     if output.source is not None
                 }
             return replace(outcome, stopped=stopped)
-
-    def _doubted(self, outcome: Callable[[str, str], ToolOutcome], status: str, reason: str) -> ToolOutcome:
-        """Return the outcome, with the status ``partial`` if words were not judged or spans not examined.
-
-        Then neither a number nor an empty result is certain. ``outcome`` makes the outcome from a status and a reason.
-        """
-        made = outcome(status, reason)
-        self.judged.rest_on(made.evidence)
-        if made.status not in ("ok", "empty", "partial") or not (doubt := self.judged.reason):
-            return made
-        return outcome("partial", "; ".join(filter(None, (doubt, made.reason))))
 
     def _warn(self, text: str) -> None:
         if text not in self.warnings:
@@ -137,64 +148,130 @@ class Interpreter:
     def _step(self, step: model.Step, scope: Scope) -> None:
         match step:
             case model.Call(loop=None):
-                self._save(step.save_as, self._call(step, scope), scope)
+                self._save(step.save_as, *self._call(step, scope), scope)
             case model.Call() | model.Block():
                 self._loop(step, scope)
             case model.If():
                 holds = truth(step.condition, evaluate(step.condition, scope.values))
+                doubt = as_value(self._doubt(step.condition, scope))
+                self._control(step, doubt)
                 self._block(step.then if holds else step.otherwise, scope)
+                if doubt is not None:
+                    for name in model.binds(step):
+                        scope.bind(name, scope.values.get(name), joined(doubt, as_value(scope.doubts.get(name))))
             case model.Require():
+                # What comes after it rests on the condition, and so does that the tool ended here.
+                self._control(step, self._doubt(step.condition, scope))
                 if not truth(step.condition, evaluate(step.condition, scope.values)):
                     raise Stopped(step.status, as_text(evaluate(step.reason, scope.values)))
             case _:
-                self._save(step.save_as, self._value(step, scope.values), scope)
+                self._save(step.save_as, *self._value(step, scope), scope)
 
-    def _save(self, name: str, value: Json, scope: Scope) -> None:
+    def _save(self, name: str, value: Json, doubt: Doubt | None, scope: Scope) -> None:
         self.meter.bound(value)
-        scope.values[name] = value
+        scope.bind(name, value, doubt)
+
+    def _control(self, step: model.Step, doubt: Doubt | None) -> None:
+        """Note that it is in doubt whether, or with what, a step is done, if that may end the tool."""
+        if doubt is not None and any(
+            isinstance(one, model.Require | model.CallTool) for one in model.walk_steps((step,))
+        ):
+            self.judged.control = joined(self.judged.control, as_value(doubt))
+
+    def _doubt(self, expr: Expr, scope: Scope, of: Callable[[Expr, Scope], Doubt | None] = doubt_of) -> Doubt | None:
+        return of(expr, scope) if self.judged.is_unsure else None
 
     def _value(
-        self,
-        step: model.Filter | model.Project | model.Aggregate | model.Set | model.JudgeStep,
-        values: Mapping[str, Json],
-    ) -> Json:
-        inner = dict(values)
+        self, step: model.Filter | model.Project | model.Aggregate | model.Set | model.JudgeStep, scope: Scope
+    ) -> tuple[Json, Doubt | None]:
+        """Return the value of a step and what is in doubt about it."""
+        values = scope.values
         match step:
             case model.Filter():
-                return [item for item in listed(step.inputs, values) if self._holds(step.where, inner, item)]
+                return self._filtered(step.where, listed(step.inputs, values), step.inputs, scope)
             case model.Project():
-                return [self._projected(step, inner, item) for item in listed(step.inputs, values)]
+                inner = dict(values)
+                rows = [self._projected(step, inner, item, scope) for item in listed(step.inputs, values)]
+                return rows, self._doubt(step.inputs, scope, doubt_of_list)
             case model.Aggregate():
-                return aggregated(
-                    step, values, holds=lambda where, item: self._holds(where, inner, item), weigh=self.meter.bound
-                )
+                return self._aggregated(step, scope)
             case model.JudgeStep():
-                return self._judge(step, values)
+                return self._judge(step, scope)
             case model.Set():
-                return evaluate(step.value, values)
+                return evaluate(step.value, values), self._doubt(step.value, scope)
 
-    def _judge(self, step: model.JudgeStep, values: Mapping[str, Json]) -> Json:
-        rows = [item for item in listed(step.inputs, values) if item is not None]
-        if len(rows) > step.bound:
-            self._warn(f"{step.save_as}: the first {step.bound} of {len(rows)} items were judged")
+    def _filtered(
+        self, where: Expr, rows: Sequence[Json], inputs: Expr, scope: Scope, *, wanted: bool = True
+    ) -> tuple[list[Json], Doubt | None]:
+        """Return the items for which a condition is ``wanted``; one for which it may not be is only possible."""
+        inner = dict(scope.values)
+        if not self.judged.is_unsure:
+            return [item for item in rows if self._holds(where, inner, item) is wanted], None
+        kept: list[Json] = []
+        found = doubt_of_list(inputs, scope)
+        for item in rows:
+            fits, doubt = self._holds(where, inner, item) is wanted, doubt_of(where, scope.inside("item", item))
+            if fits:
+                kept.append(item if doubt is None else with_lacks(item, doubt.words))
+            if doubt is not None and not (fits and isinstance(item, dict)):
+                found = joined(found, Doubt(words=doubt.words, extent=Extent.VALUE if fits else Extent.MISSING))
+        return kept, found
+
+    def _aggregated(self, step: model.Aggregate, scope: Scope) -> tuple[Json, Doubt | None]:
+        spec = AGGREGATES[step.operation]
+        params = _parameters(step, spec, scope.values)
+        operands = _operands(step, spec, scope.values, self.meter.bound)
+        if spec.unsure == "settled":
+            is_any, where = spec.name == "any", dict(step.params).get("where", Const(None))
+            where = _IS_NOT_FALSE if where == Const(None) else where
+            decisive, doubt = self._filtered(where, operands[0], step.inputs, scope, wanted=is_any)
+            return spec.run([is_any for _ in decisive]), settled(decisive, doubt)
+        if not self.judged.is_unsure:
+            return spec.run(*operands, **params), None
+        given = joined(*(doubt_of(value, scope) for _, value in step.params))
+        return aggregated(spec, operands, params, doubt_of_list(step.inputs, scope), given)
+
+    def _judge(self, step: model.JudgeStep, scope: Scope) -> tuple[Json, Doubt | None]:
+        rows = [item for item in listed(step.inputs, scope.values) if item is not None]
+        doubt = self._doubt_of_first(step.save_as, rows, step.bound, step.inputs, scope, done="judged")
         if self.judging is None:
             raise no_judge()
-        made: Json = self.judging.judged(step, as_text(evaluate(step.question, values)), rows[: step.bound])
-        return made
+        made = self.judging.judged(step, as_text(evaluate(step.question, scope.values)), rows[: step.bound])
+        return made, joined(doubt, as_value(self._doubt(step.question, scope)))
 
-    def _projected(self, step: model.Project, inner: dict[str, Json], item: Json) -> Json:
-        """Return a projected item; its times and evidence are kept unless they are overwritten."""
+    def _doubt_of_first(
+        self, name: str, rows: Sequence[Json], bound: int, inputs: Expr, scope: Scope, *, done: str
+    ) -> Doubt | None:
+        """Return what is in doubt about the first items of a list; warn if there are more of them."""
+        doubt = self._doubt(inputs, scope, doubt_of_list)
+        if len(rows) > bound:
+            self._warn(f"{name}: the first {bound} of {len(rows)} items were {done}")
+            if words := [word for item in rows for word in lacked(item)]:  # any of these may stand in another's place
+                doubt = joined(doubt, Doubt(words=tuple(dict.fromkeys(words)), extent=Extent.MISSING))
+        return doubt
+
+    def _projected(self, step: model.Project, inner: dict[str, Json], item: Json, scope: Scope) -> Json:
+        """Return a projected item; its times and evidence are kept unless they are overwritten.
+
+        It lacks what the item does, and what its fields rest on.
+        """
         self.meter.look()
         inner["item"] = item
         kept = {key: item[key] for key in (*_TIMES, "evidence") if key in item} if isinstance(item, dict) else {}
-        return kept | {key: evaluate(value, inner) for key, value in step.fields}
+        made = kept | {key: evaluate(value, inner) for key, value in step.fields}
+        if not self.judged.is_unsure:
+            return made
+        inside = scope.inside("item", item)
+        found = joined(*(doubt_of(value, inside) for _, value in step.fields))
+        inherited = with_lacks(made, lacked(item), unsure=has_other_fields(item))
+        return with_lacks(inherited, () if found is None else found.words, unsure=True)
 
     def _holds(self, where: Expr, inner: dict[str, Json], item: Json) -> bool:
         self.meter.look()
         inner["item"] = item
         return truth(where, evaluate(where, inner))
 
-    def _call(self, step: model.Call, scope: Scope) -> Json:
+    def _call(self, step: model.Call, scope: Scope) -> tuple[Json, Doubt | None]:
         try:
             return self._once(step, scope)
         except BudgetExhausted:
@@ -203,28 +280,33 @@ class Interpreter:
             if step.on_error == "fail":
                 raise
             self._lose(step, fault, 1, 1)
-            return None
+            return None, None
 
-    def _once(self, step: model.Call, scope: Scope) -> Json:
-        """Return the result of one call of an operation or a tool; a fault or a stop is raised."""
+    def _once(self, step: model.Call, scope: Scope) -> tuple[Json, Doubt | None]:
+        """Return the result of one call of an operation or a tool, and what is in doubt about it.
+
+        A fault or a stop is raised.
+        """
         arguments = {key: evaluate(value, scope.values) for key, value in step.params}
         origins = scope.origins
+        given = step.params if self.judged.is_unsure else ()
+        doubts = {key: doubt for key, value in given if (doubt := doubt_of(value, scope)) is not None}
         if step.kind == "api":
             made_from = () if origins is None else sorted(origins.of(*(value for _, value in step.params)))
-            result = self.calls(step.target, arguments, made_from)
-            self.judged.note(result)
+            result = self.judged.noted(self.calls(step.target, arguments, made_from), listed_under(step.target))
             if isinstance(unused := result.get("unused_words"), list) and unused:
                 self._warn(f"words that {step.target} could not use: {named(list(map(as_text, unused)))}")
-            return result
-        given = {} if origins is None else {key: origins.of(value) for key, value in step.params}
-        outcome = self.run(step.target, fitting(self.tools[step.target].tool, arguments), given)
+            return result, as_value(joined(*doubts.values()))
+        behind = {} if origins is None else {key: origins.of(value) for key, value in step.params}
+        outcome = self.run(step.target, fitting(self.tools[step.target].tool, arguments), behind, doubts)
         if outcome.fault is not None:
             raise outcome.fault
         if outcome.status == "budget_exhausted":
             raise BudgetExhausted("budget_exhausted", outcome.reason)
         if outcome.stopped:
             raise Stopped(outcome.status, f"{step.target}: {outcome.reason or outcome.status}")
-        return as_callee_record(outcome.outputs, outcome.status, outcome.summary, outcome.evidence)
+        record = as_callee_record(outcome.outputs, outcome.status, outcome.summary, outcome.evidence)
+        return record, outcome.doubt
 
     def _lose(self, step: model.Call | model.Block, fault: VideoWorldError | Stopped, failed: int, tried: int) -> None:
         """Add a warning about a failure after which the run continues; ``failed`` of ``tried`` calls failed.
@@ -247,12 +329,12 @@ class Interpreter:
         loop = step.loop
         assert loop is not None  # noqa: S101 - a block has one
         rows = listed(loop.over, scope.values)
-        if len(rows) > loop.bound:
-            self._warn(f"{step.save_as}: the first {loop.bound} of {len(rows)} items were looked at")
         over: Calls = frozenset() if scope.origins is None else scope.origins.of(loop.over)
         collected: list[Json] = []
         faults: list[VideoWorldError] = []
         done = 0
+        doubt = self._doubt_of_first(step.save_as, rows, loop.bound, loop.over, scope, done="looked at")
+        self._control(step, doubt)
         tasks = () if self.parallel is None else self.parallel.of_items(step, rows[: loop.bound], scope.values)
         with self._prepared(tasks) as wait_for_next:
             for place, item in enumerate(rows[: loop.bound]):
@@ -261,11 +343,15 @@ class Interpreter:
                 wait_for_next()
                 try:
                     with self.trace.item(place):
-                        collected.extend(self._item(step, item, inside))
+                        made, found = self._item(step, item, inside)
+                        collected.extend(made)
+                        doubt = joined(doubt, found)
                 except BudgetExhausted:
                     self._warn(f"{step.save_as}: the budget ran out after {done} of {len(rows)} items")
                     break
                 except (VideoWorldError, Stopped) as fault:
+                    if lacked(item):
+                        self._control(step, Doubt(words=lacked(item)))
                     if step.on_error == "fail":
                         raise
                     faults += [fault] if isinstance(fault, VideoWorldError) else []
@@ -273,43 +359,43 @@ class Interpreter:
                     done += 1
                     continue  # names in ``until`` may not have been bound
                 done += 1
-                if loop.until is not None and truth(loop.until, evaluate(loop.until, inside.values)):
-                    break
+                if loop.until is not None:
+                    holds = truth(loop.until, evaluate(loop.until, inside.values))
+                    found = self._doubt(loop.until, inside)
+                    found = joined(found, Doubt(words=lacked(item)) if holds and lacked(item) else None)
+                    doubt = joined(doubt, found and Doubt(words=found.words, extent=Extent.MISSING))
+                    if holds:
+                        break
         if faults and len(faults) == done:
             raise faults[0]
         # Bound only now: after a fault the incomplete list must not look complete.
-        self._save(step.save_as, collected, scope)
+        self._save(step.save_as, collected, doubt, scope)
         if faults:
             self._lose(step, faults[0], len(faults), done)
 
-    def _item(self, step: model.Call | model.Block, item: Json, inside: Scope) -> list[Json]:
+    def _item(self, step: model.Call | model.Block, item: Json, inside: Scope) -> tuple[list[Json], Doubt | None]:
+        """Return the entries of one iteration, and what is in doubt about the list of them."""
         self.meter.count("items")
         self.meter.call()
         if isinstance(step, model.Call):
-            value = self._once(step, inside)
+            value, doubt = self._once(step, inside)
         else:
             self._block(step.body, inside)
-            last = next((model.binds(inner)[-1] for inner in reversed(step.body) if model.binds(inner)), None)
-            value = None if last is None else inside.values.get(last)
-        return [inherit(row, item, value) for row in flattened(value, step.flattens)]
+            last = next((model.binds(inner)[-1] for inner in reversed(step.body) if model.binds(inner)), "")
+            value, doubt = inside.values.get(last), inside.doubts.get(last)
+        rows = [inherit(row, item, value) for row in flattened(value, step.flattens)]
+        if not self.judged.is_unsure:
+            return rows, None
+        if step.flattens is not None:
+            doubt = joined(doubt and doubt.field(step.flattens), doubt_of_record(value))
+        # An operation that judged a word of what it gives knows better than the item it was asked about.
+        matched = value.get("matched") if isinstance(value, dict) and isinstance(step, model.CallWorldApi) else None
+        return of_iteration(rows, item, doubt, is_list=step.flattens is not None, judged=matched)
 
 
-#: Whether a condition holds of an item.
-Holds = Callable[[Expr, Json], bool]
 _TIMES = ("start_time", "end_time", "center_time")
+_IS_NOT_FALSE = Compare(Name("item"), "!=", Const(False))
 _MAX_EVIDENCE = 6
-
-
-@dataclass(slots=True, eq=False)
-class Scope:
-    """Names and their values. ``origins``: the calls that each value came from, None unless the run is traced."""
-
-    values: dict[str, Json]
-    origins: Origins | None = None
-
-    def inside(self, name: str, value: Json, calls: Calls) -> Scope:
-        """Return a copy of this scope with one more name, whose value came from ``calls``."""
-        return Scope({**self.values, name: value}, None if self.origins is None else self.origins.inside(name, calls))
 
 
 def listed(expr: Expr, values: Mapping[str, Json]) -> list[Json]:
@@ -326,38 +412,28 @@ def listed(expr: Expr, values: Mapping[str, Json]) -> list[Json]:
     return value
 
 
-def aggregated(step: model.Aggregate, scope: Mapping[str, Json], holds: Holds, weigh: Callable[[Json], None]) -> Json:
-    """Return the value of an aggregate step.
-
-    ``holds`` evaluates a condition on an item. ``weigh`` checks the size of lists before they are joined.
-
-    Raises:
-        ToolFault: ``bad_parameter``; the faults of the aggregate.
-    """
-    spec = AGGREGATES[step.operation]
-    params = _parameters(step, spec, scope)
+def _operands(
+    step: model.Aggregate, spec: AggregateSpec, values: Mapping[str, Json], weigh: Callable[[Json], None]
+) -> tuple[list[Json], ...]:
+    """Return what the function of an aggregate takes. ``weigh`` checks the size of lists before they are joined."""
     if spec.takes == "nothing":
-        return spec.run(**params)
-    value = evaluate(step.inputs, scope)
+        return ()
+    value = evaluate(step.inputs, values)
     if spec.takes in ("mix", "lists"):
         weigh(value)
     match spec.takes:
         case "pair":
             sides = value if isinstance(value, dict) else {}
-            return spec.run(_without_null(sides.get("a")), _without_null(sides.get("b")), **params)
+            return _without_null(sides.get("a")), _without_null(sides.get("b"))
         case "mix":
             whole = isinstance(value, dict) and "evidence" in value
             rows = [*value.values()] if isinstance(value, dict) else value
-            return spec.run([value] if whole or not isinstance(rows, list) else rows, **params)
+            return ([value] if whole or not isinstance(rows, list) else rows,)
         case "lists":
-            return spec.run([_without_null(one) for one in value] if isinstance(value, list) else [], **params)
+            return ([_without_null(one) for one in value] if isinstance(value, list) else [],)
         case "slots":
-            return spec.run(value if isinstance(value, list) else [], **params)
-    items = _without_null(value)
-    if step.operation in ("any", "all"):
-        where = dict(step.params).get("where", Const(None))
-        return spec.run([item is not False if where == Const(None) else holds(where, item) for item in items])
-    return spec.run(items, **params)
+            return (value if isinstance(value, list) else [],)
+    return (_without_null(value),)
 
 
 def _parameters(step: model.Aggregate, spec: AggregateSpec, scope: Mapping[str, Json]) -> dict[str, Json]:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from tool_induction import limits
 from tool_induction.aggregates.functions import evidence_of, is_evidence, span_of
@@ -17,8 +17,19 @@ from tool_induction.language import expressions as ex
 from tool_induction.language.diagnostics import shorten
 from tool_induction.language.evaluation import Json, as_text, evaluate, weight
 from tool_induction.language.model import Output, Tool, binds, values, walk_steps
-from tool_induction.language.types import INT, STRING, TIME, ListType, plain
+from tool_induction.language.types import INT, STRING, TIME, ListType, OptionalType, plain, show
 from tool_induction.runtime.budget import RunLimits
+from tool_induction.runtime.doubts import (
+    NOT_EXAMINED,
+    Doubt,
+    Extent,
+    Scope,
+    doubt_of,
+    doubt_of_record,
+    joined,
+    lacked,
+    with_lacks,
+)
 from tool_induction.runtime.trace import TraceNode
 from tool_induction.runtime.values import completed
 from world_api.core.canonical import canonical_json
@@ -40,7 +51,8 @@ class ToolOutcome:
     """How a run of one tool ended.
 
     ``stopped``: at a ``require`` with another status than ``ok``; ``fault``: the fault that ended it, if any. ``cited``
-    has the evidence of each output separately, so a piece may occur several times.
+    has the evidence of each output separately, so a piece may occur several times. ``outputs`` are computed with possible
+    items; ``doubts`` has what is not sure of each.
     """
 
     status: str
@@ -49,23 +61,37 @@ class ToolOutcome:
     outputs: dict[str, Json]
     evidence: list[Json]
     cited: Mapping[str, list[Json]]
+    doubts: Mapping[str, Doubt] = field(default_factory=dict)
     fault: VideoWorldError | None = None
     stopped: bool = False
 
+    @property
+    def doubt(self) -> Doubt | None:
+        """What is in doubt about the record that a calling tool gets."""
+        found = joined(*self.doubts.values())
+        # Items of a list say themselves what they lack.
+        others = {key: one for key, one in self.doubts.items() if one.extent != Extent.ITEMS}
+        return found and Doubt(words=found.words, fields=dict.fromkeys((*self.outputs, "status", "evidence")) | others)
+
 
 def outcome_of(
-    tool: Tool, scope: Mapping[str, Json], *, status: str, reason: str, fault: VideoWorldError | None
+    tool: Tool, scope: Scope, judged: Judged, *, status: str, reason: str, fault: VideoWorldError | None
 ) -> ToolOutcome:
     """Return the outcome of a run whose names have the values in ``scope``; outputs without a value are null.
 
-    A run that ended with a fault is ``partial`` if an output that is computed from results of steps has a value.
+    A run that ended with a fault is ``partial`` if an output that is computed from results of steps has a value. So is
+    one that ended as ``ok`` or ``empty`` and of which an output, or a condition that could have ended it, is in doubt.
     """
     inputs = {item.name for item in tool.inputs}
+    values = scope.values
     outputs: dict[str, Json] = {}
+    doubts: dict[str, Doubt] = {}
     found_out = False
     for output in tool.outputs:
         try:
-            value = _value(output, scope)
+            value = _value(output, values)
+            if judged.is_unsure and (doubt := joined(judged.control, own := _doubt(output, scope))) is not None:
+                doubts[output.name] = doubt if own is None else replace(own, words=doubt.words)
         except VideoWorldError as unreadable:
             value = None
             if status == "ok":
@@ -75,10 +101,14 @@ def outcome_of(
         found_out = found_out or (is_found and value not in (None, [], ""))
     if status == "error" and found_out:
         status = "partial"
+    if why := judged.doubted(doubts.values()):
+        reason = "; ".join(filter(None, (why, reason)))
+        status = "partial" if status in ("ok", "empty") else status
     has_evidence = status not in ("empty", "error")
-    cited = _cited(tool, scope) if has_evidence else {}
-    evidence = _evidence(tool, scope, cited) if has_evidence else []
-    summary = _summary(tool, outputs, status, reason)
+    cited = _cited(tool, values) if has_evidence else {}
+    evidence = _evidence(tool, values, cited) if has_evidence else []
+    sure = {output.name: surely(outputs[output.name], output, doubts.get(output.name)) for output in tool.outputs}
+    summary = _summary(tool, sure, doubts, status, reason)
     return ToolOutcome(
         status=status,
         reason=reason,
@@ -86,8 +116,32 @@ def outcome_of(
         outputs=outputs,
         evidence=evidence,
         cited=cited,
+        doubts=doubts,
         fault=fault if status in ("error", "partial") else None,
     )
+
+
+def _doubt(output: Output, scope: Scope) -> Doubt | None:
+    """Return what is in doubt about an output; evidence is exempt, since it is told what it is evidence of."""
+    if output.source is None or not ex.names(output.source) <= set(scope.values):
+        return None
+    return None if show(plain(output.type)) == "list<Evidence>" else doubt_of(output.source, scope)
+
+
+def surely(value: Json, output: Output, doubt: Doubt | None) -> Json:
+    """Return what can be told of an output that is in doubt, in its declared type.
+
+    Of a number that is its sure part, of a truth value null or, if it must not be null, false; of any other, and of a field
+    of a candidate, the candidate.
+    """
+    if doubt is None or value is None or doubt.is_field:
+        return value
+    if isinstance(value, bool):
+        return None if isinstance(output.type, OptionalType) else False
+    if isinstance(value, int | float) and doubt.least is not None:
+        least = max(doubt.least, min(value, 0))  # a difference of counts may have a bound below zero
+        return int(least) if isinstance(value, int) else least
+    return value
 
 
 def _value(output: Output, scope: Mapping[str, Json]) -> Json:
@@ -147,14 +201,16 @@ def _evidence(tool: Tool, scope: Mapping[str, Json], cited: Mapping[str, list[Js
     return evidence_of(found, most=_MOST_EVIDENCE)
 
 
-def _summary(tool: Tool, outputs: Mapping[str, Json], status: str, reason: str) -> str:
+def _summary(tool: Tool, outputs: Mapping[str, Json], doubts: Mapping[str, Doubt], status: str, reason: str) -> str:
     """Return one short line: the values of the outputs, or the status and its reason."""
     parts: list[str] = []
     for output in tool.outputs:
         value = outputs.get(output.name)
         if output.name == "evidence" or value in (None, [], ""):
             continue
-        parts.append(f"{output.name}: {_short(value, output)}")
+        doubt = doubts.get(output.name)
+        more = "" if doubt is None else f" ({doubt.possible:g} possible)" if doubt.possible else " (possible)"
+        parts.append(f"{output.name}: {_short(value, output)}{more}")
     answer = ", ".join(parts)
     if status == "ok":
         line = answer or "done"
@@ -274,58 +330,60 @@ class Judged:
 
     parts: dict[str, list[Json]] = field(default_factory=dict)
     found: bool = False
-    #: Keys (``cited_as``) of the evidence of items that fit all words; and of others, with the words these lack.
-    fitting: set[str] = field(default_factory=set)
-    lacking: dict[str, list[str]] = field(default_factory=dict)
+    is_unsure: bool = False  #: whether anything in the run may be in doubt
+    control: Doubt | None = None  #: about conditions that ended the tool, or could have ended it
 
-    def note(self, result: Mapping[str, Json]) -> None:
-        """Add what one result of an operation reports: words that fit, do not fit or were not judged; and spans.
+    def noted(self, result: dict[str, Json], under: str | None) -> dict[str, Json]:
+        """Add what one result of an operation reports of words and spans; return it with what its items lack.
 
-        Spans are those where nothing was found and those not examined. A result without a report adds nothing.
+        ``under``: the only list field of the result. Words that nothing can judge are lacked by each of its items, or by
+        the result itself. A result without a report adds nothing.
         """
-        for key in (*_WORDS, *_SPANS):
-            self._add(key, _listed(result, key, str if key in _WORDS else dict))
-        unused = [*_listed(result, "unmatched", str), *_listed(result, "unused_words", str)]
-        self._add("unmatched", unused)
+        for key in (*_WORDS, *_SPANS, "unused_words"):
+            if key in result:
+                found = _listed(result, key, dict if key in _SPANS else str)
+                self._add("unmatched" if key == "unused_words" else key, found)
+        words = [str(word) for key in ("unmatched", "unused_words") for word in _listed(result, key, str)]
         # If nothing fits the words that were judged, the others make no difference.
-        self._add("doubted", () if _listed(result, "not_found") else unused)
-        for item in (result, *(item for rows in result.values() if isinstance(rows, list) for item in rows)):
-            if isinstance(item, dict) and "lacks" in item:
-                self._note_item(item)
-        self.found = self.found or (bool(_listed(result, "matched")) and not _listed(result, "not_found"))
+        if not result.get("not_found"):
+            self.found = self.found or bool(result.get("matched"))
+            if words and (under is None or "lacks" in result):
+                result = cast("dict[str, Json]", with_lacks(result, words))
+            elif words and under is not None:
+                result = result | {under: [with_lacks(row, words) for row in _listed(result, under)]}
+        if not self.is_unsure:
+            rows = (item for value in result.values() if isinstance(value, list) for item in value)
+            self.is_unsure = any(map(lacked, (result, *rows))) or doubt_of_record(result) is not None
+        return result
 
-    def merge(self, other: Judged) -> None:
-        """Add the reports of a called tool."""
+    def merge(self, other: Judged, *, stopped: bool) -> None:
+        """Add the reports of a called tool, which may have ``stopped`` this one."""
         for key, parts in other.parts.items():
             self._add(key, parts)
         self.found = self.found or other.found
-        self.fitting |= other.fitting
-        self.lacking.update(other.lacking)
+        self.is_unsure = self.is_unsure or other.is_unsure
+        if stopped:
+            self.control = joined(self.control, other.control)
 
-    def rest_on(self, evidence: Iterable[Json]) -> None:
-        """Add, for each piece of ``evidence`` that came only from items not fitting all words, the words that these lack."""
-        for piece in evidence:
-            if isinstance(piece, dict) and (key := cited_as(piece)) not in self.fitting:
-                self._add("lacks", self.lacking.get(key, []))
-
-    def _note_item(self, item: Mapping[str, Json]) -> None:
-        words = [str(word) for word in _listed(item, "lacks", str)]
-        pieces = [cited_as(piece) for piece in _listed(item, "evidence") if isinstance(piece, dict)]
-        if not words:
-            self.fitting |= set(pieces)
-        elif pieces:
-            self.lacking.update(dict.fromkeys(pieces, words))
-        else:
-            self._add("lacks", words)
-
-    @property
-    def reason(self) -> str:
-        """Why the result is uncertain: words not judged or not seen to fit, spans not examined; empty if it is certain."""
-        doubts = {"not judged": self._words("not_judged", "doubted"), "not seen to fit": self._words("lacks")}
-        reasons = [f"{what}: {named(words)}" for what, words in doubts.items() if words]
-        if self.parts.get("not_examined"):
+    def doubted(self, doubts: Iterable[Doubt]) -> str:
+        """Return why a result is uncertain: words not judged or not seen to fit, spans not examined; empty if it is certain."""
+        doubt = joined(self.control, *doubts)
+        if doubt is None:
+            return ""
+        words = [word for word in doubt.words if word != NOT_EXAMINED]
+        self._add("lacks", words)
+        kinds = {
+            "not judged": [word for word in words if not self.can_judge(word)],
+            "not seen to fit": [word for word in words if self.can_judge(word)],
+        }
+        reasons = [f"{what}: {named(found)}" for what, found in kinds.items() if found]
+        if NOT_EXAMINED in doubt.words:
             reasons.append("not all that was asked for was examined")
-        return f"cannot tell ({'; '.join(reasons)})" if reasons else ""
+        return f"cannot tell ({'; '.join(reasons)})"
+
+    def can_judge(self, word: str) -> bool:
+        """Whether no operation reported that it cannot judge a word."""
+        return word not in self._words("unmatched", "not_judged")
 
     def record(self, notes: list[str]) -> dict[str, Json]:
         """Return the value of ``judged`` in a result record; ``notes`` gets a line if spans are cut.

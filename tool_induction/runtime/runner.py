@@ -17,7 +17,7 @@ from tool_induction.runtime.budget import RunLimits, RunMeter
 from tool_induction.runtime.calls import Caller, Memo, OperationCalls, WorldCalls, WorldState
 from tool_induction.runtime.interpreter import Interpreter, JudgeCalls, no_judge
 from tool_induction.runtime.parallel import Parallel
-from tool_induction.runtime.results import ToolOutcome, cited, note_evidence, presented
+from tool_induction.runtime.results import ToolOutcome, cited, note_evidence, presented, surely
 from tool_induction.runtime.trace import Trace
 from tool_induction.runtime.values import Unfit, check_json, fitted, validator_of
 from world_api.core.canonical import canonical_json
@@ -58,7 +58,8 @@ def run_tool(
     Returns:
         ``{status, summary, outputs, evidence, calls, cost, warnings}``; ``error`` if a fault stopped it; ``judged`` if
         queries contained words: those ``matched``, ``unmatched`` and ``not_judged``, and the intervals in which things
-        were ``not_found`` or ``not_examined``. If a word could not be judged the status is ``partial``.
+        were ``not_found`` or ``not_examined``; ``unsure`` if outputs rest on what is only possible or was not judged: for
+        each of them ``possible`` (how much), ``lacks`` (words), ``why``. Then the status is ``partial``.
 
     Raises:
         ToolFault: ``unknown_tool``, ``bad_arguments``, ``no_judge``: the call itself was wrong, nothing was run.
@@ -89,6 +90,8 @@ def run_tool(
     )
     outcome = interpreter.run(name, checked)
     record = _record(compiled, outcome, calls, limits, interpreter.warnings, judging_cost=judging.cost)
+    if unsure := {name: doubt.record(interpreter.judged.can_judge) for name, doubt in outcome.doubts.items()}:
+        record["unsure"] = unsure
     if judged := interpreter.judged.record(record["warnings"]):
         record["judged"] = judged
     if trace is not None:
@@ -143,7 +146,7 @@ def _record(
     notes = list(warnings)
     outputs = {
         output.name: presented(
-            _deduplicated(outcome.outputs[output.name], output),
+            _deduplicated(surely(outcome.outputs[output.name], output, outcome.doubts.get(output.name)), output),
             output,
             run=limits,
             most_items=limits.evidence if output.name == "evidence" else limits.output_items,

@@ -265,7 +265,7 @@ def test_the_people_of_a_real_recording_are_counted_as_the_truth_has_them(compos
     people = composite.truth["people"]
     counted = composite.run("hand_A", "count_distinct_things", category="person")["outputs"]
     assert counted["count"] == len(people)
-    assert counted["at_most"] == sum(len(person["visits"]) for person in people)
+    assert counted["unmerged"] == sum(len(person["visits"]) for person in people)
 
 
 @pytest.mark.shared_data

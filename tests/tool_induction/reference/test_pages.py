@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tool_induction import compile_document
-from tool_induction.aggregates import AGGREGATES
+from tool_induction.aggregates import AGGREGATES, UNSURE
 from tool_induction.reference import pages
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -19,6 +19,14 @@ STALE = "run `make docs`"
 @pytest.mark.parametrize("name", ["tool-language-reference.md", "tool-language.schema.json", "diagnostics.md"])
 def test_a_page_is_as_the_language_is_now(name: str) -> None:
     assert (ROOT / "docs" / name).read_text(encoding="utf-8") == PAGES[name], STALE
+
+
+def test_the_page_tells_what_each_aggregate_makes_of_what_is_only_possible() -> None:
+    text = (ROOT / "docs" / "tool-language.md").read_text(encoding="utf-8")
+    rows = [f"| `{names}` | {gives} |" for names, gives in UNSURE.values()]
+
+    assert "\n".join(["| aggregates | give |", "| --- | --- |", *rows]) in text
+    assert sorted(name for names, _ in UNSURE.values() for name in names.split()) == sorted(AGGREGATES)
 
 
 @pytest.mark.skipif("recordings.md" not in PAGES, reason="the recordings (../shared/recordings) are not here")
