@@ -326,6 +326,11 @@ def aggregated(
                 made, least if is_kept or missing is None else [], doubt.words, unsure=none_is_sure or not is_kept
             )
             is_complete = missing is None and (is_kept or marked == least)
+            if spec.name == "dedupe_by" and missing is None:
+                # Nothing is missing if a sure item stands for each one that is left out.
+                kept, known = _sure(marked), {repr(row) for row in made}
+                others = [item for item in _items(operands) if repr(item) not in known]
+                is_complete = spec.run([*kept, *others], **params) == kept
             extent = Extent.VALUE if none_is_sure else Extent.MISSING
             return marked, None if is_complete else Doubt(words=doubt.words, extent=extent)
     return made, as_value(doubt)
