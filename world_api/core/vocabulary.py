@@ -485,6 +485,7 @@ class Vocabulary:
             found = found.joined(phrase)
         return replace(found, kinds=None if ANY in kinds else kinds)
 
+    @lru_cache(maxsize=1024)  # noqa: B019 - it keeps vocabularies, which are small and few
     def read(self, text: str, of: frozenset[str] | None = None) -> ParsedDescription:
         """Parse a description of one thing: ``a woman in a red coat, not in black``.
 

@@ -636,15 +636,18 @@ class QueryJudge:
         if self._asks_for_words:
             own = tuple(word for word in own if not (_SAYING.fullmatch(word) or word in _TEXT_WORDS)) or own
         self._words = own
+        self._looks = [*sorted(self._reading.kinds or ()), *colours_in_words(self._reading)]
         self._recorded = recorded_words(session.view, query, session.vocabulary)
         names_things = bool(concepts(query) - {"text"})
         self._may_be_quote = not names_things or len(_UNITS.findall(fold(query))) >= QUOTE_WORDS
         self._query = query
         #: For each hit the judged words that it lacks, the terms of each of its texts, and those of longer captions.
         self._hits: list[tuple[list[str], list[frozenset[str]], frozenset[str]]] = []
+        self._spans: set[TimeSpan] = set()
 
     def add(self, span: TimeSpan, passages: Sequence[Passage]) -> None:
         """Add a hit: a segment and its passages."""
+        self._spans.add(span)
         said = [passage for passage in passages if passage.source in ("speech", "screen_text")]
         if (self._may_be_quote or self._asks_for_words) and any(holds_words(p.text, self._query) for p in said):
             self._hits.append(([], [frozenset(chain(*map(_terms_of_passage, said)))], frozenset()))
@@ -653,13 +656,11 @@ class QueryJudge:
         seen = [passage for passage in passages if passage.source == "caption"]
         lacking: list[str] = []
         if reading.is_judged:
-            asked = [*sorted(reading.kinds or ()), *colours_in_words(reading)]
-            matches = [
-                match for track in view.tracks_in(span) if not (match := match_description(track, reading)).excluded
-            ]
-            found = min((match.lacks for match in matches), key=len, default=asked)
+            matches = (match_description(track, reading) for track in view.tracks_in(span))
+            found = min((match.lacks for match in matches if not match.excluded), key=len, default=self._looks)
             if found and not any(all(has_word(_terms_of_passage(passage), word) for word in found) for passage in seen):
                 lacking = list(found)
+        if reading.is_judged and seen:
             # What somebody else does is not what the one described does.
             acts = {(act.span, act.text): act.subject for act in view.actions.during(span)}
             seen = [
@@ -732,13 +733,20 @@ class QueryJudge:
         """Whether a segment has all words, though it is none of the hits, which are as many as were asked for."""
         if not self._words:
             return False
-        every, view = QueryJudge(self._session, self._query), self._session.view
+        view, lexical = self._session.view, self._session.searcher.lexical
         speakers = filter(None, view.world.rows("speech").column("speaker").unique().to_pylist())
-        known = terms_of(" ".join(speakers), "") | view.world.once(Texts).number_of.keys()
-        if not self._session.captions.passages and not all(has_word(known, word) for word in self._words):
-            return False
-        for span in view.segments:
-            if within is None or span.overlaps(within):
+        named_in_speech = terms_of(" ".join(speakers), "")
+        having = np.ones(len(view.segments), dtype=np.bool_)
+        for word in self._words:
+            if not has_word(named_in_speech, word):  # the index has no speakers
+                units, concepts_ = _terms_of_word(word)
+                each = np.logical_and.reduce([lexical.holding(own) for own in units])
+                having &= each | (bool(concepts_) & np.logical_and.reduce([lexical.holding([c]) for c in concepts_]))
+        every = QueryJudge(self._session, self._query)
+        every._hits = [*self._hits]
+        for place in np.flatnonzero(having).tolist():
+            span = view.segments[place]
+            if span not in self._spans and (within is None or span.overlaps(within)):
                 every.add(span, passages_in(self._session, span))
         return not all(every.lacks)
 
@@ -746,7 +754,7 @@ class QueryJudge:
         view = self._session.view
         if not self._reading.is_judged or self._words:
             return False
-        tracks = view.tracks if within is None else view.tracks_in(within)
+        tracks = view.tracks.of_each_look if within is None else view.tracks_in(within)
         return any(match_description(track, self._reading).fits for track in tracks)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Protocol
@@ -127,6 +127,13 @@ class LexicalIndex:
             norm = _K1 * (1 - _B + _B * self._lengths[documents] / self._mean)
             total[documents] += rarity * frequencies * (_K1 + 1) / (frequencies + norm)
         return total
+
+    def holding(self, terms: Iterable[str]) -> NDArray[np.bool_]:
+        """Return whether each document contains one of these terms, shape (n,)."""
+        found = np.zeros(self._count, dtype=np.bool_)
+        for term in terms:
+            found[self._find(term)[0]] = True
+        return found
 
     def _find(self, term: str) -> tuple[Positions, Positions]:
         found, first = [], 0

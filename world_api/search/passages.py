@@ -203,6 +203,8 @@ class Passages(Items[Passage]):
         self._place = np.concatenate([part[2] for part in parts])[order]
         self.texts: Positions = np.concatenate(numbers)[order]
         self.sources: Positions = _SOURCES[self._list]
+        #: Makes the passage at a position; recent ones are cached, because searches often find the same segments.
+        self._passage = lru_cache(4096)(self._make_passage)
         super().__init__(starts[order], ends[order], self._passage)
 
     def ending_by(self, time: float) -> Items[TimeSpan]:
@@ -281,7 +283,7 @@ class Passages(Items[Passage]):
         distinct = pc.unique(pa.array(texts))[:count].to_pylist()  # in order of first occurrence
         return [self.quoted(int(own[np.argmax(texts == number)])) for number in distinct]
 
-    def _passage(self, position: int) -> Passage:
+    def _make_passage(self, position: int) -> Passage:
         number, place = int(self._list[position]), int(self._place[position])
         span = TimeSpan(start=float(self.starts[position]), end=float(self.ends[position]))
         if number == _TRACKS:

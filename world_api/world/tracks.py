@@ -600,6 +600,18 @@ class Tracks(Items[Track]):
         settled = self.whole.categories.take(pa.array(self._settled))
         return frozenset([*settled.unique().to_pylist(), *self.reopened.categories.to_pylist()])
 
+    @cached_property
+    def of_each_look(self) -> list[Track]:
+        """The first track of each category and colours."""
+        whole, reopened = (
+            list(zip(joined.categories.to_pylist(), map(tuple, joined.colours.to_pylist()), strict=True))
+            for joined in (self.whole, self.reopened)
+        )
+        first: dict[tuple[str, tuple[str, ...]], int] = {}
+        for position, origin in enumerate(self.origins.tolist()):
+            first.setdefault(whole[origin] if origin >= 0 else reopened[-1 - origin], position)
+        return [self[position] for position in first.values()]
+
     def _track(self, position: int) -> Track:
         origin = int(self.origins[position])
         return self.whole.track(origin) if origin >= 0 else self.reopened.track(-1 - origin)
