@@ -184,12 +184,12 @@ def _spec(
         says=says[:1].lower() + says[1:],
         params=params,
         times=name in _TIMED,
-        unsure=next(rule for rule, (names, _) in UNSURE.items() if name in names.split()),
+        unsure=next((rule for rule, (names, _) in UNSURE.items() if name in names.split()), "mixed"),
     )
 
 
 #: Rules for items that are only possible (they lack a word, or it was not judged of them), and for lists of which
-#: items may be missing: the aggregates of each, and what they give.
+#: items may be missing: the aggregates of each, and what they give. An aggregate that is not named here is ``mixed``.
 UNSURE: Mapping[str, tuple[str, str]] = {
     "agreed": (
         "pick_earliest pick_latest pick_longest pick_best first nth next_after previous_before min max ordered_pair",

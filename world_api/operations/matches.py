@@ -674,11 +674,6 @@ class QueryJudge:
         more = () if reading.wanted else map(_terms_of_passage, wide)
         self._hits.append((lacking, [*map(_terms_of_passage, exact)], frozenset(chain(*more))))
 
-    def add_text(self, text: str) -> None:
-        """Add a hit that is a text, such as a memory; its words are its caller's."""
-        own = terms_of(text, "")
-        self._hits.append(([word for word in self._reading.matched if not has_word(own, word)], [own], frozenset()))
-
     @cached_property
     def lacks(self) -> list[list[str]]:
         """For each hit that was added the words that it is not shown to have.

@@ -11,7 +11,7 @@ from world_api.core.cost import Cost
 from world_api.core.faults import OperationFault
 from world_api.core.spans import TimeSpan
 from world_api.operations.evidence import evidence, interval, shorten, times
-from world_api.operations.matches import QueryJudge
+from world_api.operations.matches import has_word
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
     Level,
@@ -25,6 +25,7 @@ from world_api.operations.schema import (
     WrittenMemory,
 )
 from world_api.search.indexes import LexicalIndex, best_first
+from world_api.search.searcher import terms_of
 from world_api.session.session import MemoryWritten, Session
 
 #: Characters of content that one result shows at most, and of each memory at least.
@@ -52,16 +53,22 @@ def read_memory(session: Session, *, video_id: VideoId, level: Level, query: Que
     memories = session.memories(level)
     scores = LexicalIndex.of_texts([memory.content for memory in memories]).scores(query)
     found = [(memories[i], float(scores[i])) for i in best_first(scores)[:top_k]]
-    judge = QueryJudge(session, query)
-    for memory, _ in found:
-        judge.add_text(memory.content)
+    # Memories are the caller's own words, so what none of them has is not known to be absent from the video.
+    reading = session.vocabulary.read(query)
+    asked = [*reading.matched, *reading.unmatched]
+    texts = [terms_of(memory.content, "") for memory, _ in found]
+    matched = [word for word in asked if any(has_word(text, word) for text in texts)]
+    unmatched = [word for word in asked if word not in matched]
     return Memories(
         memories=[
-            _entry(memory, query, score, limit=_share(len(found)), lacks=lacks)
-            for (memory, score), lacks in zip(found, judge.lacks, strict=True)
+            _entry(
+                memory, query, score, limit=_share(len(found)), lacks=[word for word in asked if not has_word(text, word)]
+            )
+            for (memory, score), text in zip(found, texts, strict=True)
         ],
-        matched=judge.matched,
-        unmatched=judge.unmatched,
+        matched=matched,
+        unmatched=unmatched,
+        not_judged=[] if matched else unmatched,
         evidence=[evidence(session, memory.span, "memory", None) for memory, _ in found],
         truncated=any(len(memory.content) > _share(len(found)) for memory, _ in found),
         hint="" if found else f"no {level} memory matched; {len(memories)} are kept at this level",

@@ -327,6 +327,7 @@ class Memories(Result):
     memories: list[Memory]
     matched: MatchedWords = []
     unmatched: UnmatchedWords = []
+    not_judged: NotJudged = []
 
 
 class MergedEvent(Result):

@@ -177,7 +177,8 @@ def test_words_that_mean_the_same_are_the_same(open_made: Opened, oracle: Sessio
     asked = {**V, "level": "event", "top_k": 5}
     for query in ("a refrigerator", "冰箱"):
         assert [hit["lacks"] for hit in run(session, "read_memory", {**asked, "query": query})["memories"]] == [[]]
-    assert run(session, "read_memory", {**asked, "query": "sofa"})["memories"] == []
+    nothing = run(session, "read_memory", {**asked, "query": "sofa"})
+    assert (nothing["memories"], nothing["matched"], nothing["not_judged"]) == ([], [], ["sofa"])
 
 
 def test_an_entity_is_registered_by_what_it_does_as_the_truth_tells(oracle: Session) -> None:
