@@ -328,7 +328,7 @@ def aggregated(
             is_complete = missing is None and (is_kept or marked == least)
             if spec.name == "dedupe_by" and missing is None:
                 # Nothing is missing if a sure item stands for each one that is left out.
-                kept, known = _sure(marked), {repr(row) for row in made}
+                kept, known = [row for row in marked if not lacked(row)], {repr(row) for row in _items([made])}
                 others = [item for item in _items(operands) if repr(item) not in known]
                 is_complete = spec.run([*kept, *others], **params) == kept
             extent = Extent.VALUE if none_is_sure else Extent.MISSING
@@ -356,7 +356,7 @@ def _counted(made: Json, least: Json, doubt: Doubt, *, is_open: bool) -> Doubt |
     return Doubt(words=doubt.words, least=least, most=most, possible=round(made - least, 3) or None)
 
 
-def _marked(made: Json, surely: Json, words: Sequence[str], *, unsure: bool) -> Json:
+def _marked(made: Json, surely: Json, words: Sequence[str], *, unsure: bool) -> list[Json]:
     """Return rows made of all items, marked as possible unless the sure ones give them, too.
 
     ``unsure``: their fields may have other values.

@@ -12,7 +12,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from threading import Lock
 from typing import Any
@@ -430,7 +430,7 @@ class ParsedDescription:
         """Whether it has any requirement that can be judged."""
         return bool(self.kinds or self.wanted or self.negated_kinds or self.negated_colours)
 
-    @property
+    @cached_property
     def wanted(self) -> list[frozenset[str]]:
         """The required colours as sets: of each set at least one colour is required."""
         return [*(frozenset({colour}) for colour in sorted(self.colours)), *self.either]
