@@ -68,7 +68,9 @@ _KINDS = {
 }
 #: Fields of results that hold sentences, and fields that describe how a result was obtained.
 _SENTENCES = ("caption", "answer", "summary", "snippet", "content", "brief_caption", "text")
-_ASIDE = frozenset("evidence cost calls warnings judged unsure matched unmatched not_found not_judged not_examined".split())
+_ASIDE = frozenset(
+    "evidence cost calls warnings judged unsure matched unmatched not_found not_judged not_examined".split()
+)
 
 T = TypeVar("T")
 _Json = Mapping[str, Any]

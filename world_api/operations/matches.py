@@ -147,18 +147,6 @@ def tracks_at(session: Session, time: float, near: float = NEAR) -> list[Track]:
     return [track for _, track in sorted(found, key=lambda pair: (pair[0], pair[1].track_id))]
 
 
-def _best_match(matches: Sequence[tuple[Track, HintMatch]]) -> tuple[Track, HintMatch] | None:
-    """Return the track that fits a description best, and how it fits; None if no track fits even partly.
-
-    Tracks that fit in every word are preferred.
-    """
-    fitting = [(track, match) for track, match in matches if match.fits]
-    partly = [(track, match) for track, match in matches if match.fits_partly]
-    return max(
-        fitting or partly, key=lambda pair: (pair[1].share, len(pair[0].colours), pair[0].confidence), default=None
-    )
-
-
 def listed_entities(session: Session, limit: int) -> tuple[list[Entity], int]:
     """Return at most ``limit`` entities, and the number of all entities.
 
@@ -337,30 +325,26 @@ def actions_in(session: Session, span: TimeSpan) -> list[tuple[Action, Source]]:
 
     These are stored actions, motions of tracks without stored actions, and camera movements.
     """
-    found: list[tuple[Action, Source]] = []
-    for said in session.view.actions.during(span):
-        track = session.view.tracks.find(said.subject)
-        action = Action(
-            **times(said.span.clip(span) or said.span),
-            label=said.text,
-            confidence=said.confidence,
-            entity_id=track.entity_id if track else None,
-        )
-        found.append((action, "caption"))
-    named = {action.entity_id for action, _ in found}
-    for track in session.view.tracks_in(span):
+    view = session.view
+    subjects = [(said, view.tracks.find(said.subject)) for said in view.actions.during(span)]
+    found: list[tuple[TimeSpan, str, float | None, str | None, Source]] = [
+        (said.span, said.text, said.confidence, track.entity_id if track else None, "caption")
+        for said, track in subjects
+    ]
+    named = {track.entity_id for _, track in subjects if track}
+    for track in view.tracks_in(span):
         if track.entity_id not in named:
-            for motion in motions(session.view, track, span):
-                part = motion.span.clip(span) or motion.span
+            for motion in motions(view, track, span):
                 label = f"{track.hint} {motion.label}"
-                action = Action(**times(part), label=label, confidence=MOTION_CONFIDENCE, entity_id=track.entity_id)
-                found.append((action, "tracker"))
-    for move in session.view.camera_movements.during(span):
-        shown = move.span.clip(span)
-        if shown is not None and shown.duration > 0:
-            action = Action(**times(shown), label=move.label, confidence=MOTION_CONFIDENCE, entity_id=None)
-            found.append((action, "look"))
-    return sorted(found, key=lambda pair: (pair[0].start_time, pair[0].end_time, pair[0].label))
+                found.append((motion.span, label, MOTION_CONFIDENCE, track.entity_id, "tracker"))
+    for move in view.camera_movements.during(span):
+        if (shown := move.span.clip(span)) is not None and shown.duration > 0:
+            found.append((shown, move.label, MOTION_CONFIDENCE, None, "look"))
+    actions = [
+        (Action(**times(own.clip(span) or own), label=label, confidence=sure, entity_id=entity_id), source)
+        for own, label, sure, entity_id, source in found
+    ]
+    return sorted(actions, key=lambda pair: (pair[0].start_time, pair[0].end_time, pair[0].label))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -399,8 +383,9 @@ def identify(session: Session, at: float, hint: str) -> IdentifiedEntity:
     ]
     # A description of which no word can be judged is that of a single track, and of none of several.
     can_match = reading.is_judged or bool(deeds) or len(tracks) == 1
-    if can_match and (matched := _best_match(matches)) is not None:
-        track, match = matched
+    partly = [pair for pair in matches if can_match and pair[1].fits_partly]
+    if partly:
+        track, match = max(partly, key=lambda pair: (pair[1].share, len(pair[0].colours), pair[0].confidence))
         position = track.nearest(at)
         entity_id, category, box, time = track.entity_id, track.category, track.box(position), track.times[position]
         sure, lacks = track.confidence * _sureness(match, reading), match.lacks
@@ -456,40 +441,36 @@ def _from_track(
     part = track.between(within) if within else slice(0, len(track.times))
     position = part.start + int(np.argmin(np.abs(track.times[part] - at)))
     sure = float(track.confidences[position]) * _sureness(match, reading)
-    box = track.box(position)
-    detection = Detection(
-        **times(track.appearance_of(position)),
-        bbox=box.rounded(),
-        category=track.category,
-        confidence=round(min(1.0, sure), 2),
-        entity_hint=f"{track.hint} ({size_class(box, session.view)})",
-        entity_id=track.entity_id,
-        timestamp=round_time(track.times[position]),
-        lacks=[*match.lacks, *reading.unmatched],
-    )
-    return detection, "tracker"
+    time, box, lacks = track.times[position], track.box(position), [*match.lacks, *reading.unmatched]
+    return _detection(session, track, track.appearance_of(position), time, box, sure, lacks), "tracker"
 
 
 def _look(session: Session, at: float, reading: ParsedDescription) -> list[tuple[Detection, Source]]:
     """Return detections in the frame at a moment. They have no colours, so they lack all colours of the description."""
-    lacks = [*colours_in_words(reading), *reading.unmatched]
-    sureness = UNCHECKED if lacks else 1.0
+    lacks, span = [*colours_in_words(reading), *reading.unmatched], session.view.frame_at(at)
     return [
         (
-            Detection(
-                **times(session.view.frame_at(at)),
-                bbox=seen.box.rounded(),
-                category=seen.category,
-                confidence=round(seen.confidence * sureness, 2),
-                entity_hint=f"{seen.category} ({size_class(seen.box, session.view)})",
-                entity_id=None,
-                timestamp=round_time(at),
-                lacks=lacks,
-            ),
+            _detection(session, seen, span, at, seen.box, seen.confidence * (UNCHECKED if lacks else 1.0), lacks),
             "detector",
         )
         for seen in _detections(session, at, reading.kinds)
     ]
+
+
+def _detection(
+    session: Session, seen: Track | DetectedObject, span: TimeSpan, at: float, box: Box, sure: float, lacks: list[str]
+) -> Detection:
+    track = seen if isinstance(seen, Track) else None
+    return Detection(
+        **times(span),
+        bbox=box.rounded(),
+        category=seen.category,
+        confidence=round(min(1.0, sure), 2),
+        entity_hint=f"{track.hint if track else seen.category} ({size_class(box, session.view)})",
+        entity_id=track.entity_id if track else None,
+        timestamp=round_time(at),
+        lacks=lacks,
+    )
 
 
 def _detections(session: Session, at: float, kinds: frozenset[str] | None) -> list[DetectedObject]:

@@ -62,7 +62,11 @@ def read_memory(session: Session, *, video_id: VideoId, level: Level, query: Que
     return Memories(
         memories=[
             _entry(
-                memory, query, score, limit=_share(len(found)), lacks=[word for word in asked if not has_word(text, word)]
+                memory,
+                query,
+                score,
+                limit=_share(len(found)),
+                lacks=[word for word in asked if not has_word(text, word)],
             )
             for (memory, score), text in zip(found, texts, strict=True)
         ],
