@@ -591,12 +591,13 @@ def _terms_of_word(word: str) -> tuple[list[frozenset[str]], frozenset[str]]:
 
 # --- what a search shows of its query -------------------------------------------------------------------------------------
 
-#: Words that ask for what is said or written.
-_SAYING = re.compile(
+#: Words that ask for what is said, and for what is written; in quotes it may be either.
+_SAID = (
     r"\b(?:sa(?:y|ys|id|ying)|mention(?:s|ed|ing)?|talk(?:s|ed|ing)? about|sp(?:eak|eaks|oke|oken|eaking)|t(?:ells?|old)"
-    r"|asks?|asked|quot(?:e|es|ed)|words?|lines?|text|sign|title|subtitles?|captions?|written|writes|reads)\b"
-    r"|[\"“”「」『』]|说|讲|提到|谈到|问|告诉|台词|字幕|文字|写着|标题"
+    r"|asks?|asked)\b|说|讲|提到|谈到|问|告诉|台词"
 )
+_WRITTEN = r"\b(?:quot(?:e|es|ed)|words?|lines?|text|sign|title|subtitles?|captions?|written|writes|reads)\b|字幕|文字|写着|标题"
+_SAYING = re.compile(f'{_SAID}|{_WRITTEN}|["“”「」『』]')
 _UNITS = re.compile(r"[a-z0-9']+|[㐀-䶿一-鿿]")
 _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|「[^」]*」")
 _TEXT_WORDS = frozenset(chain.from_iterable(CATEGORIES["text"]))
@@ -677,10 +678,11 @@ class QueryJudge:
             return match_description(track, self._reading).fits
         return all(has_word(_terms_of_passage(passage), colour) for colour in self._reading.colours)
 
-    @property
+    @cached_property
     def unmatched(self) -> list[str]:
         """The words that no hit has and that nothing here can judge."""
-        return [word for word in self._words if not (self._is_had(word) or self._is_recorded(word))]
+        never = [word for word in self._words if all(word in lacking for lacking in self.lacks)]
+        return [word for word in never if not self._is_recorded(word)]
 
     @property
     def matched(self) -> list[str]:
@@ -688,15 +690,15 @@ class QueryJudge:
         unmatched = self.unmatched
         return list(dict.fromkeys(w for w in (*self._reading.matched, *self._words) if w not in unmatched))
 
-    def _is_had(self, word: str) -> bool:
-        return any(word not in lacking for lacking in self.lacks)
-
     def _is_recorded(self, word: str) -> bool:
-        """Whether a word that is not there would be recorded: by the truth of an oracle world, or as something said."""
+        """Whether a word that is not there would be recorded: by the truth of an oracle world, or as said or written."""
         view = self._session.view
-        if self._asks_for_words and (view.has_rows("speech") or view.has_rows("screen_texts")):
-            return True
-        return word in self._recorded
+        if word in self._recorded or not self._asks_for_words:
+            return word in self._recorded
+        asked, is_dialogue = fold(_QUOTED.sub(" ", self._query)), view.world.manifest.video.frames == 0
+        if is_dialogue or (re.search(_SAID, asked) and not re.search(_WRITTEN, asked)):
+            return view.has_rows("speech")
+        return view.reads_screen and (view.has_rows("speech") or view.has_rows("screen_texts"))
 
     def not_found(self, within: TimeSpan | None) -> list[TimeSpan]:
         """Return what was searched, if every word was judged and no segment, nor any track, has all of them; else nothing."""

@@ -129,6 +129,12 @@ class View:
         """Whether any row of a table is visible."""
         return bool(self.cut.visible(self.world.rows(name)).any())
 
+    @property
+    def reads_screen(self) -> bool:
+        """Whether texts on the screen were looked for, even if none was found."""
+        stages = self.world.manifest.stages
+        return self.has_rows("screen_texts") or any("screen_texts" in stage.tables for stage in stages)
+
     def first_hidden(self, table: str) -> float:
         """Return the time of the earliest row that the cut hides in a table of moments; infinite if it hides none."""
         rows = self.world.rows(table)

@@ -233,7 +233,6 @@ def test_the_whole_and_a_part_are_summarised_and_topics_collected(sample_film: A
     ("library", "tool", "arguments"),
     [
         ("hand_A", "list_appearances", {"query": "person in magenta and cyan"}),
-        ("hand_A", "locate_words", {"words": "qqqq zzzz"}),
         ("hand_A", "list_things_in_view", {"time": 9_000.0}),
         ("hand_C", "summarize_stretch", {"start_time": 9_000.0, "end_time": 9_001.0}),
     ],
@@ -249,6 +248,7 @@ def test_nothing_found_is_said_to_be_nothing(sample_film: Any, library: str, too
     ("library", "tool", "arguments", "words"),
     [
         ("hand_A", "list_appearances", {"query": "person in magenta and cyan stripes"}, ["stripes"]),
+        ("hand_A", "locate_words", {"words": "qqqq zzzz"}, ["qqqq", "zzzz"]),  # the screen was not read
         ("hand_A", "locate_event", {"event": "qqqq zzzz"}, ["qqqq", "zzzz"]),
         ("hand_B", "check_order", {"first_event": "qqqq zzzz", "second_event": "zzzz qqqq"}, ["qqqq", "zzzz"]),
         ("hand_C", "collect_mentions", {"topic": "qqqq zzzz"}, ["qqqq", "zzzz"]),
@@ -273,6 +273,13 @@ def test_a_tool_finds_something_in_a_real_recording(composite: Any, library: str
     assert result["status"] in ("ok", "empty", "partial"), result
     assert bool(result["evidence"]) is (result["status"] != "empty")
     assert list(Draft202012Validator(result_schema(tools[name].tool)).iter_errors(result)) == []
+
+
+@pytest.mark.shared_data
+@pytest.mark.media
+def test_words_that_nobody_says_and_nothing_shows_are_not_found(composite: Any) -> None:
+    result = composite.run("hand_A", "locate_words", words="qqqq zzzz")
+    assert (result["status"], result["evidence"]) == ("empty", [])
 
 
 @pytest.mark.shared_data

@@ -97,6 +97,15 @@ def test_what_nobody_says_is_not_found_where_speech_is_known(open_made: Opened) 
     assert (result["not_found"], result["unmatched"]) == (WHOLE, [])
 
 
+def test_where_no_text_on_the_screen_was_read_only_what_is_said_is_not_found(make_world: Any, minute_rows: Any) -> None:
+    make_world({name: rows for name, rows in minute_rows.items() if name != "screen_texts"})
+    session = open_session(make_world.store, "made", name=None)
+    assert search(session, 'somebody says "purple rain"')["not_found"] == WHOLE
+    for query in ('"purple rain"', "a sign with the words purple rain"):
+        result = search(session, query)
+        assert ({"purple", "rain"} <= {*result["unmatched"]}, result["not_found"]) == (True, []), query
+
+
 def test_a_memory_tells_the_words_that_it_lacks(open_made: Opened) -> None:
     session = open_made()
     about = {"level": "event", "time_range": {"start_time": 20.0, "end_time": 30.0}}
