@@ -121,6 +121,24 @@ def test_the_earliest_is_the_candidate_and_sure_only_if_it_lacks_nothing() -> No
     assert (sure["status"], sure["outputs"], sure.get("unsure")) == ("ok", {"first": 1, "last": 9}, None)
 
 
+@pytest.mark.parametrize(
+    ("things", "status", "times"),
+    [
+        ([thing(1), possible(thing(5))], "ok", [1]),  # the sure one stands for both
+        ([possible(thing(1)), thing(5)], "partial", [1]),
+        ([thing(1), possible(thing(5, label="b")), possible(thing(7, label="b", confidence=0.1))], "partial", [1, 5]),
+    ],
+)
+def test_leaving_out_what_a_sure_item_stands_for_misses_nothing(
+    things: list[Json], status: str, times: list[float]
+) -> None:
+    steps = [aggregate("dedupe_by", "a", "once", key="entity_id"), aggregate("first", "once", "first")]
+    document = tool(steps, first=("Time?", "{{ first.start_time }}"), once=("list<Detection>", "{{ once }}"))
+    result = told(FakeWorld(a=things, b=[]), document)
+    assert (result["status"], [item["start_time"] for item in result["outputs"]["once"]]) == (status, times)
+    assert ("first" in result.get("unsure", {})) is bool(things[0]["lacks"] or status == "partial")
+
+
 def test_a_truth_value_of_a_candidate_is_as_it_has_it_and_one_about_it_is_not_yes() -> None:
     known = {"type": "project", "inputs": "a", "fields": {"is_known": True}, "save_as": "known"}
     steps = [known, aggregate("pick_earliest", "known", "first")]
