@@ -209,7 +209,8 @@ UNSURE: Mapping[str, tuple[str, str]] = {
     ),
     "remade": (
         "top_k dedupe_by merge_intervals group_by join_nearest_in_time",
-        "of all items; what the sure ones alone give too is sure, and others may be missing",
+        "of all items; what the sure ones alone give too is sure, and others may be missing "
+        "(none of `dedupe_by` where a sure item stands for each that it leaves out)",
     ),
     "mixed": (
         "avg mode concat_text order_check dedupe_overlaps collect_evidence sample_times",
