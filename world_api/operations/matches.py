@@ -642,14 +642,8 @@ class QueryJudge:
             found = min((match.lacks for match in matches if not match.excluded), key=len, default=self._looks)
             if found and not any(all(has_word(_terms_of_passage(passage), word) for word in found) for passage in seen):
                 lacking = list(found)
-        if reading.is_judged and seen:
             # What somebody else does is not what the one described does.
-            acts = {(act.span, act.text): act.subject for act in view.actions.during(span)}
-            seen = [
-                passage
-                for passage in seen
-                if self._is_of_described(passage, acts.get((passage.span, passage.text), ""))
-            ]
+            seen = [passage for passage in seen if self._is_of_described(passage)]
         wide = [passage for passage in seen if passage.span.overlap(span) * 2 < passage.span.duration]
         exact = [passage for passage in seen if passage not in wide] + (said if self._asks_for_words else [])
         # A summary of a scene tells of several people, so it does not show what the one with these looks does.
@@ -672,9 +666,9 @@ class QueryJudge:
             found.append([*lacking, *(word for word in self._words if word in own or word in rest)])
         return found
 
-    def _is_of_described(self, passage: Passage, subject: str) -> bool:
+    def _is_of_described(self, passage: Passage) -> bool:
         """Whether a caption may be of the thing described: an action of its track, or a text with all its colours."""
-        if (track := self._session.view.tracks.find(subject) if subject else None) is not None:
+        if passage.subject and (track := self._session.view.tracks.find(passage.subject)) is not None:
             return match_description(track, self._reading).fits
         return all(has_word(_terms_of_passage(passage), colour) for colour in self._reading.colours)
 

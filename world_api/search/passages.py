@@ -162,7 +162,8 @@ _TRACKS = len(SPEAKING)
 class Passage:
     """A citable piece of content.
 
-    ``terms`` are additional words for search (in another language). ``speaker`` is empty if it is not known.
+    ``terms`` are additional words for search (in another language). ``speaker`` is empty if it is not known; ``subject``
+    is the track that does an action.
     """
 
     span: TimeSpan
@@ -172,6 +173,7 @@ class Passage:
     frame_time: float
     terms: str = ""
     speaker: str = ""
+    subject: str = ""
 
 
 class Passages(Items[Passage]):
@@ -304,6 +306,7 @@ class Passages(Items[Passage]):
             confidence=item.confidence,
             frame_time=item.frame_time if isinstance(item, ScreenText) else span.center,
             speaker=item.speaker if isinstance(item, Spoken) else "",
+            subject=item.subject if isinstance(item, Said) else "",
         )
 
 
