@@ -31,7 +31,9 @@ CONTROL = r"[\x00-\x1f\x7f]"
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """What the rows of a sound world satisfy beyond their types; ``verification`` checks it, reading does not.
+    """What the rows of a sound world satisfy beyond their types.
+
+    Reading a table checks what a single row shows: ``within``, ``ids``, ``choices``. The rest is checked by ``verification`` alone.
 
     Attributes:
         within: Columns whose times are not after the end of the video. Ends of intervals may be later and are cut when read;
