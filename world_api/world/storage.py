@@ -257,7 +257,7 @@ def _missing(folder: Path) -> StoreFault:
             hint="`videoworld worlds` lists them; `videoworld build` makes one",
         )
     video = "FILE"
-    with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
+    with suppress(OSError, ValueError, TypeError, KeyError):
         path = read_local(folder)["source_path"]
         # A file from anywhere: only what is surely the path of a file belongs into a command that may be pasted.
         if Path(path).is_absolute() and path.isprintable() and "`" not in path and len(path) <= _LONGEST_PATH:
