@@ -450,7 +450,6 @@ def _refuse_nulls(name: str, column: pa.ChunkedArray) -> None:
 _ORDERED = (("start", "end"), ("x1", "x2"), ("y1", "y2"))
 #: The stage that writes what a file beside the video says, also of moments of the last clip that the video lacks.
 _TRUTH = "oracle/"
-Mask = NDArray[np.bool_] | pa.ChunkedArray  #: which of n values are wrong
 
 
 def rules_broken(name: str, rows: pa.Table, manifest: Manifest) -> list[str]:
@@ -461,7 +460,7 @@ def rules_broken(name: str, rows: pa.Table, manifest: Manifest) -> list[str]:
     """
     rules, video = TABLES[name].rules, manifest.video
     columns = {column: rows.column(column) for column in rows.column_names}
-    found: list[tuple[str, Mask, str]] = []  #: a column, which rows are wrong, and what is wrong with them
+    found: list[tuple[str, NDArray[np.bool_], str]] = []  #: a column, which rows are wrong, and what is wrong with them
     most = np.full(rows.num_rows, video.duration + TICK)
     clips = np.ceil(video.duration / manifest.clip_seconds) * manifest.clip_seconds
     most[np.asarray(pc.starts_with(columns["producer"], _TRUTH), dtype=np.bool_)] = max(clips, video.duration) + TICK
@@ -477,16 +476,16 @@ def rules_broken(name: str, rows: pa.Table, manifest: Manifest) -> list[str]:
         found.append(("y1", (y1 > video.height) | (y2 < 0), f"of a box beside the picture, {video.height} high"))
     for column in rules.ids:
         is_none = pc.or_(pc.equal(columns[column], ""), pc.match_substring_regex(columns[column], CONTROL))
-        found.append((column, is_none, "no id"))
+        found.append((column, is_none.to_numpy(), "no id"))
     for column, choices in rules.choices.items():
         outside = pc.invert(pc.is_in(columns[column], value_set=pa.array(choices)))
-        found.append((column, outside, f"none of {', '.join(choices)}"))
+        found.append((column, outside.to_numpy(), f"none of {', '.join(choices)}"))
     return [line for column, which, what in found for line in count_wrong(name, column, columns[column], which, what)]
 
 
-def count_wrong(name: str, column: str, values: pa.ChunkedArray, which: Mask, what: str) -> list[str]:
+def count_wrong(name: str, column: str, values: pa.ChunkedArray, which: NDArray[np.bool_], what: str) -> list[str]:
     """Return a message if any of a column's values is wrong (``which``: a mask): how many are, and the first one."""
-    wrong = np.flatnonzero(np.asarray(which))
+    wrong = np.flatnonzero(which)
     if not len(wrong):
         return []
     shown = repr(values[int(wrong[0])].as_py())[:60]

@@ -141,7 +141,7 @@ def _relations_broken(name: str, tables: dict[str, pa.Table]) -> list[str]:
         values = rows.column(column)
         values = pc.list_flatten(values) if pa.types.is_list(values.type) else values
         there = pc.is_in(values, value_set=pc.unique(tables[table].column(target)))
-        wrong += count_wrong(name, column, values, pc.invert(there), f"no {target} of a row of {table}")
+        wrong += count_wrong(name, column, values, pc.invert(there).to_numpy(), f"no {target} of a row of {table}")
     for key in ([] if rules.repeats else [TABLES[name].key]) + [(column,) for column in rules.unique]:
         if again := rows.num_rows - rows.select(key).group_by(list(key)).aggregate([]).num_rows:
             wrong.append(f"rows of {name}: {again} of {rows.num_rows} have the {', '.join(key)} of another one")
