@@ -45,7 +45,7 @@ from world_api.core.canonical import MAX_LEVELS, content_hash, is_deep
 from world_api.core.faults import StoreFault
 from world_api.core.files import MOST_FILE_BYTES, check_plain, hash_bytes, hash_stored, open_regular, write_atomically
 from world_api.core.identifiers import is_name
-from world_api.world.tables import CONTROL, SCHEMA_VERSION, SESSION_TABLES, TABLES, empty_table
+from world_api.world.tables import NO_ID, SCHEMA_VERSION, SESSION_TABLES, TABLES, empty_table
 
 # --- the manifest ---------------------------------------------------------------------------------------------------
 
@@ -321,6 +321,7 @@ _NAMED, _NAMED_IMAGE = 16, 24
 _MOST = 1e9
 _BOUNDS = {
     "time": (0.0, MOST_SECONDS),
+    "start": (0.0, _MOST),
     "known_at": (0.0, _MOST),
     "confidence": (0.0, 1.0),
     "number": (0, _MOST),
@@ -475,8 +476,7 @@ def rules_broken(name: str, rows: pa.Table, manifest: Manifest) -> list[str]:
         found.append(("x1", (x1 > video.width) | (x2 < 0), f"of a box beside the picture, {video.width} wide"))
         found.append(("y1", (y1 > video.height) | (y2 < 0), f"of a box beside the picture, {video.height} high"))
     for column in rules.ids:
-        is_none = pc.or_(pc.equal(columns[column], ""), pc.match_substring_regex(columns[column], CONTROL))
-        found.append((column, is_none.to_numpy(), "no id"))
+        found.append((column, pc.match_substring_regex(columns[column], NO_ID).to_numpy(), "no id"))
     for column, choices in rules.choices.items():
         outside = pc.invert(pc.is_in(columns[column], value_set=pa.array(choices)))
         found.append((column, outside.to_numpy(), f"none of {', '.join(choices)}"))

@@ -129,14 +129,18 @@ def _rows_wrong(world: World) -> list[str]:
     ]
 
 
+#: A moment is known when it comes or later, an interval at its end or later.
+_KNOWN = (("time", "known_at"), ("end", "known_at"))
+
+
 def _relations_broken(name: str, tables: dict[str, pa.Table]) -> list[str]:
     """Return a message for each rule that rows of ``name`` break with others, and if they are known before their time."""
     rows, rules = tables[name], TABLES[name].rules
     wrong = []
-    # A moment is known when it comes or later, an interval at its end or later.
-    for column in {"time", "end"} & set(rows.column_names):
-        early = rows.column("known_at").to_numpy() < rows.column(column).to_numpy() - TICK
-        wrong += count_wrong(name, "known_at", rows.column("known_at"), early, f"less than its {column}")
+    for low, high in _KNOWN:
+        if low in rows.column_names:
+            lower, higher = rows.column(low).to_numpy(), rows.column(high).to_numpy()
+            wrong += count_wrong(name, high, rows.column(high), higher < lower - TICK, f"less than its {low}")
     for column, (table, target) in rules.references.items():
         values = rows.column(column)
         values = pc.list_flatten(values) if pa.types.is_list(values.type) else values

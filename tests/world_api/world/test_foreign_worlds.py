@@ -336,11 +336,22 @@ def test_a_box_that_exceeds_the_picture_is_at_its_edge(base: Path, far: float) -
     assert "middle" not in json.dumps(told)
 
 
+def test_a_line_before_the_start_of_the_video_is_named(base: Path) -> None:
+    change_rows(base, "speech", start=-5.0)
+    with pytest.raises(StoreFault, match="column start"):
+        open_world(base.parent, "base").rows("speech")
+
+
 def set_boxes(base: Path, far: float) -> None:
     """Put all things that were followed so far to the side (pixels)."""
-    for entry in [entry for entry in manifest(base)["files"] if entry["table"] == "sightings"]:
+    change_rows(base, "sightings", x1=far, x2=far + 10.0)
+
+
+def change_rows(base: Path, table: str, **values: float) -> None:
+    """Give all rows of a table these values, and the manifest the new hashes of its files."""
+    for entry in [entry for entry in manifest(base)["files"] if entry["table"] == table]:
         rows = read_arrow(base / entry["path"])
-        records = [{**row, "x1": far, "x2": far + 10.0} for row in rows.to_pylist()]
+        records = [row | values for row in rows.to_pylist()]
         sink = pa.BufferOutputStream()
         with pa.ipc.new_file(sink, rows.schema) as writer:
             writer.write_table(pa.Table.from_pylist(records, schema=rows.schema))

@@ -97,6 +97,9 @@ WRONG = {
     "a camera that explodes": (say("camera", kind="explode"), "camera: kind"),
     "a track id with a NUL": (say("sightings", track="t\0"), "sightings: track"),
     "a track without an id": (say("sightings", track=""), "sightings: track"),
+    "a path that is no id": (say("sightings", track="../x"), "sightings: track"),
+    "a text that is no id": (say("sightings", track="z" * 300), "sightings: track"),
+    "a category that is no id": (say("sightings", category="dragon\n\x1b[31m"), "sightings: category"),
 }
 
 
@@ -326,7 +329,8 @@ def test_what_a_truth_file_says_beside_the_picture_and_after_the_end_gives_a_sou
 
 
 @pytest.mark.parametrize(
-    ("track", "side"), [("", 0), ("a\0", 0), ("a\n", 0), ("a\x7f", 0), ("a", float("nan")), ("a", 1e300)]
+    ("track", "side"),
+    [("", 0), ("a\0", 0), ("a\n", 0), ("a\x7f", 0), ("../a", 0), ("a" * 201, 0), ("a", float("nan")), ("a", 1e300)],
 )
 def test_ids_and_boxes_that_no_world_has_are_refused_in_a_truth_file(tmp_path: Path, track: str, side: float) -> None:
     seen = {"time": 1.0, "box": [0, 0, side, 9]}
