@@ -78,7 +78,8 @@ def test_a_hole_is_one_loss_with_its_times(store: Path, capsys: pytest.CaptureFi
     shown = capsys.readouterr().out
     assert shown.count("lost:") == 2
     assert "37.0-45.0 s were not decoded" in shown
-    assert "`videoworld build FILE --force` tries again" in shown
+    assert "building the world again with the same options and --force tries again" in shown
+    assert "videoworld build" not in shown
     with pytest.raises(SystemExit, match="0"):
         main(["inspect", "shots", "--store", str(store), "--as-of", "40"])
     shown = capsys.readouterr().out
@@ -87,6 +88,33 @@ def test_a_hole_is_one_loss_with_its_times(store: Path, capsys: pytest.CaptureFi
     with pytest.raises(SystemExit, match="0"):
         main(["inspect", "shots", "--store", str(store), "--as-of", "37"])
     assert "37.0" not in capsys.readouterr().out.partition("lost:")[2].partition("\n\n")[0]
+
+
+def inspected(store: Path, capsys: pytest.CaptureFixture[str], as_of: float) -> list[dict[str, Any]]:
+    """The losses of that world up to a time."""
+    with pytest.raises(SystemExit, match="0"):
+        main(["inspect", "shots", "--store", str(store), "--as-of", str(as_of), "--json"])
+    losses: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["losses"]
+    return losses
+
+
+def test_a_hole_ends_at_the_causal_cut(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = store / "shots" / "world.json"
+    manifest = json.loads(path.read_text())
+    manifest["losses"].append({"code": "anywhere", "message": "something", "start_time": None, "end_time": None})
+    path.write_text(json.dumps(manifest))
+    times = {at: [(one["start_time"], one["end_time"]) for one in inspected(store, capsys, at)] for at in CUTS}
+    assert times == CUTS
+
+
+#: What is told of the holes up to a time (seconds), and of a loss without a place; at one decimal a hole is not empty.
+CUTS = {
+    0.0: [(None, None)],
+    10.04: [(None, None)],
+    10.06: [(10.0, 10.06), (None, None)],
+    40.04: [(10.0, 15.0), (37.0, 40.04), (None, None)],
+    50.0: [(10.0, 15.0), (37.0, 45.0), (None, None)],
+}
 
 
 @pytest.mark.parametrize("start", [2.0, 50.0])
@@ -111,15 +139,20 @@ def test_a_hole_to_the_end_does_not_shorten_the_video(
 
 
 def test_a_decoder_that_dies_once_leaves_the_world_as_it_would_be(
-    two_shots: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    two_shots: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     whole = build(two_shots, tmp_path / "whole")
     monkeypatch.setattr(VideoPass, "_decoded", decoding_that_dies_once(12.0))
     killed = build(two_shots, tmp_path / "killed")
     assert killed.world_hash == whole.world_hash
     [lost] = killed.losses
-    assert (lost.code, lost.end_time) == ("decoder_died", None)
-    assert lost.message.startswith("nothing was lost")
+    assert (lost.code, lost.end_time) == ("decoder_restarted", None)
+    assert lost.message.endswith("and was started again; no frame is missing")
+    with pytest.raises(SystemExit, match="0"):
+        main(["inspect", "shots", "--store", str(tmp_path / "killed")])
+    shown = capsys.readouterr().out
+    assert "  note: the decoder died" in shown
+    assert "lost:" not in shown
 
 
 def test_no_cut_and_no_motion_is_made_up_over_a_hole(store: Path, two_shots: Path, tmp_path: Path, ask: Asked) -> None:
@@ -272,6 +305,23 @@ def test_a_hole_found_while_missing_rows_are_made_is_told(two_shots: Path, tmp_p
     assert (lost.code, lost.start_time, lost.end_time) == ("not_decoded", 50.0, 55.0)
     [lost] = build(two_shots, store).losses
     assert lost.code == "not_decoded"
+
+
+@pytest.mark.parametrize(("start", "end"), [(2.0, 1000.0), (20.0, 34.0)])  # 34.0: what is decoded next is after 33.0
+def test_a_hole_ends_where_the_missing_rows_end(two_shots: Path, tmp_path: Path, start: float, end: float) -> None:
+    build(two_shots, tmp_path)
+    for path in tmp_path.glob("shots/rows/*/000000-*"):
+        path.unlink()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(VideoPass, "_decoded", decoding_that_dies_at(start, end))
+        [lost] = build(two_shots, tmp_path).losses
+    assert (lost.code, lost.start_time, lost.end_time) == ("not_decoded", start, 33.0)
+    world = open_world(tmp_path, "shots")
+    assert check_world(world) == []
+    assert world.manifest.video.duration == 70.0
+    session = open_session(tmp_path, "shots", name=None, groups=frozenset({"inspect"}))
+    seen = run(session, "detect_objects", {"video_id": "shots", "timestamp": 65.0, "category": "person"})
+    assert seen["not_found"] and seen["not_examined"] == []
 
 
 def test_answers_stay_short_however_many_holes_a_world_has(store: Path) -> None:
