@@ -301,13 +301,13 @@ class DecodePass:
         place = int((self.source.start + self.state.last_time) / stream.time_base)
         with suppress(av.FFmpegError):
             container.seek(place, stream=stream, backward=True)
-        ends = [self.state.duration]
+        end, is_known = self.state.duration, False
         for packet in decoded(container, stream, lambda packet: [packet]):
             time = math.inf if packet.pts is None else float(packet.pts * stream.time_base) - self.source.start
-            if time <= ends[-1] + LONGEST_FRAME:  # else the clock leaps
+            if time <= end + LONGEST_FRAME:  # else the clock leaps
                 shown = float((packet.duration or 0) * stream.time_base)
-                ends.append(max(ends[-1], time + self._shown(shown)))
-        return ends[-1] if len(ends) > 1 else None
+                end, is_known = max(end, time + self._shown(shown)), True
+        return round(end, 6) if is_known else None
 
     def _shown(self, seconds: float) -> float:
         """Return how long a frame is shown of which the file says that it is for so many seconds."""

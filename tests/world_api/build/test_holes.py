@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.support.building import Silent, StandingClock
@@ -322,6 +323,26 @@ def test_a_hole_ends_where_the_missing_rows_end(two_shots: Path, tmp_path: Path,
     session = open_session(tmp_path, "shots", name=None, groups=frozenset({"inspect"}))
     seen = run(session, "detect_objects", {"video_id": "shots", "timestamp": 65.0, "category": "person"})
     assert seen["not_found"] and seen["not_examined"] == []
+
+
+def test_a_hole_ends_with_the_video_and_not_with_its_header(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pictures = [np.full((48, 64, 3), number % 200, np.uint8) for number in range(240)]
+    whole = encode(tmp_path / "whole.mkv", pictures, rate=1)
+    video = tmp_path / "cut.mkv"
+    video.write_bytes(whole.read_bytes()[: whole.stat().st_size * 2 // 3])
+    report = build(video, tmp_path / "store")
+    assert [loss.code for loss in report.losses] == ["ends_early"]
+    assert report.duration < 200.0
+    for path in tmp_path.glob("store/shots/rows/*/*"):
+        path.unlink()
+    monkeypatch.setattr(VideoPass, "_decoded", decoding_that_dies_at(10.0, 1000.0))
+    again = build(video, tmp_path / "store")
+    assert again.duration == report.duration
+    assert [(loss.code, loss.end_time) for loss in again.losses] == [
+        ("ends_early", 240.0),
+        ("not_decoded", report.duration),
+    ]
+    assert check_world(open_world(tmp_path / "store", "shots")) == []
 
 
 def test_answers_stay_short_however_many_holes_a_world_has(store: Path) -> None:
