@@ -18,6 +18,7 @@ from world_api.commands.cli import (
     command_app,
     confirm,
     estimate_text,
+    loss_lines,
     note,
     progress_bars,
     show,
@@ -181,7 +182,7 @@ def _lines(report: dict[str, Any]) -> str:
     made, reused = report["clips_made"], report["clips_reused"]
     if report["changed"] and reused:
         lines.append(f"  resumed: {reused} of {made + reused} clips of its stages were there")
-    lines += [f"  lost: {loss['message']}" for loss in report["losses"]]
+    lines += loss_lines(report["losses"])
     if "captions" in report:
         lines += _caption_lines(report["captions"])
     return "\n".join(lines)

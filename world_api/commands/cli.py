@@ -27,6 +27,7 @@ from typer.core import TyperCommand, TyperGroup
 from world_api.core.canonical import parse_json
 from world_api.core.faults import BackendFault, OperationFault, VideoWorldError
 from world_api.core.identifiers import plural, visible
+from world_api.core.spans import DECODER_RESTARTED, SESSIONS_SET_ASIDE
 from world_api.options import DEFAULT_FRAMES, DEFAULT_LANGUAGE, DEFAULT_LOOKS, DEFAULT_SIDE, LookLanguage, VisionChoices
 
 if TYPE_CHECKING:
@@ -149,6 +150,12 @@ def show(record: Any, *, as_json: bool, text: Callable[[], str]) -> None:
 def to_json(record: Any) -> str:
     """Return indented JSON with readable Unicode. Raises ValueError for NaN and infinity."""
     return visible(json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def loss_lines(losses: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return a line for each of the losses of a world, given as JSON values."""
+    notes = (DECODER_RESTARTED, SESSIONS_SET_ASIDE)
+    return [f"  {'note' if loss['code'] in notes else 'lost'}: {loss['message']}" for loss in losses]
 
 
 def note(message: str) -> None:

@@ -16,6 +16,7 @@ from world_api.commands.cli import (
     JsonOption,
     StoreOption,
     command_app,
+    loss_lines,
     show,
 )
 from world_api.core.faults import StoreFault
@@ -186,7 +187,7 @@ def inspection(world: World, as_of: float | None) -> dict[str, Any]:
         "as_of": as_of,
         "source": source,
         "video": video,
-        "losses": [_loss_until(until, loss) for loss in manifest.losses if (loss.start_time or 0.0) < until],
+        "losses": [record for loss in manifest.losses if (record := _loss_until(until, loss)) is not None],
         "words_from": _words_from(world),
         "stages": [stage.model_dump(mode="json") for stage in manifest.stages],
         "tables": tables,
@@ -220,11 +221,16 @@ def inspection(world: World, as_of: float | None) -> dict[str, Any]:
     }
 
 
-def _loss_until(until: float, loss: Loss) -> dict[str, Any]:
-    """Return a loss as JSON values, without what is after a time (seconds)."""
+def _loss_until(until: float, loss: Loss) -> dict[str, Any] | None:
+    """Return a loss as JSON values, without what is after a time (seconds); None if that is all of what its message says."""
     record = loss.model_dump(mode="json")
-    if (end := loss.end_time) is None or end <= until:
+    start, end = loss.start_time, loss.end_time
+    if start is not None and start >= until:
+        return None
+    if end is None or end <= until:
         return record
+    if start is not None and f"{start:.1f}" == f"{until:.1f}":
+        return None
     said = loss.message.replace(f"{end:.1f} s", f"{until:.1f} s")
     return record | {"message": said, "end_time": round_time(until)}
 
@@ -257,7 +263,7 @@ def inspection_text(record: dict[str, Any]) -> str:
         lines.append(f"  words from {record['words_from']}")
     if sizes := record["bytes"]:
         lines.append(f"  rows {_megabytes(sizes['rows'])}, images {_megabytes(sizes['images'])}")
-    lines += [f"  lost: {loss['message']}" for loss in record["losses"]]
+    lines += loss_lines(record["losses"])
     counts = [f"{count} {name.replace('_', ' ')}" for name, count in record["tables"].items() if count]
     lines += ["", "  " + ", ".join(counts)]
     for title, entries in {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 #: A clock that goes back by more than this (seconds) was restarted; by less, frames are out of order or repeated.
 _STEP_BACK = 1.0
 _SAME = 1e-6
+#: Codes of losses: the frames end before the header says; the limit of hours has cut the video.
+ENDS_EARLY, LONGER_THAN_LIMIT = "ends_early", "longer_than_limit"
 #: A video whose frames end this much (seconds) before its header says is reported as cut off.
 _ENDS_EARLY = 1.0
 #: Decoding begins this long (seconds) before the frame after which a pass resumes.
@@ -158,15 +161,15 @@ def losses(source: Probe, state: PassState) -> list[LossNote]:
         size, other = f"{source.width}x{source.height}", "{}x{}".format(*state.other_size)
         message = (
             f"the picture changes its size from {size} to {other} pixels at {state.resized.first:.1f} s; frames of other"
-            f" sizes were scaled to fit {size}, with black borders where their proportions differ, and boxes are pixels"
-            f" of that: {state.resized.count}"
+            f" sizes ({state.resized.count}) were scaled to fit {size}, with black borders where their proportions"
+            " differ, and boxes are pixels of that"
         )
         found.append(loss("picture_size_changes", message, state.resized.first, state.resized.last))
     # What the header says means nothing if the clock leaps.
     declared = None if state.leaps.count else source.declared_duration
     if declared is not None and declared - state.duration > max(_ENDS_EARLY, 2 * state.last_duration):
         message = f"the file says {declared:.1f} s but its frames end at {state.duration:.1f} s"
-        found.append(loss("ends_early", message, state.duration, declared))
+        found.append(loss(ENDS_EARLY, message, state.duration, declared))
     return found
 
 
@@ -187,6 +190,7 @@ class DecodePass:
         file: Read in place of the path of ``source``.
         most: The video ends at this time at the latest (seconds); no frame at it or after it is given.
         is_cut: Afterwards, whether the video goes on after ``most``.
+        last_end: Afterwards, if there was no frame after ``skip``, when the last packet of the file ends (seconds), if known.
     """
 
     source: Probe
@@ -196,6 +200,7 @@ class DecodePass:
     file: IO[bytes] | None = None
     most: float = math.inf
     is_cut: bool = field(default=False, init=False)
+    last_end: float | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self.state = deepcopy(self.resume_from) or PassState(start=self.source.start)
@@ -231,7 +236,7 @@ class DecodePass:
                     state.corrupt.add(time)
                 # The same number as by fractions, which cost more than everything else that is done with a frame.
                 shown = raw.duration * tick.numerator / tick.denominator if tick else 0.0
-                state.last_duration = shown if 0.0 < shown <= self.source.longest_frame else self.source.frame_seconds
+                state.last_duration = self._shown(shown)
                 state.last_pts = raw.pts
                 if not self._fitter.fits(raw):
                     if not state.resized.count:
@@ -270,14 +275,43 @@ class DecodePass:
         import av
 
         target = self.state.last_time + self.skip
+        frames = self._all(container, stream)
         if stream.time_base is not None:
             try:
                 container.seek(int((self.source.start + target) / stream.time_base), stream=stream, backward=False)
             except av.FFmpegError:
-                return
-        for raw in self._all(container, stream):
+                frames = iter(())
+        is_empty = True
+        for raw in frames:
             if raw.pts is not None and frame_time(raw) - self.source.start >= target:
+                is_empty = False
                 yield raw
+        if is_empty and self.file is None:  # one that grows would be waited for
+            self.last_end = self._last_end(container, stream)
+
+    def _last_end(self, container: InputContainer, stream: VideoStream) -> float | None:
+        """Return when the last packet ends in project time (seconds), None if unknown; nothing is decoded.
+
+        Beyond the last key frame there may be packets that no seek finds.
+        """
+        import av
+
+        if stream.time_base is None:
+            return None
+        place = int((self.source.start + self.state.last_time) / stream.time_base)
+        with suppress(av.FFmpegError):
+            container.seek(place, stream=stream, backward=True)
+        end, is_known = self.state.duration, False
+        for packet in decoded(container, stream, lambda packet: [packet]):
+            time = math.inf if packet.pts is None else float(packet.pts * stream.time_base) - self.source.start
+            if time <= end + LONGEST_FRAME:  # else the clock leaps
+                shown = float((packet.duration or 0) * stream.time_base)
+                end, is_known = max(end, time + self._shown(shown)), True
+        return round(end, 6) if is_known else None
+
+    def _shown(self, seconds: float) -> float:
+        """Return how long a frame is shown of which the file says that it is for so many seconds."""
+        return seconds if 0.0 < seconds <= self.source.longest_frame else self.source.frame_seconds
 
     def _refuse(self) -> None:
         self.state.refused.add(self.state.last_time)

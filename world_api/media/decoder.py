@@ -17,9 +17,14 @@ import numpy as np
 
 from world_api.core.faults import MediaFault
 from world_api.core.ports import Image, Samples
-from world_api.core.spans import NOT_DECODED, TimeSpan
+from world_api.core.spans import DECODER_RESTARTED, NOT_DECODED, TimeSpan
 from world_api.media.container import DEFAULT_LIMITS, Limits, Probe
-from world_api.media.decode_pass import LossNote, PassState, loss
+from world_api.media.decode_pass import (
+    LONGER_THAN_LIMIT,
+    LossNote,
+    PassState,
+    loss,
+)
 from world_api.media.frames import DecodedFrame, Frame, PixelFormat, Want
 from world_api.media.process import ChildProcess, Message, ProcessGone
 from world_api.media.shared_memory import Slots, anonymous_file, read_frame
@@ -31,6 +36,8 @@ if TYPE_CHECKING:
 _SKIPS = (0.0, 1.0, 4.0, 16.0, 64.0)
 #: Frames are sent, and slots returned, in batches of this share of the slots: each message wakes a process.
 _BATCH = 1 / 4
+#: What a loss says where another decoder may get further: what killed them, such as a lack of memory, may be gone.
+_TRY_AGAIN = "building the world again with the same options and --force tries again"
 
 
 class DecoderProcess(ChildProcess):
@@ -272,6 +279,7 @@ class VideoPass:
     count: int = 0  #: frames received
     _last_note: PassState | None = None
     _since_note: int = 0
+    _last_end: float | None = None  #: if no frame came after what was skipped, when the last packet of the file ends
     _unsent: float = 0.0  #: seconds of decoded frames that a decoder may not have sent when it died
 
     def __iter__(self) -> Iterator[Frame]:
@@ -304,8 +312,10 @@ class VideoPass:
                 if tries == len(_SKIPS):
                     self._leave_rest(why)
                     return
-                at = f"{max(0.0, self.last_time):.1f} s"
-                note = self._note_loss("decoder_died", f"nothing was lost when {why} at {at}: it was started again")
+                note = self._note_loss(
+                    DECODER_RESTARTED,
+                    f"{why} at {max(0.0, self.last_time):.1f} s and was started again; no frame is missing",
+                )
                 self.died(note)
             finally:
                 self.close()
@@ -348,10 +358,10 @@ class VideoPass:
                     self.noted(self._last_note)
             elif "end" in message:
                 self.read = message.get("read")
-                self.final = PassState.restored(message["end"])
+                self.final, self._last_end = PassState.restored(message["end"]), message["last_end"]
                 if message["cut"]:
                     hours = self.limits.duration / 3600
-                    self._note_loss("longer_than_limit", f"only the first {hours:g} hours were decoded")
+                    self._note_loss(LONGER_THAN_LIMIT, f"only the first {hours:g} hours were decoded")
 
     def _current_state(self) -> PassState:
         """Return the state after the last frame that was received, estimated from the last state that was sent."""
@@ -364,22 +374,26 @@ class VideoPass:
     def _note_hole(self, before: PassState, end: float, why: str) -> bool:
         """Note that nothing was decoded after a state up to a time (seconds), if a frame may be lost; return whether."""
         start = before.duration
+        end = end if self.until is None else min(end, self.until)
         if end - start <= before.last_duration / 2:
             return False
         self.holes.append(TimeSpan(start=start, end=end))
-        message = f"{start:.1f}-{end:.1f} s were not decoded: {why} there again and again"
-        self.lost.append(loss(NOT_DECODED, f"{message}; `videoworld build FILE --force` tries again", start, end))
+        message = f"{start:.1f}-{end:.1f} s were not decoded: {why} there again and again; {_TRY_AGAIN}"
+        self.lost.append(loss(NOT_DECODED, message, start, end))
         return True
 
     def _leave_rest(self, why: str) -> None:
-        """End the pass where decoders die; what the header says is left of the video is a hole."""
+        """End the pass where decoders die; the rest of the video is a hole, up to its last packet or where the header says."""
         state = self.final = self.final or self._current_state()
-        end = None if state.leaps.count else self.source.declared_duration
+        known = self.source.declared_duration if self._last_end is None else self._last_end
+        # The clock of the file says nothing if it leaps.
+        end = None if known is None or state.leaps.count else min(known, self.limits.duration)
         if end is not None and self._note_hole(state, end, why):
-            state.last_duration = end - state.last_time
-        else:
-            at = f"{max(0.0, self.last_time):.1f} s"
-            self._note_loss("decoder_died", f"{why} again and again at {at}; what comes after is not decoded")
+            state.last_time = end - state.last_duration
+            return
+        is_end = end is not None and self._last_end is not None
+        rest = "the file has no frame after that" if is_end else f"what comes after is not decoded; {_TRY_AGAIN}"
+        self._note_loss("decoder_died", f"{why} again and again at {max(0.0, self.last_time):.1f} s; {rest}")
 
     def _note_loss(self, code: str, message: str) -> LossNote:
         """Note a loss at the last frame, and return it."""

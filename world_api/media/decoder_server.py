@@ -151,7 +151,7 @@ class DecoderServer:
                 self._wire.send({"state": asdict(decode.state)})
             if now >= until:
                 return {"stopped": True}
-        return {"end": asdict(decode.state), "cut": decode.is_cut}
+        return {"end": asdict(decode.state), "cut": decode.is_cut, "last_end": decode.last_end}
 
     def _batches(self, decode: DecodePass, size: int, until: float) -> Iterator[list[Frame]]:
         """Yield the frames in lists of ``size``; a list ends with the first frame at or after ``until`` (seconds).

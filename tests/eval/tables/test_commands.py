@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from eval.commands.tables import Filters
 from eval.runs import RunFolder
 from tests.support import runs
 from tests.support.command_line import Outcome
@@ -65,6 +66,10 @@ def cli(capsys: pytest.CaptureFixture[str]) -> Any:
         return Outcome(status, said.out, said.err)
 
     return call
+
+
+def test_a_filter_that_is_nought_counts() -> None:
+    assert Filters(seed=0).texts() == ["seed=0"]
 
 
 def _score(run: Path, item: str, arm: str, *, correct: bool) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.support.building import Silent, StandingClock
@@ -78,7 +79,8 @@ def test_a_hole_is_one_loss_with_its_times(store: Path, capsys: pytest.CaptureFi
     shown = capsys.readouterr().out
     assert shown.count("lost:") == 2
     assert "37.0-45.0 s were not decoded" in shown
-    assert "`videoworld build FILE --force` tries again" in shown
+    assert "building the world again with the same options and --force tries again" in shown
+    assert "videoworld build" not in shown
     with pytest.raises(SystemExit, match="0"):
         main(["inspect", "shots", "--store", str(store), "--as-of", "40"])
     shown = capsys.readouterr().out
@@ -87,6 +89,33 @@ def test_a_hole_is_one_loss_with_its_times(store: Path, capsys: pytest.CaptureFi
     with pytest.raises(SystemExit, match="0"):
         main(["inspect", "shots", "--store", str(store), "--as-of", "37"])
     assert "37.0" not in capsys.readouterr().out.partition("lost:")[2].partition("\n\n")[0]
+
+
+def inspected(store: Path, capsys: pytest.CaptureFixture[str], as_of: float) -> list[dict[str, Any]]:
+    """The losses of that world up to a time."""
+    with pytest.raises(SystemExit, match="0"):
+        main(["inspect", "shots", "--store", str(store), "--as-of", str(as_of), "--json"])
+    losses: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["losses"]
+    return losses
+
+
+def test_a_hole_ends_at_the_causal_cut(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = store / "shots" / "world.json"
+    manifest = json.loads(path.read_text())
+    manifest["losses"].append({"code": "anywhere", "message": "something", "start_time": None, "end_time": None})
+    path.write_text(json.dumps(manifest))
+    times = {at: [(one["start_time"], one["end_time"]) for one in inspected(store, capsys, at)] for at in CUTS}
+    assert times == CUTS
+
+
+#: What is told of the holes up to a time (seconds), and of a loss without a place; at one decimal a hole is not empty.
+CUTS = {
+    0.0: [(None, None)],
+    10.04: [(None, None)],
+    10.06: [(10.0, 10.06), (None, None)],
+    40.04: [(10.0, 15.0), (37.0, 40.04), (None, None)],
+    50.0: [(10.0, 15.0), (37.0, 45.0), (None, None)],
+}
 
 
 @pytest.mark.parametrize("start", [2.0, 50.0])
@@ -111,15 +140,20 @@ def test_a_hole_to_the_end_does_not_shorten_the_video(
 
 
 def test_a_decoder_that_dies_once_leaves_the_world_as_it_would_be(
-    two_shots: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    two_shots: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     whole = build(two_shots, tmp_path / "whole")
     monkeypatch.setattr(VideoPass, "_decoded", decoding_that_dies_once(12.0))
     killed = build(two_shots, tmp_path / "killed")
     assert killed.world_hash == whole.world_hash
     [lost] = killed.losses
-    assert (lost.code, lost.end_time) == ("decoder_died", None)
-    assert lost.message.startswith("nothing was lost")
+    assert (lost.code, lost.end_time) == ("decoder_restarted", None)
+    assert lost.message.endswith("and was started again; no frame is missing")
+    with pytest.raises(SystemExit, match="0"):
+        main(["inspect", "shots", "--store", str(tmp_path / "killed")])
+    shown = capsys.readouterr().out
+    assert "  note: the decoder died" in shown
+    assert "lost:" not in shown
 
 
 def test_no_cut_and_no_motion_is_made_up_over_a_hole(store: Path, two_shots: Path, tmp_path: Path, ask: Asked) -> None:
@@ -272,6 +306,43 @@ def test_a_hole_found_while_missing_rows_are_made_is_told(two_shots: Path, tmp_p
     assert (lost.code, lost.start_time, lost.end_time) == ("not_decoded", 50.0, 55.0)
     [lost] = build(two_shots, store).losses
     assert lost.code == "not_decoded"
+
+
+@pytest.mark.parametrize(("start", "end"), [(2.0, 1000.0), (20.0, 34.0)])  # 34.0: what is decoded next is after 33.0
+def test_a_hole_ends_where_the_missing_rows_end(two_shots: Path, tmp_path: Path, start: float, end: float) -> None:
+    build(two_shots, tmp_path)
+    for path in tmp_path.glob("shots/rows/*/000000-*"):
+        path.unlink()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(VideoPass, "_decoded", decoding_that_dies_at(start, end))
+        [lost] = build(two_shots, tmp_path).losses
+    assert (lost.code, lost.start_time, lost.end_time) == ("not_decoded", start, 33.0)
+    world = open_world(tmp_path, "shots")
+    assert check_world(world) == []
+    assert world.manifest.video.duration == 70.0
+    session = open_session(tmp_path, "shots", name=None, groups=frozenset({"inspect"}))
+    seen = run(session, "detect_objects", {"video_id": "shots", "timestamp": 65.0, "category": "person"})
+    assert seen["not_found"] and seen["not_examined"] == []
+
+
+def test_a_hole_ends_with_the_video_and_not_with_its_header(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pictures = [np.full((48, 64, 3), number % 200, np.uint8) for number in range(240)]
+    whole = encode(tmp_path / "whole.mkv", pictures, rate=1)
+    video = tmp_path / "cut.mkv"
+    video.write_bytes(whole.read_bytes()[: whole.stat().st_size * 2 // 3])
+    report = build(video, tmp_path / "store")
+    assert [loss.code for loss in report.losses] == ["ends_early"]
+    assert report.duration < 200.0
+    for path in tmp_path.glob("store/shots/rows/*/*"):
+        path.unlink()
+    monkeypatch.setattr(VideoPass, "_decoded", decoding_that_dies_at(10.0, 1000.0))
+    again = build(video, tmp_path / "store")
+    assert again.duration == report.duration
+    assert [(loss.code, loss.end_time) for loss in again.losses] == [
+        ("ends_early", 240.0),
+        ("not_decoded", report.duration),
+    ]
+    assert check_world(open_world(tmp_path / "store", "shots")) == []
 
 
 def test_answers_stay_short_however_many_holes_a_world_has(store: Path) -> None:

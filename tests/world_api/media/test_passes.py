@@ -133,7 +133,7 @@ def test_nothing_is_left_out_for_a_decoder_that_died_before_it_told_of_a_frame(f
     process.kill()
     decode = pass_over(film, process=process)
     assert [round((frame.time, frame.release())[0], 3) for frame in decode] == [n / 10 for n in range(600)]
-    assert [loss.code for loss in decode.lost] == ["decoder_died"]
+    assert [loss.code for loss in decode.lost] == ["decoder_restarted"]
 
 
 def test_nothing_is_left_out_for_one_that_died_where_a_pass_goes_on(film: Path) -> None:
@@ -161,7 +161,7 @@ def test_a_decoder_that_is_killed_is_started_again_and_no_frame_is_lost(film: Pa
             assert number is not None
             os.kill(number, signal.SIGKILL)
     assert times == [n / 10 for n in range(600)]
-    assert [loss.code for loss in decode.lost] == ["decoder_died", "decoder_died"]
+    assert [loss.code for loss in decode.lost] == ["decoder_restarted", "decoder_restarted"]
     assert "SIGKILL" in decode.lost[0].message
 
 
@@ -203,12 +203,13 @@ def test_where_no_frame_is_skipped_there_is_no_hole(tmp_path: Path, monkeypatch:
         frame.release()
     assert times == [2.5 * number for number in range(120)]
     assert decode.holes == []
-    assert [lost.code for lost in decode.lost] == ["decoder_died"]
+    assert [lost.code for lost in decode.lost] == ["decoder_restarted"]
 
 
 def test_a_rest_of_unknown_length_that_kills_every_decoder_is_one_loss(
-    film: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    film = encode(tmp_path / "film.mp4", shades(1000))
     monkeypatch.setattr(VideoPass, "_decoded", decoding_that_dies_at(30.0, inf))
     decode = pass_over(film)
     decode.source = replace(decode.source, declared_duration=None)
@@ -219,6 +220,7 @@ def test_a_rest_of_unknown_length_that_kills_every_decoder_is_one_loss(
     [lost] = decode.lost
     assert (lost.code, lost.start_time, lost.end_time) == ("decoder_died", 29.9, None)
     assert "what comes after is not decoded" in lost.message
+    assert "with the same options and --force tries again" in lost.message
 
 
 @pytest.mark.parametrize("start", [7.0, 30.0, 59.0])  # after all skips, after some, after one
@@ -234,6 +236,97 @@ def test_a_rest_that_kills_every_decoder_is_a_hole_to_the_declared_end(
     [lost] = decode.lost
     assert (lost.code, lost.start_time, lost.end_time) == ("not_decoded", start, 60.0)
     assert losses(decode.source, decode.final) == []
+
+
+@pytest.mark.parametrize("start", [7.0, 30.0, 52.0, 59.5, 59.9])
+def test_a_rest_ends_with_the_file_and_not_where_a_false_header_says(
+    film: Path, monkeypatch: pytest.MonkeyPatch, start: float
+) -> None:
+    monkeypatch.setattr(VideoPass, "_decoded", decoding_that_dies_at(start, inf))
+    decode = pass_over(film)
+    decode.source = replace(decode.source, declared_duration=30_000.0)
+    for frame in decode:
+        frame.release()
+    assert decode.final is not None
+    assert decode.final.duration == pytest.approx(60.0)
+    assert [(hole.start, hole.end) for hole in decode.holes] == [(start, pytest.approx(60.0))]
+    assert [lost.code for lost in decode.lost] == ["not_decoded"]
+    [cut_off] = losses(decode.source, decode.final)
+    assert (cut_off.code, cut_off.start_time, cut_off.end_time) == ("ends_early", 60.0, 30_000.0)
+
+
+def test_a_decoder_that_dies_after_the_last_frame_costs_no_frame(film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded = VideoPass._decoded
+
+    def dying(self: VideoPass, *, skip: float) -> Iterator[Frame]:
+        yield from decoded(self, skip=skip)
+        if not skip:
+            self.final = None
+            raise ProcessGone("it was ended by SIGKILL")
+
+    monkeypatch.setattr(VideoPass, "_decoded", dying)
+    decode = pass_over(film)
+    for frame in decode:
+        frame.release()
+    assert decode.final is not None
+    assert (decode.final.duration, decode.holes) == (60.0, [])
+    [lost] = decode.lost
+    assert (lost.code, lost.end_time) == ("decoder_died", None)
+    assert "the file has no frame after that" in lost.message
+    assert "--force" not in lost.message
+
+
+def test_a_rest_of_a_file_that_is_cut_off_ends_where_it_is_cut_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = encode(tmp_path / "whole.mkv", shades(600))
+    path = tmp_path / "cut.mkv"
+    path.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])
+    here = DecodePass(source=probe(path))
+    for _ in here:
+        pass
+    end = here.state.duration
+    assert 15.0 < end < 45.0
+    monkeypatch.setattr(VideoPass, "_decoded", decoding_that_dies_at(10.0, inf))
+    decode = pass_over(path)
+    for frame in decode:
+        frame.release()
+    assert decode.final is not None
+    assert decode.final.duration == pytest.approx(end, abs=0.5)  # the last packet may be incomplete
+    [hole] = decode.holes
+    assert (hole.start, hole.end) == (10.0, decode.final.duration)
+    assert [lost.code for lost in losses(decode.source, decode.final)] == ["ends_early"]
+
+
+@pytest.mark.parametrize(("limit", "end"), [(1000.0, 300.0), (200.0, 200.0), (40.0, 40.0)])
+def test_a_rest_that_kills_every_decoder_ends_at_the_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: float, end: float
+) -> None:
+    slides = encode(tmp_path / "slides.mp4", shades(120), rate=10, times=[2.5 * number for number in range(120)])
+    monkeypatch.setattr(VideoPass, "_decoded", decoding_that_dies_at(10.0, inf))
+    decode = pass_over(slides, limits=Limits(duration=limit))
+    for frame in decode:
+        frame.release()
+    assert decode.final is not None
+    assert decode.final.duration == pytest.approx(end, abs=2.5)
+    [hole] = decode.holes
+    assert hole.end == pytest.approx(end, abs=2.5)
+
+
+def test_a_header_says_nothing_of_a_rest_behind_a_leap_of_the_clock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = [number / 10 + (5000 if number >= 150 else 0) for number in range(600)]
+    path = encode(tmp_path / "leap.mkv", shades(600), times=times)
+    monkeypatch.setattr(VideoPass, "_decoded", decoding_that_dies_at(29.95, inf))
+    decode = pass_over(path)
+    assert decode.source.declared_duration == pytest.approx(5060.0, abs=0.2)
+    for frame in decode:
+        frame.release()
+    assert decode.final is not None
+    assert decode.final.duration == pytest.approx(30.0, abs=0.2)
+    assert decode.holes == []
+    assert [lost.code for lost in decode.lost] == ["decoder_died"]
 
 
 def test_a_stage_that_takes_its_time_is_no_silence(film: Path) -> None:
@@ -286,6 +379,7 @@ def test_frames_that_grow_on_the_way_are_fitted_into_the_first_and_said_to_be(tm
     assert decode.final is not None
     told = losses(decode.source, decode.final)
     assert [loss.code for loss in told] == ["picture_size_changes"]
+    assert "frames of other sizes (20) were scaled" in told[0].message
     assert (told[0].start_time, told[0].end_time) == (pytest.approx(2.0, abs=0.2), pytest.approx(3.9, abs=0.2))
 
 
