@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
-import numpy as np
-
 from world_api.core.faults import OperationFault
 from world_api.core.ports import DetectedObject, Source
 from world_api.core.spans import Box, TimeSpan, parts_within, round_time, without_spans
@@ -28,10 +26,9 @@ from world_api.operations.schema import Action, Detection, Detections, Entity, L
 from world_api.session.session import SEEN, Registration, Session
 from world_api.world.tracks import Side, Track
 
-#: A registered thing without a track is the same one when its box overlaps at least this much at the same moment.
-SAME_BOX = 0.5
-#: Greatest distance in seconds from a moment to a sighting that counts for it.
-NEAR = 0.6
+#: A registered thing without a track is the same one when its box overlaps at least this much, at most so many seconds
+#: away in the same shot.
+SAME_BOX, SAME_MOMENT = 0.5, 0.6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,17 +99,6 @@ def colours_in_words(reading: ParsedDescription) -> list[str]:
 
 def _one_of(colours: frozenset[str]) -> str:
     return " or ".join(sorted(colours))
-
-
-def tracks_at(session: Session, time: float, near: float = NEAR) -> list[Track]:
-    """Return the tracks that are seen at a moment or within ``near`` seconds of it, the nearest first."""
-    found = []
-    for track in session.view.tracks.around(time, near):
-        gap = abs(float(track.times[track.nearest(time)]) - time)
-        inside = track.appearance_at(time) is not None
-        if inside or gap <= near:
-            found.append((0.0 if inside else gap, track))
-    return [track for _, track in sorted(found, key=lambda pair: (pair[0], pair[1].track_id))]
 
 
 def best_match(tracks: Sequence[Track], reading: ParsedDescription) -> tuple[Track, HintMatch] | None:
@@ -205,7 +191,7 @@ MAX_DETECTIONS = 60
 def find_objects(
     session: Session, *, at: float, category: str, text_query: str | None, within: TimeSpan | None
 ) -> Detections:
-    """Find objects of a category near a moment, or in the interval ``within`` if it is given.
+    """Find objects of a category at a moment, or in the interval ``within`` if it is given.
 
     They are stored tracks. If there is none of the category and a detector knows it, the frame at the moment is
     examined. If nothing fits all words of ``text_query``, objects that fit some are returned with the words that they
@@ -215,7 +201,7 @@ def find_objects(
     description = session.vocabulary.read(text_query or "", of=kind.kinds)
     reading = kind.joined(description)
     described = replace(reading, kinds=description.kinds if kind.kinds is None else None)
-    near = session.view.tracks_in(within) if within else tracks_at(session, at)
+    near = session.view.tracks_in(within) if within else session.view.tracks_at(at)
     candidates = [track for track in near if reading.kinds is None or track.category in reading.kinds]
     matches = [(track, match_description(track, described)) for track in candidates]
     fitting = [pair for pair in matches if pair[1].fits] or [pair for pair in matches if pair[1].fits_partly]
@@ -224,7 +210,7 @@ def find_objects(
         found = _look(session, at, reading)
     found.sort(key=lambda item: (len(item[0].lacks), -(item[0].confidence or 0.0), item[0].bbox))
     shown = found[:MAX_DETECTIONS]
-    asked = within or TimeSpan(start=max(0.0, at - NEAR), end=min(session.view.duration, at + NEAR))
+    asked = within or session.view.frame_at(at)
     looked_at = at if within is None and not candidates else None
     examined, unexamined = _examined(session, asked, reading.kinds, looked_at)
     # Words that name no category that can be judged: without them nothing can be said.
@@ -316,12 +302,12 @@ def identify(session: Session, at: float, hint: str) -> IdentifiedEntity:
     """
     if not hint.strip():
         raise OperationFault("bad_arguments", "entity_hint is blank", hint="say what the entity looks like")
-    tracks = tracks_at(session, at)
+    tracks = session.view.tracks_at(at)
     reading = session.vocabulary.read(hint)
     is_tracked = any(track.category in (reading.kinds or ()) for track in tracks)
     if (matched := best_match(tracks, reading)) is not None:
         track, match = matched
-        position = track.nearest(at)
+        position = track.nearest(at, session.view.shot_at(at))
         entity_id, category, box, time = track.entity_id, track.category, track.box(position), track.times[position]
         sure, lacks = track.confidence * _sureness(match, reading), match.lacks
     elif not is_tracked and (detections := _detections(session, at, reading.kinds)):
@@ -346,7 +332,8 @@ def identify(session: Session, at: float, hint: str) -> IdentifiedEntity:
 def _seen_id(session: Session, at: float, box: Box) -> str:
     """Return the id of a registration whose box overlaps with a detected box at about the same time; else a new id."""
     for item in session.registrations():
-        if math.isclose(item.time, at, abs_tol=NEAR) and item.place.iou(box) >= SAME_BOX:
+        is_near = math.isclose(item.time, at, abs_tol=SAME_MOMENT) and session.view.shot_at(at).contains(item.time)
+        if is_near and item.place.iou(box) >= SAME_BOX:
             return item.entity_id
     source = session.view.world.manifest.source.sha256
     return SEEN + sha256(f"{source}|{round_time(at)}|{box.rounded()}".encode()).hexdigest()[:10]
@@ -373,8 +360,8 @@ def _sureness(match: HintMatch, reading: ParsedDescription) -> float:
 def _from_track(
     session: Session, track: Track, match: HintMatch, reading: ParsedDescription, at: float, within: TimeSpan | None
 ) -> tuple[Detection, Source]:
-    part = track.between(within) if within else slice(0, len(track.times))
-    position = part.start + int(np.argmin(np.abs(track.times[part] - at)))
+    time = at if within is None else min(max(at, within.start), within.end)
+    position = track.nearest(time, within or session.view.shot_at(at))
     sure = float(track.confidences[position]) * _sureness(match, reading)
     box = track.box(position)
     detection = Detection(
