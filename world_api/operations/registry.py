@@ -103,6 +103,10 @@ _PLAIN = {
 def _explain(error: Any) -> str:
     where = ".".join(str(part) for part in error["loc"]) or "arguments"
     message = _PLAIN.get(error["type"], error["msg"])
+    if error["type"].endswith(("too_long", "too_short")):
+        bound, name = ("at most", "max_length") if error["type"].endswith("long") else ("at least", "min_length")
+        number, unit = error["ctx"][name], "character" if isinstance(error["input"], str) else "item"
+        message = f"must have {bound} {number} {unit}{'s' * (number != 1)}, not {len(error['input'])}"
     return f"{where} {message[0].lower()}{message[1:]}"
 
 
