@@ -80,7 +80,8 @@ class Question:
         if self.kind not in KINDS:
             return f"there is no kind of question {str(self.kind)[:40]!r}", "one of: " + ", ".join(KINDS)
         if self.kind in _WITH_OPTIONS and not 2 <= len(self.options) <= MAX_OPTIONS:
-            return f"a question of kind {self.kind} has {len(self.options)} options", f"give 2 to {MAX_OPTIONS}"
+            count = f"{len(self.options)} option{'s' * (len(self.options) != 1)}"
+            return f"a question of kind {self.kind} has {count}", f"give 2 to {MAX_OPTIONS}"
         if self.kind not in _WITH_OPTIONS and self.options:
             return f"a question of kind {self.kind} has options", "options belong to the kinds choice and order"
         if not all(self.options) or len(set(self.options)) < len(self.options):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from world_api.core.execution import SystemClock
 from world_api.core.faults import BackendFault, MediaFault, StoreFault, VideoWorldError
 from world_api.core.identifiers import check_session_name, is_name, video_id_from_file_name
-from world_api.core.ports import Clock, TextEmbedder
+from world_api.core.ports import Clock, FrameSource, TextEmbedder
 from world_api.options import ENDPOINT, BuildOptions, VisionChoices
 from world_api.perception import adapter, adapter_class
 
@@ -129,10 +129,11 @@ def open_session(
     Raises StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``, ``bad_session_name``;
     OperationFault: ``bad_as_of``, ``unknown_group``.
     """
+    from world_api.build.source import locate_source, remembered_source
     from world_api.operations import check_groups
     from world_api.search.passages import Meanings
     from world_api.session.session import Backends, Overlay, Session, open_overlay
-    from world_api.session.vision import FOLDER, FrameLooker, Vision
+    from world_api.session.vision import FOLDER, FrameLooker, NoFrames, Vision
     from world_api.world.storage import world_key
     from world_api.world.store import open_world
     from world_api.world.view import open_view
@@ -143,14 +144,21 @@ def open_session(
     meanings = None
     if seeing is not None and seeing.embedder is not None:
         meanings = Meanings(seeing.embedder, store / FOLDER / "meanings")
-    source, key = source_path(world), world_key(world.manifest)
-    looker = vision = frames_seen = None
-    if source is not None:
+    key = world_key(world.manifest)
+    looker = vision = None
+    frames: FrameSource
+    frames_seen: FrameSource
+    try:
+        source = locate_source(world.folder, world.manifest)
+    except MediaFault as fault:  # cached replies are still returned
+        frames = frames_seen = NoFrames(fault)
+    else:
         from world_api.media.decoder import VideoFrames  # a world without its video needs no decoder
 
         frames, frames_seen = VideoFrames(source), VideoFrames(source)
+    if remembered_source(world.folder) is not None:  # else the world has no video here: nothing could ever be looked at
         looker = FrameLooker(frames=frames, detector=adapter("detector"), world_key=key, cache=store / FOLDER)
-    if seeing is not None:  # without the video it returns only cached replies
+    if seeing is not None:
         vision = Vision(seeing, frames=frames_seen, world_key=key, cache=store / FOLDER)
     backends = Backends(text_embedder=text_embedder(), looker=looker, seeing=vision, meanings=meanings)
     return Session(

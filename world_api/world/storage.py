@@ -194,12 +194,14 @@ def read_manifest(folder: Path) -> Manifest:
         check_plain(folder)
         with open_regular(folder / MANIFEST) as file:
             raw = json.loads(file.read(_MOST_BYTES))
+        if not isinstance(raw, dict) or "schema_version" not in raw:
+            raise ValueError("it has no schema_version" if isinstance(raw, dict) else "it is no JSON object")
         version = raw["schema_version"]
     except (FileNotFoundError, NotADirectoryError):
         raise _missing(folder) from None
-    except KeyError:
-        raise _damaged(folder, ValueError("it has no schema_version")) from None
-    except (OSError, ValueError, TypeError, RecursionError) as error:
+    except RecursionError as error:
+        raise _damaged(folder, ValueError("it is nested too deeply")) from error
+    except (OSError, ValueError) as error:
         raise _damaged(folder, error) from error
     if version != SCHEMA_VERSION:
         raise StoreFault(

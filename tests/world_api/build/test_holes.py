@@ -131,7 +131,7 @@ def test_a_hole_to_the_end_does_not_shorten_the_video(
     assert check_world(world) == []
     session = open_session(tmp_path, "shots", name=None, groups=frozenset({"inspect"}))
     seen = run(session, "detect_objects", {"video_id": "shots", "timestamp": 65.0, "category": "person"})
-    assert (seen["not_found"], seen["not_examined"]) == ([], [{"start_time": 64.4, "end_time": 65.6}])
+    assert (seen["not_found"], seen["not_examined"]) == ([], [{"start_time": 65.0, "end_time": 65.2}])
     assert not [row for row in world.rows("sightings").to_pylist() if row["time"] >= start]
     for path in tmp_path.glob("shots/rows/*/000001-*"):
         path.unlink()
@@ -171,7 +171,7 @@ def test_no_cut_and_no_motion_is_made_up_over_a_hole(store: Path, two_shots: Pat
 def test_nothing_is_said_to_be_absent_in_a_hole(ask: Asked) -> None:
     inside = ask("detect_objects", timestamp=41.0, category="person")
     assert (inside["not_found"], inside["not_judged"]) == ([], [])
-    assert inside["not_examined"] == [{"start_time": 40.4, "end_time": 41.6}]
+    assert inside["not_examined"] == [{"start_time": 41.0, "end_time": 41.2}]
     assert "37.0-45.0 s were not decoded" in inside["hint"]
     around = ask("detect_objects", timestamp=41.0, category="person", time_range={"start_time": 30.0, "end_time": 60.0})
     assert around["not_examined"] == [{"start_time": 37.0, "end_time": 45.0}]
@@ -206,6 +206,7 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
     ("list_entities", {}),
     ("read_transcript", {"start_time": 30.0, "end_time": 60.0}),
     ("search_similar_to_example", {"example_segment": {"start_time": 0.0, "end_time": 5.0}, "top_k": 3}),
+    ("search_similar_to_example", {"example_segment": {"start_time": 38.0, "end_time": 44.0}, "top_k": 3}),
     ("detect_objects", {"timestamp": 44.9, "category": "any"}),
 ]
 
@@ -215,9 +216,27 @@ def test_every_answer_tells_of_the_holes_in_what_was_asked(ask: Asked, name: str
     assert ask(name, **arguments)["hint"].count("37.0-45.0 s were not decoded") == 1
 
 
+def test_nothing_looks_like_an_example_of_which_nothing_was_decoded(ask: Asked) -> None:
+    def similar(start: float, end: float) -> dict[str, Any]:
+        example = {"start_time": start, "end_time": end}
+        return ask("search_similar_to_example", example_segment=example, top_k=3)
+
+    inside = similar(38.0, 44.0)
+    assert inside["similar_segments"] == inside["evidence"] == []
+    assert "the example itself was not decoded" in inside["hint"]
+    for found in (similar(38.0, 47.0), similar(36.9, 44.0), similar(50.0, 55.0)):
+        assert found["similar_segments"]
+        assert "the example itself" not in found["hint"]
+    # What was decoded of it is compared: the room before the hole.
+    assert similar(36.9, 44.0)["similar_segments"][0]["end_time"] <= 40.0
+
+
 def test_answers_about_an_entity_tell_of_holes_and_its_look_stays_its_look(ask: Asked) -> None:
     [entity, *_] = ask("list_entities")["entities"]
     assert "37.0-45.0 s" in ask("get_entity_trajectory", entity_id=entity["entity_id"])["hint"]
+    for at, told in ((41.0, True), (60.0, False)):
+        state = ask("query_entity_state", entity_id=entity["entity_id"], time=at, query="where is it?")
+        assert ("37.0-45.0 s were not decoded" in state["hint"]) == told
     known = ask("register_entity", timestamp=entity["first_time"], entity_hint=entity["hint"])
     assert known["hint"] == entity["hint"]
     with pytest.raises(OperationFault) as caught:
