@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _SKIPS = (0.0, 1.0, 4.0, 16.0, 64.0)
 #: Frames are sent, and slots returned, in batches of this share of the slots: each message wakes a process.
 _BATCH = 1 / 4
+#: Holes where the file is damaged; more are one hole with the last of them.
+_MOST_HOLES = 1000
 
 
 class DecoderProcess(ChildProcess):
@@ -250,7 +252,7 @@ class VideoPass:
         process: A decoding process that runs already; the pass ends it.
         noted, died: Called with states during the pass, and with the loss of every decoder that died.
         final: Afterwards, the state at the end of the video; None if the pass stopped before.
-        lost: Afterwards, what was lost when decoders died, and what was left out.
+        lost: Afterwards, what was lost when decoders died or where the file is damaged, and what was left out.
         holes: The parts of the video that were not decoded, each from before the first frame after it is given.
         read: Afterwards, the SHA-256 of a growing file that was read to its end.
     """
@@ -272,6 +274,7 @@ class VideoPass:
     count: int = 0  #: frames received
     _last_note: PassState | None = None
     _since_note: int = 0
+    _damage: list[TimeSpan] = field(default_factory=list)  #: holes that the pass found itself
     _unsent: float = 0.0  #: seconds of decoded frames that a decoder may not have sent when it died
 
     def __iter__(self) -> Iterator[Frame]:
@@ -331,12 +334,15 @@ class VideoPass:
             "batch": batch,
         }  # fmt: skip
         for message, _ in process.stream(request):
+            for start, end in message.get("holes", ()):
+                self._note_damage(TimeSpan(start=start, end=end))
             for sent in message.get("frames", ()):
                 if "too_large" in sent and not any(lost.code == "picture_too_large" for lost in self.lost):
                     size = "{1} x {0}".format(*sent["too_large"])
                     self._note_loss(
                         "picture_too_large",
-                        f"pictures of {size} pixels in its format need too much memory; such are left out",
+                        f"pictures of {size} pixels in its format need too much memory; such are left out,"
+                        f" the first at {sent['t']:.1f} s",
                     )
                 self.last_time = float(sent["t"])
                 self._since_note += 1
@@ -370,6 +376,22 @@ class VideoPass:
         message = f"{start:.1f}-{end:.1f} s were not decoded: {why} there again and again"
         self.lost.append(loss(NOT_DECODED, f"{message}; `videoworld build FILE --force` tries again", start, end))
         return True
+
+    def _note_damage(self, hole: TimeSpan) -> None:
+        """Note a hole where packets could not be decoded, unless it is known from an earlier decoder or pass."""
+        if any(known.start <= hole.start and hole.end <= known.end for known in self.holes):
+            return
+        why = "the packets there could not be decoded"
+        if len(self._damage) < _MOST_HOLES:
+            self._damage.append(hole)
+            self.holes.append(hole)
+        else:
+            last = self._damage[-1]
+            hole = self._damage[-1] = self.holes[self.holes.index(last)] = TimeSpan(start=last.start, end=hole.end)
+            self.lost = [one for one in self.lost if one.place != (NOT_DECODED, last.start, last.end)]
+            why = "packets in many parts of it could not be decoded, and what lies between these counts with them"
+        message = f"{hole.start:.1f}-{hole.end:.1f} s were not decoded: {why}"
+        self.lost.append(loss(NOT_DECODED, message, hole.start, hole.end))
 
     def _leave_rest(self, why: str) -> None:
         """End the pass where decoders die; what the header says is left of the video is a hole."""
