@@ -330,16 +330,13 @@ class DecodePass:
 
         ``before``, ``ended``: when the last frame begins and ends.
         """
-        first = math.inf
+        refused = before
         while self._refused and self._refused[0] < time:
             refused = heappop(self._refused)
-            if refused > before:
-                first = min(first, refused)
-        # A frame may be held much longer than its duration; decoders with several threads refuse a packet some frames late.
-        start = max(ended, first - SHORTEST_HOLE)
-        if time - start <= SHORTEST_HOLE:
+        # Packets before the refused ones may be lost altogether, so the end of the last frame counts.
+        if refused <= before or time - ended <= SHORTEST_HOLE:
             return False
-        self.holes.append((round(start, 3), round(time, 3)))
+        self.holes.append((round(ended, 3), round(time, 3)))
         return True
 
     def _place(self, raw: VideoFrame) -> bool:

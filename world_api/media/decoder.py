@@ -32,7 +32,7 @@ _SKIPS = (0.0, 1.0, 4.0, 16.0, 64.0)
 #: Frames are sent, and slots returned, in batches of this share of the slots: each message wakes a process.
 _BATCH = 1 / 4
 #: Holes where the file is damaged; more are one hole with the last of them.
-_MOST_HOLES = 1000
+_MOST_HOLES = 200
 
 
 class DecoderProcess(ChildProcess):
@@ -381,7 +381,7 @@ class VideoPass:
         """Note a hole where packets could not be decoded, unless it is known from an earlier decoder or pass."""
         if any(known.start <= hole.start and hole.end <= known.end for known in self.holes):
             return
-        why = "the packets there could not be decoded"
+        why = "none of the packets there gave a picture"
         if len(self._damage) < _MOST_HOLES:
             self._damage.append(hole)
             self.holes.append(hole)
@@ -389,7 +389,7 @@ class VideoPass:
             last = self._damage[-1]
             hole = self._damage[-1] = self.holes[self.holes.index(last)] = TimeSpan(start=last.start, end=hole.end)
             self.lost = [one for one in self.lost if one.place != (NOT_DECODED, last.start, last.end)]
-            why = "packets in many parts of it could not be decoded, and what lies between these counts with them"
+            why = "packets in many parts of it gave no picture, and what lies between these parts counts with them"
         message = f"{hole.start:.1f}-{hole.end:.1f} s were not decoded: {why}"
         self.lost.append(loss(NOT_DECODED, message, hole.start, hole.end))
 
