@@ -7,23 +7,27 @@ from collections.abc import Iterator
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from typing import IO, TYPE_CHECKING, Any
 
 from world_api.media.container import (
     DEFAULT_LIMITS,
     LONGEST_FRAME,
+    SHORTEST_HOLE,
     Limits,
     Probe,
     decode_pictures,
     decoded,
     frame_time,
     open_video,
+    packet_time,
     video_stream,
 )
 from world_api.media.frames import DecodedFrame, Fitter, Frame
 
 if TYPE_CHECKING:
     from av.container import InputContainer
+    from av.packet import Packet
     from av.video.frame import VideoFrame
     from av.video.stream import VideoStream
 
@@ -52,6 +56,11 @@ class Tally:
         self.last = max(self.last, time) if self.count else time
         self.count += 1
 
+    def times(self) -> str:
+        """Return when it happened, as a text."""
+        first, last = f"{self.first:.1f} s", f"{self.last:.1f} s"
+        return f"at {first}" if first == last else f"from {first} to {last}"
+
 
 @dataclass(kw_only=True)
 class PassState:
@@ -64,7 +73,7 @@ class PassState:
         last_time, last_duration: When the frame is shown, in project time, and for how long (seconds).
         last_pts: The frame's own timestamp, None if the file gives none.
         leaps, left_out: Leaps of the file's clock, and frames whose times are not after those of earlier ones.
-        refused, corrupt: Packets that could not be decoded, and frames marked corrupt.
+        refused, corrupt: Packets that could not be decoded, at their own times, and frames marked corrupt.
         resized: Frames of another size than the first frame, which were fitted into its size.
         other_size: Width and height of the first of those.
     """
@@ -145,18 +154,26 @@ def losses(source: Probe, state: PassState) -> list[LossNote]:
     """Return what a pass has lost up to ``state``, one note for each kind of loss."""
     found = []
     if state.left_out.count:
-        message = f"frames left out, whose times are not after those of earlier frames: {state.left_out.count}"
+        message = (
+            f"frames left out, whose times are not after those of earlier frames: {state.left_out.count},"
+            f" the first at {state.left_out.first:.1f} s"
+        )
         found.append(loss("times_step_back", message, state.left_out.first))
     if state.leaps.count:
         message = (
-            f"leaps of the file's clock: {state.leaps.count}; the time was carried on from the last frame, so"
-            " subtitles may be off after the first leap, and so may single frames looked up in the file"
+            f"leaps of the file's clock: {state.leaps.count}, the first at {state.leaps.first:.1f} s; the time was carried"
+            " on from the last frame, so subtitles may be off after the first leap, and so may single frames looked up in the file"
         )
         found.append(loss("times_leap", message, state.leaps.first))
     if damage := [tally for tally in (state.refused, state.corrupt) if tally.count]:
-        message = f"packets that could not be decoded: {state.refused.count}, damaged frames: {state.corrupt.count}"
-        first, last = min(tally.first for tally in damage), max(tally.last for tally in damage)
-        found.append(loss("damaged_frames", message, first, last))
+        both, end = Tally(), state.duration  # a damaged packet may tell a time beyond the end
+        for time in [time for tally in damage for time in (tally.first, tally.last)]:
+            both.add(min(time, end))
+        message = (
+            f"packets that could not be decoded: {state.refused.count}, damaged frames: {state.corrupt.count},"
+            f" {both.times()}"
+        )
+        found.append(loss("damaged_frames", message, both.first, both.last))
     if state.resized.count:
         size, other = f"{source.width}x{source.height}", "{}x{}".format(*state.other_size)
         message = (
@@ -191,6 +208,7 @@ class DecodePass:
         most: The video ends at this time at the latest (seconds); no frame at it or after it is given.
         is_cut: Afterwards, whether the video goes on after ``most``.
         last_end: Afterwards, if there was no frame after ``skip``, when the last packet of the file ends (seconds), if known.
+        holes: Start and end (seconds) of the parts, up to the frame given last, of which no packet could be decoded.
     """
 
     source: Probe
@@ -201,6 +219,9 @@ class DecodePass:
     most: float = math.inf
     is_cut: bool = field(default=False, init=False)
     last_end: float | None = field(default=None, init=False)
+    holes: list[tuple[float, float]] = field(default_factory=list, init=False)
+    _read: float = -math.inf  #: the time of the packet read last, on the file's clock
+    _refused: list[float] = field(default_factory=list, init=False)  #: a heap of times that no frame has reached
 
     def __post_init__(self) -> None:
         self.state = deepcopy(self.resume_from) or PassState(start=self.source.start)
@@ -211,6 +232,7 @@ class DecodePass:
             yield from self._frames()
         except _ResumeFailed:
             self.resume_from, self.state = None, PassState(start=self.source.start)
+            self._refused, self.holes = [], []
             yield from self._frames()
 
     def _frames(self) -> Iterator[Frame]:
@@ -225,13 +247,14 @@ class DecodePass:
             else:
                 frames = self._after(container, stream, self.resume_from)
             for raw in frames:
-                before = state.last_time
+                before, ended = state.last_time if state.frames else -math.inf, state.duration
                 if not self._place(raw):
                     continue
                 time = state.last_time
                 if time >= self.most:
-                    state.last_time, state.frames, self.is_cut = before, state.frames - 1, True
+                    state.last_time, state.frames, self.is_cut = max(0.0, before), state.frames - 1, True
                     break
+                self._find_hole(before, ended, time)
                 if raw.is_corrupt:
                     state.corrupt.add(time)
                 # The same number as by fractions, which cost more than everything else that is done with a frame.
@@ -243,15 +266,28 @@ class DecodePass:
                         state.other_size = DecodedFrame(raw, time=time).shape[::-1]
                     state.resized.add(time)
                 yield DecodedFrame(raw, time=time, fitter=self._fitter)
+        declared = None if state.leaps.count or self.is_cut else self.source.declared_duration
+        if declared is not None and state.frames:
+            end = min(state.refused.last + self.source.frame_seconds, declared, self.most)
+            if self._find_hole(state.last_time, state.duration, end):
+                state.last_duration = end - state.last_time  # damage at its end makes the video no shorter
         if state.duration > self.most:
             state.last_duration, self.is_cut = self.most - state.last_time, True
 
     def _all(self, container: InputContainer, stream: VideoStream) -> Iterator[VideoFrame]:
-        for picture in decoded(container, stream, decode_pictures, refused=self._refuse):
+        def refuse(packet: Packet[Any] | None) -> None:
+            self._refuse(None if packet is None else packet_time(packet))
+
+        def decode(packet: Packet[Any]) -> list[VideoFrame]:
+            if (time := packet_time(packet)) is not None:
+                self._read = time
+            return decode_pictures(packet)
+
+        for picture in decoded(container, stream, decode, refused=refuse):
             if picture.width * picture.height <= self.limits.pixels:
                 yield picture
             else:
-                self._refuse()
+                self._refuse(picture.time)
 
     def _after(self, container: InputContainer, stream: VideoStream, state: PassState) -> Iterator[VideoFrame]:
         """Yield the frames after the one of a state, which is found by its timestamp; else raise ``_ResumeFailed``."""
@@ -267,7 +303,7 @@ class DecodePass:
         found = next((raw.pts for raw in frames if raw.pts is not None and raw.pts >= state.last_pts), None)
         if found != state.last_pts:
             raise _ResumeFailed
-        self.state.refused = Tally()  # packets refused before that frame say nothing
+        self.state.refused, self._refused = Tally(), []  # packets refused before that frame say nothing
         yield from frames
 
     def _beyond(self, container: InputContainer, stream: VideoStream) -> Iterator[VideoFrame]:
@@ -281,12 +317,13 @@ class DecodePass:
                 container.seek(int((self.source.start + target) / stream.time_base), stream=stream, backward=False)
             except av.FFmpegError:
                 frames = iter(())
-        is_empty = True
+        is_beyond = False
         for raw in frames:
             if raw.pts is not None and frame_time(raw) - self.source.start >= target:
-                is_empty = False
+                if not is_beyond:
+                    is_beyond, self._refused = True, []  # that part is left out anyhow
                 yield raw
-        if is_empty and self.file is None:  # one that grows would be waited for
+        if not is_beyond and self.file is None:  # one that grows would be waited for
             self.last_end = self._last_end(container, stream)
 
     def _last_end(self, container: InputContainer, stream: VideoStream) -> float | None:
@@ -313,8 +350,26 @@ class DecodePass:
         """Return how long a frame is shown of which the file says that it is for so many seconds."""
         return seconds if 0.0 < seconds <= self.source.longest_frame else self.source.frame_seconds
 
-    def _refuse(self) -> None:
-        self.state.refused.add(self.state.last_time)
+    def _refuse(self, own_time: float | None) -> None:
+        """Note that no frame came of a packet; ``own_time``: on the file's clock (seconds), None if not known."""
+        state = self.state
+        time = state.duration if own_time is None else max(0.0, own_time - state.start + state.offset)
+        state.refused.add(time)
+        heappush(self._refused, time)
+
+    def _find_hole(self, before: float, ended: float, time: float) -> bool:
+        """Note a hole if one ends at a time (seconds), where a frame or the end is; return whether one was noted.
+
+        ``before``, ``ended``: when the last frame begins and ends.
+        """
+        refused = before
+        while self._refused and self._refused[0] < time:
+            refused = heappop(self._refused)
+        # Packets before the refused ones may be lost altogether, so the end of the last frame counts.
+        if refused <= before or time - ended <= SHORTEST_HOLE:
+            return False
+        self.holes.append((round(ended, 3), round(time, 3)))
+        return True
 
     def _place(self, raw: VideoFrame) -> bool:
         """Advance the state to a frame, unless it must be left out; return whether it was placed."""
@@ -324,4 +379,10 @@ class DecodePass:
             own = frame_time(raw)
         else:  # a frame without a time follows the one before
             own = self.source.start - state.offset + (state.last_time + step if state.frames else 0.0)
+        last = state.last_time + state.start - state.offset
+        if state.frames and own < last - _STEP_BACK and self._read >= last:
+            state.left_out.add(
+                state.last_time
+            )  # not the clock was set back: the decoder gives a frame from before damage late
+            return False
         return state.place(own, step=step)

@@ -38,6 +38,8 @@ _SKIPS = (0.0, 1.0, 4.0, 16.0, 64.0)
 _BATCH = 1 / 4
 #: What a loss says where another decoder may get further: what killed them, such as a lack of memory, may be gone.
 _TRY_AGAIN = "building the world again with the same options and --force tries again"
+#: Holes where the file is damaged; more are one hole with the last of them.
+_MOST_HOLES = 200
 
 
 class DecoderProcess(ChildProcess):
@@ -257,7 +259,7 @@ class VideoPass:
         process: A decoding process that runs already; the pass ends it.
         noted, died: Called with states during the pass, and with the loss of every decoder that died.
         final: Afterwards, the state at the end of the video; None if the pass stopped before.
-        lost: Afterwards, what was lost when decoders died, and what was left out.
+        lost: Afterwards, what was lost when decoders died or where the file is damaged, and what was left out.
         holes: The parts of the video that were not decoded, each from before the first frame after it is given.
         read: Afterwards, the SHA-256 of a growing file that was read to its end.
     """
@@ -280,6 +282,7 @@ class VideoPass:
     _last_note: PassState | None = None
     _since_note: int = 0
     _last_end: float | None = None  #: if no frame came after what was skipped, when the last packet of the file ends
+    _damage: list[TimeSpan] = field(default_factory=list)  #: holes that the pass found itself
     _unsent: float = 0.0  #: seconds of decoded frames that a decoder may not have sent when it died
 
     def __iter__(self) -> Iterator[Frame]:
@@ -341,12 +344,15 @@ class VideoPass:
             "batch": batch,
         }  # fmt: skip
         for message, _ in process.stream(request):
+            for start, end in message.get("holes", ()):
+                self._note_damage(TimeSpan(start=start, end=end))
             for sent in message.get("frames", ()):
                 if "too_large" in sent and not any(lost.code == "picture_too_large" for lost in self.lost):
                     size = "{1} x {0}".format(*sent["too_large"])
                     self._note_loss(
                         "picture_too_large",
-                        f"pictures of {size} pixels in its format need too much memory; such are left out",
+                        f"pictures of {size} pixels in its format need too much memory; such are left out,"
+                        f" the first at {sent['t']:.1f} s",
                     )
                 self.last_time = float(sent["t"])
                 self._since_note += 1
@@ -381,6 +387,22 @@ class VideoPass:
         message = f"{start:.1f}-{end:.1f} s were not decoded: {why} there again and again; {_TRY_AGAIN}"
         self.lost.append(loss(NOT_DECODED, message, start, end))
         return True
+
+    def _note_damage(self, hole: TimeSpan) -> None:
+        """Note a hole where packets could not be decoded, unless it is known from an earlier decoder or pass."""
+        if any(known.start <= hole.start and hole.end <= known.end for known in self.holes):
+            return
+        why = "none of the packets there gave a picture"
+        if len(self._damage) < _MOST_HOLES:
+            self._damage.append(hole)
+            self.holes.append(hole)
+        else:
+            last = self._damage[-1]
+            hole = self._damage[-1] = self.holes[self.holes.index(last)] = TimeSpan(start=last.start, end=hole.end)
+            self.lost = [one for one in self.lost if one.place != (NOT_DECODED, last.start, last.end)]
+            why = "packets in many parts of it gave no picture, and what lies between these parts counts with them"
+        message = f"{hole.start:.1f}-{hole.end:.1f} s were not decoded: {why}"
+        self.lost.append(loss(NOT_DECODED, message, hole.start, hole.end))
 
     def _leave_rest(self, why: str) -> None:
         """End the pass where decoders die; the rest of the video is a hole, up to its last packet or where the header says."""

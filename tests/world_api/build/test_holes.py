@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tests.support.building import Silent, StandingClock
-from tests.support.decoders import Decoding, decoder_of, decoding_that_dies_at
+from tests.support.decoders import Decoding, decoder_of, decoding_that_dies_at, with_damage
 from tests.world_api.conftest import encode, room, with_block
 from videoworld import main
 from world_api.api import build_world, open_session
@@ -362,6 +362,33 @@ def test_a_hole_ends_with_the_video_and_not_with_its_header(tmp_path: Path, monk
         ("not_decoded", report.duration),
     ]
     assert check_world(open_world(tmp_path / "store", "shots")) == []
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "hole"), [(36.0, 45.0, (36.0, 45.0)), (0.0, 10.0, (0.0, 10.0)), (60.0, 70.0, (60.0, 70.0))]
+)
+def test_a_part_of_which_no_packet_can_be_decoded_is_not_examined(
+    two_shots: Path, tmp_path: Path, start: float, end: float, hole: tuple[float, float]
+) -> None:
+    damaged = with_damage(two_shots, tmp_path / "damaged.mp4", (start, end))
+    report = build(damaged, tmp_path / "store")
+    assert report.duration == 70.0
+    [lost] = [lost for lost in report.losses if lost.code == "not_decoded"]
+    assert (lost.start_time, lost.end_time) == hole
+    world = open_world(tmp_path / "store", "shots")
+    assert check_world(world) == []
+    assert world.rows("cuts").column("time").to_pylist() == ([] if start < 40 < end else [40.0])
+    session = open_session(tmp_path / "store", "shots", name=None, groups=frozenset({"inspect"}))
+    middle = (start + end) / 2
+    seen = run(session, "detect_objects", {"video_id": "shots", "timestamp": middle, "category": "person"})
+    assert (seen["not_found"], seen["not_examined"]) == ([], [{"start_time": middle - 0.6, "end_time": middle + 0.6}])
+    caption = run(session, "describe_segment", {"video_id": "shots", "start_time": middle - 2, "end_time": middle + 2})
+    assert f"{start:.1f}-{end:.1f} s were not decoded" in caption["caption"]
+    assert "were not decoded" in run(session, "list_entities", {"video_id": "shots"})["hint"]
+    for path in (tmp_path / "store").glob("shots/rows/*/000001-*"):
+        path.unlink()
+    again = build(damaged, tmp_path / "store")
+    assert (again.world_hash, again.losses) == (report.world_hash, report.losses)
 
 
 def test_answers_stay_short_however_many_holes_a_world_has(store: Path) -> None:

@@ -17,7 +17,7 @@ import av
 import numpy as np
 import pytest
 
-from tests.support.decoders import decoder_of, decoding_that_dies_at
+from tests.support.decoders import decoder_of, decoding_that_dies_at, with_damage
 from tests.world_api.conftest import encode
 from world_api.core import Image, MediaFault, TimeSpan
 from world_api.media.container import DEFAULT_LIMITS, Limits, Probe, probe
@@ -38,6 +38,20 @@ def pass_over(path: Path, *, limits: Limits = DEFAULT_LIMITS, **facts: object) -
 
 def shades(number: int) -> list[Image]:
     return [np.full((48, 64, 3), 40 + n % 160, np.uint8) for n in range(number)]
+
+
+def read(decode: VideoPass) -> list[float]:
+    """The times of all frames; a hole is known before the frame after it is given."""
+    times = []
+    for frame in decode:
+        assert (
+            not times
+            or frame.time - times[-1] < 2.0
+            or [hole.end for hole in decode.holes[-1:]] == [round(frame.time, 3)]
+        )
+        times.append(frame.time)
+        frame.release()
+    return times
 
 
 def shade(frame: Frame) -> int:
@@ -465,3 +479,64 @@ def test_a_file_named_like_an_address_is_a_file(make_video: MakeVideo, tmp_path:
     (tmp_path / "http:").mkdir()
     path = make_video("http:/film.mp4", shades(3))
     assert probed(path).width == 64
+
+
+@pytest.mark.parametrize(
+    ("parts", "holes"),
+    [
+        ([(10.0, 13.3)], 1),
+        ([(8.0, 12.0), (30.0, 34.0)], 2),
+        ([(0.0, 7.5)], 1),
+        ([(50.0, 60.0)], 1),
+        ([(10.0, 10.5), (12.5, 13.0)], 0),
+    ],
+)
+def test_a_part_of_which_no_packet_can_be_decoded_is_a_hole(
+    film: Path, tmp_path: Path, parts: list[tuple[float, float]], holes: int
+) -> None:
+    decode = pass_over(with_damage(film, tmp_path / "damaged.mp4", *parts))
+    times = read(decode)
+    assert not [time for time in times if any(start <= time < end - 1e-6 for start, end in parts)]
+    assert times == sorted(set(times))
+    assert decode.final is not None
+    assert decode.final.duration == pytest.approx(60.0)
+    missing = []
+    for start, end in parts[:holes]:
+        before, after = [time for time in times if time < start], [time for time in times if time >= end]
+        missing.append((round(max(before, default=-0.1) + 0.1, 3), round(min(after, default=60.0), 3)))
+        assert missing[-1][1] < end + 2.5  # the next key frame
+    assert [(hole.start, hole.end) for hole in decode.holes] == missing
+    assert [lost.place for lost in decode.lost] == [("not_decoded", *hole) for hole in missing]
+    assert all(f"{lost.start_time:.1f}-{lost.end_time:.1f} s were not decoded" in lost.message for lost in decode.lost)
+    lost_of_pass = [lost.code for lost in losses(decode.source, decode.final)]
+    assert set(lost_of_pass) - {"times_step_back"} == {"damaged_frames"}
+
+
+def test_a_frame_that_is_held_is_no_hole(tmp_path: Path) -> None:
+    times = [*(n / 10 for n in range(51)), *(20 + n / 10 for n in range(60))]
+    held = encode(tmp_path / "held.mp4", shades(len(times)), rate=10, times=times)
+    for parts in ((), ((4.5, 4.7), (20.1, 20.4))):
+        decode = pass_over(with_damage(held, tmp_path / "short.mp4", *parts))
+        assert len([frame.release() for frame in decode]) > 100
+        assert decode.holes == []
+    missing = pass_over(with_damage(held, tmp_path / "missing.mp4", (5.0, 5.1)))
+    assert read(missing)
+    assert [(hole.start, hole.end) for hole in missing.holes] == [(5.0, 20.0)]
+
+
+def test_many_holes_are_one_with_the_last(film: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("world_api.media.decoder._MOST_HOLES", 2)
+    parts = [(5.0, 7.5), (15.0, 17.5), (25.0, 27.5), (35.0, 37.5)]
+    decode = pass_over(with_damage(film, tmp_path / "damaged.mp4", *parts))
+    assert read(decode)
+    assert [lost.place for lost in decode.lost] == [("not_decoded", 5.0, 7.5), ("not_decoded", 15.0, 37.5)]
+    assert "many parts" in decode.lost[-1].message
+    assert [(hole.start, hole.end) for hole in decode.holes] == [(5.0, 7.5), (15.0, 37.5)]
+
+
+def test_packets_that_could_not_be_decoded_are_told_with_their_times(film: Path, tmp_path: Path) -> None:
+    decode = pass_over(with_damage(film, tmp_path / "damaged.mp4", (10.0, 10.5), (12.5, 13.0)))
+    assert read(decode) and decode.final is not None
+    [lost] = losses(decode.source, decode.final)
+    assert lost.place == ("damaged_frames", 10.0, 12.9)
+    assert lost.message == "packets that could not be decoded: 10, damaged frames: 0, from 10.0 s to 12.9 s"
