@@ -380,9 +380,8 @@ class DecodePass:
         else:  # a frame without a time follows the one before
             own = self.source.start - state.offset + (state.last_time + step if state.frames else 0.0)
         last = state.last_time + state.start - state.offset
-        if state.frames and own < last - _STEP_BACK and self._read >= last:
-            state.left_out.add(
-                state.last_time
-            )  # not the clock was set back: the decoder gives a frame from before damage late
+        if state.refused.count and state.frames and own < last - _STEP_BACK and self._read >= last:
+            # The clock was not set back: after damage the decoder gives a frame late that it held before.
+            state.left_out.add(state.last_time)
             return False
         return state.place(own, step=step)
