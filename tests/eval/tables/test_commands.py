@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from eval.commands.tables import Filters
 from eval.runs import RunFolder
 from tests.support import runs
 from tests.support.command_line import Outcome
@@ -68,10 +67,6 @@ def cli(capsys: pytest.CaptureFixture[str]) -> Any:
     return call
 
 
-def test_a_filter_that_is_nought_counts() -> None:
-    assert Filters(seed=0).texts() == ["seed=0"]
-
-
 def _score(run: Path, item: str, arm: str, *, correct: bool) -> None:
     """Say otherwise of a question's score, as another scorer might."""
     samples = [json.loads(line) for line in (run / "samples.jsonl").read_text().splitlines()]
@@ -105,6 +100,11 @@ def test_two_arms_are_compared_with_what_they_differ_in(run: Path, cli: Any) -> 
     text = cli("eval", "compare", run, "flat", "blind", "--kind", "interval")
     assert "+100.0" in text.out
     assert "plumbing" in text.out
+
+
+def test_a_filter_that_is_nought_counts(run: Path, cli: Any) -> None:
+    for seed, status in ((1, 0), (0, 1)):
+        assert cli("eval", "compare", run, "flat", "blind", "--seed", seed).status == status
 
 
 def test_arms_that_are_not_there_get_a_suggestion(run: Path, cli: Any) -> None:

@@ -263,7 +263,7 @@ def test_a_rest_ends_with_the_file_and_not_where_a_false_header_says(
         frame.release()
     assert decode.final is not None
     assert decode.final.duration == pytest.approx(60.0)
-    assert [(hole.start, hole.end) for hole in decode.holes] == [(start, pytest.approx(60.0))]
+    assert decode.holes == [TimeSpan(start=start, end=60.0)]
     assert [lost.code for lost in decode.lost] == ["not_decoded"]
     [cut_off] = losses(decode.source, decode.final)
     assert (cut_off.code, cut_off.start_time, cut_off.end_time) == ("ends_early", 60.0, 30_000.0)
