@@ -251,9 +251,10 @@ def _words_from(world: World) -> str:
 def inspection_text(record: dict[str, Any]) -> str:
     """Return the record of ``inspection`` as text of about one screen; long tables are shortened."""
     video = record["video"]
+    rate = f"{video['frame_rate']:g} frames/s" if video["frame_rate"] else "frame rate unknown"
     lines = [
         f"{record['video_id']}  ({record['title']})",
-        f"  {clock_text(video['duration'])} long, {video['width']}x{video['height']}, {video['frame_rate']:g} frames/s, "
+        f"  {clock_text(video['duration'])} long, {video['width']}x{video['height']}, {rate}, "
         f"{video['codec']}, {'with' if video['has_audio'] else 'no'} audio",
     ]
     if not record["complete"]:
