@@ -129,11 +129,11 @@ def open_session(
     Raises StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``, ``bad_session_name``;
     OperationFault: ``bad_as_of``, ``unknown_group``.
     """
-    from world_api.build.source import locate_source, remembered_source
+    from world_api.build.source import remembered_source
     from world_api.operations import check_groups
     from world_api.search.passages import Meanings
     from world_api.session.session import Backends, Overlay, Session, open_overlay
-    from world_api.session.vision import FOLDER, FrameLooker, NoFrames, Vision
+    from world_api.session.vision import FOLDER, FrameLooker, Vision
     from world_api.world.storage import world_key
     from world_api.world.store import open_world
     from world_api.world.view import open_view
@@ -146,20 +146,12 @@ def open_session(
         meanings = Meanings(seeing.embedder, store / FOLDER / "meanings")
     key = world_key(world.manifest)
     looker = vision = None
-    frames: FrameSource
-    frames_seen: FrameSource
-    try:
-        source = locate_source(world.folder, world.manifest)
-    except MediaFault as fault:  # cached replies are still returned
-        frames = frames_seen = NoFrames(fault)
-    else:
-        from world_api.media.decoder import VideoFrames  # a world without its video needs no decoder
-
-        frames, frames_seen = VideoFrames(source), VideoFrames(source)
     if remembered_source(world.folder) is not None:  # else the world has no video here: nothing could ever be looked at
-        looker = FrameLooker(frames=frames, detector=adapter("detector"), world_key=key, cache=store / FOLDER)
+        looker = FrameLooker(
+            frames=_frames_of(world), detector=adapter("detector"), world_key=key, cache=store / FOLDER
+        )
     if seeing is not None:
-        vision = Vision(seeing, frames=frames_seen, world_key=key, cache=store / FOLDER)
+        vision = Vision(seeing, frames=_frames_of(world), world_key=key, cache=store / FOLDER)
     backends = Backends(text_embedder=text_embedder(), looker=looker, seeing=vision, meanings=meanings)
     return Session(
         view=open_view(world, as_of),
@@ -168,6 +160,20 @@ def open_session(
         name=name or "unnamed",
         groups=check_groups(groups),
     )
+
+
+def _frames_of(world: World) -> FrameSource:
+    """Return the frames of a world's video; if it is missing, every request for one raises ``source_missing``."""
+    from world_api.build.source import locate_source
+    from world_api.session.vision import NoFrames
+
+    try:
+        source = locate_source(world.folder, world.manifest)
+    except MediaFault as fault:
+        return NoFrames(fault)
+    from world_api.media.decoder import VideoFrames  # a world without its video needs no decoder
+
+    return VideoFrames(source)
 
 
 def vision_config(chosen: VisionChoices, *, clock: Clock, environment: Mapping[str, str]) -> VisionConfig | None:

@@ -205,9 +205,9 @@ def _lines(report: dict[str, Any]) -> str:
         lines.append(f"  resumed: {reused} of {made + reused} clips of its stages were there")
     lines += loss_lines(report["losses"])
     if dropped := report["dropped"]:
-        gone = ", ".join(f"{name} ({rows:,})" for name, rows in dropped.items())
+        names = ", ".join(f"{name} ({rows:,})" for name, rows in dropped.items())
         lines.append(
-            f"  dropped: the world no longer has the rows of {gone}; a build with these stages makes them again"
+            f"  dropped: the world no longer has the rows of {names}; a build with these stages makes them again"
         )
     if "captions" in report:
         lines += _caption_lines(report["captions"])

@@ -257,6 +257,8 @@ def inspection_text(record: dict[str, Any]) -> str:
         f"  {clock_text(video['duration'])} long, {video['width']}x{video['height']}, {rate}, "
         f"{video['codec']}, {'with' if video['has_audio'] else 'no'} audio",
     ]
+    if record["as_of"] is not None:
+        lines.append(f"  up to the causal cut at {record['as_of']:g} s")
     if not record["complete"]:
         lines.append("  still growing: this is what has been seen of the video so far")
     lines.append(f"  profile {record['profile']}, built {record['built_at']}, world {record['world_hash'][:16]}")
