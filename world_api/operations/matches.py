@@ -218,7 +218,11 @@ def find_objects(
         examined, unexamined = [], [asked]
     # Words that name no category that can be judged: without them nothing can be said.
     unjudged = list(reading.unmatched) if reading.kinds == frozenset() else []
-    hint = "" if found else _why_nothing(session, category, reading, candidates or near, missing, within)
+    hint = ""
+    if not found and (
+        examined or reading.kinds == frozenset() or missing is not None
+    ):  # else only that it was not decoded
+        hint = _why_nothing(session, category, reading, candidates or near, missing, within)
     if found and all(item.lacks for item, _ in found):
         hint = "nothing was seen to fit all words; what may is given with what it lacks"
     if left_out := len(found) - len(shown):

@@ -382,6 +382,7 @@ def test_a_part_of_which_no_packet_can_be_decoded_is_not_examined(
     middle = (start + end) / 2
     seen = run(session, "detect_objects", {"video_id": "shots", "timestamp": middle, "category": "person"})
     assert (seen["not_found"], seen["not_examined"]) == ([], [{"start_time": middle, "end_time": middle + 0.2}])
+    assert seen["hint"] == f"{start:.1f}-{end:.1f} s were not decoded: what they show is not known"
     caption = run(session, "describe_segment", {"video_id": "shots", "start_time": middle - 2, "end_time": middle + 2})
     assert f"{start:.1f}-{end:.1f} s were not decoded" in caption["caption"]
     assert "were not decoded" in run(session, "list_entities", {"video_id": "shots"})["hint"]
