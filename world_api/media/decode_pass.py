@@ -348,7 +348,7 @@ class DecodePass:
         else:  # a frame without a time follows the one before
             own = self.source.start - state.offset + (state.last_time + step if state.frames else 0.0)
         last = state.last_time + state.start - state.offset
-        if state.frames and own < last - _STEP_BACK and self._read >= last:
+        if state.frames and state.refused.count and own < last - _STEP_BACK and self._read >= last:
             state.left_out.add(
                 state.last_time
             )  # not the clock was set back: the decoder gives a frame from before damage late
