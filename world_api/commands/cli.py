@@ -43,6 +43,7 @@ DEFAULT_STORE = Path("worlds")
 DEFAULT_SESSION = "default"
 #: A time as players show it: minutes and seconds, or hours, minutes and seconds.
 _CLOCK = re.compile(r"\d{1,4}(:\d{1,2}){1,2}(\.\d{1,6})?", re.ASCII)
+_LOSSES = 20  #: losses of a world that commands print
 
 
 class LazyCommand(NamedTuple):
@@ -153,9 +154,11 @@ def to_json(record: Any) -> str:
 
 
 def loss_lines(losses: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return a line for each of the losses of a world, given as JSON values."""
+    """Return a line for each of the losses of a world, given as JSON values; of very many only the first."""
     notes = (DECODER_RESTARTED, SESSIONS_SET_ASIDE)
-    return [f"  {'note' if loss['code'] in notes else 'lost'}: {loss['message']}" for loss in losses]
+    lines = [f"  {'note' if loss['code'] in notes else 'lost'}: {loss['message']}" for loss in losses[:_LOSSES]]
+    left_out = len(losses) - len(lines)
+    return [*lines, f"  ... {left_out} more losses (--json shows all)"] if left_out > 0 else lines
 
 
 def note(message: str) -> None:

@@ -75,6 +75,7 @@ def test_a_hole_is_one_loss_with_its_times(store: Path, capsys: pytest.CaptureFi
     assert (first.code, first.start_time) == (second.code, 10.0) == ("not_decoded", 10.0)
     assert (second.start_time, second.end_time) == (37.0, 45.0)
     with pytest.raises(SystemExit, match="0"):
+        with pytest.raises(SystemExit, match="0"):
         main(["inspect", "shots", "--store", str(store)])
     shown = capsys.readouterr().out
     assert shown.count("lost:") == 2
@@ -106,6 +107,20 @@ def test_a_hole_ends_at_the_causal_cut(store: Path, capsys: pytest.CaptureFixtur
     path.write_text(json.dumps(manifest))
     times = {at: [(one["start_time"], one["end_time"]) for one in inspected(store, capsys, at)] for at in CUTS}
     assert times == CUTS
+
+
+def test_of_many_losses_a_screen_shows_the_first(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = store / "shots" / "world.json"
+    manifest = json.loads(path.read_text())
+    manifest["losses"] = [{"code": "anywhere", "message": f"part {number}"} for number in range(50)]
+    path.write_text(json.dumps(manifest))
+    with pytest.raises(SystemExit, match="0"):
+        main(["inspect", "shots", "--store", str(store)])
+    shown = capsys.readouterr().out
+    assert "lost: part 0\n" in shown and "part 30" not in shown and "... 30 more losses (--json shows all)" in shown
+    with pytest.raises(SystemExit, match="0"):
+        main(["inspect", "shots", "--store", str(store), "--json"])
+    assert "part 49" in capsys.readouterr().out
 
 
 #: What is told of the holes up to a time (seconds), and of a loss without a place; at one decimal a hole is not empty.
