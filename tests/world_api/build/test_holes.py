@@ -75,7 +75,6 @@ def test_a_hole_is_one_loss_with_its_times(store: Path, capsys: pytest.CaptureFi
     assert (first.code, first.start_time) == (second.code, 10.0) == ("not_decoded", 10.0)
     assert (second.start_time, second.end_time) == (37.0, 45.0)
     with pytest.raises(SystemExit, match="0"):
-        with pytest.raises(SystemExit, match="0"):
         main(["inspect", "shots", "--store", str(store)])
     shown = capsys.readouterr().out
     assert shown.count("lost:") == 2
