@@ -156,7 +156,7 @@ def build(
                 made = build_world(video, store, video_id=video_id, options=options, progress=bars, clock=SystemClock())
             report = made.record()
             after = _rows_of_stages(store, report["video_id"]) if report["changed"] and before else before
-            report["dropped"] = {name: rows for name, rows in before.items() if rows and not after.get(name)}
+            report["dropped"] = {name: rows for name, rows in before.items() if rows and name not in after}
             reports.append(report)
             if config is not None:
                 report["captions"] = caption_world(store, report["video_id"], config, vision)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -86,8 +85,6 @@ LONGEST_FRAME = 3600.0
 SHORTEST_HOLE = 1.0
 #: Frame rates of a header that differ by this factor contradict each other; so many packets decide.
 _RATES_DIFFER, _PACKETS = 10.0, 64
-#: The tag of a stream of a Matroska file with the time on the file's clock at which the stream ends.
-_DURATION_TAG = re.compile(r"(\d{1,6}):(\d{1,2}):(\d{1,2}(?:\.\d{1,12})?)", re.ASCII)
 #: Protocols of stream addresses. A playlist never opens files of this machine.
 _ADDRESSES = ("http", "https", "rtsp", "rtmp", "rtmps", "rtp", "srt", "udp", "tcp")
 _STREAMED = ("hls", "dash", "rtsp", "rtp", "sdp")
@@ -257,8 +254,8 @@ class Probe:
     ``start`` is the presentation time (seconds) of the first frame on the file's own clock, or of the first packet if the
     beginning cannot be decoded; project time is that clock minus ``start``. ``width`` and ``height`` are pixels of the
     displayed frame, after ``rotation`` (degrees counter-clockwise). ``frame_rate`` is 0 if unknown, also if a frame of that
-    rate were shown longer than possible. ``declared_duration``: seconds from ``start`` to the end of the video by the
-    header; None if it has none.
+    rate were shown longer than possible. ``declared_duration``: seconds of video by the header; None if it has
+    none. That of a Matroska or WebM file may be longer, since it is that of the whole file.
     """
 
     path: Path
@@ -311,31 +308,18 @@ def probe(path: Path, *, limits: Limits = DEFAULT_LIMITS, file: IO[bytes] | None
         rotation, size = quarter_turn(frame), (frame.width, frame.height)
         width, height = size[::-1] if rotation in (90, 270) else size
         rate = _frame_rate(container, stream)
+        duration = container.duration / 1_000_000 if container.duration else None
+        if stream.duration and stream.time_base:
+            duration = float(stream.duration * stream.time_base)
         found = Probe(
             path=path, container=container.format.name, codec=stream.codec_context.name, width=width, height=height,
             rotation=rotation, frame_rate=round(rate, 6), start=frame_time(frame),
-            declared_duration=_declared_duration(container, stream, frame_time(frame)), has_audio=bool(container.streams.audio),
+            declared_duration=duration, has_audio=bool(container.streams.audio),
         )  # fmt: skip
         found = found if found.frame_seconds <= found.longest_frame else replace(found, frame_rate=0.0)
         # A few packets before the first key frame are no damage, and one at an impossible time tells nothing.
         first = min(refused, default=found.start)
-        if not SHORTEST_HOLE < found.start - first <= found.longest_frame:
-            return found
-        return replace(found, start=first, declared_duration=_declared_duration(container, stream, first))
-
-
-def _declared_duration(container: InputContainer, stream: Stream, start: float) -> float | None:
-    """Return the seconds of video that a header gives, None if it gives none; ``start``: of the video, on the file's clock (seconds).
-
-    Matroska and WebM have a duration for the whole file only, which may be that of the sound; most programs that write
-    them note as a tag when each stream ends.
-    """
-    end = _DURATION_TAG.fullmatch(stream.metadata.get("DURATION", ""))
-    if end is not None and (left := float(end[1]) * 3600 + float(end[2]) * 60 + float(end[3]) - start) > 0:
-        return left
-    if stream.duration and stream.time_base:
-        return float(stream.duration * stream.time_base)
-    return container.duration / 1_000_000 if container.duration else None
+        return replace(found, start=first) if SHORTEST_HOLE < found.start - first <= found.longest_frame else found
 
 
 def _frame_rate(container: InputContainer, stream: Stream) -> float:

@@ -246,6 +246,7 @@ class DecodePass:
                 frames = self._beyond(container, stream)
             else:
                 frames = self._after(container, stream, self.resume_from)
+            is_given = not self.skip  #: else whether a frame came after what was skipped
             for raw in frames:
                 before, ended = state.last_time if state.frames else -math.inf, state.duration
                 if not self._place(raw):
@@ -253,7 +254,9 @@ class DecodePass:
                 time = state.last_time
                 if time >= self.most:
                     state.last_time, state.frames, self.is_cut = max(0.0, before), state.frames - 1, True
+                    self._end_in_hole(ended, self.most)
                     break
+                is_given = True
                 self._find_hole(before, ended, time)
                 if raw.is_corrupt:
                     state.corrupt.add(time)
@@ -267,10 +270,9 @@ class DecodePass:
                     state.resized.add(time)
                 yield DecodedFrame(raw, time=time, fitter=self._fitter)
         declared = None if state.leaps.count or self.is_cut else self.source.declared_duration
-        if declared is not None and state.frames:
+        if declared is not None and is_given:
             end = min(state.refused.last + self.source.frame_seconds, declared, self.most)
-            if self._find_hole(state.last_time, state.duration, end):
-                state.last_duration = end - state.last_time  # damage at its end makes the video no shorter
+            self.is_cut = self._end_in_hole(state.duration, end) and end == self.most < declared
         if state.duration > self.most:
             state.last_duration, self.is_cut = self.most - state.last_time, True
 
@@ -356,6 +358,17 @@ class DecodePass:
         time = state.duration if own_time is None else max(0.0, own_time - state.start + state.offset)
         state.refused.add(time)
         heappush(self._refused, time)
+
+    def _end_in_hole(self, ended: float, end: float) -> bool:
+        """Note the hole from the end of the last frame (seconds) to the end of the video, if it is one; return whether.
+
+        Damage at its end makes the video no shorter.
+        """
+        state = self.state
+        if not state.frames or not self._find_hole(state.last_time, ended, end):
+            return False
+        state.last_time = end - state.last_duration
+        return True
 
     def _find_hole(self, before: float, ended: float, time: float) -> bool:
         """Note a hole if one ends at a time (seconds), where a frame or the end is; return whether one was noted.

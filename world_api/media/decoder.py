@@ -383,7 +383,12 @@ class VideoPass:
         end = end if self.until is None else min(end, self.until)
         if end - start <= before.last_duration / 2:
             return False
-        self.holes.append(TimeSpan(start=start, end=end))
+        hole = TimeSpan(start=start, end=end)
+        for inner in [one for one in self._damage if start <= one.start and one.end <= end]:
+            self._damage.remove(inner)
+            self.holes.remove(inner)
+            self.lost = [one for one in self.lost if one.place != (NOT_DECODED, inner.start, inner.end)]
+        self.holes.append(hole)
         message = f"{start:.1f}-{end:.1f} s were not decoded: {why} there again and again; {_TRY_AGAIN}"
         self.lost.append(loss(NOT_DECODED, message, start, end))
         return True

@@ -40,7 +40,7 @@ class Rules:
             what sessions wrote may be later, since the video may be built again shorter.
         repeats: Whether several rows may have the same key.
         unique: Columns, beside the key, in which no value occurs twice.
-        ids: Columns of ids and categories: none that ``NO_ID`` matches.
+        ids: Columns of ids: none that ``NO_ID`` matches.
         choices: The texts that a column may have.
         references: The table and column in which each value of a column must be.
         follows: Two columns, such as a track and its successor; steps from the first to the second form no circle.
@@ -89,7 +89,7 @@ TABLES: dict[str, TableSpec] = {
         _table("looks", ("time",), time=_F64, vector=pa.list_(_F32, DESCRIPTOR_DIMENSION)),
         # One sampled sighting of one track. track ids name the clip they began in: t0002_01.
         _table(
-            "sightings", ("track", "time"), Rules(ids=("track", "category")),
+            "sightings", ("track", "time"), Rules(ids=("track",)),
             track=_TEXT, time=_F64, **_BOX, category=_TEXT, confidence=_F32, colours=pa.list_(_TEXT),
         ),
         # How a followed thing looked at a moment: colours by thirds and shape, unit length (perception/appearance.py).

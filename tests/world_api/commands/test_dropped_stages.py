@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from tests.world_api.conftest import encode
 from videoworld import main
 from world_api.world import open_world
 
@@ -37,3 +39,14 @@ def test_stages_whose_rows_a_new_build_drops_are_told(
     assert "dropped" not in capsys.readouterr().out
     build(two_shots, store, "--without", "key_frames", "--json")
     assert json.loads(capsys.readouterr().out)["worlds"][0]["dropped"] == {"key_frames": frames}
+
+
+def test_stages_that_found_nothing_in_another_video_are_not_told(
+    two_shots: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    build(two_shots, tmp_path / "store", "--id", "film")
+    assert open_world(tmp_path / "store", "film").rows("cuts").num_rows
+    still = encode(tmp_path / "still.mp4", [np.full((48, 64, 3), 90, np.uint8)] * 30, rate=10)
+    build(still, tmp_path / "store", "--id", "film", "--force")
+    assert not open_world(tmp_path / "store", "film").rows("cuts").num_rows
+    assert "dropped" not in capsys.readouterr().out

@@ -512,6 +512,35 @@ def test_a_part_of_which_no_packet_can_be_decoded_is_a_hole(
     assert set(lost_of_pass) - {"times_step_back"} == {"damaged_frames"}
 
 
+def test_damage_at_the_end_does_not_hide_that_the_rest_is_missing(film: Path, tmp_path: Path) -> None:
+    damaged = with_damage(film, tmp_path / "damaged.mp4", (40.0, 60.0))
+    decode = pass_over(damaged, source=replace(probe(damaged), declared_duration=75.0))
+    read(decode)
+    assert decode.final is not None
+    assert decode.final.duration == pytest.approx(60.0, abs=0.2)
+    [early] = [lost for lost in losses(decode.source, decode.final) if lost.code == "ends_early"]
+    assert (early.start_time, early.end_time) == (pytest.approx(60.0, abs=0.2), 75.0)
+
+
+@pytest.mark.parametrize("damage", [(30.0, 40.0), (30.0, 60.0)])
+def test_a_limit_within_damage_is_the_end_of_the_video(film: Path, tmp_path: Path, damage: tuple[float, float]) -> None:
+    decode = pass_over(with_damage(film, tmp_path / "damaged.mp4", damage), limits=Limits(duration=35.0))
+    times = read(decode)
+    assert decode.final is not None
+    assert (max(times) < 30.0, decode.final.duration) == (True, pytest.approx(35.0))
+    assert [lost.code for lost in decode.lost] == ["not_decoded", "longer_than_limit"]
+    assert (decode.holes[0].start, decode.holes[0].end) == (pytest.approx(30.0, abs=0.2), 35.0)
+
+
+def test_a_death_in_damage_is_one_hole(film: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(VideoPass, "_decoded", decoding_that_dies_at(45.0, 1000.0))
+    decode = pass_over(with_damage(film, tmp_path / "damaged.mp4", (50.0, 60.0)))
+    read(decode)
+    [hole] = decode.lost
+    assert (hole.code, hole.start_time, hole.end_time) == ("not_decoded", 45.0, pytest.approx(60.0, abs=0.2))
+    assert "again and again" in hole.message and "tries again" in hole.message
+
+
 def test_a_frame_that_is_held_is_no_hole(tmp_path: Path) -> None:
     times = [*(n / 10 for n in range(51)), *(20 + n / 10 for n in range(60))]
     held = encode(tmp_path / "held.mp4", shades(len(times)), rate=10, times=times)

@@ -6,11 +6,8 @@ import os
 import socket
 import wave
 from collections.abc import Callable
-from fractions import Fraction
 from pathlib import Path
 
-import av
-import numpy as np
 import pytest
 
 from world_api.api import build_world
@@ -97,44 +94,3 @@ def test_a_start_that_is_not_zero_is_noticed(make_video: Callable[..., Path], em
 def test_a_rotated_video_has_the_size_it_is_shown_at(shared_data: Path) -> None:
     found = probe(shared_data / "video" / "decoder_cases" / "nasa_13013_rotated.mp4")
     assert (found.width, found.height, found.rotation) == (270, 480, 90)
-
-
-def with_sound(path: Path, *, start: float, end: float, sound: float) -> Path:
-    """A video with frames from start to end, ten a second, and with sound from the beginning (seconds)."""
-    with av.open(str(path), "w") as container:
-        picture, voice = container.add_stream("libx264", rate=10), container.add_stream("pcm_s16le", rate=16000)
-        picture.width, picture.height, picture.pix_fmt = 64, 48, "yuv420p"
-        picture.time_base = picture.codec_context.time_base = Fraction(1, 1000)
-        packets = []
-        for number in range(round((end - start) * 10)):
-            frame = av.VideoFrame.from_ndarray(np.full((48, 64, 3), number, np.uint8), format="bgr24")
-            frame.pts, frame.time_base = round(start * 1000) + 100 * number, Fraction(1, 1000)
-            packets += picture.encode(frame)
-        packets += picture.encode()
-        for second in range(round(sound)):
-            samples = av.AudioFrame.from_ndarray(np.zeros((1, 16000), np.int16), format="s16", layout="mono")
-            samples.sample_rate, samples.pts, samples.time_base = 16000, 16000 * second, Fraction(1, 16000)
-            packets += voice.encode(samples)
-        packets += voice.encode()
-        for packet in sorted(packets, key=lambda one: float((one.dts or 0) * one.time_base)):
-            container.mux(packet)
-    return path
-
-
-@pytest.mark.parametrize(("start", "end", "sound"), [(0.0, 6.0, 20), (4.0, 12.0, 12), (3.0, 8.0, 20)])
-def test_a_video_is_as_long_as_its_picture_and_not_its_sound(
-    tmp_path: Path, start: float, end: float, sound: float
-) -> None:
-    for name in ("film.mkv", "film.mov"):
-        found = probe(with_sound(tmp_path / name, start=start, end=end, sound=sound))
-        assert found.start == pytest.approx(start)
-        assert found.declared_duration == pytest.approx(end - start, abs=0.11)
-
-
-@pytest.mark.parametrize("tag", ["", "00:00:00.000000000", "soon", "-1:00:00", "99:99:99:99", "nan:00:00"])
-def test_a_tag_that_is_no_duration_is_not_believed(tmp_path: Path, tag: str) -> None:
-    path = with_sound(tmp_path / "film.mkv", start=0.0, end=6.0, sound=20)
-    data = path.read_bytes()
-    assert data.count(b"00:00:06.000000000") == 1
-    path.write_bytes(data.replace(b"00:00:06.000000000", tag.encode().ljust(18, b"\0")))
-    assert probe(path).declared_duration == pytest.approx(20.0)
