@@ -144,6 +144,11 @@ class _Planner:
         self._tools = tools
         schema = tools.get(_ANSWER_TOOL, {}).get("parameters", {}).get("properties", {}).get("answer")
         self.kind = next((kind for kind, (how, _) in _KINDS.items() if re.search(how, wanted, re.IGNORECASE)), "open")
+        #: The answer that means "not in the video", if the question has one; the model submits it if it finds nothing.
+        self._not_there = None
+        if schema is not None and "anyOf" in schema:
+            schema, abstention = schema["anyOf"]
+            self._not_there = abstention["enum"][0]
         if schema is not None:
             of_schema = (kind for kind, (_, json_type) in _KINDS.items() if schema.get("type") == json_type)
             self.kind = next((kind for kind in of_schema if kind != "choice" or "enum" in schema), "open")
@@ -175,7 +180,7 @@ class _Planner:
             ending = yield from self._summarise()
         else:
             ending = yield from self._find()
-        if self.kind != "choice" or not self._options:
+        if self.kind != "choice" or not self._options or (self._not_there and ending.value == self._not_there):
             return ending
         # The option that shares most words with what was found, else the first that is found itself.
         said = set(words(ending.text))
@@ -199,9 +204,8 @@ class _Planner:
                 hits = [hit for hit in _records(result) if _spans(hit)]
         spans = [_spans(hit)[0] for hit in hits]
         if not spans:
-            return _Conclusion(
-                text=f"Nothing was found for {self._target!r}.", value={"start_time": 0.0, "end_time": 0.0}
-            )
+            nowhere = self._not_there or {"start_time": 0.0, "end_time": 0.0}
+            return _Conclusion(text=f"Nothing was found for {self._target!r}.", value=nowhere)
         if not _spans(found) and (self._intent == "place" or self.kind == "interval"):
             in_order = sorted(spans, reverse=self._last)[:12]
             looks = yield [self._look(span.center) for span in in_order]
