@@ -376,7 +376,9 @@ class Episode:
         """Return the JSON form, without the timings."""
         # Records from before a question could abstain do not have this field, and stay what they are.
         forced = {"question": {"may_abstain": not self.task.question.may_abstain}}
-        return cast(dict[str, Any], _adapter().dump_python(self, mode="json", exclude={"timings": True, "task": forced}))
+        return cast(
+            dict[str, Any], _adapter().dump_python(self, mode="json", exclude={"timings": True, "task": forced})
+        )
 
 
 def episode_from_record(record: dict[str, Any]) -> Episode:

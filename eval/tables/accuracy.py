@@ -131,7 +131,8 @@ def share_figure(name: str, value: str) -> Figure[Group]:
 
 
 def measures_table(study: Study) -> Table:
-    """Return the table of the measures of each kind of answer, for each arm."""
+    """Return the table of the measures of each kind of answer, for each arm; an absence has no such measure."""
+    study = study.with_rows(row for row in study.rows if row.gold in (None, "present"))
     kinds = sorted(grouped(study.rows, lambda row: row.kind).items())
     known = dict.fromkeys(measure for kind, part in kinds for measure in _measures(kind, part))
     return study.table(

@@ -44,7 +44,9 @@ def test_a_question_without_abstentions_refuses_them_and_its_record_is_as_before
 ) -> None:
     forced = replace(question, may_abstain=False)
     right = {"choice": "A", "count": 2, "interval": {"start_time": 1.0, "end_time": 2.0}, "order": ["A", "B"]}
-    held = hold(replies.calls(submits("not_there", "bad")), replies.calls(submits(right[question.kind])), question=forced)
+    held = hold(
+        replies.calls(submits("not_there", "bad")), replies.calls(submits(right[question.kind])), question=forced
+    )
     assert (held.episode.slips, held.episode.value) == ({"bad_answer": 1}, right[question.kind])
     assert "may_abstain" not in held.episode.record()["task"]["question"]
     assert not any("cannot_be_told" in str(request) for request in held.model.requests)
