@@ -18,8 +18,10 @@ from eval.datasets.items import SCHEMA_VERSION, Item, item_record
 from eval.datasets.loading import DATASET_FILE, QUESTIONS_FILE, load_folder
 from eval.questions import locate_count, order_cause, summary_multihop
 from eval.questions.drafts import Asker, Draft, FilmIndex, Maker, facts_within, windows_of
+from eval.questions.pairs import absent_twin
 from eval.questions.phrasing import Say, Unsayable, Wording, wording
 from eval.sandbox.facts import FilmFacts
+from eval.scoring.abstention import ABSENCE
 from tool_induction.domains.domain import SplitName
 from tool_induction.domains.domain_file import load_domain
 from tool_induction.domains.guard import PLACEHOLDER
@@ -29,6 +31,8 @@ from world_api.core.vocabulary import content_words
 
 #: The share of questions in Chinese, if there are Chinese words for everything in them.
 CHINESE_SHARE = 0.25
+#: The share of questions about something that is not in the film, each the twin of one about what is (``pairs``).
+ABSENT_SHARE = 0.2
 #: domain -> type of question -> its maker
 MAKERS: Mapping[str, Mapping[str, Maker]] = {
     "A_locate_count": locate_count.MAKERS,
@@ -39,8 +43,10 @@ MAKERS: Mapping[str, Mapping[str, Maker]] = {
 #: facts no longer give the same questions.
 PROTOCOL: Mapping[str, Any] = {
     "scoring": {"choice": "choice/1", "count": "count/1", "interval": "interval/1", "order": "order/1"},
+    "may_abstain": True,
     "questions": {
-        "version": 2,
+        "version": 3,
+        "absent_share": ABSENT_SHARE,
         "made_from": "templates of the task domains, by split; answers from the film's facts",
         "domains": "the task domain of the template; content is the theme of the film",
         "chinese_share": CHINESE_SHARE,
@@ -136,8 +142,13 @@ def _alternating(rows: Sequence[Sequence[Draft]]) -> list[Draft]:
 
 
 def _taken(ask: Asker, queues: Sequence[Sequence[Draft]], wanted: int) -> list[Item]:
-    """Return up to ``wanted`` questions from the types in turn (``queues``), no text twice, no type above its share."""
+    """Return up to ``wanted`` questions from the types in turn (``queues``), no text twice, no type above its share.
+
+    The last of them are about what is not in the film.
+    """
     worder = _Worder(ask)
+    twins = math.ceil(wanted * ABSENT_SHARE) if wanted > 1 else 0
+    wanted -= twins
     most = max(_FEW, math.ceil(wanted * _SHARE))
     left = [islice(worder.items(queue), most) for queue in queues if queue]
     ask.chance.shuffle(left)
@@ -148,10 +159,19 @@ def _taken(ask: Asker, queues: Sequence[Sequence[Draft]], wanted: int) -> list[I
             if item is None:
                 left.remove(queue)
             elif len(found) < wanted:
-                # By film, domain and number: ``sandbox-test-0007.A03.event_time``.
-                number = f"{(item.domain or '')[:1]}{len(found) + 1:02d}"
-                found.append(replace(item, id=f"{item.video_id}.{number}.{item.labels['type']}"))
+                found.append(_numbered(item, len(found) + 1))
+    chance = random.Random(f"pairs {found[0].id} {wanted}" if found else "")
+    twins = min(twins, math.ceil(len(found) * ABSENT_SHARE / (1 - ABSENT_SHARE)))
+    for item in chance.sample(found, len(found)):
+        if twins and (twin := worder.twin(item, chance)) is not None:
+            found.append(_numbered(twin, len(found) + 1))
+            twins -= 1
     return found
+
+
+def _numbered(item: Item, number: int) -> Item:
+    """Return a question with its id, by film, domain and number: ``sandbox-test-0007.A03.event_time``."""
+    return replace(item, id=f"{item.video_id}.{(item.domain or '')[:1]}{number:02d}.{item.labels['type']}")
 
 
 # -- words and options
@@ -164,7 +184,7 @@ class _Worder:
         self._ask = ask
         self._chance = ask.chance
         self._english, self._chinese = Wording(ask.film.facts), wording("zh", ask.film.facts)
-        self._texts: set[str] = set()
+        self._drafts: dict[str, Draft] = {}  #: by the text of their questions
         self._places: dict[int, list[int]] = {}
 
     def items(self, queue: Sequence[Draft]) -> Iterator[Item]:
@@ -172,10 +192,13 @@ class _Worder:
         for draft in queue:
             facts = self._ask.film.facts
             found = self._in_some_language(draft)
-            if found is None or found[0].text in self._texts:
+            if found is None or found[0].text in self._drafts:
                 continue
             question, answer, language = found
-            self._texts.add(question.text)
+            self._drafts[question.text] = draft
+            labels = {"type": draft.template.id.partition("/")[0], "language": language}
+            if labels["type"] == "presence":
+                labels[ABSENCE] = question.letters[1]  # "no": it is not there
             yield Item(
                 id=facts.film,
                 video_id=facts.film,
@@ -186,8 +209,17 @@ class _Worder:
                 content=facts.extras.get("theme"),
                 template=draft.template.id,
                 split=self._ask.split,
-                labels={"type": draft.template.id.partition("/")[0], "language": language},
+                labels=labels,
             )
+
+    def twin(self, item: Item, chance: random.Random) -> Item | None:
+        """Return the question about something absent that differs least from a question of ``items``; None without one."""
+        words = self._chinese if item.labels["language"] == "zh" else self._english
+        twin = absent_twin(self._ask, item, self._drafts[item.question.text], words, chance)
+        if twin is None or twin.question.text in self._drafts or item.answer == 0:
+            return None
+        self._drafts[twin.question.text] = self._drafts[item.question.text]
+        return twin
 
     def _in_some_language(self, draft: Draft) -> tuple[Question, Any, str] | None:
         """Return what ``_worded`` returns: in Chinese for a share of drafts; else, or if a word is lacking, in English."""
@@ -225,7 +257,7 @@ class _Worder:
             answer = in_order
         if draft.window is not None:
             text = words.fill("within", str(round(draft.window.start)), str(round(draft.window.end)), text)
-        question = Question(text=text, kind=draft.kind, options=options)
+        question = Question(text=text, kind=draft.kind, options=options, may_abstain=True)
         if draft.kind == "order":
             answer = [question.letters[options.index(part)] for part in answer]
         elif draft.kind == "choice":
