@@ -18,13 +18,14 @@ from eval.datasets.items import SCHEMA_VERSION, Item, item_record
 from eval.datasets.loading import DATASET_FILE, QUESTIONS_FILE, load_folder
 from eval.questions import locate_count, order_cause, summary_multihop
 from eval.questions.drafts import Asker, Draft, FilmIndex, Maker, facts_within, windows_of
-from eval.questions.pairs import absent_twin
+from eval.questions.pairs import PAIR, absent_twin, by_name, told_names, untold_names
 from eval.questions.phrasing import Say, Unsayable, Wording, wording
 from eval.sandbox.facts import FilmFacts
 from eval.scoring.abstention import ABSENCE
 from tool_induction.domains.domain import SplitName
 from tool_induction.domains.domain_file import load_domain
 from tool_induction.domains.guard import PLACEHOLDER
+from world_api.core.faults import EvalFault
 from world_api.core.files import exclusive, hash_bytes, write_atomically
 from world_api.core.spans import TimeSpan
 from world_api.core.vocabulary import content_words
@@ -33,6 +34,8 @@ from world_api.core.vocabulary import content_words
 CHINESE_SHARE = 0.25
 #: The share of questions about something that is not in the film, each the twin of one about what is (``pairs``).
 ABSENT_SHARE = 0.2
+#: The share of questions that name a person by a name that the film does not tell, and of those by one that it tells.
+NAMED_SHARE = 0.1
 #: domain -> type of question -> its maker
 MAKERS: Mapping[str, Mapping[str, Maker]] = {
     "A_locate_count": locate_count.MAKERS,
@@ -47,6 +50,7 @@ PROTOCOL: Mapping[str, Any] = {
     "questions": {
         "version": 3,
         "absent_share": ABSENT_SHARE,
+        "named_share": NAMED_SHARE,
         "made_from": "templates of the task domains, by split; answers from the film's facts",
         "domains": "the task domain of the template; content is the theme of the film",
         "chinese_share": CHINESE_SHARE,
@@ -166,7 +170,7 @@ def _taken(ask: Asker, queues: Sequence[Sequence[Draft]], wanted: int) -> list[I
         if twins and (twin := worder.twin(item, chance)) is not None:
             found.append(_numbered(twin, len(found) + 1))
             twins -= 1
-    return found
+    return worder.some_named(found, chance, most=math.ceil(wanted * NAMED_SHARE))
 
 
 def _numbered(item: Item, number: int) -> Item:
@@ -214,12 +218,36 @@ class _Worder:
 
     def twin(self, item: Item, chance: random.Random) -> Item | None:
         """Return the question about something absent that differs least from a question of ``items``; None without one."""
-        words = self._chinese if item.labels["language"] == "zh" else self._english
-        twin = absent_twin(self._ask, item, self._drafts[item.question.text], words, chance)
+        twin = absent_twin(self._ask, item, self._drafts[item.question.text], self._words(item), chance)
         if twin is None or twin.question.text in self._drafts or item.answer == 0:
             return None
         self._drafts[twin.question.text] = self._drafts[item.question.text]
         return twin
+
+    def some_named(self, items: list[Item], chance: random.Random, *, most: int) -> list[Item]:
+        """Return the questions, up to ``most`` of them with a name that the film tells, and as many with one that it does not.
+
+        Questions of minimal pairs stay as they are.
+        """
+        facts, paired = self._ask.film.facts, {item.labels.get(PAIR) for item in items}
+        told, untold = told_names(facts), untold_names(facts)
+        free = [item for item in items if PAIR not in item.labels and item.id not in paired]
+        renamed: dict[str, Item] = {}
+        for _ in range(most):
+            pair: list[Item] = []
+            for names in (told, chance.sample(untold, min(1, len(untold)))):
+                rest = [item for item in free if item.id not in {*renamed, *(one.id for one in pair)}]
+                for item in chance.sample(rest, len(rest)):
+                    draft, words = self._drafts[item.question.text], self._words(item)
+                    if (one := by_name(item, draft, words, names)) and one.question.text not in self._drafts:
+                        pair.append(one)
+                        break
+            if len(pair) == 2:
+                renamed |= {one.id: one for one in pair}
+        return [renamed.get(item.id, item) for item in items]
+
+    def _words(self, item: Item) -> Wording:
+        return self._chinese if item.labels["language"] == "zh" else self._english
 
     def _in_some_language(self, draft: Draft) -> tuple[Question, Any, str] | None:
         """Return what ``_worded`` returns: in Chinese for a share of drafts; else, or if a word is lacking, in English."""
@@ -333,6 +361,9 @@ def add_questions(
             present = load_folder(folder)
             name, protocol = present.name, dict(present.protocol)
             kept = [item for item in present.items if item.video_id != video_id]
+            if protocol.get("questions") != PROTOCOL["questions"] and kept and items:
+                hint = "make films in a new folder: figures over two versions of the questions cannot be compared"
+                raise EvalFault("bad_dataset", f"{folder} has questions of another version", hint=hint)
             paths = {key: found.path for key, found in present.videos.items() if found.path is not None}
             videos = {key: {"file": path.relative_to(folder).as_posix()} for key, path in paths.items()}
         everything = sorted([*kept, *items], key=lambda item: item.video_id)

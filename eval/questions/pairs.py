@@ -3,6 +3,9 @@
 The person gets a coat that nobody wears, the thing a colour that no such thing has, the event another actor, the deed
 becomes one that the person never does, the quoted words another colour or number. Whatever else the question says, and
 the options, stay the same, so that only the film shows which question of a pair has an answer.
+
+What a film does not determine is who a name belongs to that nobody says. Some questions name a person by name instead of
+by looks: equally many by a name that the film tells, and by one that it does not.
 """
 
 from __future__ import annotations
@@ -15,18 +18,21 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
-from controller.answers import NOT_THERE
+from controller.answers import CANNOT_BE_TOLD, NOT_THERE
 from eval.datasets.items import Item
 from eval.questions import phrasing as say
 from eval.questions.drafts import Asker, Draft, does_so, shape
 from eval.questions.order_cause import clock_times
 from eval.questions.phrasing import Part, Say, Unsayable, Wording
-from eval.sandbox.facts import Event, Person, Thing
-from eval.sandbox.story_world import COATS, LABELS, VIVID
+from eval.sandbox.facts import Event, FilmFacts, Person, Thing
+from eval.sandbox.story_world import COATS, LABELS, NAMES, VIVID
 from world_api.core.vocabulary import content_words
 
+NAMED = "named"  #: label of a question that names a person by name: whether the film tells whose name it is
 PAIR = "pair"  #: label of a question about something absent: the id of the question that it was made from
 _CHANGED = re.compile(rf"\b(?:{'|'.join(VIVID)})\b|\b(\d{{1,2}}):(\d{{2}})\b|\d+")
+#: Types of questions that say by more than looks or name who is meant: what the person does, or has to do.
+_SAYS_WHO = ("between/", "consequence/", "spoken_reference/")
 _TRIES = 6  #: changes to try for each part of a question
 
 
@@ -50,6 +56,48 @@ def absent_twin(ask: Asker, item: Item, draft: Draft, words: Wording, chance: ra
             answer: Any = 0 if question.kind == "count" else NOT_THERE
             labels = {name: value for name, value in item.labels.items() if name != "absence"}
             return replace(item, question=question, answer=answer, spans=(), labels={**labels, PAIR: item.id})
+    return None
+
+
+def told_names(facts: FilmFacts) -> dict[str, str]:
+    """Return the names that the film tells, by id of person: said to this person while no third one is on screen."""
+    names = {person.id: person.name for person in facts.people}
+    told = {}
+    for event in facts.events:
+        if event.other in names and re.search(rf"\b{re.escape(names[event.other])}\b", event.words):
+            there = {visit.subject for visit in facts.visits if visit.start < event.end and visit.end > event.start}
+            if there & names.keys() == {event.actor, event.other}:
+                told[event.other] = names[event.other]
+    return told
+
+
+def untold_names(facts: FilmFacts) -> list[str]:
+    """Return names that nobody says, if the film leaves open what two people who are seen in it are called; else none."""
+    heard = " ".join([*(event.words for event in facts.events), *(text.text for text in facts.written)])
+    seen = {visit.subject for visit in facts.visits}
+    free = [name for name in NAMES if re.search(rf"\b{name}\b", heard) is None]
+    return free if sum(person.name in free and person.id in seen for person in facts.people) > 1 else []
+
+
+def by_name(item: Item, draft: Draft, words: Wording, names: dict[str, str] | list[str]) -> Item | None:
+    """Return the question with a person called by name; None if it names no person by looks, or ``names`` has no name.
+
+    ``names`` are those of people by id, or names of nobody in particular: who is meant then cannot be told. None also if
+    the question says what the person does, by which it could be told.
+    """
+    if "action" in draft.slots or draft.template.id.startswith(_SAYS_WHO) or " react " in draft.template.en:
+        return None
+    for part in draft.slots.values():
+        if not (isinstance(part, Part) and isinstance(part.about, Person) and part.method == "name"):
+            continue
+        name = names.get(part.about.id) if isinstance(names, dict) else names[0] if names else None
+        if name is not None:
+            text = item.question.text.replace(part(words), name)
+            options = tuple(option.replace(part(words), name) for option in item.question.options)
+            renamed = replace(item, question=replace(item.question, text=text, options=options))
+            labels = {**item.labels, NAMED: "told" if isinstance(names, dict) else "untold"}
+            changed = {} if isinstance(names, dict) else {"answer": CANNOT_BE_TOLD, "spans": ()}
+            return replace(renamed, labels=labels, **changed)
     return None
 
 
@@ -85,7 +133,9 @@ def _others(ask: Asker, draft: Draft, part: Part, chance: random.Random) -> list
         found = [say.name(_in_coat(about, chance.choice(group))) for group in free]
     elif isinstance(about, Thing) and part.method == "name":
         free = [colour for colour in VIVID if not _has(ask, colour, about.category)]
-        found = [say.name(replace(about, id="", name=f"the {colour} {about.category}", colour=colour)) for colour in free]
+        found = [
+            say.name(replace(about, id="", name=f"the {colour} {about.category}", colour=colour)) for colour in free
+        ]
         found = found if about.name == f"the {about.colour} {about.category}" else []
     elif isinstance(about, Event) and part.method in ("clause", "doing"):
         others = [person for person in ask.film.people if not _does(ask, person, about)]

@@ -27,7 +27,7 @@ from eval.sandbox.facts import (
 from eval.sandbox.room_plans import Fixture, RoomPlan, plan_of
 from eval.sandbox.script import Actor, HairStyle, Look, Prop, PropKind, Room, RoomKind, with_article
 
-_NAMES = (
+NAMES = (
     "Mia", "Tom", "Ana", "Leo", "Eva", "Ben", "Zoe", "Max", "Ida", "Sam", "Nora", "Paul", "Lily", "Hugo", "Ruth", "Omar",
     "Vera", "Karl", "Yuki", "Dora", "Felix", "Greta", "Ivan", "Lena",
 )  # fmt: skip
@@ -164,7 +164,7 @@ def _people(chance: random.Random, count: int) -> tuple[Actor, ...]:
             ),
             pitch=chance.choice((115.0, 130.0, 150.0, 175.0, 200.0, 225.0, 245.0)),
         )
-        for name, coat in zip(chance.sample(_NAMES, count), coats, strict=True)
+        for name, coat in zip(chance.sample(NAMES, count), coats, strict=True)
     )
 
 

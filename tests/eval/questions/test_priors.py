@@ -104,6 +104,27 @@ def test_a_stretch_is_guessed_as_the_best_part_of_a_film() -> None:
     assert Constant(items[2:], durations).guess(items[0]) == {"start_time": 25.0, "end_time": 50.0}
 
 
+@pytest.mark.parametrize("gives_away", [True, False])
+def test_words_that_tell_which_of_a_pair_is_about_something_absent_are_found(gives_away: bool) -> None:
+    items = []
+    for number in range(120):
+        colours = random.Random(number).sample(COLOURS, 2)
+        for place, colour in enumerate(colours):
+            text = f"When does the {'odd ' if gives_away and place else ''}{colour} cup appear?"
+            answer = "not_there" if place else {"start_time": 1.0, "end_time": 2.0}
+            items.append(
+                made_item(
+                    id=f"i{number}.{place}", video_id=f"film{number // 10}", template="cup/test/0", answer=answer,
+                    question=Question(text=text, kind="interval", may_abstain=True),
+                    labels={"pair": f"i{number}.0"} if place else {},
+                )
+            )  # fmt: skip
+    lengths = {item.video_id: 10.0 for item in items}
+    line = next(line for line in measure_priors(items[:100], lengths, others=items[100:]) if line.type == "absence")
+    assert (line.questions, line.chance) == (100, 0.5)
+    assert line.learned == 1.0 if gives_away else abs(line.learned - 0.5) < 0.15
+
+
 def test_chance_is_a_blind_draw() -> None:
     item = choice(1, gives_away=False)
     order = replace(item, question=Question(text="?", kind="order", options=("a", "b", "c")), answer=list("ABC"))
@@ -167,6 +188,11 @@ def test_a_prior_that_learned_from_other_films_is_near_chance_on_films_it_never_
         assert line.over < (0.15 if line.type else 0.1), line
         if not (line.domain or line.kind or line.type):
             assert abs(line.over) < 0.04
+    for line in measure_priors(items, lengths, others=others):
+        if line.type in ("absence", "naming") and line.questions >= FEW:
+            assert abs(line.over) < 0.1, line
+            assert line.over_low is not None
+            assert line.over_low < 0.03, line
     counts = next(line for line in measure_priors(items, lengths, others=others) if line.kind == "count")
     assert counts.low is not None
     assert counts.low - counts.constant < 0.05, counts
