@@ -361,9 +361,11 @@ def add_questions(
             present = load_folder(folder)
             name, protocol = present.name, dict(present.protocol)
             kept = [item for item in present.items if item.video_id != video_id]
-            if protocol.get("questions") != PROTOCOL["questions"] and kept and items:
-                hint = "make films in a new folder: figures over two versions of the questions cannot be compared"
-                raise EvalFault("bad_dataset", f"{folder} has questions of another version", hint=hint)
+            if items and protocol.get("questions") != PROTOCOL["questions"]:
+                if kept:
+                    hint = "make films in a new folder: figures over two versions of the questions cannot be compared"
+                    raise EvalFault("bad_dataset", f"{folder} has questions of another version", hint=hint)
+                protocol |= PROTOCOL
             paths = {key: found.path for key, found in present.videos.items() if found.path is not None}
             videos = {key: {"file": path.relative_to(folder).as_posix()} for key, path in paths.items()}
         everything = sorted([*kept, *items], key=lambda item: item.video_id)
