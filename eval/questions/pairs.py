@@ -96,8 +96,9 @@ def by_name(item: Item, draft: Draft, words: Wording, names: dict[str, str] | li
             options = tuple(option.replace(part(words), name) for option in item.question.options)
             renamed = replace(item, question=replace(item.question, text=text, options=options))
             labels = {**item.labels, NAMED: "told" if isinstance(names, dict) else "untold"}
-            changed = {} if isinstance(names, dict) else {"answer": CANNOT_BE_TOLD, "spans": ()}
-            return replace(renamed, labels=labels, **changed)
+            if isinstance(names, dict):
+                return replace(renamed, labels=labels)
+            return replace(renamed, labels=labels, answer=CANNOT_BE_TOLD, spans=())
     return None
 
 
@@ -129,8 +130,8 @@ def _others(ask: Asker, draft: Draft, part: Part, chance: random.Random) -> list
     found: list[Say] = []
     if isinstance(about, Person) and part.method == "name":
         worn = {person.looks.get("coat") for person in facts.people}
-        free = [group for group in COATS if worn.isdisjoint(group)]
-        found = [say.name(_in_coat(about, chance.choice(group))) for group in free]
+        coats = [chance.choice(group) for group in COATS if worn.isdisjoint(group)]
+        found = [say.name(_in_coat(about, coat)) for coat in coats]
     elif isinstance(about, Thing) and part.method == "name":
         free = [colour for colour in VIVID if not _has(ask, colour, about.category)]
         found = [
