@@ -225,26 +225,25 @@ class _Worder:
         return twin
 
     def some_named(self, items: list[Item], chance: random.Random, *, most: int) -> list[Item]:
-        """Return the questions, up to ``most`` of them with a name that the film tells, and as many with one that it does not.
+        """Return the questions, up to ``most`` of them with a name that the film tells, and each again with one that it does not.
 
-        Questions of minimal pairs stay as they are.
+        The latter take the places of other questions. Questions of minimal pairs stay as they are.
         """
         facts, paired = self._ask.film.facts, {item.labels.get(PAIR) for item in items}
         told, untold = told_names(facts), untold_names(facts)
-        free = [item for item in items if PAIR not in item.labels and item.id not in paired]
-        renamed: dict[str, Item] = {}
-        for _ in range(most):
-            pair: list[Item] = []
-            for names in (told, chance.sample(untold, min(1, len(untold)))):
-                rest = [item for item in free if item.id not in {*renamed, *(one.id for one in pair)}]
-                for item in chance.sample(rest, len(rest)):
-                    draft, words = self._drafts[item.question.text], self._words(item)
-                    if (one := by_name(item, draft, words, names)) and one.question.text not in self._drafts:
-                        pair.append(one)
-                        break
-            if len(pair) == 2:
-                renamed |= {one.id: one for one in pair}
-        return [renamed.get(item.id, item) for item in items]
+        named = list(items)
+        free = [place for place, item in enumerate(items) if PAIR not in item.labels and item.id not in paired]
+        for place in chance.sample(free, len(free)) if untold else ():
+            item = items[place]
+            draft, words = self._drafts[item.question.text], self._words(item)
+            known = by_name(item, draft, words, told)
+            unknown = by_name(item, draft, words, [chance.choice(untold)])
+            others = [other for other in free if other != place and named[other] is items[other]]
+            if most and known and unknown and others and named[place] is item:
+                other = chance.choice(others)
+                named[place], named[other] = known, _numbered(unknown, other + 1)
+                most -= 1
+        return named
 
     def _words(self, item: Item) -> Wording:
         return self._chinese if item.labels["language"] == "zh" else self._english
