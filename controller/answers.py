@@ -109,7 +109,7 @@ class InvalidAnswer(ValueError):
 
 
 def schema_of(question: Question, words: Describe) -> dict[str, Any]:
-    """Return the JSON Schema of the answer; ``words`` returns the description of a part by its name."""
+    """Return the JSON Schema of the answer; ``words`` returns a description by the name of a type or field."""
     if question.may_abstain:
         abstention = {"type": "string", "enum": list(ABSTENTIONS), "description": words("abstention")}
         return {"anyOf": [schema_of(replace(question, may_abstain=False), words), abstention]}
@@ -137,13 +137,13 @@ def schema_of(question: Question, words: Describe) -> dict[str, Any]:
 
 
 def span_schema(words: Describe) -> dict[str, Any]:
-    """Return the JSON Schema of an interval of the video."""
+    """Return the JSON Schema of an interval in seconds; ``words`` returns a description by the name of a field."""
     time = {"type": "number", "minimum": 0, "maximum": _MOST}
     return closed_object({name: {**time, "description": words(name)} for name in ("start_time", "end_time")})
 
 
 def value_of(question: Question, given: Any) -> Any:
-    """Return the answer in the form of the question's type. Raises InvalidAnswer, with the reason, if it is invalid."""
+    """Return the given answer as a value of the question's type. Raises InvalidAnswer, with the reason, if invalid."""
     letters = question.letters
     if is_abstention(question, given):
         return given
@@ -238,7 +238,7 @@ class FinalAnswer:
 
 
 def submit_answer_tool(question: Question, words: Describe) -> ToolDeclaration:
-    """Return the declaration of ``submit_answer`` for a question; ``words`` returns the description for a key."""
+    """Return the declaration of ``submit_answer``; ``words`` returns a description by name: a field, type or "tool"."""
     spans = {"type": "array", "items": span_schema(words), "maxItems": MAX_SPANS, "description": words("spans")}
     parameters = closed_object({"answer": schema_of(question, words), "spans": spans})
     return ToolDeclaration(name=SUBMIT_ANSWER, description=words("tool"), parameters=parameters)
@@ -278,7 +278,7 @@ def usable_answer(question: Question, arguments: Mapping[str, Any]) -> FinalAnsw
 
 
 def read_answer(question: Question, words: str, spans: tuple[TimeSpan, ...] = ()) -> FinalAnswer | None:
-    """Read an answer from text; its value is None if the text cannot be parsed. Return None if the text is empty."""
+    """Return the answer in the text ``words`` (value None if not parsed), citing ``spans``; None if it is empty."""
     # Escapes can spell characters that are not Unicode text.
     text = words.encode("utf-8", errors="replace").decode().strip()[:MAX_ANSWER_CHARACTERS]
     if not text:
@@ -570,7 +570,7 @@ def _split_at_ends(question: Question, text: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_settled(question: Question, value: Any, rest: str) -> bool:
-    """Whether the words after an answer leave it valid: they hold no number, other option, denial, doubt or plan."""
+    """Whether the words after an answer (``rest``) leave it valid: no number, other option, denial, doubt, next step."""
     if question.kind == "choice" and value in question.letters:
         own = question.options[question.letters.index(value)].strip()
         bound = r"\b" if own.isascii() and own[:1].isalnum() and own[-1:].isalnum() else ""
@@ -660,7 +660,7 @@ def _order(question: Question, text: str) -> list[str] | None:
 
 
 def _item(question: Question, text: str, place: int) -> str | None:
-    """Return the letter of the option that an entry of a list names; its number, if it has one, must be ``place``."""
+    """Return the letter of the option that a list entry names; None if its number, if any, is not ``place`` (from 1)."""
     number = re.match(r"(?:(\d{1,2})\s*[.)、：:]|[-•])\s*", text)
     if number and number[1] and int(number[1]) != place:
         return None

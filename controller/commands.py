@@ -225,7 +225,7 @@ def ask(
 
 
 def _commit(store: Path, video_id: str, session: str) -> dict[str, Any]:
-    """Add the writes of the session to the world; return the counts as JSON, zeros if the session wrote nothing."""
+    """Add the session's writes to the world; return as JSON how many memories and entities these are, maybe 0."""
     from world_api.core.faults import StoreFault
     from world_api.session.session import commit_session
 

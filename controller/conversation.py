@@ -88,7 +88,7 @@ class Conversation:
         self._tokens.append(estimate_tokens(message))
 
     def add_result(self, message: Message, folds: Folds) -> int:
-        """Append a tool result with its shorter forms, the shortest last; return its index in ``messages``."""
+        """Append a tool result; ``folds`` make its shorter forms, the shortest last. Return its index in ``messages``."""
         place = len(self.messages)
         self._foldable[place] = folds
         self.add(message)
@@ -99,23 +99,23 @@ class Conversation:
         return len(self._foldable[place]) == _STAGES
 
     def estimate(self, *, with_tools: bool) -> int:
-        """Return the estimated tokens of the next request, without the scale."""
+        """Return the estimated tokens of the next request (``with_tools``: it declares the tools), without the scale."""
         return sum(self._tokens) + (self._tools if with_tools else 0)
 
     def learn(self, usage: Usage, *, with_tools: bool) -> None:
-        """Set the scale of estimates from the tokens that the server counted for the latest request."""
+        """Set the scale of estimates from the server's count for the latest request (``with_tools``: it declared tools)."""
         estimate = self.estimate(with_tools=with_tools)
         if usage.prompt and estimate and not usage.estimated:
             self._factor = min(max(usage.prompt / estimate, _FACTORS[0]), _FACTORS[1])
 
     def fits(self, *, with_tools: bool) -> bool:
-        """Whether the next request fits the window."""
+        """Whether the next request (``with_tools``: it declares the tools) fits the window."""
         return self._scaled(with_tools) <= self._request_limit()
 
     def fold(self, *, with_tools: bool, last_round_too: bool = False) -> int:
-        """Fold the oldest results until the next request fits with some reserve; return how many were folded.
+        """Fold the oldest results, if needed twice, until the next request fits; return how often one became shorter.
 
-        ``last_round_too``: whether the results of the last round may be folded.
+        ``with_tools``: the request declares the tools; ``last_round_too``: results of the last round may be folded.
         """
         if self.fits(with_tools=with_tools):
             return 0
@@ -132,7 +132,7 @@ class Conversation:
         return count
 
     def _replace(self, place: int, message: Message) -> bool:
-        """Replace a message if the new one is shorter; return whether it was replaced."""
+        """Replace the message at index ``place`` if the new one has fewer tokens; return whether it was replaced."""
         tokens = estimate_tokens(message)
         if tokens >= self._tokens[place]:
             return False
@@ -140,11 +140,11 @@ class Conversation:
         return True
 
     def refused(self, *, with_tools: bool) -> None:
-        """Lower the window to the size of the request that the server has just refused as too long."""
+        """Lower the window to the size of the request just refused as too long (``with_tools``: it declared tools)."""
         self._window = min(self._window or self._scaled(with_tools), self._scaled(with_tools))
 
     def most_characters(self, results: int) -> int:
-        """Return how many characters each of ``results`` of one reply may have; all fit if older ones are folded."""
+        """Return how many characters each of ``results`` (a number) of one reply may have, if all earlier ones are folded."""
         fixed = self.estimate(with_tools=True) - sum(self._tokens[place] for place in self._foldable)
         free = _ROUND_SHARE * (self._request_limit() / self._factor - fixed)
         together = min(_MAX_ROUND_CHARACTERS, max(0.0, free) * _CHARACTERS_A_TOKEN)

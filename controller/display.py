@@ -130,7 +130,7 @@ def _cost_parts(accounts: Accounts) -> dict[str, str]:
 
 
 def _tools_text(calls: list[CallRecord]) -> str:
-    """Return the names of the tools in the order of their calls; equal calls in a row are counted."""
+    """Return the tools in the order of their calls, with operations inside and failures; equal entries are counted."""
     names = [
         call.tool
         + (f" ({plural(len(call.inner_calls), 'operation')})" if call.inner_calls else "")
@@ -327,7 +327,7 @@ def _reply_lines(episode: Episode, record: RoundRecord, *, full: bool) -> Iterat
 
 
 def _labelled(label: str, text: str, limit: int | None = None) -> Iterator[str]:
-    """Yield the lines of a text, at most ``limit``, with a label before the first."""
+    """Yield the lines of a text with a label before the first; after ``limit`` lines only how many remain."""
     lines = list(wrapped(text, WIDTH - _LABEL))
     for place, line in enumerate(lines[:limit]):
         yield f"{label if place == 0 else '':{_LABEL}}{line}".rstrip()

@@ -115,14 +115,14 @@ class BudgetMeter:
         self.add_spent(spent, judging=judging)
 
     def add_spent(self, spent: Sequence[Spent], *, judging: int) -> None:
-        """Count requests to other models; ``judging`` are the tokens of a judge that is not among them."""
+        """Count requests to other models; ``judging``: the judge's tokens, counted if ``spent`` has no judge's request."""
         if not any(item.purpose == "judge" for item in spent):
             self._tokens += judging
         for item in each_once(spent, self._paid):
             self._charge(item.model, item.prompt, item.completion)
 
     def may_call(self, more: int = 0) -> bool:
-        """Whether the budget allows one more tool call besides ``more`` that are about to run."""
+        """Whether the budget allows one tool call in addition to ``more`` others that are about to run."""
         return self.calls + more < self.budget.calls
 
     def left(self) -> float:
@@ -193,7 +193,7 @@ class Library:
 class Task:
     """The question, the world as the session saw it at the start, and the system.
 
-    ``settings`` is the system's own configuration (exposure, library arm, domain, profile ...), as JSON.
+    ``settings`` is the system's own configuration (exposure, variant of the library, domain, profile ...), as JSON.
     """
 
     question: Question
@@ -309,7 +309,7 @@ class RoundTiming:
 
 @dataclass(frozen=True, kw_only=True)
 class Timings:
-    """Wall times of an episode."""
+    """When an episode started (ISO 8601), and the wall-clock seconds of it and of each of its rounds."""
 
     started_at: str
     seconds: float
@@ -467,7 +467,7 @@ class Account:
 
 @dataclass(frozen=True, kw_only=True)
 class Accounts:
-    """The cost of an episode by part: without caches (logical), and as paid (physical)."""
+    """The cost of an episode by part (controller, perception, judge): without caches (logical), as paid (physical)."""
 
     logical: Mapping[Part, Account]
     physical: Mapping[Part, Account]

@@ -258,7 +258,7 @@ class _Loop:
         return self._answer_in_prose(reply)
 
     def _answer_in_prose(self, reply: Reply) -> FinalAnswer | None:
-        """Return the answer in the text of a reply; mark the round if the server reports the reply as cut off."""
+        """Return the answer in a reply's text, if any; a round whose reply was cut off gets the problem ``cut_reply``."""
         if reply.content == self.prompts.render("nothing_said"):
             return None  # the model repeats the filler of an empty reply
         if reply.content and self.rounds[-1].finish_reason == "length":

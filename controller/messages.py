@@ -223,7 +223,7 @@ _SECONDS = re.compile(r"(?<![\w.])(\d{1,8}(?:\.\d{1,3})?)(?: ?(?:-|–|to) ?(\d{
 
 @dataclass(frozen=True, kw_only=True)
 class CitedSpan:
-    """A cited span (seconds) and the ids of the calls that returned it, or ``digest``; if empty, it is unsupported."""
+    """A cited span (seconds); ``returned_by``: ids of the calls that returned it, or ``digest``; empty if unsupported."""
 
     start_time: float
     end_time: float
@@ -258,8 +258,8 @@ def spans_in(result: Any, *, arguments: Any = None) -> Iterator[TimeSpan]:
     """Yield every interval and moment in a result, at any depth; a moment has equal start and end.
 
     An interval is a pair of times in one record whose names differ in ``start`` and ``end``, ``first`` and ``last``, or
-    ``from`` and ``until``. Texts directly in the ``outputs`` of a tool are read, and texts that code writes; a span in
-    a text whose ends are both among ``arguments`` is left out.
+    ``from`` and ``until``. Texts directly in the ``outputs`` of a tool and in fields such as ``summary`` are read,
+    unless a vision model wrote them; a span in a text is left out if both its ends are among ``arguments``.
     """
     numbers = list(_numbers_in(arguments))
     for span, from_text in _spans_in(result, "", read_texts=True):

@@ -52,7 +52,7 @@ class Prompts(PromptFiles):
         return {"code": code, "message": message.strip(), "hint": hint}
 
     def of_answer(self, part: str) -> str:
-        """Return the description of a part in the declaration of ``submit_answer``."""
+        """Return the description of a part (a type, a field, "tool") in the declaration of ``submit_answer``."""
         return self.render("submit_answer", part=part)
 
 
@@ -228,7 +228,7 @@ def _joined(scenes: Sequence[dict[str, Any]], number: int) -> Entries:
 def _entities(session: Session) -> Entries:
     """Return all visible entities, with hint, label, first and last time, and number of appearances.
 
-    ``list_entities`` is called only if it has a stand-in: otherwise it returns only the first entities of a long film.
+    ``list_entities`` is called only if another source (an oracle) answers it: else it omits entities of a long film.
     """
     if "list_entities" in session.stand_ins:
         listed: Entries = _result(session, "list_entities", {"video_id": session.video_id}).get("entities", [])

@@ -114,7 +114,7 @@ class CallExecutor:
         return call.tool not in self.reading if declared is None else declared.writes
 
     def _start(self, calls: list[ToolCall], until: float) -> list[_PendingCall]:
-        """Start the calls, return their future results. One that writes runs in this thread, and cannot be abandoned."""
+        """Start the calls, with deadline ``until`` (monotonic); return future results. Writing calls run in this thread."""
         waited: list[_PendingCall] = [(Future(), Ledger()) for _ in calls]
         work: SimpleQueue[tuple[ToolCall, _PendingCall]] = SimpleQueue()
         in_turn: SimpleQueue[tuple[ToolCall, _PendingCall]] = SimpleQueue()
@@ -355,7 +355,7 @@ class TurnExecutor:
 
 
 def _parallel_groups(calls: Sequence[FirstCall]) -> Iterator[list[FirstCall]]:
-    """Yield consecutive calls that only read as lists of at most 8, every other call as its own list."""
+    """Yield consecutive calls that only read as lists of at most 8, each of the remaining calls as its own list."""
     for reads, run in itertools.groupby(calls, key=attrgetter("reads")):
         group = list(run)
         size = MAX_PARALLEL if reads else 1

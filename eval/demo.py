@@ -75,7 +75,7 @@ def steps(subject: DemoSubject, folder: Path) -> list[Step]:
 
 
 def run_steps(steps: Sequence[Step], folder: Path, run: Runner, say: Callable[[str], None]) -> int:
-    """Run steps until one fails; return its exit status, or 0 after naming ``folder``."""
+    """Run steps, printing by ``say``, until one fails; return its exit status, or 0 after naming ``folder``."""
     for number, step in enumerate(steps, start=1):
         say(f"\n== {number}. {step.why}\n$ videoworld {shlex.join(step.arguments)}")
         ran = run(step.arguments)
@@ -142,7 +142,7 @@ def ablation_steps(folder: Path) -> list[Step]:
 
 
 def run_ablation(folder: Path, run: Runner, say: Callable[[str], None]) -> int:
-    """Run the commands until one fails; return its exit status, or 0. An existing configuration is not replaced."""
+    """Run ``ablation_steps`` until one fails; return its exit status, or 0. A configuration in ``folder`` is kept."""
     configuration = folder / CONFIGURATION
     if not configuration.exists():
         folder.mkdir(parents=True, exist_ok=True)

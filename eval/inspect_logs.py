@@ -70,7 +70,7 @@ def messages_of(episode: Episode, sample: str) -> list[Record]:
 
 
 def _thoughts(episode: Episode) -> dict[int, str]:
-    """Return thoughts by the index of the message with their round's calls; without calls only the last round's."""
+    """Return rounds' thoughts by the index of the message with their calls; of rounds without calls only the last."""
     by_round = {item.number: item.thought for item in episode.rounds if item.thought}
     round_of = {call.id: call.round for call in episode.calls}
     found: dict[int, str] = {}
@@ -362,7 +362,7 @@ def _spec(run: Run, conditions: Sequence[Condition], samples: list[Record], crea
 
 
 def _results(samples: list[Record], planned: int) -> Record:
-    """Return the means over all scored samples, as in the tables; without scores if nothing is scored."""
+    """Return numbers of samples (``planned``: in total), and means over the scored ones, if any, as in the tables."""
     scores = [sample["scores"] for sample in samples if "scores" in sample]
     values = {
         "correct": ("accuracy", [float(score["correct"]["value"] == "C") for score in scores]),

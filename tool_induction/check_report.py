@@ -100,7 +100,7 @@ def _note(item: Diagnostic, place: Position | None) -> str:
 
 
 def codes_table(counts: Mapping[str, Mapping[str, int]]) -> str:
-    """Return a Markdown table: each code with its count in each file; codes that do not occur are left out."""
+    """Return a Markdown table, a row for each code that occurs; ``counts``: for each file, its findings by code."""
     rows = [
         (f"`{code}`", *(str(one.get(code, 0) or "") for one in counts.values()), str(total))
         for code in (*get_args(ErrorCode), *get_args(WarningCode), *get_args(LintCode))

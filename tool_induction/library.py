@@ -143,7 +143,7 @@ def _load_folder(folder: Traversable, *, allow_judge: bool, groups: Collection[s
 
 
 def _check_reading(folder: Traversable, tools: Mapping[str, CompiledTool], stored: list[Any]) -> None:
-    """Refuse tools that this version of the compiler reads differently from the one that froze them."""
+    """Refuse tools that this compiler reads differently from the one that froze them; ``stored``: how that one read each."""
     for item, was in zip(tools.values(), stored, strict=True):
         found = differences(was, item.frozen)[:_MOST_DIFFERENCES]
         if found:
@@ -257,7 +257,7 @@ _BESIDE = frozenset({"log_sha256", "files", "unpruned_hash"})
 
 
 def carried_induction(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the manifest entry about an induction for a library that is made from this one.
+    """Return the manifest entry about an induction for a library that is made from the one with this ``manifest``.
 
     It is ``{"induction": {...}}`` without the hashes of files beside the library; empty if neither the library nor an
     ancestor in its lineage was induced.
@@ -282,7 +282,7 @@ def file_hashes(folder: Path, names: Iterable[str]) -> dict[str, str]:
 def check_companions(
     folder: Traversable, manifest: Mapping[str, Any], *, allow_judge: bool = False, groups: Collection[str] = ()
 ) -> list[str]:
-    """Compare the files beside a library with its manifest; return the names of those that are missing.
+    """Compare log, report, recording and unpruned library (with duplicates) with the manifest; return the names of missing ones.
 
     Raises:
         ToolFault: ``library_changed``, naming the file; ``unreadable_library``; faults of loading the unpruned library.
@@ -340,7 +340,7 @@ def _parts(document: object) -> Any:
 
 
 def _sealed(manifest: Mapping[str, Any], details: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the manifest with details of the origin and with its own hashes.
+    """Return the manifest with details of the origin, and hashes of each key and of the whole.
 
     Raises:
         ToolFault: ``bad_origin``: the details have a key of the manifest's own, or are no JSON;
@@ -403,7 +403,7 @@ def _check_spelling(folder: Traversable, name: str, value: object) -> None:
 
 
 def _changed(folder: Traversable, name: str, what: str) -> ToolFault:
-    """Return the fault of a file that is not what was frozen."""
+    """Return the fault of the file ``name``, which is not what was frozen; ``what``: what differs, for the message."""
     return ToolFault(
         "library_changed",
         f"{folder.name}: {name} is not what was frozen; changed: {what}",
@@ -446,7 +446,7 @@ def _short(value: Any) -> str:
 
 
 def signature_of(name: str) -> Signature:
-    """Return an operation's signature: its ``state``, and the property paths of its parameters and its result."""
+    """Return an operation's signature: its ``state`` (``reads`` or ``writes``), and the types in its parameters and result by path."""
     operation = EVERY_OPERATION[name]
     return {
         "state": operation.state,

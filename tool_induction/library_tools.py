@@ -45,7 +45,7 @@ class ToolDeclaration:
 class LibraryTools:
     """The tools of a library on one session; results are cached as long as the object exists.
 
-    Several threads call ``call`` at the same time, as many as ``limits`` allow.
+    ``call`` runs an atomic operation; several threads use it at a time, as many as ``limits`` allow.
     """
 
     def __init__(

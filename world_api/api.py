@@ -219,6 +219,7 @@ def ensure_world(video: Path | str, store: Path | str, *, progress: Progress, cl
     Raises MediaFault: ``no_such_file``, for a name with a suffix that is neither a world nor a file; those of building;
     StoreFault, BackendFault: those of building and opening.
     """
+    from world_api.world.storage import is_unfinished
     from world_api.world.store import open_world
 
     path, store, video = Path(video), Path(store), str(video)
@@ -226,7 +227,7 @@ def ensure_world(video: Path | str, store: Path | str, *, progress: Progress, cl
         try:
             return open_world(store, video).manifest.video_id
         except StoreFault as fault:
-            if fault.code != "no_such_world" or not path.suffix:
+            if fault.code != "no_such_world" or not path.suffix or is_unfinished(store / video):
                 raise
             said = f"there is no file {video!r} here, and no world of that name"
             raise MediaFault("no_such_file", said, hint="check the path of the video") from None

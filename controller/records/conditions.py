@@ -124,7 +124,7 @@ def _module(name: str) -> bytes:
 
 
 def _code(folder: Traversable, under: str) -> Iterator[tuple[str, bytes]]:
-    """Yield path (after the prefix ``under``) and source of each module in a folder tree, without those in ``_APART``."""
+    """Yield (path prefixed by ``under``, source) of each module in a folder tree that can influence an episode."""
     for item in folder.iterdir():
         if item.is_dir() and item.name not in _APART:
             yield from _code(item, f"{under}{item.name}/")
@@ -133,7 +133,7 @@ def _code(folder: Traversable, under: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _prompts_now(place: str) -> dict[str, str]:
-    """Return the current hashes of a folder's prompt files by name; empty if the package or folder does not exist."""
+    """Return the current hashes by name of the prompt files in ``place`` (package/folder); empty if it does not exist."""
     package, _, folder = place.partition("/")
     try:
         return dict(PromptFiles(package, folder).hashes)

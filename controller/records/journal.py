@@ -71,7 +71,7 @@ class JournalLine:
         return json_object(self.data) or {}
 
     def read(self, fields: Fields) -> dict[str, Any]:
-        """Parse the line as an object with at least these fields.
+        """Parse the line as an object with at least these fields (types by name).
 
         Raises EpisodeFault: ``recording_damaged``, ``recording_schema``.
         """
@@ -85,7 +85,7 @@ class JournalLine:
         return value
 
     def damaged(self, what: str) -> EpisodeFault:
-        """Return the fault ``recording_damaged`` for this line."""
+        """Return the fault ``recording_damaged``; ``what`` continues its message "line N of FILE ..."."""
         return damaged(f"line {self.number} of {self.path.name} {what}")
 
 
@@ -131,7 +131,7 @@ _TIME: Fields = {"name": str, "clock": list}
 
 
 def exchange_sum(exchange: Exchange, request_hash: str | None = None) -> str:
-    """Return the checksum of one exchange; it covers the request by its hash."""
+    """Return the checksum of one exchange; it covers the request by its hash (``request_hash``; None: computed)."""
     return content_hash(
         [request_hash or exchange.request_hash, exchange.reply, exchange.fault, float(exchange.seconds)]
     )

@@ -33,7 +33,7 @@ def run_system(
 ) -> Episode:
     """Build a system, by ``build`` or by its name, and return its episode for a question.
 
-    Raises EpisodeFault: ``system_failed``, if the system raises an unnamed error or returns no episode; ``no_price``;
+    Raises EpisodeFault: ``system_failed``, if the system raises any other error or returns no episode; ``no_price``;
     VideoWorldError: the faults of the system.
     """
     refuse_unpriced(context.budget, context.model.name, context.prices)
@@ -111,7 +111,7 @@ def answer(
 def opened(open_session: Opener, question: Question) -> Session:
     """Open the session of a question.
 
-    Raises EpisodeFault: ``session_failed``, for an unnamed error; VideoWorldError: the faults of ``open_session``.
+    Raises VideoWorldError: the faults of ``open_session``; EpisodeFault: ``session_failed``, for any other error.
     """
     try:
         return open_session(question)
@@ -264,7 +264,7 @@ class EpisodeRecorder(EpisodeInputs):
         return records
 
     def start(self, task: Task) -> None:
-        """Store the task as the system records it."""
+        """Replace the initial task by the system's own, which contains its settings."""
         self.task = task
 
     def tools(self, make: Callable[[], Toolset]) -> Toolset:

@@ -176,7 +176,7 @@ class SampledFrames:
         return {"frames": taken}
 
     def address(self, name: str) -> str:
-        """Return a picture as a ``data:`` address."""
+        """Return a sampled picture, by the name in the result of ``sample``, as a ``data:`` address."""
         return self._addresses[name]
 
 
@@ -235,7 +235,7 @@ class Socratic(LoopSystem[SocraticOptions]):
 
 
 def clips(video_id: str, length: float, clip_seconds: float) -> list[dict[str, Any]]:
-    """Return the arguments of ``describe_segment`` for each clip of a video, in order."""
+    """Return the arguments of ``describe_segment`` for each clip of a video of ``length`` seconds, in order."""
     count = math.ceil(length / clip_seconds)
     return [
         {
@@ -266,7 +266,7 @@ class ClipCaptions:
     def search(self, query: str, top_k: int) -> dict[str, Any]:
         """Return the captions that fit a query best, in time order; if none fits, captions from all parts of the video.
 
-        ``of`` is the number of clips; ``undescribed`` counts clips without a caption by fault code.
+        In the result ``of`` is the number of clips; ``undescribed`` counts clips without a caption by fault code.
 
         Raises OperationFault: ``no_captions``; a fault that concerns more than single clips, since the remaining
         captions would be an arbitrary part of the video.

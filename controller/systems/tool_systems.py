@@ -35,7 +35,7 @@ def operations_on(session: Session, judge: Judge | None) -> list[Toolset]:
 
 
 def remembered(context: SystemContext) -> Judge | None:
-    """Return the judge, with a memory so that it gets each question once; None if judging is off."""
+    """Return the judge, called only once for the same question about the same text; None if judging is off."""
     return None if context.judge is None else RememberedJudge(context.judge)
 
 
@@ -111,7 +111,7 @@ class _WithLibrary(LoopSystem[Any]):
         return self.context.library
 
     def settings(self) -> dict[str, Any]:
-        """Return the library's arm of an experiment and its origin."""
+        """Return, under ``arm``, how the library was made and varied (see ``arm_of``)."""
         return {"arm": self.material("arm", lambda: arm_of(self.library))}
 
 
@@ -165,7 +165,7 @@ class Hier(_WithLibrary):
 
 
 def arm_of(library: ToolLibrary) -> dict[str, Any]:
-    """Return a library's arm of an experiment from its manifest: what was done to it, and where it came from."""
+    """Return from a manifest what was done (``arm``) to which library (``of``), and the origin and domain."""
     manifest = library.manifest
     arm = {key: manifest.get(key) for key in ("arm", "origin", "domain", "of")}
     return arm | {"domain": arm["domain"] or None}

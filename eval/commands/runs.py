@@ -108,7 +108,7 @@ def run(
 
 
 def _judge(what: Experiment, *, say: Callable[[str], object]) -> AnswerJudge | None:
-    """Return the judge of the configuration. Raises EvalFault, BackendFault: it is not available."""
+    """Return the judge of the configuration; ``say`` gets messages. Raises EvalFault, BackendFault: none available."""
     from eval.runs.scoring import configured_judge
     from world_api.core.execution import SystemClock
 

@@ -56,7 +56,7 @@ class Sources:
     files: Mapping[str, Path] = field(default_factory=dict)
 
     def other(self, what: str, *names: str) -> Path | None:
-        """Return the file for the purpose ``what``: the given one, or the first of ``names`` beside the annotations."""
+        """Return the file for the purpose ``what``: the given one, else the first of ``names`` beside the annotations."""
         return self.files.get(what) or self._named(names)
 
     def main(self, *names: str) -> Path:
@@ -96,7 +96,7 @@ class Entry:
         return self._value.get(key)
 
     def text(self, *keys: str) -> str:
-        """Return the first of these fields that exists, as text. Raises Unusable: it is empty, or none exists."""
+        """Return the first of these fields that exists, as text. Raises Unusable: it is empty or too long, or none exists."""
         key = next(filter(self.has, keys), None)
         if key is None:
             raise Unusable(f"{keys[0]} is missing")

@@ -99,7 +99,7 @@ class Availability:
 
 
 def check_availability(dataset: Dataset, store: Path, *, bad_scoring: str = "") -> Availability:
-    """Find a dataset's worlds in a store and its subfolders by profile. Raises StoreFault: ``bad_video_id``."""
+    """Find a dataset's worlds in a store and its subfolders named after profiles. Raises StoreFault: ``bad_video_id``."""
     states: dict[str, WorldState] = {}
     profiles: dict[str, tuple[str, ...]] = {}
     ends: dict[str, float] = {}
@@ -130,7 +130,7 @@ def check_availability(dataset: Dataset, store: Path, *, bad_scoring: str = "") 
 
 
 def _leaks(dataset: Dataset, packaged: set[str]) -> Iterator[str]:
-    """Yield messages about questions whose video or template their domain assigns to another split."""
+    """Yield messages about questions whose video or template their domain, if in ``packaged``, has in another split."""
     groups: dict[tuple[str, SplitName], list[PlannedQuestion]] = {}
     for item in dataset.items:
         if item.split is not None and item.domain in packaged:

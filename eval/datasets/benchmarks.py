@@ -47,7 +47,7 @@ def _labels(**labels: str) -> dict[str, str]:
 
 
 def _choice(entry: Entry, options: tuple[str, ...], answer: str, **fields: Any) -> Raw:
-    """Return a question with options. Its text is the entry's ``question``, unless ``fields`` contains another."""
+    """Return a choice whose right option has the letter ``answer``; ``fields`` may replace the entry's ``question``."""
     fields = {"question": entry.text("question"), **fields} if "question" not in fields else fields
     return Raw(where=entry.where, kind="choice", options=options, answer=answer, **fields)
 
@@ -57,7 +57,7 @@ def _types(entry: Entry, key: str) -> list[str]:
 
 
 def _m3bench(sources: Sources, name: str) -> Entries:
-    """Read M3-Bench, robot or web: long videos of people at home, or from the web, with open questions.
+    """Read M3-Bench from the file ``name``: long videos of people at home, or from the web, with open questions.
 
     Format: ``data/annotations/robot.json`` and ``web.json`` of github.com/ByteDance-Seed/m3-agent (arXiv 2508.09736)::
 

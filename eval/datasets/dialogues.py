@@ -162,7 +162,7 @@ def _question(entry: Entry, dialogues: Mapping[str, Dialogue]) -> Raw:
 
 
 def _evidence(value: object, dialogue: Dialogue) -> tuple[tuple[tuple[float, float], ...], list[str]]:
-    """Return the sorted intervals of the turns in ``value`` ("D1:3", "D:1:3", ...), and texts with unknown turns."""
+    """Return the sorted intervals of the turns in ``value`` ("D1:3", "D:1:3", ...), and texts without or with unknown turns."""
     places = {turn.id: (turn.start, turn.end) for session in dialogue.sessions for turn in session.turns}
     found: dict[tuple[float, float], None] = {}
     unknown = []

@@ -101,7 +101,7 @@ def _own_dataset(
 
 
 def read_items(path: Path, parse: Callable[[Any, int], Item | None] | None = None, *, hint: str = _SHAPE) -> list[Item]:
-    """Return the items of a file in its order. ``parse`` turns a line's value and number into an item, or None.
+    """Return the items of a file in its order. ``parse`` turns a line's value and number into an item; None skips it.
 
     Raises EvalFault: ``dataset_unreadable``, ``dataset_too_large``; ``bad_dataset``: no items, or faults (up to eight
     listed).
@@ -261,7 +261,7 @@ def _is_wanted(entry: Raw, only: Mapping[str, tuple[str, ...]]) -> bool:
 
 
 def _own_id(published: str, given: dict[str, int]) -> str:
-    """Return a unique id from a published one, and count it in ``given``; forbidden characters become "-"."""
+    """Return a unique id from a published one, and add it to ``given``, the ids in use; forbidden characters become "-"."""
     base = re.sub(r"[^A-Za-z0-9._+-]+", "-", published).strip("-.+_")[:110] or "q"
     own, number = base, given.get(base, 0) + 1
     while number > 1 and (own := f"{base}-{number}") in given:
@@ -312,7 +312,7 @@ def _inside(folder: Path, name: str) -> Path | None:
 
 
 def _question(entry: Raw) -> tuple[Question, tuple[Any, ...]]:
-    """Return the question of an entry and its other right answers; options equal to the right one are also right."""
+    """Return an entry's question and its other right answers, also equal options. Raises ValueError: one is invalid."""
     options, same = distinct(entry.options)
     question = Question(text=entry.question, kind=entry.kind, options=options, as_of=entry.as_of)
     also, letters = entry.also, question.letters
@@ -325,7 +325,7 @@ def _question(entry: Raw) -> tuple[Question, tuple[Any, ...]]:
 
 
 def distinct(options: tuple[str, ...]) -> tuple[tuple[str, ...], list[list[int]]]:
-    """Return the options made distinct, and for each the indices of the options that were equal to it.
+    """Return the options made distinct, and for each the indices of the other options that were equal to it.
 
     A repeated option gets a number ("red (2)"); an empty one becomes ``BLANK``.
     """

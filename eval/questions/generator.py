@@ -96,7 +96,7 @@ _domain = lru_cache(load_domain)
 
 
 def _drafts(ask: Asker, kind: str, make: Maker) -> list[Draft]:
-    """Return the drafts of a question type, from all its templates."""
+    """Return the drafts of a question type (``kind``: its id) that ``make`` yields from each of its templates."""
     types = (item for item in ask.domain.question_types if item.id == kind)
     askers = (replace(ask, template=template) for item in types for template in item.of(ask.split))
     return [draft for one in askers for draft in make(one)]
@@ -146,7 +146,7 @@ def _alternating(rows: Sequence[Sequence[Draft]]) -> list[Draft]:
 
 
 def _taken(ask: Asker, queues: Sequence[Sequence[Draft]], wanted: int) -> list[Item]:
-    """Return up to ``wanted`` questions from the types in turn (``queues``), no text twice, no type above its share.
+    """Return up to ``wanted`` questions, in turn from the queues of the types: no text twice, limited by type.
 
     The last of them are about what is not in the film.
     """
@@ -249,7 +249,10 @@ class _Worder:
         return self._chinese if item.labels["language"] == "zh" else self._english
 
     def _in_some_language(self, draft: Draft) -> tuple[Question, Any, str] | None:
-        """Return what ``_worded`` returns: in Chinese for a share of drafts; else, or if a word is lacking, in English."""
+        """Return what ``_worded`` returns, for a random share of drafts in Chinese if it has the words, else in English.
+
+        None also if no language has the words.
+        """
         languages: list[Wording] = [self._chinese] if self._chance.random() < CHINESE_SHARE else []
         for words in (*languages, self._english):
             with suppress(Unsayable):
@@ -292,7 +295,7 @@ class _Worder:
         return question, answer, words.language
 
     def _choice(self, draft: Draft, text: str, words: Wording) -> tuple[tuple[str, ...], str] | None:
-        """Return the options and the right one; None if there are too few good ones."""
+        """Return the texts of the options and of the right one; ``text`` is the question's. None if too few are good."""
         if draft.right is None:
             return None
         right = draft.right(words)
@@ -320,7 +323,7 @@ class _Worder:
         return left.pop()
 
     def _as_likely(self, text: str, right: str, tiers: Sequence[Sequence[str]], *, fewest: int) -> list[str]:
-        """Return wrong options that repeat the same words of the question as the right one; empty if there are too few.
+        """Return wrong options that repeat the same words of the question (``text``) as the right one; empty if too few.
 
         An option that mentions the question's room, person or thing, if the right one does not (or the reverse), would
         give the answer away. The first tiers that suffice supply all options: one similar option among dissimilar ones

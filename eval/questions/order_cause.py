@@ -243,7 +243,7 @@ def state_change(ask: Asker) -> Iterator[Draft]:
 
 
 def _shown(ask: Asker, thing: Thing, state: Relation, until: float) -> TimeSpan | None:
-    """Return the span of the event that began the state, else of the last sight of the thing in it by second ``until``."""
+    """Return the span of the event that began a state, else the last by ``until`` in which the thing is seen in it."""
     if (put := put_there(ask, thing, state)) is not None:
         return span_of(put)
     end = min(until, state.end)

@@ -63,7 +63,7 @@ class Constant:
         return _part_of(item, found, self._durations) if item.question.kind == "interval" else found
 
     def drawn(self, item: Item) -> float | None:
-        """Return the probability that a random answer (a number: one of its group's) is right; None if undefined."""
+        """Return the probability that a random answer (for counts one of the group's) is right; None if undefined."""
         if item.question.kind != "count":
             return chance_of(item)
         numbers = {other.answer for other in self._groups.get(_group_of(item), ())}
@@ -172,7 +172,7 @@ class TextPrior:
         }
 
     def guess(self, item: Item) -> Any:
-        """Return the most probable answer given the words of the question; an interval is the constant guess."""
+        """Return the most probable choice, order or count given the words of the question; else the constant guess of its group."""
         question = item.question
         if question.kind not in self._weights:
             return self._constant.guess(item)

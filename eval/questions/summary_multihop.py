@@ -64,7 +64,7 @@ def part_summary(ask: Asker) -> Iterator[Draft]:
 def _of_interval(
     ask: Asker, slots: Slots, interval: Visit, others: Sequence[Visit], pool: Sequence[Event]
 ) -> Iterator[Draft]:
-    """Yield a question with lists of events as options: from the interval (right) and from ``others`` (wrong).
+    """Yield a question with lists of events of ``pool`` as options: in the interval (right) and in ``others`` (wrong).
 
     All lists have the same kinds of events, so that what is usual at the beginning or end of an interval reveals
     nothing.
@@ -253,7 +253,7 @@ def _some_people(ask: Asker, length: int) -> list[Person]:
 
 
 def _end_and_origin(ask: Asker, thing: Thing, spans: Sequence[TimeSpan]) -> Iterator[Draft]:
-    """Yield a question with four options: a right or wrong holder at the end, with a right or wrong place at first."""
+    """Yield a question (evidence: ``spans``) with four options: a right or wrong last holder and first place."""
     states = ask.film.keeping[thing.id]
     holder = ask.film.person_by_id.get(states[-1].subject)
     firsts = [(item, ask.film.keeping[item.id][:1]) for item in ask.film.things if item is not thing]

@@ -95,7 +95,7 @@ class TableRow:
 
     @property
     def is_primary(self) -> bool:
-        """Whether the row is about one of the two arms of the primary contrast."""
+        """Whether the row is about one of the two arms of the primary contrast, in its world and budget."""
         return (self.word("arm"), self.word("world"), self.word("budget")) in self.primary
 
 
@@ -131,7 +131,7 @@ _COST_CAPTION = (
 def _draw_cost(table: Table, rows: Sequence[TableRow]) -> ChartFigure | None:
     """Draw accuracy against tokens, and against money if prices are known.
 
-    For the main table draw accuracy against calls instead, if no tokens were spent.
+    For the main table draw only accuracy against calls, and only if no tokens were spent.
     """
     axes = {key: axis for key, axis in _COST_AXES.items() if any(row.number_at(key) for row in rows)}
     if table.name == "main":  # the curve has tokens and money, if there are any
@@ -244,7 +244,7 @@ def _draw_ladder(table: Table, rows: Sequence[TableRow]) -> ChartFigure | None:
 
 
 def arms_figure(rows: Sequence[TableRow], about: str) -> ChartFigure | None:
-    """Return the chart of the accuracy of arms; the arms of the primary contrast have another colour."""
+    """Return the chart of the accuracy of arms with the caption ``about``; primary arms have another colour."""
     dots = []
     for row in (row for row in rows if row.has("accuracy")):
         arm = row.word("arm")
@@ -262,7 +262,10 @@ def _dot(row: TableRow, key: str, *, label: str, marked: bool, words: str, group
 def _dots_figure(
     dots: list[Record], name: str, title: str, about: str, *, axis: str, zero: bool = False
 ) -> ChartFigure | None:
-    """Return the chart of the dots, drawn for wide and for narrow screens; None if there are no dots."""
+    """Return the chart of the dots for wide and narrow screens, None without dots; ``about`` is the caption.
+
+    ``name`` makes ids unique, ``axis`` is the title of the horizontal axis; ``zero``: a line is drawn at 0.
+    """
     if not dots:
         return None
     dots = [dot | {"row": number} for number, dot in enumerate(dots)]
@@ -274,7 +277,7 @@ def _dots_figure(
 
 
 def _dot_chart(dots: list[Record], axis: str, *, zero: bool, narrow: bool) -> alt.FacetChart:
-    """Return a chart of dots with intervals; labels are before the lines, in the narrow form above them."""
+    """Return a chart of dots with intervals (``zero``: with a line at 0); labels are on the left, if ``narrow`` above."""
     import altair as alt
 
     labels = alt.Axis(labelExpr=_labels([dot["label"] for dot in dots]), labelLimit=300, ticks=False, domain=False)
@@ -308,7 +311,7 @@ def _dot_chart(dots: list[Record], axis: str, *, zero: bool, narrow: bool) -> al
 
 
 def _labels(labels: Sequence[str]) -> str:
-    """Return a Vega expression for the label of a line by its number, since several lines may have the same label."""
+    """Return a Vega expression for the label of a row by its number, since several rows may have the same label."""
     quoted = ", ".join("'" + label.replace("\\", "\\\\").replace("'", "\\'") + "'" for label in labels)
     return f"[{quoted}][datum.value]"
 
@@ -452,7 +455,7 @@ def _draw_funnel(table: Table, rows: Sequence[TableRow]) -> ChartFigure | None:
 
 
 def _funnel_bars(row: TableRow, what: str, steps: dict[str, str]) -> list[Record]:
-    """Return the steps as bars; the length of each is relative to the longest one."""
+    """Return a bar for each of the steps (words by column) of ``what``, such as "tools"; lengths are 0 to 1."""
     held = [key for key in steps if row.has(key)]
     most = max((row.number_at(key) for key in held), default=0.0) or 1.0
     place = " · ".join(filter(None, (row.place((*SETTING, "arm")), row.word("library"))))
@@ -523,7 +526,7 @@ _CONFIG: Record = {
 
 
 def _svg(chart: Any, *, name: str, title: str, about: str) -> Markup:
-    """Return the drawing as SVG with title and description; marks have tooltips, and links if they have samples."""
+    """Return the drawing as SVG with title and description (``about``), ids with ``name``; marks have tooltips and maybe links."""
     import vl_convert
 
     text = vl_convert.vegalite_to_svg({**chart.to_dict(validate=False), "config": _CONFIG})

@@ -39,9 +39,9 @@ def _packed_text(text: str) -> str:
 
 
 class Pool:
-    """Values that many episodes share: each is stored once; values added after each other share a block.
+    """Values that many episodes share: each is stored once; values added one after another are packed in one block.
 
-    ``most`` limits the size of all blocks in bytes. Beyond it no new value is added; ``refused`` counts these values.
+    ``most`` limits the size of all blocks in bytes. Beyond it ``add`` refuses new values; ``refused`` counts this.
     """
 
     def __init__(self, most: int) -> None:
@@ -74,7 +74,7 @@ class Pool:
         return self._places[key]
 
     def blocks(self) -> Iterator[str]:
-        """Yield all blocks, to be called after the last value was added."""
+        """Yield all blocks, each a packed list of values; call it after the last value was added."""
         self._close()
         yield from self._blocks
 
@@ -119,20 +119,20 @@ class GatheredEpisode:
 
 @dataclass(kw_only=True)
 class Sets:
-    """Sets of samples behind figures, each stored once, as ranges of places in the index: ``0-39,80``."""
+    """Sets of samples behind figures, each stored once, as text: ranges of row numbers in the index, ``0-39,80``."""
 
     places: Mapping[str, int]
     _known: dict[str, int] = field(default_factory=dict)
 
     def number(self, samples: Iterable[str]) -> int | None:
-        """Return the number of a set, which is added if it is new; None if none of its samples is on the page."""
+        """Return the number of a set of sample keys, added if it is new; None if none of them is on the page."""
         found = sorted({self.places[sample] for sample in samples if sample in self.places})
         runs = [list(run) for _, run in groupby(enumerate(found), key=lambda pair: pair[1] - pair[0])]
         text = ",".join(f"{run[0][1]}-{run[-1][1]}" if len(run) > 1 else f"{run[0][1]}" for run in runs)
         return self._known.setdefault(text, len(self._known)) if text else None
 
     def record(self) -> list[str]:
-        """Return all sets, by number."""
+        """Return the text of each set; a set's number is its position in the list."""
         return list(self._known)
 
 
@@ -141,7 +141,7 @@ def index_of(
 ) -> dict[str, Any]:
     """Return the index of all samples, by columns; a sample has the same place in each column.
 
-    The column ``mark`` is 1 for right, 0 for wrong, 2 without a known answer.
+    The column ``mark`` is 1 for a right answer, 0 for a wrong one, 2 if the right answer is not known.
     """
     numbered = {key: number for number, key in enumerate(dict.fromkeys((row.dataset, row.item) for row in rows))}
     spent = [row.spent() for row in rows]
@@ -300,7 +300,7 @@ def _call(call: CallRecord, pool: Pool) -> dict[str, Any]:
 
 
 def _inner(call: Mapping[str, Any]) -> list[Any]:
-    """Return an operation inside a tool: number, name, outcome, number of results, arguments, source calls."""
+    """Return as a list an inner call's number, name, outcome, count of results, arguments (text), source calls (numbers)."""
     arguments, size, made_from = call.get("arguments"), call.get("size"), call.get("made_from")
     return [
         call.get("call"),
@@ -356,7 +356,7 @@ def gather(run: Run, rows: Collection[SampleRow], pool: Pool) -> Gathered:
 
 
 def frame_blocks(gathered: Gathered, chosen: Chosen, numbers: Mapping[FrameKey, int]) -> list[str]:
-    """Return for each block of episodes a block with their moments; ``numbers`` are the numbers of the pictures."""
+    """Return for each block of episodes a block with their moments; ``numbers`` maps frames to pictures' numbers."""
 
     def shown(moment: ShownMoment) -> dict[str, Any]:
         frame = chosen.frame_of(moment)

@@ -47,8 +47,9 @@ _HINT = 'one question a line, such as {"question": "When does a person enter?", 
 def own_questions(path: Path, video_id: str) -> list[Item]:
     """Read the questions of a file, all about one video.
 
-    A line needs a ``question``. Without an ``id`` it is numbered, without a ``kind`` it is ``choice`` if it has options
-    and ``open`` otherwise, without an ``answer`` it is not scored. Questions about other videos are left out.
+    A line needs a ``question``. Without an ``id`` it gets ``q`` and the line's number, without a ``kind`` it is
+    ``choice`` if it has options, else ``open``, without an ``answer`` it is not scored. Questions about other videos are
+    left out.
 
     Raises:
         EvalFault: ``dataset_unreadable``, ``dataset_too_large``; ``bad_dataset``, with the lines of up to eight faults.

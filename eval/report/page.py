@@ -149,7 +149,7 @@ class Lead:
 
 
 def section_of(table: Table, sets: Sets, primary: Primary = frozenset()) -> Section:
-    """Return the section of a table, without columns that are empty in every row."""
+    """Return the section of a table, without empty columns and wall times; its figure colours the arms of ``primary``."""
     columns = {place: [row.cells[place] for row in table.rows] for place in range(len(table.columns))}
     said_by = [
         place for place, cells in columns.items() if any(cell.value not in (None, "") or cell.why for cell in cells)
@@ -176,7 +176,7 @@ def _classes(column: Column) -> str:
 
 
 def _page_cell(table: Table, row: int, place: int, sets: Sets, *, subject: str) -> PageCell:
-    """Return a cell for the page, with the samples behind it; ``subject`` names what its row is about."""
+    """Return the cell at ``row`` and column ``place`` with its samples; ``subject`` names what the row is about."""
     column, cell = table.columns[place], table.rows[row].cells[place]
     has_figure = column.kind != "text" and cell.value is not None
     figure, interval = cell_text(cell, column, interval=False), ""
@@ -196,7 +196,7 @@ def _page_cell(table: Table, row: int, place: int, sets: Sets, *, subject: str) 
 
 
 def lead_of(tables: Sequence[Table], sets: Sets, primary: Primary) -> Lead | None:
-    """Return the primary contrast with the accuracy of every arm; None if there are no scores yet."""
+    """Return the primary contrast with a chart of every arm's accuracy; None if there are no scores yet."""
     by_name = {table.name: table for table in tables}
     contrast, arms = by_name.get("primary"), by_name.get("main")
     if contrast is None or arms is None or not arms.rows:

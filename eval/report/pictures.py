@@ -104,7 +104,7 @@ def moments_of(episode: Episode, item: Item) -> list[ShownMoment]:
 
 
 def _cited(episode: Episode, boxes: Mapping[str, _Boxes]) -> Iterator[ShownMoment]:
-    """Yield a moment for each cited interval: at a time at which a tool saw its evidence, else at its middle."""
+    """Yield a moment for each cited interval: at the time of a box or evidence of its calls, else at its middle."""
     for span in episode.spans[:_CITED]:
         calls = [call for call in episode.calls if call.id in span.returned_by]
         boxed = [time for call in calls for time, _ in boxes[call.id] if span.start_time <= time <= span.end_time]
@@ -165,7 +165,7 @@ class Chosen:
     _by_video: Mapping[str, list[float]] = field(repr=False)
 
     def frame_of(self, moment: ShownMoment) -> FrameKey | None:
-        """Return the nearest frame that shows a moment; None if there is none."""
+        """Return the nearest chosen frame (video's id, seconds) that shows a moment; None if there is none."""
         times = [time for time in self._by_video.get(moment.video_id, ()) if moment.is_shown_by(time)]
         return (moment.video_id, min(times, key=lambda time: (abs(time - moment.time), time))) if times else None
 
@@ -237,7 +237,7 @@ class PictureCache:
         )
 
     def put(self, frame: FrameKey, picture: ReportPicture) -> None:
-        """Store a picture. Raises StoreFault: ``store_not_writable``, ``disk_full``."""
+        """Store a picture, unless the video's id is no name. Raises StoreFault: ``store_not_writable``, ``disk_full``."""
         video, time = frame
         if not is_name(video):
             return
@@ -285,7 +285,7 @@ def pictures_of(frames: Sequence[FrameKey], cache: PictureCache, worlds: Worlds)
 def _from_world(
     world: World | None, wanted: Sequence[FrameKey], *, needed: Sequence[FrameKey]
 ) -> tuple[dict[FrameKey, ReportPicture], str]:
-    """Return frames from the video, or key frames for the ``needed`` ones; and the reason why some are missing."""
+    """Return the ``wanted`` frames of the video, else key frames for ``needed``; and why some are missing, or ""."""
     if world is None:
         return {}, "its world is not on this machine"
     from world_api.api import source_path

@@ -63,7 +63,7 @@ class WrittenReport:
 def write_report(folder: Path, out: Path | None = None, *, choices: Choices | None = None) -> WrittenReport:
     """Read a run, or a bundle of one, and write its report; equal runs give equal pages.
 
-    It is written into ``out``, by default into the run's own folder, or beside the bundle.
+    It is written into the folder ``out``, by default ``report`` in the run's folder or ``NAME-report`` beside the bundle.
 
     Raises:
         EvalFault: ``no_such_run``, ``run_damaged``, ``other_schema_version``, ``not_scored``.

@@ -95,7 +95,7 @@ class Contents(BaseModel):
 
 
 def _check_sizes(contents: Contents, *, packed: int) -> None:
-    """Check that the contents are not too large to unpack; ``packed`` is the size of the archive's entries in bytes."""
+    """Check that the contents are not too large to unpack; ``packed`` is their compressed size in bytes."""
     if contents.size > MOST_BYTES:
         raise _refused(f"it would unpack to more than {MOST_BYTES // 2**30} GiB")
     if contents.size > packed * MOST_TIMES + SLACK:
@@ -128,7 +128,7 @@ def read_contents(data: bytes) -> Contents:
 
 
 def read_head(line: bytes) -> str:
-    """Return the hash in the first line of a bundle. Raises EvalFault: ``not_a_bundle``, ``other_schema_version``."""
+    """Return the hash in ``line``, a bundle's first. Raises EvalFault: ``not_a_bundle``, ``other_schema_version``."""
     found = _HEAD.fullmatch(line)
     if found is None:
         hint = "give a file that `videoworld eval bundle` wrote, whole and unchanged"
@@ -149,7 +149,7 @@ def _check_version(version: Any) -> None:
 
 
 def _check_path(path: str) -> None:
-    """Check that a path belongs to a run's folder."""
+    """Check that a path is one of a run's folder. Raises EvalFault: ``bundle_refused``."""
     pieces = path.split("/")
     inside = path in FILES or any(path.startswith(f"{folder}/") for folder in FOLDERS)
     if not inside or len(path) > 1000 or not all(_NAME.fullmatch(piece) and ".." not in piece for piece in pieces):
@@ -277,7 +277,7 @@ _UNREADABLE = (*UNREADABLE, OSError)  # OSError: a position before its start
 
 
 def open_bundle(bundle: Path, out: Path) -> Contents:
-    """Unpack a bundle into a new folder, from which tables, report and scores can be made; return its contents.
+    """Unpack a bundle into a new or empty folder, from which tables, report and scores can be made; return its contents.
 
     Raises EvalFault: ``no_such_bundle``, ``not_a_bundle``; ``bundle_damaged``, naming the changed part;
     ``bundle_refused``: the contents are not those of a run; ``bundle_exists``: the folder is not empty;

@@ -41,7 +41,7 @@ class ConfigurationPart(BaseModel):
 
 
 class DatasetPart(ConfigurationPart):
-    """The questions of a dataset. A single word in its place is the ``path``."""
+    """The questions of a dataset. A string in place of the mapping is its ``path``."""
 
     path: Text
     name: Name | None = None
@@ -53,7 +53,7 @@ class DatasetPart(ConfigurationPart):
 
 
 class ArmPart(ConfigurationPart):
-    """A system under a name of its own. A single word in its place is both the system and the name."""
+    """A system under a name of its own. A string in place of the mapping is both the system and the name."""
 
     name: Name
     system: Text
@@ -66,7 +66,7 @@ class ArmPart(ConfigurationPart):
 class LibraryPart(ConfigurationPart):
     """A tool library by name or folder, or a control arm (``arm``) that the run makes from another one (``of``).
 
-    A single word in its place is the ``path``.
+    A string in place of the mapping is its ``path``.
     """
 
     name: Name | None = None
@@ -101,14 +101,14 @@ class PrimaryPart(ConfigurationPart):
 
 
 class JudgePart(ConfigurationPart):
-    """The judge of open answers when a run is scored. A single word in its place is the ``model``."""
+    """The judge of open answers when a run is scored. A string in place of the mapping is its ``model``."""
 
     model: Text
     wire: WireChoice = "auto"
 
 
 class ToolJudgePart(ConfigurationPart):
-    """The model that answers the judge steps of tools. A single word in its place is the ``model``."""
+    """The model that answers the judge steps of tools. A string in place of the mapping is its ``model``."""
 
     model: Text | None = None
     record: Text | None = None
@@ -126,7 +126,7 @@ class PerceptionPart(ConfigurationPart):
 
 
 class LimitsPart(ConfigurationPart):
-    """Limits of the whole run: USD that are paid, and consecutive failures of the set-up."""
+    """Limits of the whole run: USD paid, and consecutive failures of the set-up (endpoint, machine, configuration)."""
 
     money: Amount | None = None
     failures: Annotated[int, Field(ge=1)] = 5
@@ -142,7 +142,7 @@ class RequestPart(ConfigurationPart):
 
 
 def _short(key: str) -> BeforeValidator:
-    """Return a validator that reads a single word as a mapping with this key."""
+    """Return a validator that replaces a string by a mapping from ``key`` to it."""
     return BeforeValidator(lambda value: {key: value} if isinstance(value, str) else value)
 
 
@@ -221,12 +221,12 @@ class Configuration:
             raise EvalFault("bad_configuration", what, hint="write the whole path") from None
 
     def where(self, *place: str | int) -> str:
-        """Return where a key was set: ``FILE, line N``, or the override."""
+        """Return where a key was set: ``FILE, line N``, or the override that set it."""
         given = _override_at(place, self.places)
         return f"{self.name}, line {self.text.line(place)}" if given is None else given
 
     def bad(self, place: Place, what: str, *, hint: str = _HINT) -> EvalFault:
-        """Return the fault ``bad_configuration``; its message is the file and line of the key at ``place``, then ``what``."""
+        """Return the fault ``bad_configuration``; its message is where the key at ``place`` was set, then ``what``."""
         return EvalFault("bad_configuration", f"{self.where(*place)}: {what}", hint=hint)
 
     def unknown(
@@ -234,7 +234,7 @@ class Configuration:
     ) -> EvalFault:
         """Return the fault of a key whose value is an unknown name; the hint is the nearest known name, or all of them.
 
-        ``what`` is the message; ``listed`` comes before the list of all names.
+        ``what`` is the message; ``listed`` comes before the list of all names in the hint.
         """
         near = closest(name, known)
         hint = f"did you mean {near!r}?" if near else f"{listed}: " + (", ".join(known) or "none")

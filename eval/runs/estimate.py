@@ -109,8 +109,8 @@ class SampleEstimate:
 def pilot_means(folder: Path, *, model: str, needed: bool) -> Mapping[str, SampleEstimate]:
     """Return the mean costs of a run's episodes, by arm with library (``hier@hand_A``) and by system (``system hier``).
 
-    Empty if the run has another model, or if it is not ``needed`` and the folder has no run.
-    Raises EvalFault: ``no_such_run``, ``run_damaged``; ``no_pilot``: it has no episode.
+    Empty if the run has another model, or if ``needed`` is false and the folder has no run or the run no episode.
+    Raises EvalFault: ``no_such_run``, ``run_damaged``; ``no_pilot``: a ``needed`` run has no episode.
     """
     if not needed and not (folder / "manifest.json").exists():
         return {}
@@ -190,7 +190,7 @@ def _expected(
 
 
 def _request_parts(cell: Cell, budget: Budget, *, store: Path, items: Sequence[Item]) -> list[tuple[int, str]] | None:
-    """Return the tokens and names of the parts of a system's single request; None for a system that acts with tools."""
+    """Return the parts of a system's single request (tokens, description); None for a system that acts with tools."""
     system, settings = cell.arm.system, cell.arm.settings
     parts: list[tuple[int, str]] = []
     hears = False
@@ -405,7 +405,7 @@ def _primary(part: PrimaryPart) -> str:
 
 
 def _power(plan: RunPlan, part: PrimaryPart, effect: float) -> Power | None:
-    """Return the power of the primary contrast over the videos of its questions; None if it has no questions."""
+    """Return the power of the primary contrast for a true difference of ``effect``; None if it has no questions."""
     asked = ((name, item) for name, items in plan.items.items() for item in items if part.dataset in (None, name))
     videos = Counter((name, item.video_id) for name, item in asked if part.domain in (None, item.domain))
     if not videos:

@@ -64,7 +64,7 @@ class SampleOutcome:
 
     @classmethod
     def of(cls, episode: Episode, name: str | None) -> Self:
-        """Return the outcome of a sample with a recorded episode."""
+        """Return the outcome of a sample with an episode; ``name`` is the episode's in the journal, None if not recorded."""
         spent = total(accounts_of(episode).physical)
         return cls(
             episode=name,
@@ -117,7 +117,7 @@ class SeededModel:
 class SampleRunner:
     """Runs samples of a run in this process; several threads may share it.
 
-    Raises BackendFault if the model, the prices or the judge are not available.
+    Creating it raises BackendFault if the model or the prices are not available.
     """
 
     configuration: Configuration

@@ -93,7 +93,7 @@ class RunOutcome:
 
 
 def open_experiment(path: Path, *, overrides: tuple[str, ...] = (), out: Path | None = None) -> Experiment:
-    """Return the experiment of a configuration file, or of the folder of a run.
+    """Return the experiment of a configuration file, to be run in the folder ``out``, or of the folder of a run.
 
     Raises EvalFault: ``bad_override`` if overrides or ``out`` are given with a folder; the faults of reading either.
     """
@@ -280,7 +280,7 @@ def _build_worlds(plan: RunPlan, *, progress: Progress, clock: Clock) -> dict[st
 
 
 def correctness(plan: RunPlan) -> Callable[[Item, Any, str | None], bool | None]:
-    """Return a function that checks an answer; its result is None if no reference is known or a judge is needed."""
+    """Return a function of item, value and text that checks an answer; None: the right one is unknown, or a judge decides."""
     judged = plan.configuration.document.judge is not None
     protocols = {id(item): one.dataset.protocol for one in plan.picked for item in one.items}
 

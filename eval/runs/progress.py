@@ -32,7 +32,7 @@ class ArmTally:
 
 @dataclass
 class Tally:
-    """Counts of a run so far. ``ran`` counts samples of this process, in ``seconds``; ``money`` None: unknown."""
+    """Counts of a run so far. This process ran ``ran`` samples in ``seconds``; ``money`` is USD, None if unknown."""
 
     planned: int
     done: int = 0
@@ -67,7 +67,7 @@ class Tally:
 
     @property
     def left(self) -> float | None:
-        """Expected seconds until the end at the pace so far; None for the first samples."""
+        """Expected seconds until the end at the pace so far; None while too few samples have run."""
         return None if self.ran < _WARM_UP else self.seconds / self.ran * (self.planned - self.done)
 
     def record(self) -> dict[str, Any]:
@@ -101,7 +101,7 @@ class ProgressLog:
         self._shown_at, self._shown = clock.monotonic(), -1
 
     def update(self, tally: Tally) -> None:
-        """Write a line if the last one was written five seconds ago or more, or if the run is complete."""
+        """Write a line if more samples are done, and the last line is five seconds old or the run is complete."""
         now = self._clock.monotonic()
         complete = tally.done >= tally.planned
         if self._shown != tally.done and (complete or now - self._shown_at >= _INTERVAL):

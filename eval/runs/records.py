@@ -161,8 +161,8 @@ class SampleLine(_RunLine):
     """A finished sample. ``episode`` is the name in the journal of the cell; if it is None, ``fault`` is the reason.
 
     ``checksum`` is that of the episode's record; a score with another checksum belongs to another episode. ``failed``:
-    the episode has no answer. ``held``: the set-up failed; the sample is not finished, and the line only records its
-    cost.
+    the episode has no answer. ``held``: the endpoint, machine or configuration failed; the sample is not finished, and
+    the line only records its cost.
     """
 
     sample: str
@@ -314,7 +314,7 @@ class LibraryRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
-    """The code and endpoint that ran the samples after the ``first`` lines of ``samples.jsonl``, up to the next record.
+    """The code and endpoint that ran the samples in ``samples.jsonl`` from index ``first`` up to that of the next record.
 
     Lines that only record a cost are not counted. ``planned`` is the number of samples that the run had then;
     ``endpoint`` has no credentials, and ``prices`` is a hash.
@@ -453,7 +453,7 @@ def provenance_of(
 def note_provenance(
     folder: RunFolder, manifest: RunManifest, now: Provenance, *, finished: int, say: Callable[[str], object]
 ) -> None:
-    """Add provenance to the manifest if it changed since the last record; ``finished`` counts the samples so far.
+    """Add provenance to the manifest if it changed since the last record; ``finished`` counts the samples run so far.
 
     A message through ``say`` names what changed, if there are finished samples.
 

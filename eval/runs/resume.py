@@ -61,7 +61,7 @@ def _check_parts(before: RunManifest, now: RunManifest) -> None:
 
 
 def _identity(manifest: RunManifest) -> dict[str, str]:
-    """Return all that must be unchanged when a run is continued; keys are names for messages."""
+    """Return the values (hashes, names) that must be unchanged when a run is continued; keys are their names in messages."""
     datasets, libraries = manifest.datasets.items(), manifest.libraries.items()
     parts = {f"the questions of {name}": one.hash for name, one in datasets}
     parts |= {f"which videos of {name} are there": one.missing_hash for name, one in datasets}
@@ -148,7 +148,7 @@ def resume_state(plan: RunPlan, folder: RunFolder) -> ResumeState:
 
 
 def _matched(journal: Path, unused: set[str], missing: Sequence[Sample]) -> Iterator[tuple[JournalEntry, Sample]]:
-    """Yield ``unused`` episodes with a missing sample of their question, each once; unusable episodes are left out."""
+    """Yield episodes named in ``unused``, each with a missing sample of its question; unusable episodes are left out."""
     waiting: dict[tuple[Question, str], deque[Sample]] = {}
     for sample in missing:
         waiting.setdefault((sample.item.question, sample.item.video_id), deque()).append(sample)

@@ -41,8 +41,8 @@ class RunEnd:
 class RunScheduler:
     """Runs samples with workers, one thread each, and records outcomes as they arrive.
 
-    Consecutive failures of the set-up are held back. After ``limits.failures`` of them the run stops; they are run
-    again when it continues. If another outcome comes first, they count as wrong, like any failure.
+    Consecutive failures of the set-up (``SET_UP_FAULTS``) are held back. After ``limits.failures`` of them the run
+    stops; they are run again when it continues. If another outcome comes first, they count as wrong answers.
     """
 
     folder: RunFolder
@@ -117,7 +117,7 @@ class RunScheduler:
                 return
 
     def _arrived(self) -> list[tuple[Sample, SampleOutcome | VideoWorldError]]:
-        """Return all outcomes that are there, after a short wait for the first: they are written to disk together."""
+        """Return all outcomes in the queue, after a short wait for the first, so that they are written to disk together."""
         found = []
         try:
             found.append(self._outcomes.get(timeout=_REFRESH))
@@ -147,7 +147,7 @@ class RunScheduler:
         return fault
 
     def _resolve_held(self, *, interrupted: bool) -> VideoWorldError | None:
-        """At the end, count held samples, but not after Ctrl-C; return the fault of the set-up if no sample had a result."""
+        """At the end, count held samples as wrong, but not after Ctrl-C; return a fault if there was no other outcome."""
         if not self._held:
             return None
         if not self._any_result:

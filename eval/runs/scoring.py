@@ -148,7 +148,7 @@ def scored_now(run: Run) -> Run:
 def _answers(
     run: Run, *, skip: Collection[str] = ()
 ) -> Iterator[tuple[Cell, SampleLine, AnswerToScore | EpisodeFault]]:
-    """Yield the answers of samples whose question has a known answer; a fault if there is no readable episode."""
+    """Yield given answers where the right one is known, or why none can be read; ``skip``: keys of samples left out."""
     for cell, lines in run.by_cell():
         protocol = run.manifest.datasets[cell.dataset].protocol if cell.dataset in run.manifest.datasets else {}
         for line in lines:

@@ -41,7 +41,7 @@ _SUBTITLES = ".subtitles"
 
 
 def profiles_of(world: str) -> tuple[str, ...]:
-    """Return the profiles that a kind of world needs. Raises EvalFault: ``unknown_world``, ``unknown_rung``."""
+    """Return the profiles that a kind of world (``Cell.world``) needs. Raises EvalFault: ``unknown_world``, ``unknown_rung``."""
     if world in PROFILES:
         return (world,)
     if not world.startswith(LADDER):
@@ -56,8 +56,8 @@ def open_for(
 ) -> Session:
     """Open a session on the world of a question's video, as of the question's moment; what it writes stays in memory.
 
-    ``seeing`` is a vision model. Raises StoreFault: the faults of opening a world; OperationFault: ``bad_as_of``,
-    ``unknown_group``.
+    ``groups`` are optional groups of operations, ``seeing`` is a vision model. Raises StoreFault: the faults of opening
+    a world; OperationFault: ``bad_as_of``, ``unknown_group``.
     """
     from world_api.api import open_session
 
@@ -144,9 +144,9 @@ _OF_THE_CALLER = "memory"
 
 
 def operations_on(step: str) -> tuple[str, ...]:
-    """Return the operations of a step such as ``detect_objects``, ``perception``, ``entities+meta`` or ``all``.
+    """Return the names of the operations that ``step`` stands for, in their published order.
 
-    A step names operations, categories or ``all``, joined by ``+``. The order is the published one.
+    ``step`` names operations, categories or ``all``, joined by ``+``: ``detect_objects``, ``entities+meta``.
     Raises EvalFault: ``unknown_rung``.
     """
     offered = {name: item.category for name, item in OPERATIONS.items() if item.category != _OF_THE_CALLER}
@@ -191,7 +191,7 @@ class Counterparts:
                 self._parts.setdefault(entity_id, []).append(track)
 
     def true_of(self, entity_id: str, registered: Sequence[Registration] = ()) -> str | None:
-        """Return the true entity of a perceived or registered one, or None; a true id is returned unchanged."""
+        """Return the true entity of a perceived one or one in ``registered``, or None; a true id is returned unchanged."""
         if any(track.entity_id == entity_id for track in self._true):
             return entity_id
         moments = (self._true_at(item) for item in registered if item.entity_id == entity_id)
@@ -219,7 +219,7 @@ class Counterparts:
 
 
 def overlap_seconds(one: Track, other: Track) -> float:
-    """Return for how many seconds the boxes of two tracks overlap, at the sightings of the first track."""
+    """Return for how many seconds the boxes of two tracks have an IoU of 0.3 or more, at the sightings of ``one``."""
     place = np.clip(np.searchsorted(other.times, one.times), 1, max(1, len(other.times) - 1))
     both = np.stack([place - 1, np.minimum(place, len(other.times) - 1)])
     gaps = np.abs(other.times[both] - one.times)
@@ -308,7 +308,7 @@ class TrueWorld:
 
 
 def _translated(value: Any, counterparts: Counterparts, during: TimeSpan | None) -> Any:
-    """Return the value with each true id replaced by the entity that is perceived in the record's interval."""
+    """Return the value with perceived ids for true ones, those of the interval of the record around an id, or ``during``."""
     if isinstance(value, dict):
         own = _window(value) or during
         return {key: _translated(part, counterparts, own) for key, part in value.items()}
@@ -341,10 +341,11 @@ def open_ladder(
 ) -> Session:
     """Open a session on the world in ``store`` that answers some operations from the true world in ``oracle``.
 
-    ``operation`` names one, several joined by ``+``, a category of them, or ``all``. Tools call the operations as in
-    any session, and their results are recorded and replayed likewise. The settings of episodes contain these operations
-    and the true world's hash. Raises EvalFault: ``unknown_rung``; StoreFault, OperationFault: those of
-    ``open_session``.
+    ``operation`` names one, several joined by ``+``, a category of them, or ``all``; ``open_session`` explains the
+    rest. Tools call the operations as in any session, and their results are recorded and replayed likewise. The
+    settings of episodes contain these operations and the true world's hash.
+
+    Raises EvalFault: ``unknown_rung``; StoreFault, OperationFault: those of ``open_session``.
     """
     from world_api.api import open_session
 

@@ -61,7 +61,7 @@ _FRACTION_BITS = 4  #: OpenCV draws in sixteenths of a pixel
 
 
 class Canvas:
-    """A still picture in the making."""
+    """A still picture in the making. Positions are in pixels, right and down from its upper left corner."""
 
     def __init__(self, width: int, height: int) -> None:
         self.width = width
@@ -74,7 +74,7 @@ class Canvas:
         return np.asarray(np.clip(small + 0.5, 0, 255), np.uint8)
 
     def gradient(self, x: float, y: float, width: float, height: float, top: Colour, bottom: Colour) -> None:
-        """Fill a rectangle with a colour that changes from ``top`` to ``bottom``."""
+        """Fill a rectangle with upper left corner ``(x, y)``; its colour changes downwards from ``top`` to ``bottom``."""
         left, above = max(0, round(x * SCALE)), max(0, round(y * SCALE))
         region = self._pixels[above : round((y + height) * SCALE), left : round((x + width) * SCALE)]
         mix = np.linspace(0, 1, region.shape[0], dtype=np.float32)[:, None, None]
@@ -83,7 +83,7 @@ class Canvas:
     def rectangle(
         self, x: float, y: float, width: float, height: float, colour: Colour, *, radius: float = 0.0
     ) -> None:
-        """Fill a rectangle; its corners are rounded by ``radius`` pixels."""
+        """Fill a rectangle with upper left corner ``(x, y)``; its corners are rounded by ``radius`` pixels."""
         if radius <= 0:
             self.polygon(rectangle_corners(x, y, width, height), colour)
             return
@@ -112,14 +112,14 @@ class Canvas:
     def shadow(
         self, x: float, y: float, width: float, height: float, *, blur: float = 8.0, strength: float = 0.3
     ) -> None:
-        """Darken a rectangle with soft edges; ``strength`` is 0 (unchanged) to 1 (black)."""
+        """Darken a rectangle with upper left corner ``(x, y)`` and edges ``blur`` pixels soft; ``strength``: 0 to 1 (black)."""
         mask = np.zeros(self._pixels.shape[:2], np.float32)
         cv2.fillPoly(mask, [_fixed(rectangle_corners(x, y, width, height))], 1.0, 8, _FRACTION_BITS)
         soft = np.asarray(cv2.GaussianBlur(mask, (0, 0), blur * SCALE / 2), np.float32)
         self._pixels *= 1 - strength * soft[:, :, None]
 
     def glow(self, x: float, y: float, radius: float, colour: Colour, *, strength: float = 0.35) -> None:
-        """Mix a colour into the surroundings of a point; ``strength`` is its share (0 to 1) at the point."""
+        """Mix a colour into the picture around a point: the part ``strength`` (0 to 1) at it, 13 % of that at ``radius``."""
         rows, columns = np.mgrid[0 : self.height * SCALE, 0 : self.width * SCALE].astype(np.float32) / SCALE
         mask = strength * np.exp(-(((columns - x) ** 2 + (rows - y) ** 2) / (2 * (radius / 2) ** 2)))
         self._pixels += (np.asarray(colour, np.float32) - self._pixels) * mask[:, :, None]
@@ -164,7 +164,10 @@ _RIM = np.stack([np.cos(_TURNS), np.sin(_TURNS)], axis=1)  #: a circle of radius
 
 
 class Sheet:
-    """A sheet on which one figure is drawn enlarged, part by part, before it is reduced into the frame."""
+    """A sheet on which one figure is drawn enlarged, part by part, before it is reduced into the frame.
+
+    Its points are (right, up) from ``feet`` (pixels of the frame), in units of ``size`` pixels; x is times ``broad``.
+    """
 
     def __init__(self, feet: Point, size: float, *, broad: float = 1.0) -> None:
         self.left, self.top = math.floor(feet[0] - 0.62 * size), math.floor(feet[1] - 1.12 * size)
@@ -174,21 +177,18 @@ class Sheet:
         self.cover = np.zeros((self.height * _FINE, self.width * _FINE), np.uint8)
 
     def hull(self, circles: Sequence[tuple[Point, float]], colour: Colour, *, flat: bool = False) -> None:
-        """Paint the convex hull of circles, each (centre, radius) in units of the size; ``flat`` without shading."""
+        """Paint the convex hull of circles, each (centre, radius) in units of ``Sheet.size``; ``flat`` without shading."""
         points = np.concatenate(
             [np.asarray([self._place(centre)]) + _RIM * (r * self.size * _FINE) for centre, r in circles]
         )
         self._fill(cv2.convexHull(points.astype(np.float32))[:, 0, :], colour, flat)
 
     def polygon(self, points: Sequence[Point], colour: Colour, *, flat: bool = False) -> None:
-        """Paint a polygon given in units of the size; ``flat`` without shading."""
+        """Paint a polygon given in units of ``Sheet.size``; ``flat`` without shading."""
         self._fill(np.asarray([self._place(point) for point in points], np.float32), colour, flat)
 
     def rectangle(self, x1: float, y1: float, x2: float, y2: float, colour: Colour, *, flat: bool = False) -> None:
-        """Paint an upright rectangle between two corners; ``flat`` without shading.
-
-        Corners are in units of the size: x to the right of the point between the feet (times ``broad``), y above it.
-        """
+        """Paint an upright rectangle between two corners, in units of ``Sheet.size``; ``flat`` without shading."""
         self.polygon([(x1, y1), (x2, y1), (x2, y2), (x1, y2)], colour, flat=flat)
 
     def _place(self, point: Point) -> Point:
@@ -229,7 +229,7 @@ class Sheet:
 
 
 def _light(mask: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """Return the brightness of a part, 0.7 to 1.04: brighter on the side of the light, darker on the other side."""
+    """Return the brightness of each pixel of a part, 0.7 to 1.04: bright on the side of the light, dark on the other."""
     width = max(9, min(61, int(min(mask.shape) * 0.35) | 1))
     soft = cv2.blur(mask, (width, width), borderType=cv2.BORDER_CONSTANT).astype(np.float32) / 255
     move = np.asarray([[1, 0, _LIGHT[0]], [0, 1, _LIGHT[1]]], np.float32)

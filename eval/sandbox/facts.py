@@ -225,7 +225,7 @@ def _contradictions(facts: FilmFacts) -> Iterator[str]:
 
 
 def readable(record: Mapping[str, Any]) -> str:
-    """Return JSON with one line for each entry of a list of objects."""
+    """Return a record as JSON text, with a line for each key and for each object of a list."""
     lines = []
     for key, value in record.items():
         text = json.dumps(value, ensure_ascii=False)

@@ -22,7 +22,7 @@ from world_api.core.spans import Box
 
 
 def paint_hat(sheet: Sheet, hat: Prop, head: Point, facing: int) -> Box:
-    """Paint a hat on a head with its middle at ``head``; return its box in pixels of the frame."""
+    """Paint a hat on a head with its middle at ``head`` (point of the sheet); return its box in pixels of the frame."""
     colour, (x, y) = COLOURS[hat.colour], head
     x -= facing * 0.012
     crown = [((x + side * 0.05, y + up), 0.022) for side in (-1, 1) for up in (0.062, 0.125)]
@@ -33,7 +33,7 @@ def paint_hat(sheet: Sheet, hat: Prop, head: Point, facing: int) -> Box:
 
 
 def paint_scarf(sheet: Sheet, scarf: Prop, neck: Point, facing: int) -> Box:
-    """Paint a scarf around a neck; return its box in pixels of the frame."""
+    """Paint a scarf around ``neck`` (point of the sheet); ``facing`` as in ``Pose``; return its box in pixels of the frame."""
     colour, (x, y) = COLOURS[scarf.colour], neck
     end = (x + facing * 0.052, y - 0.2)
     sheet.hull([((x + facing * 0.04, y - 0.02), 0.024), (end, 0.028)], colour)
@@ -263,7 +263,7 @@ _Leg: TypeAlias = tuple[float, float]  #: the angles of a thigh and its shin
 
 
 def _legs(pose: Pose) -> tuple[float, tuple[_Leg, _Leg]]:
-    """Return the hip's height above the floor, and the angles of the near and the far leg."""
+    """Return the hip's height above the floor, in heights of the person, and the angles of the near and far leg."""
     if pose.seated > 0:
         bent = _SEATED_THIGH * pose.seated
         return _THIGH * math.cos(bent) + _SHIN + _ANKLE, ((bent, 0.0), (bent, 0.0))
@@ -317,7 +317,7 @@ def _paint_body(sheet: Sheet, look: Look, pose: Pose, hip: float, lift: float) -
 
 
 def _paint_head(sheet: Sheet, look: Look, pose: Pose, lift: float) -> list[tuple[Prop, Box]]:
-    """Paint the head with hat and scarf; return the boxes of these two in pixels of the frame, if worn."""
+    """Paint the head, raised by ``lift`` (heights of the person), with worn hat and scarf; return their boxes (frame's pixels)."""
     skin, hair, side = SKINS[look.skin], HAIRS[look.hair], pose.facing
     x, y = side * 0.014, _HEAD + lift
     if look.hair_style == "long":
@@ -346,7 +346,7 @@ def _paint_head(sheet: Sheet, look: Look, pose: Pose, lift: float) -> list[tuple
 
 
 def _paint_arm(sheet: Sheet, look: Look, pose: Pose, lift: float, *, far: bool) -> Point:
-    """Paint an arm; return the position of its hand."""
+    """Paint the far or near arm, raised by ``lift`` (heights of the person); return its hand's position on the sheet."""
     swing = -pose.stride * 0.5 * math.sin(pose.phase)
     arm = pose.arm or ArmAngles(upper=swing, fore=swing + 0.15 + 0.3 * pose.stride)
     cloth = shade(COLOURS[look.coat], 0.72 if far else 0.92)

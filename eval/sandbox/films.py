@@ -183,7 +183,7 @@ class TruthWriter:
         sections["captions"] += _in_order([{**_span(start, a, b), "text": text} for a, b, text in part.captions])
 
     def frame(self, drawn: DrawnFrame) -> None:
-        """Add the sightings of a drawn frame, unless it is to be skipped."""
+        """Add the sightings of a drawn frame, unless ``every`` leaves the frame out."""
         if round(drawn.time * self._film.frame_rate) % self._every:
             return
         for sighting in drawn.sightings:
@@ -307,10 +307,11 @@ def make_film(
 ) -> tuple[FilmFacts, bool]:
     """Make the film of a seed in a folder, unless it exists; return its facts, and whether it was made now.
 
-    ``voices`` speak the lines; without them lines are hummed. Memory grows only with the film's script and its
-    sightings. An unfinished film is made again from the start. Raises EvalFault: ``another_film`` (a film with this id
-    but another length or version exists), and those of ``read_facts``; ValueError: as ``tell``; StoreFault:
-    ``store_not_writable``, ``disk_full``.
+    ``voices`` speak the lines; without them lines are hummed. ``progress`` is called with the seconds of film done and in
+    all. Memory grows only with script and sightings. An unfinished film is made again from the start.
+
+    Raises EvalFault: ``another_film`` (a film with this id but another length or version exists), and those of
+    ``read_facts``; ValueError: as ``tell``; StoreFault: ``store_not_writable``, ``disk_full``.
     """
     folder = Path(folder)
     name = video_id(seed, split)

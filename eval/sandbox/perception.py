@@ -273,7 +273,7 @@ def measure(view: View, truth: Truth) -> Perceived:
 
 
 def _cuts(found: Sequence[float], true: Sequence[float]) -> MatchCounts:
-    """Match the boundaries inside the film; time 0 is not one."""
+    """Match the boundaries (seconds) inside the film, at most 0.2 s apart; time 0 is left out."""
     inside, true_inside = ([time for time in times if time > 0] for times in (found, true))
     return moments_agree(inside, true_inside, tolerance=CUT_TOLERANCE)
 
@@ -296,7 +296,7 @@ def _person(drawn: Drawn, tracks: Sequence[Track], whose: Mapping[str, str | Non
 
 
 def _returns(mains: Sequence[Track], whose: Mapping[str, str | None], view: View) -> MatchCounts:
-    """Count a person's later entities (``mains``: by visit): all, those linked to an earlier one, and right links."""
+    """Count ``PersonPerceived.returns``; ``mains``: the best track of each found visit, ``whose``: person by track's id."""
     right = found = true = 0
     for number, track in enumerate(mains):
         if number == 0 or track.track_id == mains[0].track_id:
@@ -314,9 +314,9 @@ def _returns(mains: Sequence[Track], whose: Mapping[str, str | None], view: View
 
 
 def _texts(found: Sequence[ScreenText], true: Sequence[TrueScreenText]) -> tuple[MatchCounts, tuple[str, ...]]:
-    """Return counts of texts, and the texts that were not read.
+    """Return counts of texts, and the true texts that were not read.
 
-    A true text is read if the same letters and digits were read at a time within its interval.
+    A true text is read if the same letters and digits were read within its interval; ``found`` adds wrong readings.
     """
     read = [(text.span, plain(part)) for text in found for part in text.text.split(_BETWEEN)]
     written = [(TimeSpan(start=text.start, end=text.end), plain(text.text)) for text in true]
@@ -340,7 +340,7 @@ def _speech(view: View, true: Sequence[TrueSpeech]) -> MatchCounts:
 
 
 def _things(things: Sequence[Drawn], tracks: Sequence[Track]) -> MatchCounts:
-    """Count the visits of things that have an entity of their own; most things are seen as part of their carrier."""
+    """Count visits of things: all (true), with an entity of the thing (right); ``found`` counts entities of things."""
     whose = [(owner_of(track, things), track) for track in tracks if track.category != "person"]
     right = true = 0
     for thing in things:

@@ -50,7 +50,7 @@ def remark(scene: StagedShot, actor: Actor, prop: Prop) -> None:
 
 
 def go_or_stay(scene: StagedShot, *actors: Actor, waits: bool = True) -> None:
-    """Let people whose plot is over leave (``waits``: see ``leave``), sit down, or stay; who holds a thing leaves."""
+    """Let people whose plot is over leave (``waits``: see ``leave``), sit down or stay, at random; holders of a thing leave."""
     for actor in actors:
         who = scene.state(actor)
         if who.holds is not None or scene.chance.random() > _STAYING:
@@ -96,7 +96,7 @@ def where_is(director: Director, prop: Prop) -> str:
 
 
 def where_words(director: Director, prop: Prop) -> str:
-    """Return where a thing is, in words: ``on the desk in office 14``."""
+    """Return where a thing that is put somewhere is, in words: ``on the desk in office 14``."""
     where = director.world.things[prop.id]
     room = director.room_name(where.room)
     if where.place is None:
@@ -624,7 +624,7 @@ def misplaced(director: Director) -> Plot:
 
 
 def _found_again(director: Director, owner: Actor, mover: Actor, thing: Prop, between: str, missed: Event) -> Plot:
-    """The owner asks the mover, in the mover's room or else in ``between``, goes where the thing is and picks it up."""
+    """Because of ``missed`` the owner asks the mover (off screen: in the room ``between``), finds the thing and takes it."""
     name, away, left = thing.reference, where_is(director, thing), where_words(director, thing)
     met = director.world.people[mover.id].room or between
     scene = yield SceneRequest(room=met)

@@ -45,7 +45,7 @@ class Stance:
 
 
 def _open_at(shot: Shot, time: float) -> dict[str, float]:
-    """Return the furniture that is open ``time`` seconds into the shot, and how far: 0 to 1."""
+    """Return, by name, how far (0 to 1) furniture is open ``time`` seconds into the shot; closed furniture is left out."""
     found: dict[str, float] = {}
     for item in shot.openings:
         if item.start <= time < item.end:

@@ -52,7 +52,7 @@ _WOODS = ("#cf9c60", "#d9ab74", "#c68f5c")
 
 
 def style_of(variant: int) -> Style:
-    """Return the colours of a variant; the next variant has another wall, the eighth after it another floor only."""
+    """Return the colours of a variant. ``variant + 1`` has another wall, ``variant + 8`` has only another floor."""
     turn = variant // WALL_COUNT
     wall, lower, accent, floors = _WALLS[variant % WALL_COUNT]
     floor, tone = _FLOORS[floors[turn % 2]]
@@ -89,7 +89,7 @@ class Piece:
 class Fixture:
     """A place that a person uses: a spot or a hook for one thing, a seat, or a drawer, a cupboard or a door.
 
-    ``place`` is the lower middle of the thing, the seat, or the handle; ``stand`` is the position of the person's feet,
+    ``place`` is where the thing's lower middle, the seat or the handle is; ``stand`` is the position of the person's feet,
     ``facing`` the direction of the person (1 right, -1 left). ``words`` describe the place of a thing: ``the desk``,
     ``the left hook``.
     """

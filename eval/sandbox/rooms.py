@@ -34,7 +34,7 @@ BOOKS = tuple(hexa(code) for code in ("#8c3b32", "#c98f3c", "#3f6a58", "#39507c"
 
 
 def planks(canvas: Canvas, top: float, near: Colour, far: Colour, *, seams: Colour) -> None:
-    """Paint a wooden floor from ``top`` to the lower edge, with boards that run towards the viewer."""
+    """Paint a wooden floor from ``top`` (colour ``far``) to the lower edge (``near``), with boards towards the viewer."""
     canvas.gradient(0, top, canvas.width, canvas.height - top, far, near)
     middle = canvas.width / 2
     for number in range(-14, 15):
@@ -66,7 +66,7 @@ def plant(canvas: Canvas, piece: Piece, _wood: Colour, _accent: Colour) -> None:
 
 
 def cupboard(canvas: Canvas, x: float, y: float, width: float, height: float, doors: int, colour: Colour) -> None:
-    """Paint a cupboard with doors side by side."""
+    """Paint a cupboard with upper left corner ``(x, y)`` and this number of doors side by side."""
     canvas.shadow(x, y + 4, width, height + 2, blur=8, strength=0.3)
     canvas.rectangle(x, y, width, height, shade(colour, 0.9))
     wide = width / doors
@@ -98,7 +98,7 @@ LEAF_FOOT = {"cupboard": 294.0, "fridge": 292.0, "door": 236.0}
 
 
 def surface(canvas: Canvas, piece: Piece, wood: Colour, front: Colour) -> None:
-    """Paint a desk, table, counter, workbench or sideboard."""
+    """Paint a desk, table or workbench, or a counter or sideboard, with doors of the colour ``front``."""
     left, width, edge = piece.x - piece.width / 2, piece.width, TOPS[piece.kind] + 7
     canvas.shadow(left + 4, FOOT - 8, width - 4, 16, blur=10, strength=0.4)
     if piece.kind in {"counter", "sideboard"}:
@@ -242,7 +242,7 @@ _FOLDED = 0.72  #: the share of its width that an open door loses
 
 
 def paint_open(frame: Image, plan: RoomPlan, target: str, amount: float) -> None:
-    """Paint an open drawer or door into the frame, if the plan has it; ``amount`` is 0 (closed) to 1."""
+    """Paint the drawer or door named ``target`` into the frame, if the plan has it; ``amount`` is 0 (closed) to 1 (open)."""
     if amount <= 0:
         return
     tones = {"cupboard": plan.style.accent, "fridge": "#dfe4e6", "door": plan.style.wood}

@@ -447,14 +447,14 @@ class StagedShot:
         self.walk(actor, place.stand)
 
     def _at(self, actor: Actor, kind: GestureKind, place: Fixture, **what: Any) -> tuple[Event, float]:
-        """Let a person walk to a place and act there; return the event, and its middle in seconds of the shot."""
+        """Let a person walk to a place and act there (``what``: see ``_act``); return event and middle (seconds of the shot)."""
         self.walk(actor, place.stand)
         return self._act(actor, kind, target=place.words, facing=place.facing, place=place.place, **what)
 
     def _act(
         self, actor: Actor, kind: GestureKind, *, facing: int = 0, place: Feet | None = None, **what: Any
     ) -> tuple[Event, float]:
-        """Add a person's next action; return its event, and its middle in seconds of the shot."""
+        """Add a person's next action; ``what``: thing, other person, furniture; return event and middle (seconds of the shot)."""
         event_kind, seconds = _GESTURES[kind]
         begin = on_frame(max(self.now, self._role_of(actor).busy))
         end = on_frame(begin + seconds)
@@ -633,7 +633,7 @@ class Director:
         return found
 
     def room(self, *, without: tuple[str, ...] = (), sought: int = 2) -> str | None:
-        """Return the id of a random room that has space for ``sought`` more people; None if there is none."""
+        """Return the id of a random room, not in ``without``, with space for ``sought`` more people; None if there is none."""
         rooms = [location.id for location in self.cast.locations if location.id not in without]
         found = [room for room in rooms if len(self.world.present(room)) + sought <= _CROWD + 1]
         return self.chance.choice(found) if found else None

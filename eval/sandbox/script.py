@@ -100,7 +100,7 @@ class Prop:
 
 @dataclass(frozen=True, kw_only=True)
 class Room:
-    """A room as the camera shows it; ``sign``, ``notes`` and ``clock`` are texts on screen, ``seed`` the textures.
+    """A room as the camera shows it; ``sign``, ``notes`` and ``clock`` are texts on screen; ``seed`` determines textures.
 
     ``variant``, from 1, selects colours and the positions of things (``room_plans.plan_of``).
     """

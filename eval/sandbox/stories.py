@@ -87,13 +87,13 @@ def _on_entering(wave: Event, events: list[Event]) -> bool:
 
 
 def rules_are_shown(director: Director) -> bool:
-    """Whether at least one filing rule, and half of them, can be learned from the events so far."""
+    """Whether at least one filing rule, and half of all, can be learned from the events so far."""
     shown = [len(_following(director, rule)) >= _ENOUGH for rule in director.cast.rules]
     return any(shown) and sum(shown) >= len(shown) / 2
 
 
 def causes_are_shown(director: Director) -> bool:
-    """Whether two or more effects so far are visible events that happen once; "gives" is not counted."""
+    """Whether two or more causes so far have an effect, other than "says" and "gives", that happens only once."""
     events = director.chronicle.events
     times = Counter(event.clause for event in events)
     seen = {event.id for event in events if event.kind not in {"says", "gives"} and times[event.clause] == 1}

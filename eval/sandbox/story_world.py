@@ -116,7 +116,7 @@ class StoryCast:
     busy: int
 
     def in_words(self, furniture: str) -> str:
-        """Return furniture as "the left drawer", or as "a left drawer" if several rooms have one of that name."""
+        """Return words such as "the left drawer" unchanged, or as "a left drawer" if several rooms have such furniture."""
         if sum(furniture in location.furniture for location in self.locations) < 2:
             return furniture
         return with_article(furniture.removeprefix("the "))
@@ -169,7 +169,7 @@ def _people(chance: random.Random, count: int) -> tuple[Actor, ...]:
 
 
 def _rooms(chance: random.Random, kinds_of_theme: tuple[RoomKind, ...], count: int) -> tuple[Location, ...]:
-    """Choose rooms of a theme; the first has a chest of drawers, and large films may have two rooms of one kind."""
+    """Choose ``count`` rooms for a theme; the first has a chest of drawers; of five or more, two may be of one kind."""
     first = kinds_of_theme[0]
     other = [kind for kind in get_args(RoomKind) if kind not in kinds_of_theme]
     kinds: list[RoomKind] = [first, *chance.sample([*kinds_of_theme[1:], chance.choice(other)], count - 1)]
@@ -188,7 +188,7 @@ def _rooms(chance: random.Random, kinds_of_theme: tuple[RoomKind, ...], count: i
 
 
 def _rules(chance: random.Random, locations: tuple[Location, ...], count: int) -> tuple[FilingRule, ...]:
-    """Choose filing rules for one category: each label has its own drawer or cupboard, if possible in the first room."""
+    """Choose up to ``count`` filing rules for one category, each label with its own container, the first room's first."""
     category = chance.choice(_FILES)
     places: list[tuple[str, str]] = []
     for near in (locations[:1], locations[1:]):
@@ -350,7 +350,7 @@ _VERBS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
 
 
 def event_words(kind: str, **parts: str) -> tuple[str, str]:
-    """Return an event's words in the third person and in the base form; ``parts``: the words for each slot, or ""."""
+    """Return an event's words in the third person and in the base form; ``parts``: words for thing, other, target, room, or ""."""
     third, base, patterns = _VERBS[kind]
     rest = next(rest for rest in patterns if all(parts[slot] for slot in re.findall(r"{(\w+)}", rest))).format(**parts)
     return f"{third}{rest}", f"{base}{rest}"
@@ -392,7 +392,7 @@ class Chronicle:
         self._written += [ShownText(text=text, place=place, start=start, end=end) for text in texts]
 
     def begins(self, kind: RelationKind, subject: str, other: str, time: float) -> None:
-        """Record the start of a relation."""
+        """Record the start of a relation of ``subject`` to ``other``, each an id or words as in ``Relation``."""
         self._open[kind, subject, other] = time
 
     def ends(self, kind: RelationKind, subject: str, other: str, time: float) -> None:
@@ -411,7 +411,7 @@ class Chronicle:
         self.learned_so_far.append(LearnedFact(id=own, kind=kind, text=text, values=dict(values), spans=spans))
 
     def facts(self, film: str, seed: int, cast: StoryCast, duration: float, extras: Mapping[str, object]) -> FilmFacts:
-        """Return all facts at the end of the film; relations that still hold end with it."""
+        """Return all facts at the end of the film, and ``extras``; relations that still hold end with it."""
         for kind, subject, other in list(self._open):
             self.ends(kind, subject, other, duration)
         return FilmFacts(

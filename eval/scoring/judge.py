@@ -146,7 +146,7 @@ _TRIES = 2
 
 @dataclass(kw_only=True)
 class JudgeCounts:
-    """The work of a judge: verdicts requested and recorded ones reused, unreadable replies, tokens."""
+    """The work of a judge: verdicts requested, known ones reused (``remembered``), unreadable replies, tokens."""
 
     requested: int = 0
     remembered: int = 0

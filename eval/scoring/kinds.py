@@ -119,7 +119,7 @@ class NoSettings:
 
 
 def score_choice(item: Item, value: Any, answer: str | None, context: Context) -> Score:
-    """Score a choice: correct if the letter is an accepted one. The details contain the number of ``options``."""
+    """Score a choice: correct if the letter ``value`` is an accepted one. The details contain the number of ``options``."""
     context.read(NoSettings)
     accepted = accepted_values(item)
     given = given_value(item, value)
@@ -132,14 +132,14 @@ def score_choice(item: Item, value: Any, answer: str | None, context: Context) -
 
 @dataclass(frozen=True, kw_only=True)
 class CountSettings:
-    """A count is correct if its error is at most ``within``, or this share of the true number. Default: no error."""
+    """A count is correct if its error is at most ``within``, or ``within_share`` of the true number; both are 0 by default."""
 
     within: Annotated[int, Field(ge=0)] = 0
     within_share: Annotated[float, Field(ge=0)] = 0.0
 
 
 def score_count(item: Item, value: Any, answer: str | None, context: Context) -> Score:
-    """Score a count: correct if the error is within the settings. The score is 1 less the relative error, at least 0.
+    """Score the count ``value``: correct if its error is within the settings. Score: 1 less the relative error, at least 0.
 
     The error is that to the nearest accepted number, relative to this number (to 1 if it is 0).
     """
@@ -180,7 +180,7 @@ class IntervalSettings:
 
 
 def score_interval(item: Item, value: Any, answer: str | None, context: Context) -> Score:
-    """Score an interval by the best IoU with an accepted one; recall@1 is whether the IoU reaches each threshold."""
+    """Score the interval ``value`` by its best IoU with an accepted one; recall@1 tells if it reaches each threshold."""
     settings = context.read(IntervalSettings)
     accepted = [span_of(one) for one in accepted_values(item)]
     typed = given_value(item, value)
@@ -220,7 +220,7 @@ class OrderSettings:
 
 
 def score_order(item: Item, value: Any, answer: str | None, context: Context) -> Score:
-    """Score an order by the best tau-a with an accepted one, mapped from -1...1 to 0...1."""
+    """Score the order ``value`` by its best tau-a with an accepted one, mapped from -1...1 to 0...1."""
     settings = context.read(OrderSettings)
     accepted = accepted_values(item)
     given = given_value(item, value)
@@ -247,13 +247,13 @@ class TextSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeSettings:
-    """``instead``: the scorer that is used if there is no judge; if it is empty, that is a fault."""
+    """``instead``: the scorer that is used if there is no judge; if it is empty, a missing judge is a fault."""
 
     instead: str = "text"
 
 
 def score_judged(item: Item, value: Any, answer: str | None, context: Context) -> Score:
-    """Score an open answer by the judge: correct if it means the same as an accepted one."""
+    """Score ``given_text(value, answer)`` by the judge: correct if it means the same as an accepted answer."""
     context.read(JudgeSettings)
     accepted = accepted_texts(item)
     given = given_text(value, answer)
@@ -281,7 +281,7 @@ def given_text(value: Any, answer: str | None) -> str | None:
 def score_words(
     item: Item, value: Any, answer: str | None, context: Context, *, tokens: Tokeniser = squad_tokens
 ) -> Score:
-    """Score an answer by exact match and token F1 as SQuAD defines them, the best over all accepted answers."""
+    """Score ``given_text(value, answer)`` by SQuAD's exact match and token F1, the best over all accepted answers."""
     settings = context.read(TextSettings)
     accepted = accepted_texts(item)
     given = given_text(value, answer)

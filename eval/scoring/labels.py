@@ -159,11 +159,11 @@ class GivenAnswer:
 def draw_to_label(
     answers: Iterable[GivenAnswer], *, per_arm: int, seed: int
 ) -> tuple[dict[str, Any], dict[str, list[str]]]:
-    """Return up to ``per_arm`` answers of each arm to open questions as a file's content, and their arms by pair id.
+    """Return the JSON content of a file of pairs, with up to ``per_arm`` answers of each arm, and arm names by pair id.
 
-    The order is seeded. From each arm different answers are drawn with equal probability, independently of other arms. An answer that
-    was drawn from several arms is listed once, with all of them. ``right`` is null in each pair, until a person sets it
-    to true or false.
+    Only answers to open questions are drawn, each different answer of an arm with the same probability. One that was
+    drawn from several arms is listed once, with all of them. ``right`` is null in each pair, for a person to set to
+    true or false. ``seed`` sets the draw and the order.
     """
     found: dict[str, tuple[GivenAnswer, str]] = {}
     of_arm: dict[str, set[str]] = {}
@@ -200,13 +200,13 @@ def write_to_label(file: Path, labels: dict[str, Any], arms: Mapping[str, list[s
 
 
 def of_these(answers: Iterable[GivenAnswer], pairs: Iterable[LabelledPair]) -> list[LabelledPair]:
-    """Return the pairs whose ids are those of answers of a run."""
+    """Return the pairs whose id is the ``answer_key`` of one of the answers."""
     known = {answer_key(one.item, said) for one in answers if (said := _said(one)) is not None}
     return [pair for pair in pairs if pair.id in known]
 
 
 def merged(before: Iterable[LabelledPair], taken: Iterable[LabelledPair], *, by: str) -> list[LabelledPair]:
-    """Return earlier labels with new ones (``taken``, by the person ``by``), by id; the new label of a pair counts."""
+    """Return earlier labels and new ones (``taken``, by the person ``by``), sorted by id; of two with one id, the new."""
     found = {pair.id: pair for pair in before}
     for pair in taken:
         arms = {*pair.arms, *(found[pair.id].arms if pair.id in found else ())}
@@ -215,13 +215,13 @@ def merged(before: Iterable[LabelledPair], taken: Iterable[LabelledPair], *, by:
 
 
 def answer_key(item: Item, said: str) -> str:
-    """Return the key of an answer to a question about a video; equal answers of all arms share it, and so one label."""
+    """Return 16 hex digits that identify a question and the text of an answer (``said``); equal answers share a label."""
     question = item.question
     return content_hash([item.video_id, question.text, question.as_of, list(accepted_texts(item)), said])[:16]
 
 
 def _said(one: GivenAnswer) -> str | None:
-    """Return the text of an answer to an open question; None if it is empty or no accepted answer is known."""
+    """Return an answer's text; None if it is empty, the question is not open, or no accepted answer is known."""
     is_open = one.item.question.kind == "open" and one.item.answer is not None
     return given_text(one.value, one.answer) if is_open else None
 
@@ -247,7 +247,7 @@ class Share:
 
 @dataclass(frozen=True, kw_only=True)
 class LengthBias:
-    """Correlation of a yes with the logarithm of the answer's length, among answers with the same label.
+    """Correlation of the judge's yes with the logarithm of the answer's length, among answers with the same label.
 
     0 is no bias; above 0 the judge favours longer answers. None if verdicts or lengths do not vary. ``low`` and
     ``high`` are the ends of its interval.

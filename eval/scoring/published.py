@@ -44,7 +44,7 @@ class LocomoSettings:
 
 
 def score_locomo(item: Item, value: Any, answer: str | None, context: Context) -> Score:
-    """Score an answer by its item's category (``labels["category"]``, 1 to 5), the best over accepted answers."""
+    """Score an answer by its item's category (a label): 1 to 4 by the best ``category_f1``; in 5 "not mentioned" is right."""
     settings = context.read(LocomoSettings)
     category = item.labels.get("category")
     if category not in (1, 2, 3, 4, 5):
@@ -75,7 +75,7 @@ def category_f1(given: str, accepted: str, category: int) -> float:
 
 
 def tokens_of(text: str) -> list[str]:
-    """Return LoCoMo's tokens, stemmed by NLTK's Porter stemmer in its default mode (which needs no NLTK data)."""
+    """Return a text's words without case, punctuation and articles, stemmed by NLTK's Porter stemmer, as LoCoMo does."""
     from nltk.stem.porter import PorterStemmer
 
     stemmer = PorterStemmer()
@@ -141,7 +141,7 @@ def last_named(reply: str, options: Options) -> str | None:
 
 
 def first_letter(reply: str, options: Options) -> str | None:
-    """Return the first capital letter of an option in a reply; None if there is none."""
+    """Return a reply's first character that is an option's letter, lead-ins ("The answer is") removed; None if none is."""
     text = reply.strip()
     for lead in _LEADS:
         text = text.replace(lead, "")

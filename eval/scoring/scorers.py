@@ -138,7 +138,7 @@ def score_value(
     judge: AnswerJudge | None = None,
     protocol: Mapping[str, Any] | None = None,
 ) -> Score:
-    """Score an episode's ``value`` and ``answer`` for an item. Both are None without an answer, which is wrong.
+    """Score an episode's ``value`` and ``answer`` (both None: wrong) by the scorer in ``protocol``, else by its type's usual one.
 
     Raises:
         EvalFault: ``bad_protocol``, ``unknown_scorer``, ``scorer_version``, ``scorer_not_loadable``,

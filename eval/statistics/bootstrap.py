@@ -55,7 +55,7 @@ class Interval:
 
     @property
     def note(self) -> str:
-        """The caution as text; empty if there is none."""
+        """Why the interval is missing or unreliable (too few clusters, no spread), as text; empty if it is neither."""
         return _NOTES[self.caution] if self.caution else ""
 
     def record(self) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def mean_interval(
 
     Values may be paired differences: one arm less the other, on the same question and seed. Two equal arms give exactly
     zero. ``within`` are the least and the greatest possible mean (-1 and 1 for differences of accuracy); the interval
-    is cut there.
+    is cut there. ``crossed``: more labels of the rows (such as seeds) whose levels are resampled like the clusters.
 
     ``percentile`` is the plain percentile interval. ``expanded``, the default, resamples one cluster less than there
     are. Each end is the more distant of two: the percentile at the level of Student's t (Hesterberg 2015), and t
@@ -140,7 +140,7 @@ class Cells:
 
 
 def cells_of(values: Floats, factors: Sequence[Sequence[Hashable]]) -> Cells:
-    """Return values summed by the combination of their labels, one label for each factor; the order makes no difference."""
+    """Return the sums of values by cell, the same in any order; ``factors[f][i]`` is value ``i``'s label for factor ``f``."""
     coded = [_coded(labels) for labels in factors]
     counts = tuple(count for _, count in coded)
     cells, place = np.unique(np.ravel_multi_index([codes for codes, _ in coded], counts), return_inverse=True)
@@ -192,7 +192,7 @@ def _means(cells: Cells, drawn: Sequence[Indices]) -> Floats:
 
 
 def _times_drawn(chosen: Indices, count: int) -> Floats:
-    """Return how often each level was drawn in each draw; shape (draws, levels)."""
+    """Return how often each level was drawn in each draw (draws x ``count``); ``chosen`` has a row of indices per draw."""
     draws = len(chosen)
     at = (chosen + count * np.arange(draws)[:, None]).ravel()
     return np.bincount(at, minlength=draws * count).reshape(draws, count).astype(np.float64)
@@ -221,7 +221,7 @@ def _ends(cells: Cells, *, seed: int, draws: int, method: Method) -> tuple[float
 
 
 def _degrees_of_freedom(cells: Cells, residuals: Floats) -> float:
-    """Return the effective number of levels less one of each factor, combined by Satterthwaite's formula."""
+    """Return factors' effective numbers of levels less one, combined (Satterthwaite). A cell's residual: sum less size x mean."""
     spreads, freedoms = [], []
     for levels, count in zip(cells.levels, cells.counts, strict=True):
         if count < 2:
@@ -239,7 +239,7 @@ def _degrees_of_freedom(cells: Cells, residuals: Floats) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Kappa:
-    """Agreement (0 to 1) of two raters and Cohen's kappa with its interval; None if all ratings are the same."""
+    """Share (0 to 1) of equal ratings of two raters, and Cohen's kappa with its interval; these are None if all ratings are equal."""
 
     agreement: float
     kappa: float | None

@@ -131,7 +131,7 @@ def share_figure(name: str, value: str) -> Figure[Group]:
 
 
 def measures_table(study: Study) -> Table:
-    """Return the table of the measures of each kind of answer, for each arm; an absence has no such measure."""
+    """Return the table of each arm's means of the measures of each kind of answer (IoU, F1, error ...); absences have none."""
     study = study.with_rows(row for row in study.rows if row.gold in (None, "present"))
     kinds = sorted(grouped(study.rows, lambda row: row.kind).items())
     known = dict.fromkeys(measure for kind, part in kinds for measure in _measures(kind, part))
@@ -305,7 +305,7 @@ def _other_lines(study: Study) -> Iterator[Line]:
 def _chance(chance: Any, on: Any) -> CellsByKey:
     """Return the cells for the accuracy of guessing.
 
-    ``chance`` is a share from 0 to 1, else the cell is blank; ``on`` describes the questions that it is for.
+    ``chance`` is a share from 0 to 1, else the cell is blank; ``on`` describes its questions, or why ``chance`` is None.
     """
     known = isinstance(chance, int | float) and not isinstance(chance, bool) and 0 <= chance <= 1
     why = str(on or "not given") if chance is None else f"{str(chance)[:40]} is no share from 0 to 1"

@@ -250,7 +250,7 @@ def _matched(point: Point, rivals: Sequence[Point]) -> Line:
 
 
 def _rivals(study: Study) -> Iterator[tuple[Point, list[Point]]]:
-    """Yield every point without votes of the other arms, with the baseline's points of its scope, fewest tokens first."""
+    """Yield each point without votes of an arm besides the baseline, with the baseline's points of its scope, by tokens."""
     points = [point for point in points_of(study) if point.is_known and point.tokens > 0]
     baseline = study.baseline_in(study.rows)
     theirs = sorted((point for point in points if point.arm == baseline), key=lambda point: point.tokens)

@@ -26,7 +26,7 @@ POINTS: Bounds = (-1.0, 1.0)
 
 @dataclass(frozen=True, kw_only=True)
 class Values:
-    """Numbers with the video (``clusters``), seed and library of each, for resampling; ``samples`` are their keys."""
+    """Numbers with the video (``clusters``), seed and library of each; ``samples``: keys of all samples behind them."""
 
     numbers: list[float] = field(default_factory=list)
     clusters: list[tuple[str, str]] = field(default_factory=list)

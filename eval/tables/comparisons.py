@@ -151,7 +151,7 @@ def differing(pairs: Pairs) -> list[str]:
 
 
 def concerns(pairs: Pairs) -> list[str]:
-    """Return in words how paired samples differ, without the studied difference: systems, libraries, or the only one."""
+    """Return ``differing`` without the studied difference: systems, else libraries, else the difference if there is one only."""
     found = differing(pairs)
     return found[1:] if found and found[0] in ("systems", "libraries") else found if len(found) > 1 else []
 
@@ -398,7 +398,7 @@ def abstraction_table(study: Study) -> Table:
 
 
 def _controls(row: SampleRow, groups: Sequence[Group]) -> Iterator[tuple[str, Group]]:
-    """Yield the name and the samples of each control that was run; of several arms, the one with the shortest name.
+    """Yield each of ``CONTROLS`` (names of systems) that was run, with the samples of its arm with the shortest name.
 
     For ``hints`` only arms with the same library as ``row`` are considered.
     """
@@ -440,9 +440,9 @@ def _against_controls(group: Group, controls: Mapping[str, Group]) -> Group:
 
 
 def _composite(found: Mapping[str, Contrast], differences: Mapping[str, TableCell], *, all_beaten: bool) -> CellsByKey:
-    """Return the cells for the smallest of the differences, and whether the arm beats all controls.
+    """Return the cells for the smallest of the differences to the controls, and the claim that the arm beats all.
 
-    Its interval runs from the smallest lower end to the smallest upper end.
+    The interval runs from the smallest lower end to the smallest upper end. Both arguments are by name of control.
     """
     cells = list(differences.values())
     lows, highs = ([end for cell in cells if (end := getattr(cell, side)) is not None] for side in ("low", "high"))

@@ -23,12 +23,12 @@ _Question = tuple[str, str, str, str, int]
 
 @dataclass(frozen=True, kw_only=True)
 class AccuracyLoss:
-    """A part of the lost accuracy, as a share of all ``questions``. All parts sum to 1 less the accuracy without truth.
+    """A part of the lost accuracy, as a share of all ``questions``. The parts sum to 1 less the accuracy on built worlds.
 
     ``operation``: the gain if only the operation ``step`` is answered from the truth; its perception or retrieval loses
     this. ``together``: the gain if all operations are, beyond the sum of the single gains. ``tools``: how much more
     the reference arm gets right than this arm on true worlds; below 0 the tools help. ``controller``: what the
-    reference arm gets wrong even there.
+    reference arm gets wrong even on true worlds.
     """
 
     part: Part
@@ -105,9 +105,10 @@ def ladder_table(study: Study) -> Table:
 def _steps(study: Study) -> Iterator[Line]:
     """Yield the rows of the ladder table: for each dataset, budget and arm, one for each kind of world it ran on.
 
-    The kinds are worlds built from pixels, with one operation answered from the truth, and with all of them. ``gain``
-    is the paired difference in accuracy from the worlds built from pixels; if these are of several kinds, there are
-    rows for each of them. An arm has rows only if it ran both on worlds from pixels and on others.
+    The kinds are worlds built from pixels, those with some operations answered from the truth (one kind for each choice of
+    operations), and the true world. ``gain`` is the paired difference in accuracy from the worlds built from pixels; if
+    these are of several profiles, all rows are repeated for each. An arm has rows only if it ran both on worlds from
+    pixels and on others.
     """
     for (dataset, budget, arm), own in grouped(study.rows, lambda row: (row.dataset, row.budget, row.arm)).items():
         worlds = grouped(own, lambda row: row.world)

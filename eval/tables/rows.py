@@ -82,7 +82,7 @@ class LibraryFacts:
 
 
 def library_facts(name: str, hash_: str | None, *, made_by_run: Path, record: LibraryRecord | None) -> LibraryFacts:
-    """Return the facts on a library with this hash, from ``made_by_run`` (a folder of libraries) or an installed one.
+    """Return the facts on the library of this name and hash (None: any) in the folder ``made_by_run``, or installed.
 
     ``record`` is the entry in the run's manifest, the only source if the library itself no longer exists.
     """
@@ -387,7 +387,7 @@ def _rows_of_cell(
 def _episodes(
     journal: Journal, wanted: Mapping[str, Item], library: LibraryFacts | None
 ) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
-    """Return the fields of rows by the names of their episodes, and the fault codes of episodes that cannot be read."""
+    """Return row fields by episode name, and fault codes of unreadable episodes; ``wanted``: items by episode name."""
     hashes = library.tools if library is not None else {}
     seen: dict[str, dict[str, Any]] = {}
     lost: dict[str, str] = {}

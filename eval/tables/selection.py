@@ -34,7 +34,10 @@ By = Literal["left_out", "use", "nothing"]
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """The evidence on one tool: the paired difference in accuracy, and the tokens that it saves per question."""
+    """The evidence on one tool: its gain in accuracy, the tokens it saves per question, and whether it is selected (``enters``).
+
+    ``by``: against the library without it (``left_out``), against the baseline where it was called (``use``), or neither.
+    """
 
     tool: str
     by: By
@@ -67,10 +70,10 @@ class Evidence:
 
 
 def library_rows(study: Study, library: str, arm: str | None) -> list[SampleRow]:
-    """Return the samples of ``hier`` with a library, given by its name in the run or its hash, and of one arm.
+    """Return the samples of ``hier`` with a library (its name in the run, or hash) and of ``arm``, if it is given.
 
     Raises:
-        EvalFault: ``unknown_library``; ``several_arms``: not exactly one arm is left.
+        EvalFault: ``unknown_library``; ``several_arms``: they are not all of one arm.
     """
     known = [row for row in study.rows if row.system == "hier" and row.library]
     rows = [row for row in known if library in (row.library, row.library_hash)]
@@ -186,7 +189,7 @@ def choose(
     allow_judge: bool = False,
     groups: Collection[str] = (),
 ) -> Selected:
-    """Write a library of the tools that enter and of the tools that these call, into the folder ``out``.
+    """Write the tools that enter, and those they call, as a library into ``out``; ``details`` are for its manifest.
 
     Raises:
         EvalFault: ``nothing_selected``.

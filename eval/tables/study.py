@@ -164,7 +164,7 @@ class Study(RunRows):
         """Return a table with one row for each subject, with its counts and its watermark.
 
         ``of`` are the samples that the table is about, each counted once; by default those of the subjects. ``empty``
-        replaces the note if the table has no rows.
+        replaces the note if the table has no rows; ``left_out``, by reason, is added to the study's own numbers.
         """
         shown, held = tuple(figures), tuple(subjects)
         rows = (row for subject in held for row in subject.rows) if of is None else of

@@ -292,7 +292,7 @@ class Incomplete(Exception):
 
 
 def components(numbers: Sequence[float], factors: Mapping[str, Sequence[str]]) -> dict[Effect, float]:
-    """Return the variance components of each factor and each combination of factors; the last (all factors) is the rest.
+    """Return the variance component of each factor and combination, by names; that of all factors includes residuals.
 
     ``factors`` gives the level of each number. Numbers with equal levels are averaged. Components may be below zero.
 
@@ -333,7 +333,7 @@ def _table_of_means(numbers: Sequence[float], labels: Sequence[Sequence[str]]) -
 
 
 def _mean_square(means: NDArray[np.float64], axes: Sequence[int]) -> float:
-    """Return the mean square of the effect of the factors ``axes``, less the effects of fewer of them."""
+    """Return the mean square of the factors ``axes`` beyond that of fewer of them; ``means`` has one axis per factor."""
     others = tuple(axis for axis in range(means.ndim) if axis not in axes)
     effect = means.mean(axis=others, keepdims=True)
     for number in range(len(axes)):

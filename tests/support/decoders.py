@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from world_api.media.decoder import VideoPass
-from world_api.media.process import ChildProcess
+import pytest
+
+from world_api.media.decoder import DecoderProcess, VideoPass
+from world_api.media.frames import Frame
+from world_api.media.process import ChildProcess, Message, ProcessGone
 
 
 def number_of(process: ChildProcess) -> int:
@@ -32,3 +37,38 @@ def children() -> set[int]:
     """The processes that this one started by its main thread and that are still there; empty where the system does not tell."""
     listed = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
     return {int(number) for number in listed.read_text().split()} if listed.exists() else set()
+
+
+def killing(monkeypatch: pytest.MonkeyPatch, what: str, *, times: int) -> list[int]:
+    """Kill the process that is asked for ``what`` so many times, as a lack of memory does; the list tells of each death."""
+    deaths: list[int] = []
+    ask = DecoderProcess.ask
+
+    def asked(self: DecoderProcess, request: Message) -> tuple[Message, bytes]:
+        if request["do"] == what and len(deaths) < times:
+            deaths.append(number_of(self))
+            os.kill(deaths[-1], signal.SIGKILL)
+        return ask(self, request)
+
+    monkeypatch.setattr(DecoderProcess, "ask", asked)
+    return deaths
+
+
+Decoding = Callable[..., Iterator[Frame]]
+
+
+def decoding_that_dies_at(start: float, end: float) -> Decoding:
+    """``VideoPass._decoded`` with a decoder that dies whenever it is about to send a frame of an interval (seconds)."""
+    decoded = VideoPass._decoded
+
+    def dying(self: VideoPass, *, skip: float) -> Iterator[Frame]:
+        before = self.last_time
+        for frame in decoded(self, skip=skip):
+            if start <= frame.time < end:
+                frame.release()
+                self.last_time = before
+                raise ProcessGone("it was ended by SIGKILL")
+            before = frame.time
+            yield frame
+
+    return dying

@@ -114,7 +114,7 @@ class _Values:
         return self._text()
 
     def _next(self, step: int) -> _Values:
-        """Return the chooser for a later part of the same input, such as the next item or field."""
+        """Return the chooser for the item or field at position ``step`` of the same input; later ones get larger numbers."""
         return replace(self, place=self.place + step, inputs=self.inputs + 1, ids=self.ids + step)
 
     def _scalar(self, name: str, type_: types.ScalarType) -> Any:

@@ -170,7 +170,7 @@ def _misfits(case: Case) -> Iterator[str]:
 
 
 def _invents(case: Case) -> Iterator[str]:
-    """Yield an explanation for each output that has one value for every question on an empty world, in ``ok`` runs.
+    """Yield an explanation for each of ``varying`` that has one value, not empty, in all ``ok`` runs on the empty world.
 
     The output must be a time, an interval, a confidence, or a number with a fraction that is written in the tool.
     """

@@ -209,8 +209,8 @@ PLANTED = "planted_fault"
 class SchemaWorld:
     """A world without a video. Calling it answers an operation; it has no state, so threads may call it.
 
-    ``amount``: how many entries answers have; ``nulls``: nullable fields are null. ``failing``: ``always`` means that
-    every call fails, ``some`` that about half of the calls with a time or an id do.
+    ``amount``: entries of an answer (``none``, ``one``, ``many``); ``nulls``: nullable fields are null. ``failing``:
+    ``always`` means that every call fails, ``some`` that about half of the calls with a time or an id do.
     """
 
     name: str
@@ -336,7 +336,7 @@ class Answering:
         return self._record(result_of(self.operation), root)
 
     def _chance(self, *parts: object) -> int:
-        """Return a number that depends on seed, operation, ``parts`` and the texts searched for, on nothing else."""
+        """Return a 64-bit number that depends on the film's seed, operation, ``parts`` and texts searched for alone."""
         return draw(self.film.seed, self.operation, self.question.words, *parts)
 
     def _record(self, schema: Mapping[str, Any], entry: _Entry) -> dict[str, Any]:
@@ -473,7 +473,7 @@ class Answering:
         return bool(self.question.about or self.question.ids or self.question.words)
 
     def _draw(self) -> int:
-        """Return a number that depends on the seed, the operation, and the words, ids and interval of the call."""
+        """Return a 64-bit number that depends on the film's seed, operation, and the words, ids and interval of the call."""
         return draw(self.film.seed, self.operation, self.question.words, self.question.ids, self.question.about)
 
     def _places(self) -> list[int]:

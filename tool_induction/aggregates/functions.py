@@ -79,7 +79,7 @@ def with_span(item: Record, span: TimeSpan) -> Record:
 
 
 def times(span: TimeSpan) -> Record:
-    """Return ``start_time``, ``end_time`` and ``center_time`` of a span, in rounded seconds."""
+    """Return ``start_time``, ``end_time`` and ``center_time`` of a span, in seconds, rounded to milliseconds."""
     return {
         "start_time": round_time(span.start),
         "end_time": round_time(span.end),
@@ -223,7 +223,7 @@ def _token(value: Json) -> str:
 
 
 def _with_tokens(items: Sequence[Item], key: str | None) -> list[tuple[Item, str | None]]:
-    """Return each item with the token of its value, which is None if it has no value."""
+    """Return each item with the token of its value under ``key`` (None: of the item), or with None if it has no value."""
     values = ((item, value_at(item, key)) for item in items)
     return [(item, None if value is None else _token(value)) for item, value in values]
 

@@ -69,7 +69,7 @@ def field_type(item: ty.Type, key: Scalar) -> ty.Type:
 
 
 def total(given: Lists, constants: Given) -> ty.Type:
-    """Type of a sum: that of integers, rank scores or unknown numbers (``number``), else ``float``."""
+    """Type of a sum: ``int`` of integers, ``Score`` of rank scores, ``number`` of unknown values, else ``float``."""
     summed = ty.plain(field_type(given[0].item, constants.get("key")))
     if summed == ty.ANY:
         return ty.NUMBER
@@ -77,7 +77,7 @@ def total(given: Lists, constants: Given) -> ty.Type:
 
 
 def mean(given: Lists, constants: Given) -> ty.Type:
-    """Type of a mean, which is null for an empty list."""
+    """Type of a mean (a rank score or ``float``), which is null for an empty list."""
     return ty.optional(ty.SCORE if total(given, constants) == ty.SCORE else ty.FLOAT)
 
 

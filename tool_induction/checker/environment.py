@@ -95,14 +95,14 @@ class Environment:
             return None
 
     def depends_on_defaults(self, names: Iterable[str]) -> bool:
-        """Whether one of these names depends on optional inputs."""
+        """Whether one of these names is in ``defaults`` or ``varying``: its value may depend on optional inputs."""
         return not (self.defaults.keys() | self.varying).isdisjoint(names)
 
     def vary(self, names: Iterable[str], given: Iterable[str]) -> Environment:
         """Return the environment after ``names`` were bound to what is computed from the names ``given``.
 
-        They join ``varying`` if one of ``given`` is in it. If one has a default, they do too unless they are numbers: a
-        number computed from a default, such as the end of a window, decides less than the list or word that it picks.
+        They are added to ``varying`` if a name of ``given`` is in it. If a name of ``given`` is in ``defaults``, those
+        of ``names`` that are no numbers are added: a list or word that a default picks decides more than a number.
         """
         given = set(given)
         varies = not self.varying.isdisjoint(given)

@@ -122,7 +122,7 @@ class Inference:
         return Typed(written, self.environment.narrowed(written, type_))
 
     def _of_null(self, expr: ex.Field) -> None:
-        """Note that a field of a value is read that is always null here; the condition was probably meant inversely."""
+        """Note that ``expr`` reads a field of a value that is always null here, probably since a condition is inverted."""
         base = ex.to_text(expr.base)
         self.note(
             "E_OPTIONAL",
@@ -286,7 +286,7 @@ def arithmetic(at: Inference, expr: ex.Arithmetic) -> Typed:
 
 
 def _instead_of_arithmetic(type_: ty.Type, text: str) -> str:
-    """Return a suggestion how to count or join values that are no numbers, or an empty text."""
+    """Return a suggestion how to count a list (written ``text``) or join texts; empty for values of another type."""
     if is_list(type_):
         return f"for how many there are write {text} | length; the aggregate concat_lists joins lists"
     if ty.is_text(type_):
@@ -319,7 +319,7 @@ def compare(at: Inference, expr: ex.Compare) -> ex.Expr:
 
 
 def _with_null(at: Inference, written: ex.Compare, left: Typed, right: Typed) -> ex.Expr:
-    """Return a comparison that a null (uncalibrated) confidence passes as well; note any other operand that is null."""
+    """Return a comparison; null (uncalibrated) passes the minimum of a confidence. Note any other operand that may be null."""
     loose = [side for side in (left, right) if isinstance(side.type, ty.OptionalType)]
     if not loose:
         return written

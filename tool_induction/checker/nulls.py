@@ -82,7 +82,7 @@ def with_default(typed: Typed, fallback: str) -> str:
 
 
 def missing(at: Inference, value: ex.Expr, condition: ex.Expr, message: str) -> None:
-    """Note a value that may be empty; if a ``require`` may be added, add a ``Demand`` for it instead."""
+    """Note a value that is missing unless ``condition`` holds; if a ``require`` may be added, add a ``Demand`` instead."""
     if at.demands is not None:
         at.demands.append(Demand(path=at.path, of=value, condition=condition))
         return
@@ -156,7 +156,7 @@ def instead_of_null(at: Inference, value: ex.Expr, root: ex.Expr | None) -> str:
 
 
 def there(at: Inference, root: ex.Expr) -> ex.Expr:
-    """Return the condition that a value is present: it is not null, or its list is long enough."""
+    """Return the condition that a value is present: it is not null, or, for an item at an index, its list is long enough."""
     if isinstance(root, ex.Index):
         rows = ty.plain(at.infer(root.base).type)
         least = root.number if root.number >= 0 else -root.number - 1

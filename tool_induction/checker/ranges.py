@@ -268,7 +268,7 @@ def check_span(
 
 
 def _lasts(at: Inference, start: ex.Expr, end: ex.Expr) -> bool | None:
-    """Return True if an interval certainly ends before it begins, False if certainly not after it begins; else None."""
+    """Return True if an interval certainly ends before its start, False if certainly at or before it; None if its end may be later."""
     (first, before), (last, after) = _shifted(at, start), _shifted(at, end)
     turned = 0
     if isinstance(first, ex.Field) and isinstance(last, ex.Field) and first.base == last.base:

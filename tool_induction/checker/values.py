@@ -34,7 +34,7 @@ def want(at: Inference, expr: ex.Expr, wanted: ty.Type, name: str) -> ex.Expr:
 
 
 def unwrapped(at: Inference, typed: Typed, wanted: ty.Type) -> Typed:
-    """Return a record as its one list or its one value if such a type is wanted; any other value unchanged."""
+    """Return a record's one list or one value, if such a type is wanted, and note it; any other value unchanged."""
     inner = ty.plain(typed.type)
     one = list_field(inner) if isinstance(ty.plain(wanted), ty.ListType) else value_field(inner, ty.plain(wanted))
     if one is None or isinstance(inner, ty.AnyType):
@@ -111,7 +111,7 @@ def _list(at: Inference, expr: ex.JsonList, inner: ty.ListType, name: str) -> ex
 
 
 def _interval(at: Inference, expr: ex.JsonList, name: str) -> ex.Expr:
-    """Return ``[start, end]`` as an interval."""
+    """Return ``[start, end]`` as a record with ``start_time`` and ``end_time``; note the conversion."""
     at.note("W_ALIAS", f"{name}: [start, end] is read as an interval")
     done: list[tuple[str, ex.Expr]] = []
     for place, (key, item) in enumerate(zip(ty.INTERVAL.keys, expr.items, strict=True)):

@@ -136,7 +136,7 @@ def _check_parameters(
 ) -> _Step:
     """Note unknown and missing parameters of a step. Return it with unknown ones as ``Broken``: not checked further.
 
-    ``instead`` returns a suggestion for an unknown name, given the missing ones.
+    ``target`` is the callee in messages; ``instead`` gives a suggestion for an unknown name, given the missing ones.
     """
     given = [name for name, _ in step.params]
     missing = [name for name in known if name in required and name not in given]
@@ -182,7 +182,7 @@ def _check_aggregate(step: Aggregate, findings: Findings) -> Aggregate:
 
 
 def _check_inputs(step: Aggregate, spec: AggregateSpec, findings: Findings) -> ex.Expr:
-    """Return the inputs of an aggregate step; note parameters among them, and missing ones.
+    """Return the inputs of an aggregate step; note parameters that stand among them, and inputs that are missing.
 
     A record of names is only right for an aggregate that takes a pair, or several inputs of any kind.
     """

@@ -56,7 +56,7 @@ _Placed: TypeAlias = tuple[Any, Path]
 
 
 def _aggregate(step: dict[str, Any], here: Path, findings: Findings) -> dict[str, Any]:
-    """Return an aggregate step in the canonical spelling; findings about moved parts keep their original path."""
+    """Return an aggregate step in the canonical spelling; later findings about parts moved here get their original path."""
     operation: str = step["operation"]
     inputs, place = step.get("inputs"), (*here, "inputs")
     params: dict[str, _Placed] = {key: (it, (*here, "params", key)) for key, it in step.get("params", {}).items()}
@@ -103,7 +103,7 @@ def _aggregate(step: dict[str, Any], here: Path, findings: Findings) -> dict[str
 def _renamed(
     params: Mapping[str, _Placed], known: Mapping[str, Any], notes: list[tuple[Path, str]]
 ) -> dict[str, _Placed]:
-    """Return the parameters with other names replaced by the aggregate's own (``known``); add a note for each."""
+    """Return the parameters with accepted aliases replaced by the aggregate's own names (``known``); add a note for each."""
     made = dict(params)
     for other, ours in (*spellings.PARAMETER_ALIASES.items(), ("order", "descending")):
         if ours not in known or other in known or ours in made or other not in made:
@@ -122,7 +122,7 @@ def _renamed(
 def _as_filter(
     step: dict[str, Any], here: Path, parts: Sequence[tuple[str, _Placed]], findings: Findings
 ) -> dict[str, Any]:
-    """Return an aggregate ``filter`` of a list and a condition as a filter step; any other step unchanged."""
+    """Return the aggregate ``filter`` as a filter step if its ``parts`` are one list and one condition; else unchanged."""
     holders = [part for key, part in parts if key in ("inputs", *spellings.LIST_KEYS["list"])]
     conditions = [part for key, part in parts if key in spellings.CONDITION_KEYS]
     if len(parts) != 2 or len(holders) != 1 or len(conditions) != 1:
@@ -300,7 +300,7 @@ _SIZES = (("minLength", "maxLength", str), ("minItems", "maxItems", list), ("min
 
 
 def check_value(value: Any, schema: Mapping[str, Any], path: Path, findings: Findings) -> None:
-    """Check a value against a JSON Schema and note faults; only the keywords that ``keys`` uses are supported."""
+    """Check a value against a JSON Schema and note faults; only the keywords that the schemas in ``keys.py`` use are supported."""
     if "enum" in schema:
         if value not in schema["enum"]:
             _unknown_word(value, schema["enum"], path, findings)
@@ -363,7 +363,7 @@ _LISTED = 200
 
 
 def a_name(text: str, *, is_tool: bool) -> str:
-    """Return a suggestion of the nearest valid name, or an empty text."""
+    """Return a suggestion of the nearest valid name, if any; for a tool also the rule that its name is lower case."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", shorten(text, 40)) if is_tool else shorten(text, 40)
     near = re.sub(r"[^A-Za-z0-9]+", "_", words).strip("_")
     near = near.lower() if is_tool else near
@@ -391,13 +391,13 @@ OTHER_KEYS = {
 
 
 def other_key(key: str, known: Collection[str]) -> str:
-    """Return a suggestion of the key that was most likely meant, or an empty text."""
+    """Return ``did you mean 'x'?`` with the most likely one of the ``known`` keys, or an empty text."""
     meant = [ours for ours, others in OTHER_KEYS.items() if key in others and ours in known]
     return f"did you mean {meant[0]!r}?" if meant else did_you_mean(key, known)
 
 
 def misplaced(key: str, step: Mapping[str, Any], where: Path) -> str | Suggestion:
-    """Return the suggestion to move a key into ``params``; empty if it is no parameter of the step."""
+    """Return the suggestion to move a key of a step into its ``params``; empty if it is no parameter or is there already."""
     kind, given = step.get("type"), step.get("params", {})
     target = str(step.get({"call_world_api": "api", "aggregate": "operation"}.get(str(kind), "")))
     known: Mapping[str, Any] = {}
@@ -413,7 +413,7 @@ def misplaced(key: str, step: Mapping[str, Any], where: Path) -> str | Suggestio
 def _unknown_word(
     value: Any, allowed: Sequence[str], path: Path, findings: Findings, *, step: Mapping[str, Any] | None = None
 ) -> None:
-    """Note a word that is none of those allowed at its place; ``step`` is the step whose type it is."""
+    """Note that ``value`` is none of the ``allowed`` words; with ``step`` it is the unknown ``type`` of that step."""
     found = value if isinstance(value, str) else json.dumps(value)[:60]
     suggestion: str | Suggestion = did_you_mean(found, allowed)
     words = ", ".join(word for word in allowed if word != "judge")

@@ -175,7 +175,7 @@ def without_secrets(text: str) -> str:
 
 
 def masked(line: str) -> str:
-    """Return a line with an asterisk for each character of a credential, also of one with letters as JSON escapes."""
+    """Return a line with an asterisk for each character of a credential; JSON escapes of ASCII characters are decoded first."""
     readable = _ESCAPE.sub(lambda escaped: json.loads(f'"{escaped[0]}"'), line)
     return _SECRET.sub(lambda found: "*" * len(found[0]), readable)
 
@@ -186,7 +186,7 @@ _DECODER = json.JSONDecoder()
 
 @dataclass(frozen=True, kw_only=True)
 class Position:
-    """A place in a text; ``line`` and ``column`` count from 1; ``text``: the whole line; ``length``: in characters."""
+    """A place in a text; ``line`` and ``column`` count from 1; ``text``: the whole line; ``length``: characters to mark."""
 
     line: int
     column: int
@@ -194,7 +194,7 @@ class Position:
     length: int = 1
 
     def caret(self, width: int = 110) -> str:
-        """Return the line, cut to ``width`` characters, and below it a mark; control characters are made visible."""
+        """Return the line, cut to ``width`` characters, and below it a mark at the column; control characters are made visible."""
         start = max(0, self.column - 1 - width // 2) if len(self.text) > width else 0
         shown = self.text[start : start + width]
         before = self.column - 1 - start
@@ -222,7 +222,7 @@ def locate_all(text: str, paths: Iterable[Path]) -> dict[Path, Position]:
 
 
 def _visit(text: str, place: int, path: Path, above: Container[Path], spans: dict[Path, tuple[int, int]]) -> int:
-    """Record the span of every member of the value at ``place``, as deep as needed; return where the value ends."""
+    """Record in ``spans`` the members of the value at ``place`` if its ``path`` is in ``above``, recursively; return its end."""
     opened = text[place]
     if path not in above or opened not in "{[":
         return _DECODER.raw_decode(text, place)[1]

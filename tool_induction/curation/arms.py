@@ -46,9 +46,9 @@ def make_arm(
     allow_judge: bool = False,
     groups: Collection[str] = (),
 ) -> ToolLibrary:
-    """Freeze the library of an arm. The tools of ``random`` are drawn with ``seed``; those of other kinds need no seed.
+    """Freeze an arm of a library; ``kind`` is one of ``ARM_KINDS``. Only the tools of ``random`` are drawn, with ``seed``.
 
-    Every arm except ``random`` keeps in its manifest what the induction of the library saw, for the leak guard.
+    The manifest of every arm except ``random`` keeps what the induction of ``library`` saw, for the leak guard.
 
     Raises:
         ToolFault: ``unknown_arm``, ``already_an_arm``, ``no_composite``, ``no_placebo``; the faults of freezing.
@@ -164,7 +164,7 @@ _JUDGED_ITEM = CallKind(tokens=1, looks=0, seconds=0.0, model_calls=0)
 
 
 def _weight(work: Workload) -> tuple[float, ...]:
-    """Return tokens, seconds and number of calls, by which two branches of an ``if`` are compared."""
+    """Return tokens, seconds and number of all calls in ``work``; by these, in order, two branches of an ``if`` are compared."""
     tokens, seconds = (sum(kind[part] * count for kind, count in work.items()) for part in (0, 2))
     return tokens, seconds, work.total()
 
@@ -278,7 +278,7 @@ def _length(tool: CompiledTool) -> int:
 def _writer(
     work: Workload, judged: int, aim: Expense, steps: int, operations: Mapping[str, Operation], chance: Random
 ) -> _Writer:
-    """Return a writer with calls and judged items spread over ``steps`` steps, or more if fewer cannot cost as much."""
+    """Return a writer of about the calls in ``work`` and ``judged`` items in ``steps`` steps, or more if these cannot cost ``aim``."""
     kinds = sorted({_kind(operations[name]) for name in _FOR_EACH if name in operations})
     calls: Workload = Counter()
     for kind, count in work.items():
@@ -294,7 +294,7 @@ def _writer(
 
 
 def _add_cheap_calls(calls: Workload, aim: Expense, kinds: list[CallKind]) -> None:
-    """Add cheap calls until ``calls`` has as many requests to a vision model, and as many calls, as ``aim``."""
+    """Add calls without tokens until ``calls`` has as many requests to a vision model, and as many calls, as ``aim``."""
     for with_looks in (True, False):
         cheap = [kind for kind in kinds if not kind.tokens and bool(kind.looks) == with_looks]
         lacking = int(aim["looks"] - _looks(calls) if with_looks else aim["calls"] - calls.total())
@@ -316,7 +316,7 @@ def _take_source(calls: Workload, operations: Mapping[str, Operation], chance: R
 
 
 def _join(loops: list[tuple[CallKind, int]], aim: Expense) -> bool:
-    """Join the two loops whose joining changes the seconds least; return False if it would change them too much."""
+    """Join the two loops whose joining changes the seconds least; return False if none can be joined or they change too much."""
     pairs = [
         (abs(kind.seconds - other.seconds) * count, place, into)
         for place, (kind, count) in enumerate(loops)
@@ -334,7 +334,7 @@ def _join(loops: list[tuple[CallKind, int]], aim: Expense) -> bool:
 
 
 def _parts(count: int, most: int) -> list[int]:
-    """Split a number into parts of at most ``most``."""
+    """Split ``count`` into parts of ``most``; the last may be smaller; none for 0."""
     return [min(most, count - at) for at in range(0, count, most)]
 
 
@@ -437,7 +437,7 @@ class _Writer:
         self._lists.append(self._bind("judged", step, "a model's yes or no about each of them"))
 
     def _wide(self, count: int) -> str:
-        """Return at random the name of one of the two newest lists of intervals with room for ``count`` items."""
+        """Return at random the name of one of the two newest lists of intervals that may hold ``count`` or more items."""
         wide = [name for name, most in self._intervals.items() if most >= count]
         return self.chance.choice(wide[-2:])
 

@@ -43,7 +43,7 @@ class Material:
     words: tuple[str, ...]
 
     def texts_for(self, name: str) -> tuple[str, ...]:
-        """Return texts for an input of this name; events if no other kind fits or there are no texts of it."""
+        """Return texts of the kind that fits an input of this name; events if no kind fits or the fitting one has no texts."""
         kind = next((kind for kind, marks in _MARKS.items() if any(mark in name.lower() for mark in marks)), "events")
         texts: tuple[str, ...] = getattr(self, kind)
         return texts or self.events or ("person",)

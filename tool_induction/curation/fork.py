@@ -151,7 +151,7 @@ def _edited(before: Mapping[str, Any], edits: Edits) -> dict[str, Any]:
 
 
 def _documents(content: bytes | None) -> dict[str, Any]:
-    """Return the tools of a document by name; only its JSON is checked here, the rest by the compiler."""
+    """Return the tools of a document by name (``tool N`` if it has none), none for None; only the JSON is checked."""
     if content is None:
         return {}
     findings = Findings()

@@ -75,10 +75,9 @@ def leaks(
     """Return the reasons why questions must not be asked in a split; a question may have several, or none.
 
     Reasons are a video or a template of another split and, except for induction, a worked example of the domain. A
-    question that fits a template of ``split`` counts as following it; the words are compared even if a template is
-    named. A video in no split and a question that fits no template are no leaks. With the manifest of the ``library``
-    to be measured, the worlds, examples and templates of its induction are leaks too, even if the domain has changed
-    since.
+    template of another split counts if the question names it or the words fit only templates of other splits. A video
+    in no split and a question that fits no template are no leaks. With the manifest of the ``library`` to be measured,
+    the worlds, examples and templates of its induction are leaks too, even if the domain has changed since.
 
     Raises:
         ToolFault: ``no_such_template``: a question names a template that the domain does not have.
@@ -124,7 +123,7 @@ def refuse_seen(
 ) -> None:
     """Raise a fault if the induction of a library saw any of the questions; no domain file is needed.
 
-    ``library`` is the manifest. Templates are compared only if ``domain`` is the domain of the induction.
+    ``library`` is its manifest. Templates are compared only if ``domain`` (a name) is that of the induction.
 
     Raises:
         ToolFault: ``split_leak``, with the first five reasons.
@@ -151,7 +150,7 @@ def _leak(item: PlannedQuestion, by: Literal["video", "template", "example"], sp
 
 
 def _seen_leaks(item: PlannedQuestion, seen: Seen, split: SplitName, *, shown: bool) -> Iterator[Leak]:
-    """Yield leaks through an induction. ``shown``: the template ids of the induction are of the question's domain."""
+    """Yield leaks through an induction. ``shown``: the induction was for the domain of the question, so template ids are compared."""
     if item.video_id in seen.videos and split != "admission":
         yield _leak(item, "video", "admission", "the tools of the library were tried on this video")
     if split != "induction" and normal(item.question) in seen.questions:
@@ -162,9 +161,9 @@ def _seen_leaks(item: PlannedQuestion, seen: Seen, split: SplitName, *, shown: b
 
 
 def _template_of(item: PlannedQuestion, domain: Domain, split: SplitName) -> Template | None:
-    """Return the template of a question, or None: the named one, unless the words fit only templates of other splits.
+    """Return the template that a question names, else the first that its words fit (those of ``split`` first), or None.
 
-    If none is named, it is the first template that the words fit; templates of ``split`` come first.
+    A named template of ``split`` does not count if the words fit only templates of other splits.
 
     Raises:
         ToolFault: ``no_such_template``.
@@ -239,7 +238,7 @@ def check_domain(domain: Domain, lines: dict[str, int]) -> None:
 
 
 def example_template(kind_templates: Iterable[Template], question: str) -> str:
-    """Return the id of the induction template that an example's question follows, or an empty string."""
+    """Return the id of the first induction template in ``kind_templates`` that a question fits, or an empty string."""
     fitting = (item.id for item in kind_templates if item.split == "induction" and _fits(item, question))
     return next(fitting, "")
 

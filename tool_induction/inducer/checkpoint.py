@@ -28,7 +28,7 @@ _SUFFIX = ".induction"
 
 
 class Checkpoint:
-    """The work folder of one induction."""
+    """The work folder of one induction: its request (the settings, as a record), recording and lock."""
 
     def __init__(self, out: Path) -> None:
         self.out = out

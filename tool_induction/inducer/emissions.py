@@ -88,7 +88,7 @@ class WrittenTools:
 def read_tools(reply: str, *, strict_form: bool = False) -> WrittenTools:
     """Return the tools in a reply: objects with ``tool_name`` or ``steps``, alone, in a list, or under ``tools``.
 
-    ``strict_form``: the reply was requested in the strict emission form; its tools are converted to documents.
+    ``strict_form``: the model wrote the other JSON form that the mode ``strict`` requires; it is converted to documents.
     """
     found = WrittenTools()
     if len(reply) > limits.MAX_DOCUMENT_BYTES:

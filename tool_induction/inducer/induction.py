@@ -192,7 +192,7 @@ def _freeze(
     checkpoint: Checkpoint,
     date: str,
 ) -> ToolLibrary:
-    """Write library, unpruned library, log, report and recording, and move them to the path of the library.
+    """Write library, unpruned library (with duplicates), log, report and recording; move them to the path of the library.
 
     If nothing is admitted, log and report remain in the checkpoint's folder, and no library is frozen.
     """
@@ -329,7 +329,7 @@ def trial_worlds(
 
 
 def _example(name: str, opened: Callable[[], Session]) -> ExampleWorld:
-    """Return a world that opens a new session for every run, with hints and captions as texts to search for."""
+    """Return a world that opens a new session for every run, with hints of entities and captions of scenes as texts to search for."""
     from world_api.operations import run
 
     def fresh() -> tuple[Caller, WorldState]:

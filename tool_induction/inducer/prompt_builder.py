@@ -57,7 +57,7 @@ class InducerPrompts:
         return content_hash([self._files.hash, *(self.system(mode) for mode in get_args(Mode))])
 
     def system(self, mode: Mode) -> str:
-        """Return the system message, which is the same in every request."""
+        """Return the system message, the same in every request; ``mode`` is the form in which the reply is requested."""
         form = self._files.render("reply_form", mode=mode)
         return self._files.render("system", reply_form=form, worked_tool=self._worked, **self._tables())
 
@@ -91,7 +91,7 @@ class InducerPrompts:
         )
 
     def repair(self, domain: Domain, tools: Sequence[FailingTool], *, usable: Sequence[str], mode: Mode) -> str:
-        """Return the request of a repair round: failing tools with faults, and ``usable``: signatures of the others."""
+        """Return the request of a repair round: failing tools with faults; ``usable``: signatures of the others."""
         form = self._files.render("reply_form", mode=mode)
         return self._files.render("repair", title=domain.title, tools=tools, usable=usable, reply_form=form)
 

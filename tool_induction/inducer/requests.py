@@ -139,7 +139,7 @@ class Requester:
                 self._faults[exchange.request_hash] = refusal
 
     def send(self, system: Callable[[Mode], str], user: Callable[[Mode], str]) -> ModelReply:
-        """Send a system and a user message, written for the current mode; if a setting is refused, retry without it.
+        """Send a system and a user message, made for the current mode (reply form); retry without a setting that is refused.
 
         Raises:
             BackendFault: the fault of the model; ``bad_model_reply`` if its reply cannot be stored.

@@ -70,13 +70,13 @@ class Version:
 
     @property
     def fails(self) -> bool:
-        """Whether the tool goes back to the model. A duplicate does not: it works, and is in the unpruned library."""
+        """Whether the tool goes back to the model. A duplicate does not: it works like another tool."""
         return self.status in ("unreadable", "faulty", "refused")
 
     def is_better_than(self, other: Version) -> bool:
-        """Whether this version is better: by status, then by faults, or by the reason of the refusal and failed trial runs.
+        """Whether this version is better: by status; if equal, by faults, or by the reason of the refusal and failed runs.
 
-        Faults are compared in the first check of the compiler in which the two versions differ.
+        The first check of the compiler with unequal numbers of faults decides; a reason that is checked later is better.
         """
         return self._progress() > other._progress()
 
@@ -322,7 +322,7 @@ def induce(
 
 
 def _first_tools(answer: ModelReply | None, document: str, count: int) -> tuple[WrittenTools, list[Note]]:
-    """Return the tools of the first reply, or of the document, with notes on it; raise ``no_tools`` if there is none."""
+    """Return the tools of the reply, or else the document, and notes (also on a wrong ``count``); raise ``no_tools`` if none."""
     text = document if answer is None else answer.text
     written = read_tools(text, strict_form=answer is not None and answer.mode == "strict")
     notes = [*(() if answer is None else answer.notes), *_reading_notes(written, answer)]
@@ -400,7 +400,7 @@ class _Rounds:
         text: str = "",
         requested: Sequence[str] = (),
     ) -> None:
-        """Record a round with the current draft, and report it; ``text``: the document if there is no ``answer``."""
+        """Record and report a round. ``slots``: of its tools; ``requested``: names sent back; ``text``: if there is no ``answer``."""
         text = text if answer is None else answer.text
         if holds_secret(text):
             why = "it holds what looks like a credential; only the recording has that as it came"

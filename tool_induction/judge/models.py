@@ -101,7 +101,7 @@ class _Judgement:
 
 
 class FileJudge:
-    """Answers from a file of JSON lines. Missing answers are requested from another judge, if any, and added.
+    """Answers from a file of JSON lines. Missing ones are requested from another judge, if any, and added to it.
 
     An answer from the file is charged with its original cost, as a request that was not sent again.
     """
@@ -142,7 +142,7 @@ class FileJudge:
         self._known[judgement.question, judgement.answers, judgement.item][judgement.judge] = judgement
 
     def _of(self, given: Mapping[str, _Judgement]) -> _Judgement | None:
-        """Return the recorded judgement to use, or None: that of the named judge, else the one on which all agree."""
+        """Return one of the judgements ``given`` (by judge) or None: that of the named judge, else one if all agree."""
         if self._judge is not None:
             return given.get(self.name)
         if len({judged.answer for judged in given.values()}) > 1:

@@ -125,7 +125,7 @@ def _size(value: Json) -> int:
 
 
 def _cut_spelt(text: str, most: int) -> str:
-    """Return a text if it takes at most ``most`` bytes as escaped JSON, else the beginning that does, and ``...``."""
+    """Return a text if it takes at most ``most`` bytes as escaped JSON, else the longest beginning that does, followed by ``...``."""
     if _size(text) <= most + len('""'):
         return text
     kept = bisect_right(range(len(text)), most, key=lambda place: _size(text[: place + 1]) - len('""'))

@@ -174,7 +174,7 @@ class Findings:
         suggestion: str | Suggestion = "",
         follows: bool = False,
     ) -> None:
-        """Add a finding, unless an equal one exists; beyond a limit the rest is dropped, and one finding reports it."""
+        """Add a finding that is new, up to a limit, which one more finding reports. ``follows``: another fault causes it."""
         if len(self.items) > limits.MAX_FINDINGS:
             return
         if len(self.items) == limits.MAX_FINDINGS:
@@ -250,7 +250,7 @@ def format_path(path: Path) -> str:
 
 
 def shorten(text: str, limit: int = _SHOWN) -> str:
-    """Return a text cut to ``limit`` characters, with ``...`` at the end if it was longer."""
+    """Return a text; one longer than ``limit`` characters is cut to that length, including ``...`` at the end."""
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 

@@ -106,7 +106,7 @@ def evaluate(expr: ex.Expr, scope: Scope) -> Json:  # noqa: PLR0912 - one case a
 
 
 def truth(expr: ex.Expr, value: Json) -> bool:
-    """Return the value of a condition, which must be a boolean (the compiler makes other conditions explicit)."""
+    """Return ``value``, that of the condition ``expr``; raise ``bad_expression`` if it is no boolean."""
     if not isinstance(value, bool):
         raise _fault(expr, f"a condition must be true or false, not {kind(value)}")
     return value

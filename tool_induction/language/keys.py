@@ -42,8 +42,8 @@ class Kind:
 class Key:
     """A key of a document: the kind and purpose of its value, and its name if it differs from the attribute's.
 
-    A key with its default value is omitted from the document, unless it is ``always`` written. The last three are set
-    by ``keys_of`` from the model.
+    A key with its default value is omitted from the document, unless it is ``always`` written. ``keys_of`` sets
+    ``attribute``, ``needed`` and ``default`` from the model.
     """
 
     kind: Kind

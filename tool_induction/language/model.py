@@ -274,7 +274,7 @@ LOOPING = ("call_world_api", "call_tool", "loop")
 
 
 def _declarations(model: type[Input] | type[Output], *, least: int, most: int) -> Kind:
-    """Return the kind of inputs or outputs: a record from name to type, or to a declaration."""
+    """Return the kind of ``least`` to ``most`` inputs or outputs: a record from name to type, or to a declaration."""
     return Kind(
         schema={
             "maxProperties": most,
@@ -404,7 +404,7 @@ def _read_type(raw: str, path: Path, findings: Findings) -> tuple[ty.Type, str]:
 
 
 def _fits(default: Any, type_: ty.Type, path: Path, findings: Findings) -> bool:
-    """Whether a default is a single value. One that is not, or does not have the input's type, is noted."""
+    """Whether a default is a single value, whichever type it has; a list, a record or another type than ``type_`` is noted."""
     if isinstance(default, list | dict):
         findings.add("E_TYPE", path, "a default is a single value, not a list or a record")
         return False

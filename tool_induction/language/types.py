@@ -317,7 +317,7 @@ _SCALARS: dict[str, Type] = {"boolean": BOOL, "integer": INT, "number": FLOAT, "
 
 
 def type_from_schema(schema: Schema, root: Schema | None = None) -> Type:
-    """Return the type that a JSON Schema describes; ``root`` has its ``$defs``. Anything else becomes ``any``."""
+    """Return the type that a JSON Schema describes, ``any`` if the language has none for it; ``root`` has its ``$defs``."""
     root = schema if root is None else root
     if "$ref" in schema:
         target = root.get("$defs", {}).get(str(schema["$ref"]).rsplit("/", 1)[-1])
@@ -342,7 +342,7 @@ def type_from_schema(schema: Schema, root: Schema | None = None) -> Type:
 
 
 def resolved(schema: Schema, root: Schema) -> tuple[dict[str, Any], bool]:
-    """Return a schema with its reference resolved and without null, and whether null is allowed."""
+    """Return a schema with its reference resolved, of alternatives the first that is not null; and whether null is allowed."""
     if "$ref" in schema:
         inner, nullable = resolved(root.get("$defs", {}).get(str(schema["$ref"]).rsplit("/", 1)[-1], {}), root)
         return inner | {key: value for key, value in schema.items() if key == "default"}, nullable

@@ -56,7 +56,7 @@ class RunMeter:
         self._used = {"steps": 0, "items": 0, "bytes": 0, "values": 0}
 
     def for_worker(self) -> RunMeter:
-        """Return a meter for one worker thread: the same limits and start, but 1/``concurrency`` of the values."""
+        """Return a meter for one worker thread: the same limits and start, but 1/``concurrency`` of the saved values."""
         share = replace(self.limits, values=self.limits.values // self.limits.concurrency)
         return RunMeter(share, self._monotonic, started=self._started)
 

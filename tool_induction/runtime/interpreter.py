@@ -109,7 +109,7 @@ class Interpreter:
                     self._do(step, scope)
 
     def _prepared(self, tasks: Iterable[Task]) -> AbstractContextManager[Callable[[], None]]:
-        """Let workers make the calls of tasks, if there are any; the yielded function waits until the next is done."""
+        """Let workers make the calls of tasks, if there are any; the yielded function waits until the next task is done."""
         if self.parallel is None or not tasks:
             return nullcontext(lambda: None)
         return self.parallel.prepared(tasks, self._prepare)

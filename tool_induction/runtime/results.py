@@ -178,7 +178,7 @@ def _short(value: Json, output: Output) -> str:
 
 
 def presented(value: Json, output: Output, *, run: RunLimits, most_items: int, notes: list[str]) -> Json:
-    """Return an output as it is shown to a model; ``notes`` gets a line if something is cut."""
+    """Return an output as it is shown to a model, a list with at most ``most_items``; ``notes`` gets a line for each cut."""
     if isinstance(value, list) and len(value) > most_items:
         notes.append(f"{output.name}: {most_items} of {len(value)} entries are shown")
         value = value[:most_items]
@@ -303,7 +303,7 @@ class Judged:
         self.lacking.update(other.lacking)
 
     def rest_on(self, evidence: Iterable[Json]) -> None:
-        """Add the words that an item lacks if it gave a piece of this evidence that no item fitting all words gave."""
+        """Add, for each piece of ``evidence`` that came only from items not fitting all words, the words that these lack."""
         for piece in evidence:
             if isinstance(piece, dict) and (key := cited_as(piece)) not in self.fitting:
                 self._add("lacks", self.lacking.get(key, []))
@@ -320,7 +320,7 @@ class Judged:
 
     @property
     def reason(self) -> str:
-        """Why the result is uncertain; empty if every word was judged everywhere."""
+        """Why the result is uncertain: words not judged or not seen to fit, spans not examined; empty if it is certain."""
         doubts = {"not judged": self._words("not_judged", "doubted"), "not seen to fit": self._words("lacks")}
         reasons = [f"{what}: {named(words)}" for what, words in doubts.items() if words]
         if self.parts.get("not_examined"):

@@ -119,7 +119,7 @@ def check_arguments(compiled: CompiledTool, arguments: Mapping[str, Any]) -> dic
 
 
 def _explain(error: Any) -> str:
-    """Explain a schema error in words; errors about keys of one object get the same text."""
+    """Explain a schema error in words; for one object, all missing keys give one text, all unknown keys another."""
     where = ".".join(map(str, error.path))
     place = f"{where}: " if where else ""
     if error.validator == "required":

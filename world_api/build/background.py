@@ -246,7 +246,7 @@ def unite(blobs: list[Blob]) -> Blob:
 
 
 def outline(blob: Blob, shape: tuple[int, int]) -> tuple[Place, Mask]:
-    """Return a window around a blob (rows, columns) in a picture of that height and width, and the mask of its edge."""
+    """Return a window (rows, columns) around a blob in a picture of ``shape`` (height, width), and a mask of its edge there."""
     rows, columns = blob.place
     top, left = max(0, rows.start - _BAND), max(0, columns.start - _BAND)
     bottom, right = min(shape[0], rows.stop + _BAND), min(shape[1], columns.stop + _BAND)

@@ -33,12 +33,14 @@ from world_api.core.faults import StoreFault
 from world_api.core.files import check_plain, hash_file, not_writable, world_lock
 from world_api.core.identifiers import printable
 from world_api.core.ports import Clock
+from world_api.core.spans import holes_in
 from world_api.installation import project_version
 from world_api.media.container import DEFAULT_LIMITS, Limits, Probe, Stamp
 from world_api.media.decode_pass import LossNote, PassState, losses
 from world_api.media.decoder import MediaWorker, VideoPass
 from world_api.world.storage import (
     IMAGES,
+    LEAST_SHARE_OF_FRAMES,
     MANIFEST,
     MOST_FRAMES_PER_SECOND,
     ROWS,
@@ -179,9 +181,10 @@ def build_locked(
         old.refuse_other(profile=job.recipe.profile, source_hash=source_hash)
         if (report := _if_up_to_date(job, subject, started)) is not None:
             return report
+    old.note_beginning()
     log = DecodeLog(folder / DECODE_LOG, source_hash=source_hash, limits=job.limits, reuse=reuse)
     rows = RowStore(
-        folder, subject.source, keys, reuse=reuse and log.vouches_for_rows, audio=partial(worker.sound, subject.source)
+        folder, subject.source, keys, reuse=reuse and not log.has_died, audio=partial(worker.sound, subject.source)
     )
     with opencv_on_one_thread():
         state = _make_rows(job, subject.source, placed or stages, rows, log, worker)
@@ -236,17 +239,19 @@ def _make_rows(
     scheduler = Scheduler(stages=stages, rows=rows, progress=job.progress, expected=source.declared_duration or 0.0)
     try:
         known = log.final
+        rows.holes += holes_in(one.place for one in log.lost)
         wants = scheduler.wants(clip_count(known.duration) if known is not None else None)
         begins = [want.spans[0][0] for want in wants if want.spans]
         ends = [end for want in wants for _, end in want.spans]
         if known is None or begins:
             decode = VideoPass(
                 source=source, limits=job.limits, wants=wants, resume_from=log.before(min(begins, default=0.0)),
-                until=None if known is None else max(ends), noted=log.note, died=log.lose, process=worker.detach(),
+                until=None if known is None else max(ends), noted=log.note, died=log.note_death, process=worker.detach(),
+                holes=rows.holes,
             )  # fmt: skip
             scheduler.run_pass(decode)
-            if decode.final is not None:
-                log.finish(decode.final, decode.lost)
+            if end := known or decode.final:
+                log.finish(end, decode.lost)
         if log.final is None:
             raise RuntimeError("the decode pass has not come to the end of the video")
         scheduler.finish(log.final.duration)
@@ -291,7 +296,9 @@ def describe(
     """
     source, stages = subject.source, subject.stages
     counted = (state.frames - 1) / state.last_time if state.last_time > 0 else 0.0
-    rate = min(source.frame_rate or round(counted, 3), MOST_FRAMES_PER_SECOND)
+    # Of a growing video more frames may have been counted than its time has.
+    is_wrong = complete and source.frame_rate < LEAST_SHARE_OF_FRAMES * counted
+    rate = min(round(counted, 6) if is_wrong else source.frame_rate or round(counted, 6), MOST_FRAMES_PER_SECOND)
     video = VideoFacts(
         duration=state.duration, frame_rate=rate, width=source.width,
         height=source.height, rotation=source.rotation, frames=state.frames, codec=source.codec, has_audio=source.has_audio,
@@ -358,6 +365,15 @@ class Predecessor:
     def exists(self) -> bool:
         """Whether there is a world at all, readable or not."""
         return self.manifest is not None or (self.folder / MANIFEST).exists()
+
+    def note_beginning(self) -> None:
+        """Note the video's path if there is no world, so that the fault of an interrupted build can say how to continue.
+
+        The path of an existing world's video stays until its manifest is replaced. Raises as
+        :func:`world_api.build.source.remember_source`.
+        """
+        if not self.exists:
+            remember_source(self.folder, self.video)
 
     def refuse_other(self, *, profile: str, source_hash: str) -> None:
         """Raise a fault if the existing world was made from another file or with another profile.

@@ -207,7 +207,7 @@ class CameraWatch:
         return broke
 
     def background_failed(self, share: float, time: float) -> bool:
-        """Whether too large a share of the picture is foreground; if so, the camera counts as moving from ``time`` on.
+        """Whether too large a share of the picture is foreground; if so, the camera counts as moving for 2.5 seconds.
 
         The background is wrong then and must be replaced.
         """
@@ -280,7 +280,7 @@ class CameraWatch:
         return self._looks % 2 == 0 and self._drifts(look)
 
     def _drifts(self, look: Look) -> bool:
-        """Whether a slow motion of the whole picture explains the last 1.2 seconds or more better than no motion."""
+        """Whether a slow motion of the whole picture explains its change since a look at least 1.2 seconds before."""
         self._drift = None
         older = next((seen for seen in reversed(self._seen) if look.time - seen.time >= _YOUNGEST), None)
         if older is None or _changed_share(older.gray, look.gray, _HARDLY) <= _ALIKE:
@@ -310,7 +310,7 @@ def is_break(before: Look, after: Look) -> bool:
 def _move(motions: Iterable[Motion | None], seconds: float) -> CameraMove | None:
     """Return the camera's movement from the picture's motions (None: still) in ``seconds``; None if one fits badly.
 
-    It is their strongest component, or ``shake``.
+    It is their strongest component (pan, tilt, zoom or turn), ``shake``, or ``still``.
     """
     right = down = zoom = turn = way = 0.0
     width = 1.0

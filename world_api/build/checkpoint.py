@@ -43,7 +43,8 @@ _CHECK = 12
 class RowStore:
     """The stored rows of a recipe's stages, by clip; threads may share it.
 
-    ``reuse``: use stored clips with the right key, do not make them again; ``most``: only the first ``most`` clips.
+    ``reuse``: use stored clips with the right key, do not make them again; ``most``: only the first ``most`` clips;
+    ``holes``: the parts of the video, found so far, that were not decoded.
     """
 
     _folder: Path
@@ -53,6 +54,7 @@ class RowStore:
     reuse: bool
     audio: Audio
     most: int | None = None
+    holes: list[TimeSpan] = field(default_factory=list)
     written: int = 0
     #: By table, clip and the stage's key.
     _files: dict[tuple[str, int, str], FileEntry] = field(default_factory=dict)
@@ -79,7 +81,7 @@ class RowStore:
         """Return the ``Clip`` with this number, the input of stages."""
         return Clip(
             number=number, span=clip_span(number), source=self._source, rows=self.rows,
-            keep_image=lambda jpeg: write_image(self._folder, jpeg), audio=self.audio,
+            keep_image=lambda jpeg: write_image(self._folder, jpeg), audio=self.audio, holes=self.holes,
         )  # fmt: skip
 
     def add(self, stage: Stage, number: int, records: Records) -> None:
@@ -146,21 +148,16 @@ class DecodeLog:
         self.states: list[PassState] = []
         self.final: PassState | None = None
         self.lost: list[LossNote] = []
-        self.has_died = False
+        self.has_died = False  #: in a pass that was not finished: the rows of that pass may lack frames
         self._is_begun = reuse and self._read()
-
-    @property
-    def vouches_for_rows(self) -> bool:
-        """Whether existing rows were made from all frames: no decoder died, or the pass still reached its end."""
-        return self.final is not None or not self.has_died
 
     def before(self, time: float) -> PassState | None:
         """Return the last state before a time (seconds); None if there is none."""
         return next((state for state in reversed(self.states) if state.last_time < time), None)
 
-    def lose(self, lost: LossNote) -> None:
-        """Log that a decoder died. Later rows may lack frames, so they are reused only if the pass reaches its end."""
-        self._write({"died": vars(lost)})
+    def note_death(self, loss: LossNote) -> None:
+        """Log that a decoder died. Later rows may lack frames, so they are reused only if the pass is finished."""
+        self._write({"died": vars(loss)})
 
     def note(self, state: PassState) -> None:
         """Log a state if a pass can resume from it and it is at least 30 seconds of video after the last one."""
@@ -171,7 +168,8 @@ class DecodeLog:
 
     def finish(self, state: PassState, lost: Sequence[LossNote]) -> None:
         """Log the end of the video, and what was lost with decoders that died, also in the passes before this one."""
-        self.final, self.lost = state, [*self.lost, *(one for one in lost if one not in self.lost)]
+        known = {one.place for one in self.lost}
+        self.final, self.lost = state, [*self.lost, *(one for one in lost if one.place not in known)]
         self._write({"final": asdict(state), "lost": [vars(one) for one in self.lost]})
 
     def _read(self) -> bool:
@@ -191,7 +189,7 @@ class DecodeLog:
             elif "died" in record:
                 self.has_died = True
             elif "final" in record:
-                self.final = PassState.restored(record["final"])
+                self.has_died, self.final = False, PassState.restored(record["final"])
                 self.lost = [LossNote(**one) for one in record["lost"]]
         if size:
             os.truncate(self._path, size)

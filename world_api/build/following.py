@@ -187,6 +187,7 @@ def _build_growing(job: Job, following: Following, source: Probe, worker: MediaW
         source=replace(source, declared_duration=None), stages=stages, keys=keys, source_hash=growth.token,
         stamp=stamp_of(job.video),
     )  # fmt: skip
+    old.note_beginning()
     rows = RowStore(folder, source, keys, reuse=not job.force, audio=no_sound, most=growth.clips)
     publishes = old.is_same_growing or not old.exists  # another world stays until this one is complete
     published = 0
@@ -199,7 +200,10 @@ def _build_growing(job: Job, following: Following, source: Probe, worker: MediaW
         published, seconds = clips, clips * CLIP_SECONDS
         state = PassState(start=source.start, frames=decode.count, last_time=seconds)
         files = rows.files(clips) + old.committed(growth.token)
-        manifest = describe(job, subject, state, files=files, source_bytes=growth.note(clips), complete=False)
+        lost = [one for one in decode.lost if (one.start_time or 0.0) <= seconds]
+        manifest = describe(
+            job, subject, state, files=files, lost=lost, source_bytes=growth.note(clips), complete=False
+        )
         write_manifest(folder, manifest)
         remember_source(folder, job.video)
         following.published(seconds)
@@ -207,6 +211,7 @@ def _build_growing(job: Job, following: Following, source: Probe, worker: MediaW
     scheduler = Scheduler(stages=stages, rows=rows, progress=job.progress, expected=0.0, clip_done=publish)
     decode = VideoPass(
         source=source, limits=job.limits, wants=scheduler.wants(None), settled=following.settled, process=worker.detach(),
+        holes=rows.holes,
     )  # fmt: skip
     try:
         with opencv_on_one_thread():
@@ -267,6 +272,7 @@ def follow_stream(job: Job, address: str, following: Following) -> BuildReport:
 def _record(worker: MediaWorker, address: str, path: Path) -> None:
     """Record a stream until it ends or fails; then remove the marker that the file is being written."""
     try:
-        worker.ask({"do": "capture", "address": address}, path)
+        # Once only: another try would write over what was recorded, and the worker is killed to end the recording.
+        worker.ask({"do": "capture", "address": address}, path, is_repeatable=False)
     finally:
         being_written(path).unlink(missing_ok=True)

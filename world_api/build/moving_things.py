@@ -58,9 +58,13 @@ class Notes:
         self.looks: list[Record] = []
 
     def next_name(self) -> str:
-        """Return a new track name, unique in the video: ``t0003_01`` is the first track of clip 3."""
+        """Return a new track name, unique in the video: ``t0003_01`` is the first track of clip 3.
+
+        ``t0003_01_1`` is the first track of the worker after the first hole in the clip's window.
+        """
         self._names += 1
-        return f"t{self._clip.number:04d}_{self._names:02d}"
+        part = f"_{self._clip.part}" if self._clip.part else ""
+        return f"t{self._clip.number:04d}_{self._names:02d}{part}"
 
     def vote(self, number: int, blob: Blob, frame: Frame, picture: Image) -> None:
         """Vote on whether the thing is a person, if its next vote is due."""
@@ -214,7 +218,7 @@ class MovingThingsWorker:
         }
 
     def _is_same(self, glance: Image, time: float) -> bool:
-        """Whether almost nothing has changed since the last full comparison, so that its blobs can be used again."""
+        """Whether ``glance`` (a tiny gray picture) is almost that of the last full comparison, whose blobs can be used again."""
         age = time - self._close_time
         if self._glance is None or age > _SAME[1]:
             return False
@@ -244,7 +248,7 @@ class MovingThingsWorker:
         background.follow(picture, cv2.dilate(things, _THING_MARGIN), elapsed)
 
     def _keep_up(self, frame: Frame, glance: Image, background: Background) -> None:
-        """Detect people and update the background fast, while the camera moves."""
+        """While the camera moves: end all tracks, detect people, and update the background fast."""
         self._tracker.alive = []
         self._blobs = []
         elapsed = frame.time - self._close_time

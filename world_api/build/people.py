@@ -44,12 +44,12 @@ class PersonVotes:
 
     @property
     def is_person(self) -> bool:
-        """Whether the score is that of a person; for a thing that was a person before, half the score is enough."""
+        """Whether the score reaches the threshold of a person; for a thing that was a person before, half of it is enough."""
         return self.score >= (_PERSON / 2 if self.was_person else _PERSON)
 
     @property
     def confidence(self) -> float:
-        """The confidence that it is a person, 0 to 1 (not calibrated); 0.5 for other things."""
+        """The confidence that the thing is a person, 0 to 1 (not calibrated); 0.5 unless ``is_person``."""
         return round(0.5 + 0.11 * self.score, 2) if self.is_person else 0.5
 
     def look(
@@ -58,7 +58,7 @@ class PersonVotes:
         """Vote on one sighting, at ``box`` in pixels of the picture that ``image()`` returns (called only if needed).
 
         A view in which no person is found counts only once while the box stays nearly the same, so that a person in an
-        unusual pose is not voted down. ``cut_off``: the box touches the picture's edge, so part of it may be outside.
+        unusual pose is not voted down. ``cut_off``: the box touches the picture's edge, so that a person found counts less.
         """
         self.looks += 1
         self.next_look = time + (_SOON if self.looks < _OFTEN else _LATER)
@@ -168,7 +168,7 @@ def _belongs(one: Box, other: Box) -> bool:
 
 
 def _moves(box: Box, changes: Image, width: int) -> bool:
-    """Whether a larger share changes inside a box (in a picture of this width) than around it; ``changes``: 0 or 1."""
+    """Whether a larger share changes inside a box (of a picture ``width`` wide) than around it. ``changes``: 1 where changed."""
     scale = changes.shape[1] / width
     rows = slice(max(0, int(box.y1 * scale)), max(1, int(box.y2 * scale)))
     columns = slice(max(0, int(box.x1 * scale)), max(1, int(box.x2 * scale)))
@@ -188,7 +188,7 @@ def _moved(box: Box, motion: Affine | None) -> Box:
 
 
 def _colours(picture: Image, box: Box) -> list[str]:
-    """Return the colour words of the inner part of a box."""
+    """Return the colour words of what the inner part of a box (pixels of the BGR picture) shows."""
     left, top, right, bottom = _INNER
     rows = slice(max(0, round(box.y1 + top * box.height)), max(0, round(box.y1 + bottom * box.height)))
     columns = slice(max(0, round(box.x1 + left * box.width)), max(0, round(box.x1 + right * box.width)))

@@ -8,17 +8,18 @@ each frame that waits for a stage occupies one.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
 import cv2
 
 from world_api.build.checkpoint import RowStore
-from world_api.build.stage import CLIP_SECONDS, FrameStage, RowStage, Stage, Worker, clip_count
+from world_api.build.stage import CLIP_SECONDS, FrameStage, Record, Records, RowStage, Stage, Worker, clip_count
 from world_api.media.decoder import VideoPass
 from world_api.media.frames import Frame, Want
 
@@ -37,7 +38,10 @@ class Progress(Protocol):
 
 
 class StageRunner:
-    """Runs a frame stage: opens a worker at the start of each clip's window, and stores its rows at the end."""
+    """Runs a frame stage: a worker for each clip gets the frames of its window (the clip and seconds around it).
+
+    Clips that are stored already are left out; the rows of the others are stored at the end of the window.
+    """
 
     def __init__(self, stage: FrameStage, rows: RowStore) -> None:
         if stage.spec.sampling is None:
@@ -50,11 +54,12 @@ class StageRunner:
         self._rows = rows
         self._stored = rows.clips_of(stage)
         self._open: dict[int, Worker] = {}
+        self._ended = defaultdict[int, list[Records]](list)  #: of open clips, the rows of the workers that a hole ended
         self._next = 0
         self._has_failed = False
 
     def want(self, clips: int | None) -> Want:
-        """Return which frames are needed for clips not stored yet. ``clips``: of the whole video, None if unknown."""
+        """Return which frames are needed for clips not stored yet. ``clips``: the video's number of clips, None if unknown."""
         known = max(self._stored, default=-1) + 1 if clips is None else clips
         spans = [self._window(number) for number in range(known) if number not in self._stored]
         if clips is None:
@@ -62,10 +67,7 @@ class StageRunner:
         return Want(fps=self._sampling.fps, spans=_merged(spans), picture=self._sampling.picture)
 
     def see(self, frame: Frame) -> None:
-        """Process a frame and release it; after a failure, later frames are only released.
-
-        The exception of a failure is raised again.
-        """
+        """Process a frame and release it. Raises the stage's own exception; after one, frames are only released."""
         try:
             if not self._has_failed:
                 self._feed(frame)
@@ -90,6 +92,8 @@ class StageRunner:
 
     def _feed(self, frame: Frame) -> None:
         """Give a frame to every worker whose window contains it."""
+        if any(self.time < hole.start < frame.time for hole in self._rows.holes):
+            self._begin_again()
         while self._window(self._next)[0] <= frame.time:
             if self._next not in self._stored:
                 self._open[self._next] = self.stage.open(self._rows.clip(self._next))
@@ -104,8 +108,18 @@ class StageRunner:
         for number in [number for number in self._open if time >= self._window(number)[1]]:
             self._close(number)
 
+    def _begin_again(self) -> None:
+        """End the open workers before a hole and open others after it: its two sides must not be compared."""
+        for number, worker in self._open.items():
+            self._ended[number].append(worker.finish())
+            self._open[number] = self.stage.open(replace(self._rows.clip(number), part=len(self._ended[number])))
+
     def _close(self, number: int) -> None:
-        self._rows.add(self.stage, number, self._open.pop(number).finish())
+        rows = defaultdict[str, list[Record]](list)
+        for part in [*self._ended.pop(number, ()), self._open.pop(number).finish()]:
+            for table, records in part.items():
+                rows[table] += records
+        self._rows.add(self.stage, number, rows)
 
     def _window(self, number: int) -> tuple[float, float]:
         start = number * CLIP_SECONDS
@@ -183,7 +197,7 @@ class Scheduler:
         self._check()
 
     def _submit(self, executor: Executor | None, name: str, work: Callable[[], None]) -> None:
-        """Run work of a stage on its thread, after the work submitted before; without a thread, run it now."""
+        """Run work of the stage ``name`` on its thread, after the work submitted before; now if ``executor`` is None."""
 
         def named() -> None:
             try:
@@ -222,7 +236,7 @@ class Scheduler:
             self.clip_done(complete)
 
     def _submit_ready(self, stage: RowStage, clips: int | None) -> None:
-        """Submit the clips of a row stage for which every frame stage and every stage it needs has stored its rows."""
+        """Submit the next clips of a row stage as soon as what it reads is stored; ``clips``: how many there are, None if unknown."""
         name, ahead = stage.spec.name, math.ceil(stage.spec.rows_ahead / CLIP_SECONDS)
         before = [*(frame_stage.name for frame_stage in self._frame_stages), *stage.spec.needs]
         ready = min((self._up_to(other) for other in before), default=clips or 0)

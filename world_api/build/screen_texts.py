@@ -57,7 +57,7 @@ def likely_places(gray: Gray) -> list[Box]:
 
 
 def looks_same(one: Gray, other: Gray, place: Box) -> bool:
-    """Whether a place looks the same in two pictures, block by block; False if the pictures differ in size."""
+    """Whether no block of a place has changed between two pictures; False if the pictures differ in size."""
     if one.shape != other.shape:
         return False
     change = cv2.absdiff(_part(one, place), _part(other, place))
@@ -128,7 +128,7 @@ class ScreenTexts:
 
 @dataclass(frozen=True, kw_only=True)
 class _Seen:
-    """A small grey picture, its time, and the time until which its places count as examined."""
+    """A small grey picture and its time; until the video time ``until`` a place that looks as in it is not examined again."""
 
     time: float
     gray: Gray
@@ -137,10 +137,10 @@ class _Seen:
 
 @dataclass(frozen=True, kw_only=True)
 class _Line:
-    """A line that was read: its row, its place in the small picture, and its parts with the number of stroke pixels.
+    """A line of text that was read: its row, and its place in the small picture.
 
-    ``gray`` is the last picture that shows it. ``changes``: it contains digits and changed around the time of reading.
-    ``is_unread``: it has changed since then.
+    ``strokes``: boxes of parts of the line, each with its number of pixels of thin strokes. ``gray``: the last picture
+    that shows the line. ``changes``: it has digits and changed around the time of reading; ``is_unread``: it has changed since.
     """
 
     row: Record
@@ -164,7 +164,7 @@ class _Line:
         return replace(self, gray=gray, is_unread=True) if self.changes and self._goes_on(gray, found) else None
 
     def _goes_on(self, gray: Gray, found: Sequence[Box]) -> bool:
-        """Whether it may be there with other digits: each part has about as many strokes and overlaps one of ``found``."""
+        """Whether the line may show other digits: each part has about as many stroke pixels and overlaps one of ``found``."""
         spots = [spot for other in found if (spot := _shared(self.place, other)) is not None]
         return all(
             _INK_LEFT * before <= ink(gray, part) <= _INK_MORE * before
@@ -180,7 +180,7 @@ class _Line:
 class _Ration:
     """An allowance of reads that grows with video time, so that the same frames are read on every machine.
 
-    ``allowance``: the number at the start, the maximum, and the increase a second.
+    ``allowance``: three numbers of reads: those allowed at the start, the most that can be saved up, those added a second.
     """
 
     def __init__(self, start: float, allowance: tuple[float, float, float]) -> None:
@@ -188,13 +188,13 @@ class _Ration:
         self._time = start
 
     def has(self, time: float) -> bool:
-        """Whether at least one is left at this video time (seconds); times must not decrease."""
+        """Whether at least one read is left at this video time (seconds); times must not decrease."""
         self._saved = min(self._most, self._saved + (time - self._time) * self._rate)
         self._time = time
         return self._saved >= 1.0 - _SLACK
 
     def spend(self) -> None:
-        """Use one of the allowance."""
+        """Take one read from the allowance."""
         self._saved -= 1.0
 
 
@@ -269,7 +269,10 @@ class ScreenTextsWorker:
             self._read(frame, seen, found)
 
     def _is_worth_reading(self, places: Sequence[Box], still: Sequence[Box], seen: _Seen) -> bool:
-        """Whether there is motionless text outside the known lines, or changing text and none was read in this clip."""
+        """Whether to read text found at ``places``: motionless text outside the known lines, and once in a clip changing text.
+
+        ``still``: the new places at which nothing moves.
+        """
         known = [line.place for line in self._present] + self._restless
         others = [place for place in places if all(place.iou(other) < _SAME_PLACE for other in known)]
         if any(self._keeps_still(place, seen) or any(_shared(place, one) for one in still) for place in others):
@@ -304,7 +307,7 @@ class ScreenTextsWorker:
         self._note([line.row for line in self._present], seen.time)
 
     def _note(self, rows: list[Record], time: float) -> None:
-        """Store the rows of a frame in place of earlier ones; without rows, one with the text "" and an empty box."""
+        """Store the rows of a frame in place of earlier rows of its time; if there are none, one with text "" and an empty box."""
         moment = {"time": round_time(time), "known_at": known_time(time)}
         nothing = self._row(time, "", Box(x1=0, y1=0, x2=0, y2=0), confidence=1.0)
         while self._rows and self._rows[-1]["time"] == moment["time"]:

@@ -44,7 +44,7 @@ class Change:
 
 
 class ShotChanges:
-    """Applies the rules to pictures in order; ``rate`` is frames a second, ``shortest`` the frames of the shortest shot."""
+    """Finds cuts and fades in pictures given in order; ``rate`` is frames a second, ``shortest`` the frames of the shortest shot."""
 
     def __init__(self, *, rate: float, shortest: int) -> None:
         # Imports the whole package: done while the first frames are decoded.
@@ -73,9 +73,9 @@ class ShotChanges:
         return found + [Change(kind="fade", number=fade) for fade in self._fades_at(number, brightness)]
 
     def _sharp_cuts(self, number: int, is_large: bool) -> list[int]:
-        """Return the frame numbers of cuts by the content rule: large differences, only one of several close together.
+        """Return the frame numbers of cuts: large differences; of several close together the first, after a long run the last.
 
-        PySceneDetect's filter is slow; its state changes only here and at the end of the shortest shot.
+        ``is_large``: frame ``number`` differs much from the one before. PySceneDetect's slow filter runs only if it may change.
         """
         if not is_large and number not in (0, self._last_sharp + self._shortest):
             return []
@@ -116,7 +116,7 @@ class _Adaptive:
 
 
 def mean_of(picture: NDArray[np.uint8], other: NDArray[np.uint8] | None = None) -> float:
-    """Return the mean of all values of a picture, or of their absolute differences from ``other``."""
+    """Return the mean of all values of a picture, or, with ``other``, of their absolute differences from its values."""
     total = cv2.norm(picture, cv2.NORM_L1) if other is None else cv2.norm(picture, other, cv2.NORM_L1)
     return float(total) / picture.size
 
@@ -276,9 +276,9 @@ class SceneCuts:
 
 
 def _judge(cut: Record, times: NDArray[np.float64], vectors: Vectors) -> Record | None:
-    """Return a row if a scene ends at a cut, with its strength from 0 to 1; None if a picture from before it returns.
+    """Return a row with a strength (0 to 1) if a scene ends at a cut, else None: a picture from before the cut returns.
 
-    Every cut is judged six seconds after it, by what is known then; later rows change nothing.
+    ``vectors``: the descriptors of the pictures at ``times``. A cut is judged by what is known six seconds after it.
     """
     at = cut["time"]
     new, old = (times >= at) & (times < at + _RETURN), (times >= at - _HORIZON) & (times < at)
@@ -290,6 +290,6 @@ def _judge(cut: Record, times: NDArray[np.float64], vectors: Vectors) -> Record 
 
 
 def _is_held(start: Record, others: list[Record]) -> bool:
-    """Whether a scene that began less than three seconds before, and was known by then, includes ``start``."""
+    """Whether one of ``others`` (rows of ``scene_cuts``) is less than three seconds before ``start`` and was known no later."""
     time = start["time"]
     return any(time - _SHORTEST < one["time"] < time and one["known_at"] <= start["known_at"] for one in others)

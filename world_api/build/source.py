@@ -27,10 +27,8 @@ from world_api.core.identifiers import is_name
 from world_api.media.container import Stamp, check_file
 from world_api.media.growing_file import ABANDONED, being_written, is_being_written
 from world_api.session.vision import FOLDER as ON_DEMAND
-from world_api.world.storage import Manifest
+from world_api.world.storage import LOCAL, Manifest, read_local
 
-LOCAL = "local.json"
-_MOST_BYTES = 1 << 16  #: at most this much of ``local.json`` is read
 #: A file that is still being written is identified by the hash of its first bytes: the most and the fewest. The hash cannot be
 #: guessed without the file.
 _HEAD, _SHORTEST_HEAD = 1 << 16, 1 << 12
@@ -142,12 +140,7 @@ def find_source(folder: Path, manifest: Manifest) -> Path | None:
 
 def _read_local(folder: Path) -> _Local:
     """Read ``local.json``; raises ``OSError`` if it is no regular file that can be read, ``ValueError`` if it is damaged."""
-    with open_regular(folder / LOCAL) as file:
-        text = file.read(_MOST_BYTES)
-    try:
-        return _Local.model_validate(json.loads(text))
-    except RecursionError as error:
-        raise ValueError("nested too deep") from error
+    return _Local.model_validate(read_local(folder))
 
 
 def _hash_head(path: Path) -> str | None:

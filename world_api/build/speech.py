@@ -41,7 +41,7 @@ class SubtitleLines:
         self._subtitles = subtitles
 
     def losses(self, *, start: float, duration: float) -> list[LossNote]:
-        """Return what could not be read, and a note about cues that are entirely before or after the video."""
+        """Return what could not be read, and one note with the number of cues that are entirely before or after the video."""
         left_out = sum(
             cue.end <= start or round_time(max(0.0, cue.start - start)) >= duration for cue in self._subtitles.cues
         )

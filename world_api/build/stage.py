@@ -5,6 +5,9 @@ clip's window ``[start - warm_up, end + look_ahead)`` and returns only the rows 
 clip depend only on its window: a resumed build, a growing video and a batch build give the same rows. Later stages join
 tracks across clips from stored rows, never from hidden state.
 
+Where frames could not be decoded (a hole), the frames on both sides are no neighbours: the worker ends before the hole as
+at the end of a video, and another one of the same clip begins after it.
+
 A row stage gets no frames; it works on the stored rows of the stages before it, or on files beside the video. It may
 add rows about moments before its clip that become known in it (``known_at``).
 """
@@ -137,7 +140,8 @@ class Clip:
 
     ``rows(table, span)`` reads stored rows of earlier stages whose time is in a span; ``keep_image`` stores an encoded JPEG and
     returns its path inside the world; ``audio(span)`` is the sound (mono, 16,000 samples a second, -1 to 1), empty if the video
-    has none.
+    has none. ``holes`` (for row stages) are the parts of the video that were not decoded. ``part`` counts the workers of the
+    clip before this one, each of which a hole has ended.
     """
 
     number: int
@@ -146,6 +150,8 @@ class Clip:
     rows: Callable[[str, TimeSpan], pa.Table]
     keep_image: Callable[[bytes], str]
     audio: Audio = no_sound
+    holes: Sequence[TimeSpan] = ()
+    part: int = 0
 
 
 class Worker(Protocol):
@@ -198,7 +204,7 @@ def box_of(row: Record) -> Box:
 
 
 def box_columns(box: Box) -> Record:
-    """Return the columns x1, y1, x2 and y2 of a box, rounded."""
+    """Return the columns x1, y1, x2 and y2 of a box, rounded to a tenth of a pixel."""
     return dict(zip(("x1", "y1", "x2", "y2"), box.rounded(), strict=True))
 
 
@@ -243,7 +249,7 @@ def hash_code(modules: Iterable[str]) -> str:
 
 @cache
 def _read_module(name: str) -> tuple[str, tuple[str, ...]]:
-    """Return the hash of a module's source, and the modules it imports."""
+    """Return the SHA-256 of a module's source, and the names of the modules of ``hash_code``'s packages that it imports."""
     spec = find_spec(name)
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError(f"there is no module {name}", name=name)
@@ -252,7 +258,7 @@ def _read_module(name: str) -> tuple[str, tuple[str, ...]]:
 
 
 def keys_of(stages: Sequence[Stage], source_hash: str) -> dict[str, str]:
-    """Return the key of each stage, by name. A key depends on the keys of the stages whose rows the stage reads."""
+    """Return the key (``StageSpec.key``) of each stage, by name. It depends on the keys of the stages whose rows the stage reads."""
     keys: dict[str, str] = {}
     for stage in stages:
         spec = replace(stage.spec, modules=(type(stage).__module__, *stage.spec.modules))

@@ -42,22 +42,21 @@ class RemoteStage:
 
     def open(self, clip: Clip) -> Worker:
         """Return a new worker for one clip. This and the worker raise the faults of the stage, and ``stage_died``."""
-        self.ask({"open": clip.number, "source": asdict(clip.source)})
+        self.ask({"open": clip.number, "part": clip.part, "source": asdict(clip.source)})
         return RemoteWorker(number=clip.number, stage=self)
 
     def ask(self, request: Message, frame: Frame | None = None) -> Message:
         """Return the answer to a request; until it comes, send the pictures of ``frame`` that the process requests."""
         try:
-            payload = b""
+            pictures: list[Image] = []
             if frame is not None and frame.time != self._time:  # several clips may want the same frame
-                pictures = [frame.picture(*key) for key in self._used]
+                pictures = [np.ascontiguousarray(frame.picture(*key)) for key in self._used]
                 request |= {"pictures": self._used, "shapes": [picture.shape for picture in pictures]}
-                payload = b"".join(picture.tobytes() for picture in pictures)
                 self._time = frame.time
-            self._process.notify(request, payload)
+            self._process.notify(request, *(picture.data for picture in pictures))
             while "picture" in (answer := self._process.receive()[0]) and frame is not None:
-                picture = frame.picture(*answer["picture"])
-                self._process.notify({"shape": picture.shape}, picture.tobytes())
+                picture = np.ascontiguousarray(frame.picture(*answer["picture"]))
+                self._process.notify({"shape": picture.shape}, picture.data)
             self._used = answer.get("used", self._used)
             return answer
         except ProcessGone as gone:
@@ -138,7 +137,7 @@ class RemoteFrame(Frame):
 
     @property
     def used(self) -> list[PictureKey]:
-        """The pictures that the stage has used."""
+        """The longest side (None: unscaled) and the pixel format of each picture of this frame that the stage has used."""
         return list(self._pictures)
 
     def _convert(self, max_side: int | None, pixel_format: PixelFormat) -> Image:
@@ -146,7 +145,7 @@ class RemoteFrame(Frame):
             return picture
         self._wire.send({"picture": (max_side, pixel_format)})
         message, payload = self._wire.receive()
-        return np.frombuffer(payload, dtype=np.uint8).reshape(message["shape"]).copy()
+        return np.frombuffer(payload, dtype=np.uint8).reshape(message["shape"])
 
 
 class StageServer:
@@ -159,7 +158,7 @@ class StageServer:
         self._frame: RemoteFrame | None = None
 
     def answer(self, request: Message, payload: bytes) -> tuple[Message, bytes]:
-        """Return the answer to one request, without raw bytes; raises ``Closed`` if the build's process has ended."""
+        """Return the answer to one request, and no bytes (``b""``); raises ``Closed`` if the build's process has ended."""
         if "see" in request:
             if self._frame is None or "pictures" in request:
                 sent = zip(map(tuple, request["pictures"]), _split(payload, request["shapes"]), strict=True)
@@ -169,18 +168,19 @@ class StageServer:
         if "open" in request:
             number, source = request["open"], Probe.restored(request["source"])
             clip = Clip(
-                number=number, span=clip_span(number), source=source, rows=_not_available, keep_image=_not_available
-            )
+                number=number, span=clip_span(number), source=source, rows=_not_available, keep_image=_not_available,
+                part=request["part"],
+            )  # fmt: skip
             self._open[number] = self._stage.open(clip)
             return {}, b""
         return {"rows": self._open.pop(request["finish"]).finish()}, b""
 
 
 def _split(payload: bytes, shapes: Sequence[Sequence[int]]) -> list[Image]:
-    """Return the pictures of these shapes that follow one another in ``payload``, as arrays of their own."""
+    """Return the pictures of these shapes that follow one another in ``payload``; do not write into them."""
     ends = list(accumulate(prod(shape) for shape in shapes))
     pieces = np.split(np.frombuffer(payload, dtype=np.uint8), ends[:-1]) if ends else []
-    return [piece.reshape(shape).copy() for piece, shape in zip(pieces, shapes, strict=True)]
+    return [piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True)]
 
 
 def serve(wire: Wire, maker: str) -> StageServer:

@@ -85,7 +85,7 @@ class Stitches:
         return sorted(rows, key=lambda row: (row["time"], row["track"]))
 
     def _over_join(self, clip: Clip, own: Sequence[Record]) -> list[Record]:
-        """Return links over the join at the clip's start, at most one for each track.
+        """Return links over the join at the clip's start, at most one for each track; ``own``: the clip's sightings.
 
         Links are made in the order in which sightings became known, the best overlaps of a moment first. They are never
         removed: what becomes known later only adds links.
@@ -95,11 +95,14 @@ class Stitches:
             return []
         before = self._read(clip, TimeSpan(start=join - _NEAR, end=join))
         after = [row for row in own if row["time"] < join + _NEAR]
+        ends = {row["track"]: row["time"] for row in before}
         rows: list[Record] = []
         linked: set[str] = set()
         for moment in sorted({row["known_at"] for row in [*before, *after]}):
             for overlap, earlier, later, time in _overlaps(_known(before, moment), _known(after, moment)):
                 if overlap < _OVERLAP or earlier in linked or later in linked:
+                    continue
+                if any(hole.overlaps(TimeSpan(start=ends[earlier], end=time)) for hole in clip.holes):
                     continue
                 linked |= {earlier, later}
                 rows.append(_stitch(earlier, later, time, overlap, moment))
@@ -125,7 +128,7 @@ def _overlaps(before: list[Record], after: list[Record]) -> list[tuple[float, st
 
 
 def _overlap(before: list[Record], after: list[Record]) -> float:
-    """Return the overlap (IoU) of the last box of ``before`` and the first of ``after``; 0 if over 1.5 seconds apart.
+    """Return the overlap (IoU) of the last box of ``before`` and the first of ``after``; 0 if more than 1.5 s apart.
 
     The last box is also moved at the speed before and at the speed after the join; the best overlap counts.
     """
@@ -193,7 +196,7 @@ class _Stays:
         return links, filled
 
     def _best(self, rows: Sequence[Record], seen: Sequence[Vector], moment: float) -> tuple[Record, float] | None:
-        """Return the last sighting of the person that a new track most likely shows, and their similarity; or None.
+        """Return the last sighting of the person that a new track most likely shows, and the similarity of the two; or None.
 
         ``rows``, ``seen``: the sightings and descriptors of the new track that are known at ``moment``.
         """
@@ -229,8 +232,10 @@ class _Stays:
         return still and bool(ended[0]["time"] <= last["time"] - _STILL) and not self._is_cut_off(last)
 
     def _is_one_view(self, start: float, end: float, moment: float) -> bool:
-        """Whether no cut and no camera motion between two times is known at ``moment``."""
+        """Whether no cut and no camera motion between two times is known at ``moment``, and every frame was decoded."""
         span = TimeSpan(start=start, end=end + 1e-3)
+        if any(hole.overlaps(span) for hole in self._clip.holes):
+            return False
         moved = [row for row in self._clip.rows("camera", span).to_pylist() if row["kind"] != "still"]
         cuts = self._clip.rows("cuts", span).to_pylist()
         return not _known([*moved, *cuts], moment)

@@ -29,7 +29,7 @@ _FORGET = 0.03
 
 @dataclass(kw_only=True)
 class Candidate:
-    """A track. Its times ``born``, ``seen`` (last), ``confirmed_at`` and ``moved_at`` (last) are in seconds.
+    """A track of blobs (connected foreground regions). ``born``, ``seen`` (last), ``confirmed_at`` and ``moved_at`` (last): seconds.
 
     While it shares a blob with others (``shared``), ``box`` is its expected place in the blob, and ``look`` is its
     descriptor from before. Since ``doubted_at`` (seconds) there is no evidence that it is still in the blob.
@@ -84,7 +84,7 @@ class Candidate:
         )
 
     def _note_movement(self, time: float) -> None:
-        """Add up movement in steps of a minimum size, since outlines tremble; confirm the track if it moved enough."""
+        """Add up steps of a minimum size, since outlines tremble; confirm the track if they and its sightings are enough."""
         x, y = self.box.center
         off = max(abs(x - self.origin[0]), abs(y - self.origin[1]))
         if off > _STEP * side_of(self.box):
@@ -100,7 +100,7 @@ def side_of(box: Box) -> float:
 
 
 def cover(one: Box, other: Box) -> float:
-    """Return the overlap of two boxes as a share of the smaller one."""
+    """Return the area in which two boxes overlap as a share (0 to 1) of the area of the smaller box."""
     return one.common_area(other) / max(min(one.area, other.area), 1.0)
 
 
@@ -152,7 +152,7 @@ class TwoPictures:
 
 
 def split_groups(real: Sequence[Candidate], blobs: Sequence[Blob], looks: TwoPictures) -> list[Meeting]:
-    """Find shared blobs that split; return each part with the things assigned to it."""
+    """Find blobs shared by tracks of ``real`` (confirmed) that split; return each part (some of ``blobs``) with its tracks."""
     found: list[Meeting] = []
     for members in _groups(real):
         region = members[0].shared
@@ -175,10 +175,10 @@ def split_groups(real: Sequence[Candidate], blobs: Sequence[Blob], looks: TwoPic
 def join_groups(
     real: Sequence[Candidate], claims: Claims, expected: Mapping[int, Box], hosts: dict[int, int]
 ) -> list[Meeting]:
-    """Find confirmed tracks without a blob that are inside another track's; return each shared blob with its tracks.
+    """Find tracks of ``real`` (confirmed) without a blob that are inside another's; return shared blobs with their tracks.
 
-    Shared blobs are removed from ``claims``. ``expected``: the expected box of each track. ``hosts`` maps tracks that
-    shared a blob before to the track whose blob they are in, if that is known. All three by the tracks' numbers.
+    ``claims``: the blobs of each track, from which shared ones are removed. ``expected``: each track's expected box.
+    ``hosts`` maps tracks that shared a blob to the track whose blob they are in, if known. All three by track number.
     """
     meetings: dict[int, list[Candidate]] = {}
     holders = {track.number: track for track in real if track.number in claims}
@@ -219,9 +219,9 @@ def share(members: Sequence[Candidate], blob: Blob, time: float, looks: TwoPictu
 
 
 def _host(track: Candidate, place: Box, holders: Mapping[int, Candidate], boxes: Mapping[int, Box]) -> int | None:
-    """Return the number of the track whose blob contains a track without one; None if there is none.
+    """Return the number of the track whose blob contains ``track``, which has no blob; None if there is none.
 
-    ``place``: the expected box of that track; the blob that it shared before is used instead, if there is one.
+    ``place``: its expected box; the blob it shared before counts instead. ``holders``, ``boxes``: tracks with blobs, and their boxes.
     """
     if track.shared is not None:
         place = track.shared.box
@@ -241,7 +241,7 @@ def _groups(real: Iterable[Candidate]) -> list[list[Candidate]]:
 
 
 def _columns(blobs: Sequence[Blob]) -> list[list[Blob]]:
-    """Group blobs that are above one another: parts of a person in clothes of the colour of the wall."""
+    """Group blobs one above another (parts of a person in clothes of the wall's colour), the largest of a group first."""
     columns: list[list[Blob]] = []
     for blob in sorted(blobs, key=lambda item: -item.area):
         own = next((column for column in columns if _is_above(column[0].box, blob.box)), None)
@@ -259,7 +259,7 @@ def _is_above(one: Box, other: Box) -> bool:
 def _assigned(
     members: Sequence[Candidate], parts: Sequence[list[Blob]], region: Blob, looks: TwoPictures
 ) -> list[Meeting]:
-    """Return parts of a shared blob with the things that each most likely shows; as many parts as possible get one."""
+    """Return each of ``parts`` (of the shared blob ``region``) with the members it most likely shows; as many as can get one."""
     members, whole = members[:_MOST], [unite(column) for column in parts[:_MOST]]
     seen = [looks.now(blob) for blob in whole]
     described = all(look is not None for look in seen) and all(track.look is not None for track in members)
@@ -351,7 +351,7 @@ class Tracker:
         return [t for t in self.alive if t.confirmed_at is None and time - t.born > UNDECIDED]
 
     def _claims(self, blobs: Sequence[Blob], time: float, looks: TwoPictures) -> tuple[Claims, list[Meeting]]:
-        """Return the blobs of each track that has its own, and groups of tracks that share some.
+        """Return the blobs of each track that shares none, by its number, and groups of tracks with the blobs they share.
 
         Confirmed tracks come first, and each gets one blob before any gets further pieces.
         """
@@ -377,7 +377,7 @@ class Tracker:
 def _take_one_each(
     claims: Claims, tracks: Sequence[Candidate], blobs: Sequence[Blob], fit: Callable[[Candidate, Blob], float]
 ) -> None:
-    """Assign one free blob to each track without one, the best fits first."""
+    """Add to ``claims`` one free blob for each track without one, the best fits first; a ``fit`` of 0 is none."""
     taken = _taken(claims)
     pairs = [
         (score, -track.number, -place)
@@ -396,7 +396,7 @@ def _take_one_each(
 def _take_pieces(
     claims: Claims, tracks: Sequence[Candidate], blobs: Sequence[Blob], expected: Mapping[int, Box]
 ) -> None:
-    """Assign free blobs to tracks as further pieces: those close to a track's blob and in its expected box."""
+    """Add to ``claims`` free blobs for tracks that have one: those close to it and inside the track's expected box."""
     taken = _taken(claims)
     holders = [(track, claims[track.number][0].box) for track in tracks if track.number in claims]
     for blob in (blob for blob in blobs if id(blob) not in taken):

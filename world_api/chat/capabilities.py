@@ -350,7 +350,7 @@ def _functions(message: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _wrong_with(call: Mapping[str, Any]) -> str:
-    """Describe what is wrong with a call; empty if it is right."""
+    """Describe what is wrong with the name and arguments of a call (a ``function`` object); empty if both are right."""
     arguments = call.get("arguments")
     if call.get("name") != _TOOL:
         return f"it called {call.get('name')}"

@@ -205,13 +205,13 @@ def endpoint_model(
 
 
 def takes_images(name: str | None, *, environment: Mapping[str, str]) -> bool | None:
-    """Whether a model on the configured endpoint accepts images, as an earlier probe found; None if it is not known."""
+    """Whether a model on the configured endpoint accepts images, as an earlier probe found; None if not known or no ``name``."""
     known = _known(name, environment)
     return known.can("images") if known is not None else None
 
 
 def window_of(name: str | None, *, environment: Mapping[str, str]) -> int | None:
-    """Return the context window, in tokens, that the server reported to an earlier probe; None if it is not known."""
+    """Return the model's context window (tokens) that the server reported to an earlier probe; else None."""
     known = _known(name, environment)
     return known.window if known is not None else None
 

@@ -231,13 +231,13 @@ class RecordingClock:
         self._zero: float | None = None
 
     def now(self) -> str:
-        """Return the other clock's wall time."""
+        """Return the other clock's wall time, and add it to ``readings``."""
         reading = self._clock.now()
         self.readings.append(reading)
         return reading
 
     def monotonic(self) -> float:
-        """Return the seconds since the first call, rounded to microseconds."""
+        """Return the seconds since the first call, rounded to microseconds, and add them to ``readings``."""
         reading = self._clock.monotonic()
         if self._zero is None:
             self._zero = reading
@@ -259,11 +259,11 @@ class ReplayClock:
         return len(self._readings) - self._next
 
     def now(self) -> str:
-        """Return the next reading, a wall time. Raises EpisodeFault: ``replay_mismatch`` if it is none, or none is left."""
+        """Return the next reading, a wall time. Raises EpisodeFault: ``replay_mismatch`` if none is left or it is a number."""
         return cast(str, self._take(str))
 
     def monotonic(self) -> float:
-        """Return the next reading, in seconds. Raises EpisodeFault: ``replay_mismatch`` if it is none, or none is left."""
+        """Return the next reading, in seconds. Raises EpisodeFault: ``replay_mismatch`` if none is left or it is a text."""
         return float(self._take(int | float))
 
     def _take(self, kind: type | UnionType) -> str | float:
@@ -325,7 +325,7 @@ def _exchange(record: dict[str, Any], path: Path) -> Exchange:
 
 
 def damaged(what: str) -> EpisodeFault:
-    """Return the fault of a record that was changed since it was written. ``what`` is the message."""
+    """Return the fault ``recording_damaged``, for a record that was changed since it was written; ``what``: its message."""
     return EpisodeFault("recording_damaged", what, hint="restore the file from a copy; records are never repaired")
 
 
@@ -341,7 +341,7 @@ def check_schema(record: dict[str, Any], version: int, path: Path | str) -> None
 
 
 def first_difference(recorded: Any, current: Any, path: str = "$") -> str:
-    """Return the JSON path at which two values first differ, such as ``$.messages[2].content``."""
+    """Return the JSON path, which begins with ``path``, at which unequal values first differ: ``$.messages[2].content``."""
     if isinstance(recorded, dict) and isinstance(current, dict):
         for key in sorted(recorded.keys() | current.keys()):
             if recorded.get(key) != current.get(key):

@@ -190,7 +190,7 @@ class _Planner:
         return replace(ending, value=next(iter(found), best))
 
     def _each_option(self) -> _Steps[dict[str, TimeSpan]]:
-        """Search for each option; return the spans of those that are found, in the order of the options."""
+        """Search for each option; return the first span of each one that is found, by the option's letter, in their order."""
         results = yield [self._call(_SEARCHES[0], query=text, top_k=20) for text in self._options.values()]
         return {letter: span for letter, one in zip(self._options, results, strict=True) for span in _spans(one)[:1]}
 
@@ -245,7 +245,10 @@ class _Planner:
         return _Conclusion(text="\n".join(lines), spans=chosen)
 
     def _by_library(self, intent: str) -> _Steps[Sequence[_Json]]:
-        """Call the best library tool for ``intent`` (a key of ``_INTENTS``) whose inputs are known; else an empty result."""
+        """Call the library tool whose name suits ``intent`` (a key of ``_INTENTS``) best and whose inputs are known.
+
+        Return one result in a list: ``{}`` if there is no such tool.
+        """
         serving = re.compile(_INTENTS[intent][1])
         scores = {
             name: len(set(serving.findall(name))) - 2 * (("first" if self._last else "last") in name)
@@ -262,7 +265,7 @@ class _Planner:
         return [{}]
 
     def _value(self, name: str, schema: _Json) -> Any:
-        """Return a value for a parameter; None for one that is not known yet: a time, a span or an id."""
+        """Return a value for a tool's parameter from the question; None for a type for which it has none, such as a time or a span."""
         if name == "video_id":
             return self._video_id
         if choices := schema.get("enum"):
@@ -342,7 +345,7 @@ def _spans(result: _Json) -> list[TimeSpan]:
 
 
 def _records(result: _Json) -> list[_Json]:
-    """Return the objects of the first list of objects in a result."""
+    """Return the objects in the first list in a result that has any; empty if there is none."""
     lists = (value for node in _objects(result) for key, value in node.items() if key not in _ASIDE)
     objects = ([item for item in some if isinstance(item, Mapping)] for some in lists if isinstance(some, list))
     return next(filter(None, objects), [])

@@ -59,7 +59,7 @@ class ChatWire(Protocol):
     name: str
 
     def send(self, client: OpenAI, request: dict[str, Any], *, seconds: float) -> Sending:
-        """Send a request; the response's body is read inside the block.
+        """Return a context manager that sends the request and yields the response, to be read inside; ``seconds``: timeout of a read.
 
         Raises BackendFault: ``endpoint_refused_request``: the API cannot express a part of it.
         """
@@ -118,7 +118,7 @@ class ChatCompletionsWire:
     def adapt(self, refusal: str) -> bool:
         """Omit from later requests the fields of earlier replies that ``refusal`` names; return whether to repeat the request.
 
-        All are omitted if it refuses unknown fields without a name, or names another one after an earlier refusal.
+        All are omitted if the refusal is of unknown fields without a name, or is not the first and names another field.
         """
         named = {name for name in self._sent if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", refusal)}
         if (named and self._refused and not named <= self._refused) or (not named and _UNNAMED.search(refusal)):
@@ -403,7 +403,7 @@ def _items_to_carry(output: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]
 
 
 def _is_readable(item: Mapping[str, Any]) -> bool:
-    """Whether an item is opaque (such as reasoning) and contains its content, which the server has not stored."""
+    """Whether an item is of an opaque type (such as reasoning) and contains its content, so that it can be sent back."""
     content = item.get("content")
     readable = _string(item.get("encrypted_content")) or (isinstance(content, list) and content)
     return item["type"] in _OPAQUE and bool(readable)

@@ -239,7 +239,7 @@ class _ProgressLines:
             sys.stderr.write(f"  {stage}: {total:.0f} s of video done\n")
 
     def say(self, text: str) -> None:
-        """Print a text as a separate line."""
+        """Print a text to stderr as an indented line."""
         sys.stderr.write(f"  {text}\n")
 
 
@@ -317,7 +317,7 @@ class VisionOptions:
     yes: Annotated[bool, typer.Option("--yes", help="Agree to the estimate without a question.")] = False
 
     def choices(self, *, model: str | None = None, language: str = DEFAULT_LANGUAGE) -> VisionChoices:
-        """Return the chosen options. ``model`` is the controller's model; ``language`` is used if none was chosen."""
+        """Return the chosen options; ``model`` (the controller's) and ``language`` serve if no vision model or language was chosen."""
         return VisionChoices(
             profile=self.profile, model=model, vision_model=self.vision_model, embedding_model=self.embedding_model,
             frames=self.frames, side=self.side, looks=self.looks, language=self.look_language or language,
@@ -329,7 +329,7 @@ class VisionOptions:
         """Show an upper bound of what is sent to a vision model, and return only if the user agrees.
 
         ``video`` is the id of a world, or a file; no world is built of it. ``during`` names the occasion in the text,
-        such as "for this call". Without ``config`` nothing is shown.
+        such as "for this call". Without ``config`` nothing is shown; ``prices``: None for those of the options.
 
         Raises BackendFault: ``consent_needed``, ``consent_refused``; StoreFault, MediaFault: those of opening a world
         and probing a file.
@@ -378,7 +378,7 @@ def with_vision_options(*left_out: str) -> Callable[[_Command], _Command]:
 
 
 def estimate_text(what: str, estimate: LookEstimate, config: VisionConfig, prices: Prices) -> str:
-    """Return an estimate as text for the user: requests, model and host, frames, tokens, money, and what is assumed."""
+    """Return an estimate as text that begins with ``what``: requests, model, host, frames, tokens, money, assumptions."""
     from world_api.chat.messages import Usage
 
     tokens = Usage(prompt=estimate.prompt, completion=estimate.completion)

@@ -23,7 +23,7 @@ from world_api.core.spans import TimeSpan, round_time
 from world_api.operations.evidence import brief
 from world_api.search import catalogue
 from world_api.session.session import commit_session, drop_session, list_sessions
-from world_api.world.store import DERIVED_FOLDER, World, list_worlds, open_world
+from world_api.world.store import DERIVED_FOLDER, World, list_unfinished, list_worlds, open_world
 from world_api.world.tables import TABLES
 from world_api.world.verification import check_apart
 from world_api.world.view import View
@@ -68,7 +68,7 @@ def worlds(
 
 
 def _list(store: Path, as_json: bool) -> None:
-    entries = [_entry(store, video_id) for video_id in list_worlds(store)]
+    entries = [_entry(store, video_id) for video_id in sorted({*list_worlds(store), *list_unfinished(store)})]
     found = find_beside(store)
     answers, recordings, spare = (sum(sizes.values()) for sizes in (found.answers, found.recordings, found.spare))
     lines = [_entry_line(entry) for entry in entries] or [f"no worlds in {store}; `videoworld build VIDEO` makes one"]

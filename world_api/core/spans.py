@@ -10,6 +10,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+#: The code of a loss: a part of the video, with start and end, that was not decoded; in code a hole.
+NOT_DECODED = "not_decoded"
 #: Decimals to which times in results are rounded: a millisecond, finer than any frame.
 TIME_DECIMALS = 3
 
@@ -92,6 +94,31 @@ def merge_spans(spans: Iterable[TimeSpan], *, gap: float = 0.0) -> list[TimeSpan
         else:
             merged.append(span)
     return merged
+
+
+def holes_in(losses: Iterable[tuple[str, float | None, float | None]]) -> list[TimeSpan]:
+    """Return the holes among losses, merged and in time order; a loss is its code, start and end (None: unknown)."""
+    return merge_spans(
+        TimeSpan(start=start, end=end)
+        for code, start, end in losses
+        if code == NOT_DECODED and start is not None and end is not None
+        if start < end  # a world from anywhere may say otherwise
+    )
+
+
+def parts_within(spans: Iterable[TimeSpan], bounds: TimeSpan) -> list[TimeSpan]:
+    """Return the parts of spans that are inside ``bounds``."""
+    return [part for span in spans if (part := span.clip(bounds)) is not None]
+
+
+def without_spans(span: TimeSpan, holes: Iterable[TimeSpan]) -> list[TimeSpan]:
+    """Return the parts of a span that no hole covers, in time order; ``holes``: apart from each other, in time order."""
+    parts, start = [], span.start
+    for hole in parts_within(holes, span):
+        if hole.start > start:
+            parts.append(TimeSpan(start=start, end=hole.start))
+        start = hole.end
+    return [*parts, TimeSpan(start=start, end=span.end)] if start < span.end else parts
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -355,7 +355,7 @@ def _belong_together(first: Clause, second: Clause) -> bool:
 
 
 def _chinese_tokens(run: str) -> list[str]:
-    """Split a run of Chinese characters before and after negations, after each ``的``, and before "but" and "or"."""
+    """Split Chinese words around negations, after ``的``, before ``但``, ``而``, ``或`` (at an end or before 穿, 戴, 在)."""
     others = [match.span() for match in _CHINESE_OTHER.finditer(run)]
     parts: list[str] = []
     start = 0
@@ -456,7 +456,7 @@ class ParsedDescription:
 
 
 def judged_at_build(profile: str, recorded: Iterable[str], *, follows: bool = True) -> frozenset[str]:
-    """Return the categories that the rows of a world can judge: those of its profile and the ``recorded`` ones.
+    """Return the categories that the rows of a world can judge: those of its profile, and the ``recorded`` ones (of its tracks).
 
     ``follows`` is False for a world that was built without tracking moving things; then only the recorded ones count.
     """
@@ -519,7 +519,7 @@ class Vocabulary:
     def _alternatives(self, text: str, terms: Sequence[_Term], head: str | None) -> ParsedDescription:
         """Return the requirements of a part of a description; with ``or`` in it, one of the colours on its sides is required.
 
-        If one side of the ``or`` has no colour, no colour is required.
+        If one side of the ``or`` has no colour, no colour is required. ``terms``: those of ``text``; ``head``: the thing's category.
         """
         parts = [(side, list(self._terms(side))) for side in _OR.split(text)]
         sides = [
@@ -548,7 +548,7 @@ class Vocabulary:
         return replace(beside, kinds=frozenset({kind}), matched=matched, unmatched=unmatched)
 
     def _kind_of(self, phrase: str) -> tuple[str, str, str] | None:
-        """Return the head noun of a phrase, its category and the rest; None if it is no category of the vocabulary."""
+        """Return a phrase's head noun, the category of that, and the other words; None if the vocabulary has no such category."""
         phrase = phrase.strip()
         if re.search(r"[㐀-鿿]", phrase):
             before, _, head = _CHINESE_ALL.sub("", phrase).rpartition("的")
@@ -625,7 +625,7 @@ def _between_colours(text: str, terms: Sequence[_Term]) -> str:
 def _asking(terms: Sequence[_Term], head: str | None, *, is_clear: bool = True) -> ParsedDescription:
     """Return the requirements of words that are not negated, in a description of a thing of the category ``head``.
 
-    If the meaning is not clear (``is_clear``), nothing is required.
+    If ``is_clear`` is False, since the meaning is ambiguous, nothing is required.
     """
     matched, unmatched = [], []
     for term in terms:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
@@ -78,6 +81,8 @@ _WITHOUT_PRESENTATION_TIMES = frozenset({"avi"})
 _MANY_PIXELS = 1280 * 720
 #: A frame this long (seconds) after the one before is a leap of the clock, and no frame is shown longer than this.
 LONGEST_FRAME = 3600.0
+#: Frame rates of a header that differ by this factor contradict each other; so many packets decide.
+_RATES_DIFFER, _PACKETS = 10.0, 64
 #: Protocols of stream addresses. A playlist never opens files of this machine.
 _ADDRESSES = ("http", "https", "rtsp", "rtmp", "rtmps", "rtp", "srt", "udp", "tcp")
 _STREAMED = ("hls", "dash", "rtsp", "rtp", "sdp")
@@ -262,7 +267,7 @@ class Probe:
 
     @property
     def longest_frame(self) -> float:
-        """The longest time (seconds) for which a frame can be shown: an hour, and hardly more than the whole file."""
+        """The longest time (seconds) for which a frame can be shown: an hour, or the declared duration and 1 s if less."""
         return min(LONGEST_FRAME, 1.0 + max(0.0, self.declared_duration or LONGEST_FRAME))
 
     @property
@@ -292,7 +297,7 @@ def probe(path: Path, *, limits: Limits = DEFAULT_LIMITS, file: IO[bytes] | None
         check_pixels(frame.width, frame.height, path, limits)
         rotation, size = quarter_turn(frame), (frame.width, frame.height)
         width, height = size[::-1] if rotation in (90, 270) else size
-        rate = float(stream.average_rate or stream.guessed_rate or stream.base_rate or 0)
+        rate = _frame_rate(container, stream)
         duration = container.duration / 1_000_000 if container.duration else None
         if stream.duration and stream.time_base:
             duration = float(stream.duration * stream.time_base)
@@ -302,6 +307,28 @@ def probe(path: Path, *, limits: Limits = DEFAULT_LIMITS, file: IO[bytes] | None
             declared_duration=duration, has_audio=bool(container.streams.audio),
         )  # fmt: skip
         return found if found.frame_seconds <= found.longest_frame else replace(found, frame_rate=0.0)
+
+
+def _frame_rate(container: InputContainer, stream: Stream) -> float:
+    """Return the frames per second that a header gives, 0 if it gives none; reads on if what it gives is contradictory.
+
+    Its mean over the file becomes far too small by one wrong time in it, and some formats give their clock's ticks instead.
+    Of rates that differ much, the one closest to the times of the next packets holds.
+    """
+    import av
+
+    rates = [float(rate) for rate in (stream.average_rate, stream.guessed_rate, stream.base_rate) if rate]
+    if not rates or max(rates) <= _RATES_DIFFER * min(rates):
+        return rates[0] if rates else 0.0
+    times: list[float] = []
+    with suppress(av.FFmpegError):
+        for packet in islice(container.demux(stream), _PACKETS):
+            if packet.pts is not None and packet.time_base:
+                times.append(float(packet.pts * packet.time_base))
+    times.sort()
+    steps = sorted(later - earlier for earlier, later in pairwise(times) if later > earlier)
+    step = steps[len(steps) // 2] if steps else 1 / rates[0]
+    return min(rates, key=lambda rate: abs(math.log(rate * step)))
 
 
 def decoded(

@@ -126,6 +126,11 @@ class LossNote:
     start_time: float | None = None
     end_time: float | None = None
 
+    @property
+    def place(self) -> tuple[str, float | None, float | None]:
+        """Code, start and end: a part of the video that is lost again may be lost for another reason."""
+        return self.code, self.start_time, self.end_time
+
 
 def loss(code: str, message: str, start: float | None = None, end: float | None = None) -> LossNote:
     """Return a loss whose times are rounded to milliseconds."""

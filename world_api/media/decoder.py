@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from math import prod
 from pathlib import Path
 from threading import Lock, RLock
@@ -17,7 +17,7 @@ import numpy as np
 
 from world_api.core.faults import MediaFault
 from world_api.core.ports import Image, Samples
-from world_api.core.spans import TimeSpan
+from world_api.core.spans import NOT_DECODED, TimeSpan
 from world_api.media.container import DEFAULT_LIMITS, Limits, Probe
 from world_api.media.decode_pass import LossNote, PassState, loss
 from world_api.media.frames import DecodedFrame, Frame, PixelFormat, Want
@@ -52,7 +52,8 @@ class DecoderProcess(ChildProcess):
 class MediaWorker:
     """A decoding process for requests. It is started by the first request, and again if it has died.
 
-    Threads may share it; one request is answered at a time.
+    A request at which it dies is made once more to a new process: what killed it, such as a lack of memory, may not
+    come again. Threads may share it; one request is answered at a time.
     """
 
     def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
@@ -60,23 +61,29 @@ class MediaWorker:
         self._process: DecoderProcess | None = None
         self._lock = RLock()
 
-    def ask(self, request: Message, path: Path) -> tuple[Message, bytes]:
+    def ask(self, request: Message, path: Path, *, is_repeatable: bool = True) -> tuple[Message, bytes]:
         """Return the answer to a request about a file, and its raw bytes.
+
+        ``is_repeatable``: whether it is made again if the process dies at it.
 
         Raises:
             MediaFault: the faults of the request, such as those of :func:`world_api.media.container.probe`;
                 ``decoder_died``, ``decoder_stalled``.
         """
         with self._lock:
-            try:
-                return self._started().ask({**request, "path": str(path)})
-            except MediaFault:
-                raise
-            except BaseException as error:
-                self.close()  # or its answer would be taken for that to the next request
-                if isinstance(error, ProcessGone):
-                    raise _decoder_fault(error, path.name) from error
-                raise
+            has_died = False
+            while True:
+                try:
+                    return self._started().ask({**request, "path": str(path)})
+                except MediaFault:
+                    raise
+                except BaseException as error:
+                    self.close()  # or its answer would be taken for that to the next request
+                    if not isinstance(error, ProcessGone):
+                        raise
+                    if error.stalled or has_died or not is_repeatable:
+                        raise _decoder_fault(error, path.name, is_second=has_died) from error
+                    has_died = True
 
     def start(self) -> None:
         """Start the process now, so that it is ready for the first request."""
@@ -104,7 +111,7 @@ class MediaWorker:
         return np.frombuffer(self.ask(request, source.path)[1], dtype=np.float32)
 
     def kill(self) -> None:
-        """End the process at once, also during a request, which then fails."""
+        """End the process at once, also during a request, which then fails unless it is made again."""
         if (process := self._process) is not None:
             process.kill()
 
@@ -119,18 +126,19 @@ class MediaWorker:
         return self._process
 
 
-def _decoder_fault(gone: ProcessGone, name: str) -> MediaFault:
-    """Return the fault for a decoder that died or stalled; ``name`` is the video file's."""
+def _decoder_fault(gone: ProcessGone, name: str, *, is_second: bool) -> MediaFault:
+    """Return the fault for a decoder that stalled or failed; ``name``: the video file's; ``is_second``: it failed twice."""
     if gone.stalled:
         return MediaFault(
             "decoder_stalled",
             f"decoding {name} came to a halt: {gone.reason}",
-            hint="the file is damaged or made to stall a decoder; try to copy its streams into a new file",
+            hint="if the machine was busy, try again; else the file may be damaged: try to copy its streams into a new file",
         )
     return MediaFault(
         "decoder_died",
-        f"the decoder died of {name}: {gone.reason}",
-        hint="the file is damaged or needs more memory than --max-megapixels allows for; try a smaller copy",
+        f"the decoder of {name} failed{' twice' if is_second else ''}: {gone.reason}",
+        hint="if memory was short, end other programs or raise --max-megapixels, and try again; else the file may be"
+        " damaged: try a smaller copy",
     )
 
 
@@ -150,7 +158,7 @@ class VideoFrames:
         return self.pictures_played_at([seconds], None)[0]
 
     def pictures_played_at(self, times: Sequence[float], longest_side: int | None) -> list[Image]:
-        """Return the frames on screen at times in rising order, none with a side longer than ``longest_side`` pixels.
+        """Return the frames on screen at times in rising order, with no side longer than ``longest_side`` pixels (None: full size).
 
         Raises:
             MediaFault: ``source_missing``, ``undecodable``, ``decoder_died``, ``decoder_stalled``.
@@ -168,7 +176,7 @@ class VideoFrames:
 
 
 class _FreedSlots:
-    """Collects the slots that stages have freed, and returns ``size`` at a time to their decoding process."""
+    """Collects slots of shared memory that stages have freed; returns ``size`` at a time to their decoding process."""
 
     def __init__(self, process: DecoderProcess, size: int) -> None:
         self._process = process
@@ -244,6 +252,7 @@ class VideoPass:
         noted, died: Called with states during the pass, and with the loss of every decoder that died.
         final: Afterwards, the state at the end of the video; None if the pass stopped before.
         lost: Afterwards, what was lost when decoders died, and what was left out.
+        holes: The parts of the video that were not decoded, each from before the first frame after it is given.
         read: Afterwards, the SHA-256 of a growing file that was read to its end.
     """
 
@@ -255,10 +264,11 @@ class VideoPass:
     until: float | None = None
     process: DecoderProcess | None = None
     read: str | None = None
-    died: Callable[[LossNote], None] = lambda lost: None
+    died: Callable[[LossNote], None] = lambda loss: None
     noted: Callable[[PassState], None] = lambda state: None
     final: PassState | None = None
     lost: list[LossNote] = field(default_factory=list)
+    holes: list[TimeSpan] = field(default_factory=list)
     last_time: float = -1.0
     count: int = 0  #: frames received
     _last_note: PassState | None = None
@@ -268,24 +278,40 @@ class VideoPass:
     def __iter__(self) -> Iterator[Frame]:
         if self.resume_from is not None:
             self.last_time = self.resume_from.last_time
-        tries, died_at = 0, -math.inf  # nothing is skipped after the first death
+        tries, died_at, why, rest = 0, -math.inf, "", ""  # nothing is skipped after the first death
+        note = loss("", "")  # of the decoder that died last; a loss of more at that place replaces it
         while True:
             try:
-                yield from self._decoded(skip=_SKIPS[tries])
+                frames = self._decoded(skip=_SKIPS[tries])
+                if tries:
+                    before, first = self._current_state(), next(frames, None)
+                    if first is None:
+                        self.lost[self.lost.index(note)] = replace(note, message=rest)
+                        return
+                    start, end = before.duration, first.time
+                    if end - start > before.last_duration / 2:
+                        self.holes.append(TimeSpan(start=start, end=end))
+                        message = f"{start:.1f}-{end:.1f} s were not decoded: {why} there again and again"
+                        self.lost[self.lost.index(note)] = loss(NOT_DECODED, message, start, end)
+                    yield first
+                yield from frames
                 return
             except ProcessGone as gone:
                 tries = tries + 1 if self.last_time <= died_at else 0
                 died_at = self.last_time + self._unsent
+                why = f"the decoder {'came to a halt' if gone.stalled else 'died'} ({gone.reason})"
+                at = f"{max(0.0, self.last_time):.1f} s"
+                rest = f"{why} again and again at {at}; what comes after is not decoded"
+                if tries:
+                    self.lost.remove(note)
                 if self.last_time < 0 and tries > 0:
-                    raise _decoder_fault(gone, self.source.path.name) from gone
+                    raise _decoder_fault(gone, self.source.path.name, is_second=True) from gone
                 if tries == len(_SKIPS):
-                    message = f"the decoder died again and again ({gone.reason}); what comes after is not decoded"
-                    self._lose("decoder_died", message)
+                    self._note_loss("decoder_died", rest)
                     self.final = self._current_state()
                     return
-                verb = "came to a halt" if gone.stalled else "died"
-                self._lose("decoder_died", f"the decoder {verb} ({gone.reason}) and was started again")
-                self.died(self.lost[-1])
+                note = self._note_loss("decoder_died", f"{why} at {at} and was started again")
+                self.died(note)
             finally:
                 self.close()
 
@@ -313,7 +339,7 @@ class VideoPass:
             for sent in message.get("frames", ()):
                 if "too_large" in sent and not any(lost.code == "picture_too_large" for lost in self.lost):
                     size = "{1} x {0}".format(*sent["too_large"])
-                    self._lose(
+                    self._note_loss(
                         "picture_too_large",
                         f"pictures of {size} pixels in its format need too much memory; such are left out",
                     )
@@ -330,7 +356,7 @@ class VideoPass:
                 self.final = PassState.restored(message["end"])
                 if message["cut"]:
                     hours = self.limits.duration / 3600
-                    self._lose("longer_than_limit", f"only the first {hours:g} hours were decoded")
+                    self._note_loss("longer_than_limit", f"only the first {hours:g} hours were decoded")
 
     def _current_state(self) -> PassState:
         """Return the state after the last frame that was received, estimated from the last state that was sent."""
@@ -340,5 +366,7 @@ class VideoPass:
         state.last_duration = state.last_duration or self.source.frame_seconds
         return state
 
-    def _lose(self, code: str, message: str) -> None:
+    def _note_loss(self, code: str, message: str) -> LossNote:
+        """Note a loss at the last frame, and return it."""
         self.lost.append(loss(code, message, max(0.0, self.last_time)))
+        return self.lost[-1]

@@ -132,7 +132,7 @@ class DecoderServer:
             return ended, b""
 
     def _send_frames(self, decode: DecodePass, slots: Slots, request: Message) -> Message:
-        """Send all frames with their wanted pictures, and sometimes the state of the pass; return the last message."""
+        """Send all frames with their wanted pictures, and sometimes the state of the pass; return the message of its end."""
         wants = [Want.restored(record) for record in request["wants"]]
         previous = decode.state.last_time if decode.state.frames else None
         until = math.inf if request["until"] is None else request["until"]
@@ -230,7 +230,7 @@ class FrameFinder:
         self._clock_leaps = self._has_leaps()
 
     def pictures_played_at(self, times: Sequence[float], longest_side: int | None) -> list[Image]:
-        """Return the frames on screen at times in rising order, none with a side longer than ``longest_side`` pixels.
+        """Return the frames on screen at times in rising order, with no side longer than ``longest_side`` pixels (None: full size).
 
         The frame on screen is the last one whose presentation time is not after the requested time; times before the
         first frame give the first one, times after the end the last one. A frame counts as begun half a millisecond
@@ -314,7 +314,7 @@ class FrameFinder:
         return found
 
     def _has_leaps(self) -> bool:
-        """Whether the file's clock restarts inside it, in formats made to be joined (transport streams and the like)."""
+        """Whether the file's clock restarts inside it; always False for formats not made to be joined (as MPEG-TS is)."""
         with open_video(self._path, limits=self._limits) as container:
             if Flags.ts_discont not in Flags(container.format.flags):
                 return False

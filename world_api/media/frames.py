@@ -82,7 +82,8 @@ class Frame:
         key = (None if max_side is None or max_side >= max(self.shape) else max_side, pixel_format)
         with self._lock:
             if key not in self._pictures:
-                self._pictures[key] = self._convert(*key)
+                self._pictures[key] = picture = self._convert(*key)
+                picture.flags.writeable = False  # stages share it, as those in other processes share theirs
             return self._pictures[key]
 
     def derived(self, make: Callable[[Frame], T]) -> T:

@@ -41,7 +41,7 @@ class GrowingFile:
     """A file that is read while it grows: a read at its end waits for more.
 
     The file is complete once it has not grown for ``settled`` seconds and has no fresh ``.part`` marker file beside it.
-    ``waiting`` is called at each check. Seeking is not possible, so only bytes that exist are read.
+    A read that waits calls ``waiting`` at each check for new bytes. Seeking is not possible, so only existing bytes are read.
     """
 
     def __init__(self, path: Path, *, settled: float, waiting: Callable[[], None]) -> None:
@@ -52,7 +52,7 @@ class GrowingFile:
         self._digest = hashlib.sha256()
 
     def read(self, size: int = -1) -> bytes:
-        """Return up to ``size`` bytes; no bytes once the file is complete."""
+        """Return the next bytes, at most ``size`` (-1: any number), waiting for some; ``b""`` at the end of a complete file."""
         quiet_since = monotonic()
         while True:
             data = self._file.read(size)
@@ -67,7 +67,7 @@ class GrowingFile:
             sleep(min(_STEP, self._settled))
 
     def digest(self) -> str:
-        """Return the SHA-256 of the file up to its present end."""
+        """Return the SHA-256 (hexadecimal) of the file, which is read up to its present end."""
         while block := self._file.read(_BLOCK):
             self._digest.update(block)
         return self._digest.hexdigest()
@@ -81,10 +81,11 @@ _SIGN = 1.0  #: seconds between two signs of life
 
 
 def capture(address: str, path: Path, *, limits: Limits, alive: Callable[[], None]) -> None:
-    """Copy the best video and audio of a stream into a Matroska file. If the stream breaks off, the file ends there.
+    """Copy the best video and audio of the stream at ``address`` into a Matroska file until it ends or breaks off.
 
-    Raises:
-        MediaFault: ``stream_not_reached``, ``no_video_stream``.
+    Copying also ends after ``limits.duration`` seconds. ``alive`` is called about every second while packets arrive.
+
+    Raises MediaFault: ``stream_not_reached``, ``no_video_stream``.
     """
     import av
 

@@ -32,6 +32,8 @@ Message = dict[str, Any]
 
 #: Bytes that are read at once, at least and at most; a pipe holds as many as the latter if the system allows it.
 _CHUNK, _PIPE = 1 << 16, 1 << 20
+#: So many buffers are written at once; systems take at least 1024.
+_PARTS = 64
 #: No message line is longer (bytes).
 _LONGEST = 1 << 22
 #: How long (seconds) a process that closed its pipes may take to end.
@@ -47,7 +49,7 @@ class Silent(Exception):
 
 
 class ProcessGone(Exception):
-    """A child process died, or stalled (``stalled``)."""
+    """A child process died, was ended, or sent nothing in time (then ``stalled`` is True)."""
 
     def __init__(self, reason: str, *, stalled: bool = False) -> None:
         super().__init__(reason)
@@ -63,23 +65,28 @@ class Wire:
         self._buffer = bytearray()
         self.sent_at = monotonic()
 
-    def send(self, message: Message, payload: bytes = b"") -> None:
-        """Send a message with raw bytes after it.
+    def send(self, message: Message, *payload: bytes | memoryview) -> None:
+        """Send a message and after it the raw bytes of all of ``payload``, not copied; views must be C-contiguous.
 
         Raises:
             Closed: the other side has ended.
         """
-        whole = {**message, "bytes": len(payload)} if payload else message
-        data = memoryview(json.dumps(whole, default=_plain).encode() + b"\n" + payload)
+        parts = [memoryview(data).cast("B") for data in payload if memoryview(data).nbytes]
+        if parts:
+            message = {**message, "bytes": sum(map(len, parts))}
+        parts.insert(0, memoryview(json.dumps(message, default=_plain).encode() + b"\n"))
         self.sent_at = monotonic()
         try:
-            while data:
-                data = data[os.write(self._out, data) :]
+            while parts:
+                sent = os.writev(self._out, parts[:_PARTS])
+                while parts and sent >= len(parts[0]):
+                    sent -= len(parts.pop(0))
+                parts[:1] = [part[sent:] for part in parts[:1]]
         except OSError as error:
             raise Closed from error
 
     def receive(self, *, timeout: float | None = None) -> tuple[Message, bytes]:
-        """Return the next message and its raw bytes. ``timeout`` is in seconds; None waits forever.
+        """Return the next message and its raw bytes. ``timeout``: most seconds without any byte; None waits forever.
 
         Raises:
             Closed: the other side has ended.
@@ -89,27 +96,29 @@ class Wire:
         while (end := self._buffer.find(b"\n")) < 0:
             if len(self._buffer) > _LONGEST:
                 raise ValueError("a message without an end")
-            self._fill(timeout)
+            self._buffer += self._read(timeout, _CHUNK)
         message = json.loads(self._take(end + 1))
         if not isinstance(message, dict):
             raise ValueError("a message that is no object")
         size = int(message.pop("bytes", 0))
-        while (missing := size - len(self._buffer)) > 0:
-            self._fill(timeout, missing)
-        return message, self._take(size)
+        parts = [self._take(size)]
+        missing = size - len(parts[0])
+        while missing > 0:
+            parts.append(self._read(timeout, min(missing, _PIPE)))  # never as much as the other side claims to send
+            missing -= len(parts[-1])
+        return message, b"".join(parts)
 
     def _take(self, size: int) -> bytes:
-        taken = bytes(self._buffer[:size])
+        taken = bytes(memoryview(self._buffer)[:size])
         del self._buffer[:size]
         return taken
 
-    def _fill(self, timeout: float | None, expected: int = 0) -> None:
+    def _read(self, timeout: float | None, most: int) -> bytes:
         if not select.select([self._in], [], [], timeout)[0]:
             raise Silent
-        data = os.read(self._in, min(max(_CHUNK, expected), _PIPE))  # never as much as the other side claims to send
-        if not data:
+        if not (data := os.read(self._in, most)):
             raise Closed
-        self._buffer += data
+        return data
 
 
 def _plain(value: Any) -> Any:
@@ -121,7 +130,7 @@ def process_environment(environment: Mapping[str, str], *, network: bool = False
     """Return the environment for a child process, made from ``environment``, that of this process.
 
     It contains only variables that ``restricted_environment`` allows (with ``network`` also those of a proxy), so no
-    keys. OpenBLAS starts no threads unless a number is set. The child finds modules where this process finds them and
+    API keys. OpenBLAS starts no threads unless a number is set. The child finds modules where this process finds them and
     nowhere else, so no file of the current folder is imported.
     """
     allowed = restricted_environment(environment, network=network)
@@ -129,7 +138,7 @@ def process_environment(environment: Mapping[str, str], *, network: bool = False
 
 
 def _pipe() -> tuple[int, int]:
-    """Return the two ends of a pipe that holds a whole picture, if the system allows it: each full pipe costs a switch."""
+    """Return the read end and the write end of a pipe; it holds a whole picture if the system allows that, to wait less."""
     ends = os.pipe()
     with suppress(AttributeError, OSError):
         fcntl.fcntl(ends[1], fcntl.F_SETPIPE_SZ, _PIPE)
@@ -139,7 +148,7 @@ def _pipe() -> tuple[int, int]:
 class ChildProcess:
     """A child process and its service, for one thread at a time; any thread may call ``notify``, ``kill`` and ``end``.
 
-    The process ends with this object at the latest.
+    The process is ended at the latest when this object is garbage-collected.
 
     Args:
         service: ``module:function`` that makes the service in the child from the wire and ``arguments``.
@@ -195,7 +204,7 @@ class ChildProcess:
             message, payload = self.receive()
             yield message, payload
 
-    def notify(self, message: Message, payload: bytes = b"") -> None:
+    def notify(self, message: Message, *payload: bytes | memoryview) -> None:
         """Send a message and raw bytes without waiting for an answer.
 
         Raises:
@@ -205,12 +214,12 @@ class ChildProcess:
             if not self._files:
                 raise ProcessGone("it was ended")
             try:
-                self._wire.send(message, payload)
+                self._wire.send(message, *payload)
             except Closed:
                 raise ProcessGone(self._end_reason()) from None
 
     def receive(self) -> tuple[Message, bytes]:
-        """Return the next message that is not only a sign of life; raises as :meth:`ask`."""
+        """Return the next message that is not a mere sign of life, and its raw bytes; raises as :meth:`ask`."""
         while True:
             try:
                 message, payload = self._wire.receive(timeout=self._timeout)
@@ -253,7 +262,7 @@ def serve() -> None:
     """Run a child process: answer requests until the parent closes the pipe.
 
     ``sys.argv`` contains the service and its arguments. ``service.answer(request, payload)`` returns the last message
-    about a request and its raw bytes, or None for no answer.
+    of the answer and its raw bytes, or None if the request gets no answer.
     """
     # Output of libraries must not get between the messages.
     answers = os.dup(sys.stdout.fileno())

@@ -28,7 +28,7 @@ Bytes = NDArray[np.uint8]
 
 
 class Slots:
-    """A file of equal slots, mapped by both processes. A slot holds the wanted pictures of one frame.
+    """A file of slots of equal size, mapped by two processes. A slot holds the wanted pictures of one frame.
 
     ``handle`` is the file's descriptor; each process has its own.
     """
@@ -41,7 +41,7 @@ class Slots:
 
     @classmethod
     def for_frames(cls, width: int, height: int, *, handle: int) -> Slots:
-        """Resize the file ``handle`` and return its slots, for frames of about this size in pixels."""
+        """Resize the file ``handle`` and return its slots, as many and as large as suits frames of this size in pixels."""
         frame = width * height * 3 // 2
         count = max(_FEWEST, min(_MOST, _TOGETHER // max(frame, 1)))
         size = -(-max(_LEAST, _HEADROOM * frame) // mmap.PAGESIZE) * mmap.PAGESIZE
@@ -60,7 +60,7 @@ def anonymous_file() -> int:
 def write_frame(frame: Frame, slot: Bytes, wants: Sequence[Want]) -> dict[str, Any] | None:
     """Write the wanted pictures of a frame into a slot, and the planes of the whole frame if a want needs it.
 
-    Return their positions and shapes, as values for JSON, or None if they do not fit.
+    Return their positions (bytes from the start of the slot) and shapes, as values for JSON, or None if they do not fit.
     """
     written: dict[str, Any] = {"shape": frame.shape, "pictures": [], "whole": None}
     at = 0
@@ -94,7 +94,7 @@ def write_frame(frame: Frame, slot: Bytes, wants: Sequence[Want]) -> dict[str, A
 
 
 def read_frame(facts: dict[str, Any], slot: Bytes) -> VideoFrame:
-    """Return a frame with the pixels of a slot. ``facts`` is the ``whole`` that :func:`write_frame` returned.
+    """Return a frame with the pixels of a slot. ``facts`` is the value of ``whole`` in what :func:`write_frame` returned.
 
     Raises:
         ValueError: the facts contradict each other.

@@ -180,7 +180,7 @@ class SubtitleSource:
 
 @dataclass(frozen=True, kw_only=True)
 class Inside:
-    """The text streams inside a video, the default one first; whether it has sound, and its language ("": unknown)."""
+    """The text subtitle streams in a video, default ones first; whether it has sound; the sound's language ("": unknown)."""
 
     texts: tuple[SubtitleSource, ...]
     has_sound: bool
@@ -189,7 +189,7 @@ class Inside:
 
 @dataclass(frozen=True, kw_only=True)
 class CueList:
-    """Cues in time order; ``left_out``: number of invalid ones; ``is_cut``: the rest was too long and was not read."""
+    """Cues in time order; ``left_out``: number of invalid ones; ``is_cut``: the end was not read, since there was too much."""
 
     cues: tuple[Cue, ...]
     left_out: int = 0
@@ -395,7 +395,7 @@ def _whole_characters(encoding: str, data: bytes) -> str:
 
 
 def _damage(text: str) -> float:
-    """Return the share of damaged characters among non-ASCII ones, 0 to 1."""
+    """Return the share of U+FFFD among the non-ASCII characters of a text, 0 to 1; 0 if there are none."""
     beyond = sum(1 for sign in text if not sign.isascii())
     return text.count(DAMAGED) / beyond if beyond else 0.0
 
@@ -510,7 +510,7 @@ def _named_file(path: Path, video: Path, worker: MediaWorker) -> Subtitles:
 
 
 def _in_order(found: Sequence[SubtitleSource], sound: str) -> list[tuple[SubtitleSource, str]]:
-    """Return the sources in order of preference, each with the reason; ``sound``: the language of the sound."""
+    """Return the sources in order of preference, each with the reason in words; ``sound``: the sound's language or empty."""
 
     def rank(source: SubtitleSource) -> tuple[int, str]:
         if source.is_partial:

@@ -18,6 +18,7 @@ from world_api.core.spans import TimeSpan
 from world_api.core.vocabulary import fold, is_narrower
 from world_api.operations.evidence import (
     evidence,
+    holes_in_words,
     interval_of,
     look_evidence,
     look_note,
@@ -69,6 +70,9 @@ def state_in_words(
     ``within``: an interval in which the moment has to be, or None.
     """
     if span is None:
+        if session.view.is_in_hole(at):
+            hole = holes_in_words(session.view, session.view.frame_at(at))
+            return f"{_absent(entity, at, within)} {hole}.", ONLY_KNOWN
         return _absent(entity, at, within), SPOKEN_TO
     if isinstance(entity, Registration):
         where = [round(value) for value in entity.box]
@@ -203,7 +207,7 @@ class StateQuestion:
 def read_question(session: Session, query: str) -> StateQuestion:
     """Parse a question part by part; ``and`` and punctuation separate the parts.
 
-    A part counts as answered if everything in it was measured, or if it is about a colour of clothes. A word for a
+    Words of a part are ``matched`` if rows can answer all of it, or if it asks about a colour of clothes. A word for a
     narrower kind (``man``) only names the person and does not prevent this.
     """
     tellers: list[Teller] = []

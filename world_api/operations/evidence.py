@@ -94,6 +94,8 @@ def beyond(session: Session, time: float) -> OperationFault:
 MAX_EVIDENCE = 60
 #: Matching lines of a hit at most.
 MAX_LINES = 12
+#: Holes that a hint names, and intervals that a result lists, at most.
+MAX_HOLES, MAX_RANGES = 6, 60
 SNIPPET_CHARACTERS = 200
 
 
@@ -112,6 +114,12 @@ def times(span: TimeSpan) -> Times:
         "end_time": round_time(span.end),
         "center_time": round_time(span.center),
     }
+
+
+def ranges(spans: Iterable[TimeSpan]) -> list[TimeRange]:
+    """Return the first ``MAX_RANGES`` intervals as results list them, without those shorter than a millisecond."""
+    edges = ((round_time(span.start), round_time(span.end)) for span in spans)
+    return [TimeRange(start_time=start, end_time=end) for start, end in edges if start < end][:MAX_RANGES]
 
 
 def interval_of(item: Interval) -> TimeSpan:
@@ -203,7 +211,7 @@ def candidates(session: Session, found: Sequence[SegmentHit]) -> Candidates:
         candidates=hits(session, found),
         evidence=cite_hits(session, found),
         truncated=more,
-        hint=f"of a segment the first {MAX_LINES} matching lines are told" if more else nothing_found(found),
+        hint=f"of a segment the first {MAX_LINES} matching lines are told" if more else nothing_found(session, found),
     )
 
 
@@ -217,9 +225,23 @@ def cite_hits(session: Session, found: Sequence[SegmentHit]) -> list[EvidenceIte
     ]
 
 
-def nothing_found(found: Sequence[object]) -> str:
+def nothing_found(session: Session, found: Sequence[object]) -> str:
     """Return the hint for a search without results; an empty text if something was found."""
-    return "" if found else "nothing matched; use fewer or other words, or list_scenes for an overview"
+    nothing = "nothing matched; use fewer or other words, or list_scenes for an overview"
+    return "" if found else with_holes(nothing, session.view)
+
+
+def holes_in_words(view: View, span: TimeSpan | None = None) -> str:
+    """Return which holes an interval (None: all) overlaps, as a text; empty if all of it was decoded."""
+    holes = [hole for hole in view.holes if hole.overlaps(span or view.span)]
+    shown = [f"{hole.start:.1f}-{hole.end:.1f} s" for hole in holes[:MAX_HOLES]]
+    shown += more_than(len(holes), MAX_HOLES, "part")
+    return f"{', '.join(shown)} were not decoded: what they show is not known" if shown else ""
+
+
+def with_holes(text: str, view: View, span: TimeSpan | None = None) -> str:
+    """Return a text and :func:`holes_in_words`, if there are holes."""
+    return "; ".join(filter(None, [text, holes_in_words(view, span)]))
 
 
 def shorten(text: str, limit: int = SNIPPET_CHARACTERS) -> str:
@@ -339,7 +361,9 @@ def motions(view: View, track: Track, span: TimeSpan) -> list[TrackMotion]:
             continue
         entering = TimeSpan(start=appearance.start, end=min(appearance.end, appearance.start + EDGE_SECONDS))
         leaving = TimeSpan(start=max(appearance.start, appearance.end - EDGE_SECONDS), end=appearance.end)
-        if span.contains(appearance.start):
+        # What is there after a hole may have been there before.
+        begun = TimeSpan(start=max(0.0, appearance.start - EDGE_SECONDS), end=appearance.start)
+        if span.contains(appearance.start) and not any(hole.overlaps(begun) for hole in view.holes):
             side = track.enters_from(appearance)
             label = f"enters from the {side}" if side else "comes into view"
             found.append(TrackMotion(label=label, span=entering, track=track))
@@ -352,8 +376,10 @@ def motions(view: View, track: Track, span: TimeSpan) -> list[TrackMotion]:
 
 
 def has_ended(view: View, appearance: TimeSpan) -> bool:
-    """Whether an appearance has ended: more than ``EDGE_SECONDS`` of visible video follow it."""
-    return appearance.end < view.duration - EDGE_SECONDS
+    """Whether an appearance has ended: more than ``EDGE_SECONDS`` of visible video follow it, all of it decoded."""
+    after = TimeSpan(start=appearance.end, end=appearance.end + EDGE_SECONDS)
+    is_over = appearance.end < view.duration - EDGE_SECONDS
+    return is_over and not any(hole.overlaps(after) for hole in view.holes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -395,6 +421,8 @@ def caption(view: View, span: TimeSpan, seen_as: str | None = None) -> Descripti
         quoted = " ".join(f'"{shorten(line)}"' for line in lines[:MAX_QUOTES])
         sentences.append(" ".join(["Said: " + quoted, *(f"(and {part})" for part in more)]))
         left_out += [f"{part} of speech" for part in more]
+    if hole := holes_in_words(view, span):
+        sentences.append(hole)
     if not sentences:
         sentences.append(_quiet(view, span))
     text = ". ".join(sentence.rstrip(".") for sentence in sentences) + "."
@@ -426,7 +454,7 @@ def brief(view: View, span: TimeSpan, said: Sequence[str] = ()) -> str:
         parts.append("text: " + " / ".join(written))
     if spoken := passages.first_texts(near, span, "speech", 1):
         parts.append(f'speech: "{spoken[0]}"')
-    return shorten("; ".join(parts), 120) if parts else _quiet(view, span)
+    return shorten("; ".join(parts), 120) if parts else holes_in_words(view, span) or _quiet(view, span)
 
 
 def path_in_words(view: View, track: Track, appearance: TimeSpan, *, boxes: int = 8) -> str:

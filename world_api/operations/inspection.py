@@ -17,15 +17,18 @@ from pydantic import AfterValidator, Field
 from world_api.core.canonical import content_hash
 from world_api.core.cost import Cost
 from world_api.core.faults import BackendFault, OperationFault
-from world_api.core.spans import TimeSpan, round_time
+from world_api.core.spans import TimeSpan, round_time, without_spans
 from world_api.core.vocabulary import unrequired_words
 from world_api.operations.evidence import (
+    MAX_RANGES,
     brief,
     cite_passage,
     cite_passages,
     evidence,
+    holes_in_words,
     interval,
     optional_interval,
+    ranges,
     segment_hit,
     shorten,
     times,
@@ -42,7 +45,6 @@ from world_api.operations.schema import (
     OptionalTimeRange,
     ScannedSegments,
     StartTime,
-    TimeRange,
     TranscriptLine,
     TranscriptPage,
     VideoId,
@@ -79,7 +81,7 @@ def _once(passages: Passages, shown: Positions) -> Positions:
 
 
 def _page(passages: Passages, lines: Positions, span: TimeSpan) -> tuple[int, float | None]:
-    """Return the number of lines on the page, and the start of the next page in seconds; None if there is no next page.
+    """Return how many of ``lines`` are on the page, and the start of the next page in seconds; None if there is no next page.
 
     Lines with the same start are on the same page. If a page cannot hold all lines of one start, the last of them are
     left out.
@@ -118,7 +120,7 @@ def _edge(session: Session, scan: Scan, segment: int) -> float:
 def _match(
     session: Session, query: str | None, scan: Scan, segment: int, scores: NDArray[np.float64] | None
 ) -> tuple[Hit, EvidenceItem, bool]:
-    """Return the hit of a segment, its evidence, and whether some of its matching lines are left out."""
+    """Return a segment's hit, its evidence, and whether it omits matching lines; ``scores``: of all segments, if scored."""
     span = session.view.segments[segment]
     if query is None or scores is None:
         hit = segment_hit(session, span, None, snippet=brief(session.view, span))
@@ -321,13 +323,15 @@ def scan_segments(
     found = [_match(session, query, scan, segment, scores) for segment in listed]
     cut = any(is_cut for _, _, is_cut in found)
     nothing = len(scan.matching) == 0
-    searched = TimeRange(start_time=_edge(session, scan, scan.first), end_time=_edge(session, scan, scan.end))
+    searched = TimeSpan(start=_edge(session, scan, scan.first), end=_edge(session, scan, scan.end))
     hints = [f"{more} more segments match; next_cursor opens the next page"] if more else []
     if nothing:
         hints.append(
             f"nothing has all of these words; looked in {_sources(session, within) or 'nothing: nothing is known'}. "
             "That what they mean is not there does not follow: try other words"
         )
+        hints += filter(None, [holes_in_words(session.view, searched)])
+    absent = without_spans(searched, session.view.holes) if nothing and scan.end > scan.first else []
     return ScannedSegments(
         matches=[hit for hit, _, _ in found],
         matched_in_all=len(scan.matching),
@@ -338,8 +342,8 @@ def scan_segments(
         scanned_until=_edge(session, scan, end),
         next_cursor=f"s{end:x}.{seal(end)}" if more else None,
         unused_words=[] if query is None else unrequired_words(query),
-        not_found=[searched] if nothing and scan.end > scan.first else [],
+        not_found=ranges(absent),
         evidence=[cited for _, cited, _ in found],
-        truncated=more > 0 or cut,
+        truncated=more > 0 or cut or len(absent) > MAX_RANGES,
         hint="; ".join([*hints, *([_LINES_CUT] if cut else [])]),
     )

@@ -11,10 +11,20 @@ import numpy as np
 
 from world_api.core.faults import OperationFault
 from world_api.core.ports import DetectedObject, Source
-from world_api.core.spans import Box, TimeSpan, round_time
+from world_api.core.spans import Box, TimeSpan, parts_within, round_time, without_spans
 from world_api.core.vocabulary import NEUTRALS, ParsedDescription
-from world_api.operations.evidence import evidence, has_ended, interval_of, motions, size_class, times
-from world_api.operations.schema import Action, Detection, Detections, Entity, LookAlike, TimeRange
+from world_api.operations.evidence import (
+    MAX_RANGES,
+    evidence,
+    has_ended,
+    interval_of,
+    motions,
+    ranges,
+    size_class,
+    times,
+    with_holes,
+)
+from world_api.operations.schema import Action, Detection, Detections, Entity, LookAlike
 from world_api.session.session import SEEN, Registration, Session
 from world_api.world.tracks import Side, Track
 
@@ -214,8 +224,9 @@ def find_objects(
         found = _look(session, at, reading)
     found.sort(key=lambda item: (len(item[0].lacks), -(item[0].confidence or 0.0), item[0].bbox))
     shown = found[:MAX_DETECTIONS]
-    examined, is_examined = _examined(session, at, reading.kinds, within, looked=not candidates)
-    searched = [TimeRange(start_time=round_time(examined.start), end_time=round_time(examined.end))]
+    asked = within or TimeSpan(start=max(0.0, at - NEAR), end=min(session.view.duration, at + NEAR))
+    looked_at = at if within is None and not candidates else None
+    examined, unexamined = _examined(session, asked, reading.kinds, looked_at)
     # Words that name no category that can be judged: without them nothing can be said.
     unjudged = list(reading.unmatched) if reading.kinds == frozenset() else []
     hint = "" if found else _why_nothing(session, category, reading, candidates or near)
@@ -228,30 +239,32 @@ def find_objects(
         unused_words=list(reading.unmatched),
         matched=list(reading.matched),
         unmatched=list(reading.unmatched),
-        not_found=searched if is_examined and not (shown or unjudged) else [],
+        not_found=[] if shown or unjudged else ranges(examined),
         not_judged=unjudged,
-        not_examined=[] if is_examined or unjudged else searched,
+        not_examined=[] if unjudged else ranges(unexamined),
         evidence=[
             evidence(session, interval_of(item), source, item.confidence, item.timestamp) for item, source in shown
         ],
-        truncated=left_out > 0,
-        hint=hint,
+        truncated=left_out > 0 or max(len(examined), len(unexamined)) > MAX_RANGES,
+        hint=with_holes(hint, session.view, asked),
     )
 
 
 def _examined(
-    session: Session, at: float, kinds: frozenset[str] | None, within: TimeSpan | None, *, looked: bool
-) -> tuple[TimeSpan, bool]:
-    """Return the interval that was searched, and whether all of it was searched for these categories.
+    session: Session, asked: TimeSpan, kinds: frozenset[str] | None, looked_at: float | None
+) -> tuple[list[TimeSpan], list[TimeSpan]]:
+    """Return the parts of the interval ``asked`` that were searched for these categories, and those that were not.
 
-    Stored rows cover every moment. The detector covers one frame; ``looked``: whether it was used.
+    Stored rows cover every decoded moment, the detector the frame ``looked_at`` (None: it was not used). ``kinds`` None: any category.
     """
     stored = session.view.vocabulary.categories
     is_stored = bool(stored) and (kinds is None or kinds <= stored)
     by_detector = kinds is not None and kinds <= session.vocabulary.categories
-    if within is None and not is_stored and looked and by_detector:
-        return session.view.frame_at(at), True
-    return within or TimeSpan(start=max(0.0, at - NEAR), end=min(session.view.duration, at + NEAR)), is_stored
+    if looked_at is not None and not is_stored and by_detector and not session.view.is_in_hole(looked_at):
+        return [session.view.frame_at(looked_at)], []
+    if not is_stored:
+        return [], [asked]
+    return without_spans(asked, session.view.holes), parts_within(session.view.holes, asked)
 
 
 def actions_in(session: Session, span: TimeSpan) -> list[tuple[Action, Source]]:
@@ -398,7 +411,7 @@ def _look(session: Session, at: float, reading: ParsedDescription) -> list[tuple
 
 def _detections(session: Session, at: float, kinds: frozenset[str] | None) -> list[DetectedObject]:
     looker = session.backends.looker
-    if looker is None:
+    if looker is None or session.view.is_in_hole(at):  # the frame ends decoders
         return []
     return [seen for word in sorted((kinds or frozenset()) & looker.categories()) for seen in looker.detect(at, word)]
 

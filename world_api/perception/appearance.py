@@ -33,7 +33,10 @@ class ColourAppearance:
     producer = "colour-thirds/1"
 
     def embed(self, picture: Image, mask: Image, scene: Image) -> Vector | None:
-        """Return the vector of the masked part of a picture; None if it, or one of its thirds, has too few pixels."""
+        """Return a unit vector for the masked part of a picture; None if it, or a third of its height, has too few pixels.
+
+        The mean colour of ``scene``, the background picture, is used to compensate for the light.
+        """
         rows, columns = np.nonzero(cv2.erode(mask, np.ones((3, 3), np.uint8)))
         if len(rows) < _FEWEST:
             return None
@@ -58,9 +61,9 @@ class ColourAppearance:
 def _shares(
     values: NDArray[np.floating], part: NDArray[np.int64], parts: int, bins: int, span: tuple[float, float]
 ) -> NDArray[np.float64]:
-    """Return the share of each bin in each part (parts x bins).
+    """Return which share of the values of each part is in each bin (parts x bins).
 
-    ``part`` is the part of each value; ``span`` is the range of the bins. A value counts in the two bins nearest to it.
+    ``part``: the number of each value's part; ``span``: the range of the bins. A value counts in the two nearest bins.
     """
     place = np.clip((values - span[0]) / (span[1] - span[0]), 0.0, 1.0) * (bins - 1)
     lower = np.minimum(place.astype(np.int64), bins - 2)

@@ -162,7 +162,7 @@ def _found(category: str, box: Box, confidence: float) -> DetectedObject:
 
 
 def _surest(found: list[DetectedObject]) -> list[DetectedObject]:
-    """Return the objects by falling confidence, without those that overlap a more confident one."""
+    """Return the objects by falling confidence, without those that overlap much with a more confident one."""
     kept: list[DetectedObject] = []
     for item in sorted(found, key=lambda item: (-item.confidence, item.box.x1, item.box.y1)):
         if all(item.box.iou(other.box) < _OVERLAP for other in kept):

@@ -148,7 +148,7 @@ class EndpointVision:
         return read_reply(reply, request.task, model=self.name, spent=spent)
 
     def messages(self, request: LookRequest, *, as_text: bool = False) -> list[dict[str, Any]]:
-        """Build the messages: an instruction, the record, and each picture after its time.
+        """Build the messages: instruction; interval, question and subject as JSON; each picture after its time.
 
         ``as_text`` adds the JSON Schema to the instruction, for servers that cannot enforce it.
         """
@@ -383,13 +383,13 @@ def _producer(model: ChatModel, at: str) -> str:
 
 
 def one_line(text: str, limit: int) -> str:
-    """Return a text on one line, cut to ``limit`` characters, with U+FFFD for characters that UTF-8 cannot encode."""
+    """Return a text on one line; the last of ``limit`` characters is "…" if it is cut, U+FFFD replaces what has no UTF-8."""
     line = " ".join(printable(text).split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
 def _with_note(fault: BackendFault, said: str, *, by: str) -> BackendFault:
-    """Add the beginning of a text from a model or server to a fault as a note and return the fault.
+    """Add the beginning of ``said``, a text from ``by`` (a model or server), to a fault as a note; return the fault.
 
     Notes are printed for users and are not part of the fault's record.
     """
@@ -410,7 +410,7 @@ class EmbeddingsWire:
     name = "embeddings"
 
     def send(self, client: OpenAI, request: dict[str, Any], *, seconds: float) -> Sending:
-        """Send the texts and request vectors as plain numbers; the client's default is Base64."""
+        """Send ``input``; request vectors as plain numbers, since the client's default is Base64. ``seconds``: timeout."""
         return client.embeddings.with_streaming_response.create(
             model=request["model"], input=request["input"], encoding_format="float", timeout=seconds
         )
@@ -441,7 +441,7 @@ class EndpointEmbedder:
         self.producer = _producer(model, at)
 
     def embed_texts(self, texts: Sequence[str], request: str) -> Embedded:
-        """Return one unit vector per text. The cost is charged under ``request``, the hash of the request.
+        """Return one unit vector per text, and the cost, which is charged under ``request``, the hash of the request.
 
         Raises BackendFault: ``embedding_unreadable``, and the endpoint's.
         """

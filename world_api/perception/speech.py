@@ -73,7 +73,7 @@ class WhisperRecogniser:
         self.producer = f"{WHISPER}-{version(WHISPER)}/{Path(model).name}-{size}/{self._compute_type}"
 
     def transcribe(self, samples: Samples, language: str) -> Sequence[SpokenLine]:
-        """Return the lines spoken in an interval of at most thirty seconds, in time order."""
+        """Return the lines in at most thirty seconds of sound, in time order; an empty ``language`` is detected."""
         if not len(samples):
             return []
         segments, info = self._model.transcribe(
@@ -119,7 +119,7 @@ def whisper_is_installed() -> bool:
 
 
 def _version_of(package: str, extra: str, more: str = "") -> str:
-    """Return the version of a package. ``extra`` and ``more`` are for the hint of the fault.
+    """Return the version of a package. For the fault's hint: ``extra`` is the extra to install, ``more`` further text.
 
     Raises BackendFault: ``speech_model_missing``, if it is not installed.
     """

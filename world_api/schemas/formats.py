@@ -136,7 +136,7 @@ def _accepts_null(node: Mapping[str, Any]) -> bool:
 
 
 def _with_notes(strict: Schema, node: Mapping[str, Any]) -> Schema:
-    """Return ``strict`` with the limits and the default of ``node``, which strict mode lacks, in its description."""
+    """Return ``strict`` with the length limits of a text and the default in ``node``, which strict mode lacks, described in words."""
     notes = [words.format(node[key]) for key, words in _LIMIT_WORDS.items() if node.get(key, 1) > 1]
     if node.get("default") is not None:
         notes.append(f"default {json.dumps(node['default'], ensure_ascii=False)}")
@@ -352,7 +352,7 @@ def operation_rows(operations: Mapping[str, Operation] = OPERATIONS) -> list[dic
 
 
 def result_fields(item: Operation) -> list[str]:
-    """Return the fields of a result, objects and lists with their fields: ``scenes: [{scene_id, start_time}]``."""
+    """Return an operation's result fields, without those of every result, as texts such as ``scenes: [{scene_id, start_time}]``."""
     properties = plain_schema(item.result_schema())["properties"]
     return [name + _shape(schema) for name, schema in properties.items() if name not in BESIDE]
 

@@ -88,7 +88,7 @@ async def _pass_on(
     passed_on: MemoryObjectSendStream[SessionMessage | Exception],
     answer: Callable[[SessionMessage], Any],
 ) -> None:
-    """Pass messages on to the server; repair unreadable ones or answer them with an error.
+    """Pass the client's messages on to the server; repair unreadable ones or send the client an error with ``answer``.
 
     The SDK ignores unreadable messages, so that the client would wait for an answer.
     """
@@ -104,8 +104,8 @@ async def _pass_on(
 def _with_usable_id(item: SessionMessage | Exception) -> SessionMessage | Exception | types.JSONRPCError:
     """Return a message unchanged; for a request without a usable id, an error with the id null.
 
-    The SDK reads a request whose id is neither a string nor an integer as a notification. The names of real ones begin
-    with ``notifications/``.
+    The SDK reads a request whose id is neither a string nor an integer as a notification. Methods of real notifications
+    begin with ``notifications/``.
     """
     message = item.message if isinstance(item, SessionMessage) else None
     if not isinstance(message, types.JSONRPCNotification) or message.method.startswith("notifications/"):

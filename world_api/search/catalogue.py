@@ -90,7 +90,7 @@ def search(store: Path, query: str, top_k: int) -> list[CatalogueHit]:
 
 
 def _update(store: Path, database: Any, built: dict[str, str]) -> None:
-    """Delete the segments of removed and rebuilt worlds from the catalogue, and add those of new and rebuilt ones."""
+    """Delete the segments of removed and rebuilt worlds, add those of new and rebuilt ones; ``built``: see ``_built``."""
     table = _table(database)
     stale, fresh = _changes(table, built)
     if table is None:
@@ -104,7 +104,7 @@ def _update(store: Path, database: Any, built: dict[str, str]) -> None:
 
 
 def _changes(table: Any, built: dict[str, str]) -> tuple[list[str], list[str]]:
-    """Return the ids of the videos to delete from the catalogue, and of those to add; a rebuilt video is in both."""
+    """Return the sorted ids of the videos to delete from the catalogue, and of those to add; rebuilt ones are in both."""
     held: set[tuple[str, str]] = set()
     if table is not None:
         known = table.search().select(["video_id", "built"]).to_arrow().group_by(["video_id", "built"]).aggregate([])
@@ -145,7 +145,7 @@ def _rows_of(view: View) -> pa.Table:
 
 
 def _built(store: Path) -> dict[str, str]:
-    """Return the ids of the readable worlds of a store, each with a hash of its files of rows."""
+    """Return the ids of the readable worlds of a store, each with a hash of its files of rows that no session committed."""
     found = {}
     for video_id in list_worlds(store):
         with suppress(StoreFault):

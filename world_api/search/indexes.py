@@ -160,7 +160,7 @@ def best_first(scores: NDArray[np.float64] | NDArray[np.float32], count: int | N
 
 
 def fuse(rankings: Sequence[NDArray[np.int64]], count: int, *, k: int = 60) -> NDArray[np.float64]:
-    """Return a score for each of ``count`` items by reciprocal rank fusion (Cormack et al. 2009); 0 if unranked."""
+    """Return scores of ``count`` items by reciprocal rank fusion (Cormack et al. 2009) of rankings, best first; 0: unranked."""
     fused = np.zeros(count, dtype=np.float64)
     for ranking in rankings:
         fused[ranking] += 1.0 / (k + 1 + np.arange(len(ranking)))
@@ -227,7 +227,7 @@ class VectorIndex:
     def _by_column(
         self, query: NDArray[np.float32], used: Positions, count: int, first: int, end: int, above: float
     ) -> tuple[Positions, NDArray[np.float64]]:
-        """Return as ``nearest``, from the ``used`` (non-zero) dimensions, added in a fixed order: a range changes no score."""
+        """Return what ``nearest`` does; adds the ``used`` (non-zero) dimensions in order, so scores do not depend on the range."""
         scores = np.zeros(end - first, dtype=np.float32)
         for dimension in used.tolist():
             scores += query[dimension] * self._columns[dimension, first:end]

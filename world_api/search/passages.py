@@ -327,7 +327,7 @@ def unchanged_segments(view: View) -> int:
 def _belongs(
     sources: Positions, starts: Times, ends: Times, first: Times | float, last: Times | float
 ) -> NDArray[np.bool_]:
-    """Return which passages that touch an interval belong to it; a spoken line must share enough time with it."""
+    """Return for each passage, which touches ``first`` to ``last``, whether it belongs there: speech must share enough."""
     shared = np.maximum(0.0, np.minimum(ends, last) - np.maximum(starts, first))
     enough = shared >= SPEECH_SHARE * np.minimum(ends - starts, np.subtract(last, first))
     belongs: NDArray[np.bool_] = (sources != _SPEECH) | enough
@@ -362,7 +362,7 @@ class CaptionIndex:
         self.digest = content_hash(content)[:32] if content else ""
 
     def in_each(self, segments: Items[TimeSpan]) -> list[list[int]]:
-        """Return for each segment the captions that belong to it, as positions in ``passages``, in order."""
+        """Return for each segment the captions that belong to it, as rising positions in ``passages``."""
         found: list[list[int]] = [[] for _ in range(len(segments))]
         for number, passage in enumerate(self.passages):
             for at in segments_of(passage, segments):

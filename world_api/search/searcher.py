@@ -105,7 +105,7 @@ class WholeDocuments:
         )
 
     def _index(self, name: str, make: Callable[[], pa.Table], rows: int | None = None) -> VectorIndex:
-        """Load or make a table of vectors, stored dimension by dimension (dimension x count), and return its index."""
+        """Return the index of a derived table of vectors (a row per dimension); parameters as for ``Derived.table``."""
         schema = pa.schema([("values", pa.list_(pa.float32(), self._count))])
         table = self._world.derived.table(name, make, schema=schema, rows=rows)
         return VectorIndex(matrix(table.column("values"), self._count))
@@ -300,7 +300,7 @@ class Searcher:
         return self._fused(near[apart], places, top_k, " ".join(said))
 
     def _fused(self, one: Positions, other: Positions, top_k: int, query: str) -> list[SegmentHit]:
-        """Return the best hits of two rankings of segments, fused by reciprocal rank."""
+        """Return the best hits of two rankings of segments, fused by reciprocal rank; ``query`` chooses their passages."""
         fused = fuse([one, other], len(self._view.segments))
         best = best_first(fused, top_k)
         return self._hits(best, fused[best], query)
@@ -401,7 +401,7 @@ class QueryMatcher:
         return sorted(best, key=lambda passage: _terms_of(passage.text, passage.terms)[1])
 
     def lines(self, best: Sequence[Passage]) -> tuple[MatchingPassage, ...]:
-        """Return those of the best passages that are speech or screen text and share content words, in time order."""
+        """Return those best passages of speech or screen text that contain the query or a content word of it, in time order."""
         lines = [(p, *self._shared(p)) for p in best if p.source in ("speech", "screen_text")]
         lines.sort(key=lambda item: (item[0].span.start, item[0].span.end))
         return tuple(
@@ -454,7 +454,7 @@ class Scanner:
         self._in_segment, self._inside = self._passages.in_each(view.segments)
 
     def scan(self, query: str | None, captions: CaptionIndex, *, within: TimeSpan | None, least: float | None) -> Scan:
-        """Find the segments that overlap an interval and in which one passage contains all required terms of the query.
+        """Find the segments that overlap ``within`` and have a passage overlapping it that contains all required query terms.
 
         ``captions`` are additional passages, from models. ``least`` is the confidence that a passage needs if its
         source gives one. Without a query all segments match.

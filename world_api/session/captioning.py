@@ -30,7 +30,7 @@ _ENOUGH = 3
 
 @dataclass(frozen=True, kw_only=True)
 class LookEstimate:
-    """Requests, frames and tokens that will be sent. ``assumed``: the basis of the tokens; ``kept``: cached captions.
+    """Numbers of requests, frames and tokens. ``assumed``: basis of the tokens, in words; ``kept``: cached captions.
 
     With ``is_bound`` requests and frames are upper bounds, not counting requests that a client repeats after no reply;
     otherwise they are expected values. Tokens are estimates in both cases, because only the server counts them.

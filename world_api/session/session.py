@@ -400,7 +400,7 @@ def _new_names(world: World, events: Sequence[EntityRegistered]) -> list[EntityR
 
 
 def _producers(folder: Path) -> set[str]:
-    """Return the producers of all rows that sessions committed to a world."""
+    """Return the producers (``session/NAME``) of all rows that sessions committed to a world."""
     world = World(folder, read_manifest(folder))
     return {producer for table in SESSION_TABLES for producer in world.rows(table).column("producer").to_pylist()}
 

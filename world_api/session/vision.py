@@ -50,7 +50,7 @@ LONGEST_QUESTION = 2_000
 
 @dataclass(frozen=True, kw_only=True)
 class FrameChoice:
-    """Which frames of an interval are used: evenly spread, up to ``spacing`` seconds apart, no more than ``most``."""
+    """Which frames of an interval are used: evenly spread, one for each ``spacing`` seconds begun, but at most ``most``."""
 
     most: int = 6
     spacing: float = 1.0
@@ -93,7 +93,7 @@ class VisionConfig:
 
 
 class LookBudget:
-    """Counts the looks (requests to the vision model) of one session. Threads may share it.
+    """Counts the looks (requests to the vision model) of one session; ``request``: the hash of one. Threads may share it.
 
     ``count`` and ``reuse`` raise:
         OperationFault: ``looks_spent``, if no more are allowed.
@@ -314,7 +314,7 @@ class Vision:
         return kept
 
     def _ask(self, task: LookTask, parameters: Parameters, request: str) -> CachedLook:
-        """Send the request to the model. Every request that is sent counts, whether or not it succeeds."""
+        """Return a new look of the model; ``request``: its hash. Every request that is sent counts, even if it fails."""
         self._allowance.count(0)
         with self._places:
             look = LookRequest(

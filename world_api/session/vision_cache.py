@@ -105,7 +105,7 @@ class CachedLook(BaseModel, extra="forbid", frozen=True, populate_by_name=True):
 
 
 class ListedCaption(BaseModel, extra="forbid", frozen=True):
-    """A caption of a set: its request, its interval in seconds, and the hash of its content."""
+    """A caption of a set: the hash of its request, its interval in seconds, and the hash of its content."""
 
     request: str
     start: FiniteFloat
@@ -135,8 +135,8 @@ _CAPTIONS = "captions/set.json"
 class VisionCache:
     """The cached looks of one producer at one world, and the list of searched captions.
 
-    They are in memory if the folder is read-only. ``name`` computes the request of a look from its content; a file with
-    another name is not used.
+    They are in memory if the folder is read-only. ``name`` computes a look's ``request``, a hash that names its file, from
+    its content; a file with another name is not used.
     """
 
     def __init__(self, folder: Path, name: Callable[[CachedLook], str]) -> None:
@@ -146,7 +146,7 @@ class VisionCache:
         self._captions = CaptionSet()
 
     def get(self, request: str) -> CachedLook | None:
-        """Return a cached look; None if there is none that can be read."""
+        """Return the cached look of a request; None if there is none that can be read."""
         return self._memory.get(request) or self._read(self._folder / f"{request}.json")
 
     def once(self, request: str, make: Callable[[], CachedLook]) -> tuple[CachedLook, bool]:
@@ -165,7 +165,7 @@ class VisionCache:
             return made, True
 
     def all(self) -> list[CachedLook]:
-        """Return all cached looks that can be read, in the order of their names."""
+        """Return all cached looks that can be read, sorted by ``request``."""
         found = dict(self._memory)
         with suppress(OSError):
             for path in self._folder.glob("*.json"):

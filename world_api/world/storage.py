@@ -5,7 +5,8 @@
     STORE/ID/world.json                              the manifest, written last
     STORE/ID/rows/<table>/<clip>-<key>-<hash>.arrow  the rows of one table and one clip; hash: of the file's content
     STORE/ID/images/<hash>.jpg                       key frames
-    STORE/ID/local.json                              where this machine keeps the source video; not part of the world
+    STORE/ID/local.json                              where this machine keeps the source video; not part of the world. Written first:
+                                                     a build that broke off tells from it how it continues
     STORE/ID/sessions/<name>.jsonl                   what sessions wrote; not part of the world
 
 Every file appears whole or not at all: it is written beside its place, synced, and renamed into it. To resume a build,
@@ -26,8 +27,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 import struct
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -46,6 +49,7 @@ from world_api.world.tables import SCHEMA_VERSION, SESSION_TABLES, TABLES, empty
 # --- the manifest ---------------------------------------------------------------------------------------------------
 
 MANIFEST = "world.json"
+LOCAL = "local.json"
 ROWS = "rows"
 IMAGES = "images"
 SESSIONS = "sessions"
@@ -53,9 +57,13 @@ SESSIONS = "sessions"
 MOST_SECONDS = 1e7
 #: Bytes of a manifest; that of the longest video lists some million files.
 _MOST_BYTES = 1 << 30
+_MOST_LOCAL_BYTES = 1 << 16  #: at most this much of ``local.json`` is read
+_LONGEST_PATH = 4096  #: characters
 TICK = 1e-3  #: seconds; times are rounded to it, the end of a video may be
 MOST_PIXELS = 10**8  #: of one side of a picture
 MOST_FRAMES_PER_SECOND = 1e6
+#: A frame rate below this share of the frames there are is wrong; frames of a stream may come unevenly.
+LEAST_SHARE_OF_FRAMES = 0.01
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Count = Annotated[int, Field(ge=0, le=10**15)]
@@ -187,11 +195,7 @@ def read_manifest(folder: Path) -> Manifest:
             raw = json.loads(file.read(_MOST_BYTES))
         version = raw["schema_version"]
     except (FileNotFoundError, NotADirectoryError):
-        raise StoreFault(
-            "no_such_world",
-            f"there is no world {folder.name!r} in {folder.parent}",
-            hint="`videoworld worlds` lists them; `videoworld build` makes one",
-        ) from None
+        raise _missing(folder) from None
     except KeyError:
         raise _damaged(folder, ValueError("it has no schema_version")) from None
     except (OSError, ValueError, TypeError, RecursionError) as error:
@@ -224,10 +228,50 @@ def read_manifest(folder: Path) -> Manifest:
     return manifest
 
 
-def _check_clips(table: str, clips: set[int], manifest: Manifest) -> None:
-    """Check that files of a stage's table are there for every clip of the video: stages write them even without rows.
+def read_local(folder: Path) -> Any:
+    """Return the JSON value in ``local.json``.
 
-    So no video is longer than what was stored of it, since readers take time and memory by its length.
+    Raises OSError: it is no regular file that can be read; ValueError: it is damaged.
+    """
+    with open_regular(folder / LOCAL) as file:
+        text = file.read(_MOST_LOCAL_BYTES)
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("nested too deep") from error
+
+
+def is_unfinished(folder: Path) -> bool:
+    """Whether a folder holds what a build has made so far, and no world yet."""
+    return (folder / LOCAL).is_file() and not (folder / MANIFEST).exists()
+
+
+def _missing(folder: Path) -> StoreFault:
+    """Return the fault of a folder without a manifest."""
+    if not is_unfinished(folder):
+        return StoreFault(
+            "no_such_world",
+            f"there is no world {folder.name!r} in {folder.parent}",
+            hint="`videoworld worlds` lists them; `videoworld build` makes one",
+        )
+    video = "FILE"
+    with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
+        path = read_local(folder)["source_path"]
+        # A file from anywhere: only what is surely the path of a file belongs into a command that may be pasted.
+        if Path(path).is_absolute() and path.isprintable() and "`" not in path and len(path) <= _LONGEST_PATH:
+            video = path
+    command = shlex.join(["videoworld", "build", video, "--store", str(folder.parent), "--id", folder.name])
+    return StoreFault(
+        "no_such_world",
+        f"the build of world {folder.name!r} in {folder.parent} is not finished",
+        hint=f"unless it is still running, `{command}` continues it; add the options that it was begun with",
+    )
+
+
+def _check_clips(table: str, clips: set[int], manifest: Manifest) -> None:
+    """Check that ``clips``, the numbers of those with a file of this stage's table, are all clips of the video.
+
+    Stages write files even without rows. A false duration could make readers use any amount of time and memory.
 
     Raises ValueError: a clip is missing, or begins after the end of the video.
     """
@@ -493,7 +537,7 @@ def _read(whole: pa.Buffer, schema: pa.Schema | None) -> pa.Table:
 def _is_compressed(metadata: pa.Buffer) -> bool:
     """Whether a record batch is compressed, by its metadata: a FlatBuffer that Arrow verified when it read the message.
 
-    Raises struct.error: it is cut short.
+    Raises struct.error: the metadata ends too early.
     """
     data = memoryview(metadata)
     root = struct.unpack_from("<I", data)[0]
@@ -503,7 +547,7 @@ def _is_compressed(metadata: pa.Buffer) -> bool:
 
 
 def _field(data: memoryview, table: int, number: int) -> int:
-    """Return the offset of a field in a table of a FlatBuffer; 0 if the field is absent."""
+    """Return the offset in ``data`` of a field of the FlatBuffer table at offset ``table``; 0 if the field is absent."""
     entries = table - struct.unpack_from("<i", data, table)[0]
     at = 4 + 2 * number
     if at >= struct.unpack_from("<H", data, entries)[0]:

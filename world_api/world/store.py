@@ -41,6 +41,7 @@ from world_api.world.storage import (
     VideoFacts,
     canonical,
     hash_rows,
+    is_unfinished,
     read_arrow,
     read_manifest,
     read_table,
@@ -194,19 +195,18 @@ def derived_folder(store: Path, manifest: Manifest) -> Path:
 
 
 def derived_key(manifest: Manifest) -> str:
-    """Return a hash of what derived tables depend on: video facts, rows except those of sessions, code and libraries.
+    """Return a hash of what derived tables depend on: video facts, losses, rows except those of sessions, code, libraries.
 
     Tables that depend on an embedder have its own key in their names.
     """
     files = sorted(f"{entry.path} {entry.sha256}" for entry in manifest.files if entry.table not in SESSION_TABLES)
     versions = {name: version(name) for name in LIBRARIES}
-    return content_hash([manifest.video.model_dump(mode="json"), "\n".join(files), _code(), versions, unidata_version])[
-        :32
-    ]
+    facts = manifest.model_dump(mode="json", include={"video", "losses"})
+    return content_hash([facts, "\n".join(files), _code(), versions, unidata_version])[:32]
 
 
 def state_of(path: Path) -> State:
-    """Return inode, time of change (nanoseconds) and size of a file; None if there is none."""
+    """Return inode, time of the last modification (nanoseconds) and size (bytes) of a file; None if there is none."""
     try:
         found = path.stat()
     except OSError:
@@ -221,7 +221,7 @@ def _code() -> str:
 
 
 def _read_hashes(folder: Path) -> dict[str, str]:
-    """Return the hashes that an index lists, by table; empty if it cannot be read or has another key."""
+    """Return the hashes that an index lists, by table; empty if it cannot be read or its key is not the folder's name."""
     try:
         found = json.loads((folder / DERIVED_INDEX).read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -326,12 +326,24 @@ def list_worlds(store: Path | str) -> list[str]:
 
     Raises StoreFault: ``not_a_store``.
     """
+    return [folder.name for folder in _folders(store) if (folder / MANIFEST).is_file()]
+
+
+def list_unfinished(store: Path | str) -> list[str]:
+    """Return the ids of the worlds of a store whose builds are not finished, and of which nothing can be queried yet.
+
+    Raises as :func:`list_worlds`.
+    """
+    return [folder.name for folder in _folders(store) if is_unfinished(folder)]
+
+
+def _folders(store: Path | str) -> list[Path]:
     store = Path(store)
     if not store.exists():
         return []
     if not store.is_dir():
         raise StoreFault("not_a_store", f"{store} is not a folder", hint="give the folder that holds the worlds")
-    return sorted(folder.name for folder in store.iterdir() if is_name(folder.name) and (folder / MANIFEST).is_file())
+    return sorted(folder for folder in store.iterdir() if is_name(folder.name))
 
 
 def world_hash(folder: Path, video: VideoFacts, files: list[FileEntry]) -> str:

@@ -34,8 +34,8 @@ class Rules:
     """What the rows of a sound world satisfy beyond their types; ``verification`` checks it, reading does not.
 
     Attributes:
-        within: Columns whose times are not after the end of the video. An interval that goes on is cut when it is read, and
-            what sessions wrote outlasts a video that is built again shorter.
+        within: Columns whose times are not after the end of the video. Ends of intervals may be later and are cut when read;
+            what sessions wrote may be later, since the video may be built again shorter.
         repeats: Whether several rows may have the same key.
         unique: Columns, beside the key, in which no value occurs twice.
         ids: Columns of ids: not empty, without control characters.

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
@@ -388,17 +388,25 @@ class _TextLine:
         )
 
 
-def join_readings(rows: pa.Table, shots: Sequence[TimeSpan], whole: TimeSpan) -> list[ScreenText]:
-    """Join rows of ``screen_texts`` into texts with intervals, in time order; ``shots`` tile the interval ``whole``."""
+def join_readings(
+    rows: pa.Table, shots: Sequence[TimeSpan], whole: TimeSpan, holes: Sequence[TimeSpan] = ()
+) -> list[ScreenText]:
+    """Join rows of ``screen_texts`` into texts with intervals, in time order.
+
+    ``shots`` tile the interval ``whole``; each text ends where one of ``holes`` begins.
+    """
     moments = list(_moments(rows.to_pylist()))
     starts = shots.starts.tolist() if isinstance(shots, Items) else [shot.start for shot in shots]
+    begins = [*(hole.start for hole in holes), math.inf]
     running: list[_TextLine] = []
     done: list[_TextLine] = []
     for number, (time, readings) in enumerate(moments):
         shot = max(0, bisect_right(starts, time) - 1)
         previous = moments[number - 1][0] if number else -math.inf
         following = moments[number + 1][0] if number + 1 < len(moments) else math.inf
-        end = max(time, min(shots[shot].end, whole.end, time + TEXT_STAYS, following))
+        end = max(
+            time, min(shots[shot].end, whole.end, time + TEXT_STAYS, following, begins[bisect_left(begins, time)])
+        )
         free = list(running)
         for reading in (r for r in readings if r.text):
             earlier = next((s for s in free if s.goes_on_with(reading, shot, previous)), None)
@@ -489,14 +497,14 @@ def same_figures(one: str, other: str) -> bool:
 
 
 def _counts(was: str, now: str) -> bool:
-    """Whether a change between two readings is one of numbers: another digit, one more or one less."""
+    """Whether ``was``, part of a reading, and ``now``, its replacement, both have a digit; if one is empty, the other."""
     if was and now:
         return _has_figure(was) and _has_figure(now)
     return _has_figure(was + now)
 
 
 def _moments(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[float, list[_Reading]]]:
-    """Yield each moment (seconds) with its readings, top to bottom; none if nothing was on screen then."""
+    """Yield each moment (seconds) of the rows with its readings, top to bottom; an empty list if there was no text."""
     ordered = sorted(rows, key=lambda row: (row["time"], row["y1"], row["x1"], row["text"]))
     for time, at_once in groupby(ordered, key=lambda row: float(row["time"])):
         yield (

@@ -203,7 +203,7 @@ def _medians(groups: _Groups, values: NDArray[np.float32]) -> NDArray[np.float32
 
 
 def _categories(groups: _Groups, column: pa.ChunkedArray, confidence: NDArray[np.float32], order: Ints) -> pa.Array:
-    """Return the category of each track: the most frequent one, where confident sightings count more."""
+    """Return each track's most frequent category; confident sightings count more. ``order``: as for ``_colours``."""
     words, codes = coded(one(column))
     pairs, inverse = np.unique(groups.of_row * len(words) + codes[order], return_inverse=True)
     weights = np.bincount(inverse, weights=1.0 + confidence.astype(np.float64))
@@ -216,7 +216,7 @@ def _categories(groups: _Groups, column: pa.ChunkedArray, confidence: NDArray[np
 def _colours(groups: _Groups, column: pa.ChunkedArray, order: Ints) -> pa.Array:
     """Return up to ``MAX_HINT_COLOURS`` colours of each track: those noted in enough sightings, most prominent first.
 
-    A sighting lists its colours by share; the first one counts most.
+    A sighting lists its colours by share; the first one counts most. ``order``: rows of ``column``, track after track.
     """
     noted = one(column).take(pa.array(order))
     words, codes = coded(noted.flatten())
@@ -605,7 +605,7 @@ class Tracks(Items[Track]):
         return self.whole.track(origin) if origin >= 0 else self.reopened.track(-1 - origin)
 
     def _places_of(self, added: JoinedTracks, starts: Times) -> Positions:
-        """Return the position at which each added track is inserted: by its start, then by its name."""
+        """Return where among the unchanged tracks, with ``starts``, each added one is inserted: by its start, then its name."""
         places: Positions = np.searchsorted(starts, added.start_times)
         ends = np.searchsorted(starts, added.start_times, side="right")
         for i in np.flatnonzero(ends > places).tolist():

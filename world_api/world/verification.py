@@ -24,7 +24,16 @@ from numpy.typing import NDArray
 from world_api.core.execution import restricted_environment
 from world_api.core.faults import StoreFault, VideoWorldError, internal_fault
 from world_api.core.files import bytes_on_disk, check_plain, hash_stored
-from world_api.world.storage import MANIFEST, TICK, Manifest, hash_rows, read_image, read_manifest, read_table
+from world_api.world.storage import (
+    LEAST_SHARE_OF_FRAMES,
+    MANIFEST,
+    TICK,
+    Manifest,
+    hash_rows,
+    read_image,
+    read_manifest,
+    read_table,
+)
 from world_api.world.store import DERIVED_FOLDER, Derived, World, derived_folder, world_folder, world_hash
 from world_api.world.tables import CONTROL, TABLES
 
@@ -95,11 +104,11 @@ def check_world(world: World) -> list[str]:
 def _facts_wrong(manifest: Manifest) -> list[str]:
     """Return a message if there are far more frames than the frame rate allows, and one for each loss at impossible times.
 
-    What is lost may go on after the end of the video. While a video grows, its frames are counted before its time is.
+    A loss may end after the video. The frames of a growing video are not checked: they are counted before its duration.
     """
     video = manifest.video
     most, wrong = video.duration + TICK, []
-    least = _LEAST_SHARE_OF_FRAMES * (video.frames - 1) / max(most, 1.0)
+    least = LEAST_SHARE_OF_FRAMES * (video.frames - 1) / max(most, 1.0)
     if manifest.complete and video.frames > 1 and video.frame_rate < least:
         rate = f"{video.frame_rate:g} frames per second"
         wrong.append(f"{MANIFEST}: video.frame_rate: {rate} do not give {video.frames} frames in {video.duration} s")
@@ -140,8 +149,6 @@ def _rows_wrong(world: World) -> list[str]:
 
 # --- the rules of rows ----------------------------------------------------------------------------------------------
 
-#: A rate below this share of the frames there are is wrong; it is rounded, and frames of a stream may come unevenly.
-_LEAST_SHARE_OF_FRAMES = 0.01
 #: Columns of which the first is never greater than the second. A moment is known when it comes or later, an interval at its
 #: end or later.
 _ORDERED = (("start", "end"), ("x1", "x2"), ("y1", "y2"), ("time", "known_at"), ("end", "known_at"))
@@ -203,7 +210,7 @@ def _shown(column: pa.ChunkedArray, which: NDArray[np.bool_]) -> str:
 
 
 def _circle(rows: pa.Table, first: str, second: str) -> list[str]:
-    """Return the values along a circle of references from one column to another (of texts or lists); empty if none."""
+    """Return the values on a circle of references from column ``first`` to ``second`` (a text or a list each); else empty."""
     ways: TopologicalSorter[str] = TopologicalSorter()
     for start, ends in zip(rows.column(first).to_pylist(), rows.column(second).to_pylist(), strict=True):
         ways.add(start, *(ends if isinstance(ends, list) else [ends]))

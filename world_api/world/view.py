@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from world_api.core.execution import OnceEach
 from world_api.core.faults import OperationFault
-from world_api.core.spans import TimeSpan
+from world_api.core.spans import TimeSpan, holes_in, parts_within
 from world_api.core.vocabulary import Vocabulary, judged_at_build
 from world_api.world.store import World
 from world_api.world.tables import Cut
@@ -100,6 +100,16 @@ class View:
         """The visible interval."""
         return TimeSpan(start=0.0, end=self.duration)
 
+    @cached_property
+    def holes(self) -> list[TimeSpan]:
+        """The parts of the visible interval that were not decoded, in time order."""
+        losses = self.world.manifest.losses
+        return parts_within(holes_in((one.code, one.start_time, one.end_time) for one in losses), self.span)
+
+    def is_in_hole(self, time: float) -> bool:
+        """Whether a moment is in a part of the video that was not decoded."""
+        return any(hole.contains(time) for hole in self.holes)
+
     def frame_at(self, time: float) -> TimeSpan:
         """Return a span of one frame's duration that begins at a visible time, cut at the end of the visible part."""
         return TimeSpan(start=time, end=max(time, min(time + self.world.manifest.video.frame_seconds, self.duration)))
@@ -126,7 +136,7 @@ class View:
 
     @cached_property
     def shots(self) -> Items[TimeSpan]:
-        """The shots; they tile the visible interval."""
+        """The spans of the shots in order; they tile the visible interval."""
         return tile(self.rows("cuts").column("time").to_numpy(), self.span)
 
     @cached_property
@@ -218,7 +228,7 @@ class View:
         rows = self.world.rows("screen_texts")
         later = np.flatnonzero(self.cut.visible(rows) & (rows.column("time").to_numpy() >= since))
         shots = self.shots.during(TimeSpan(start=max(0.0, since), end=self.duration)) or [self.shots[-1]]
-        return followed_by(whole, kept, join_readings(rows.take(pa.array(later)), shots, self.span))
+        return followed_by(whole, kept, join_readings(rows.take(pa.array(later)), shots, self.span, self.holes))
 
     @cached_property
     def captions(self) -> Items[Said]:
@@ -323,7 +333,9 @@ class WholeView(View):
         """The intervals in which texts are on screen, as a table."""
         return self.world.derived.table(
             "screen_texts",
-            lambda: screen_text_table(join_readings(self.world.rows("screen_texts"), self.shots, self.span)),
+            lambda: screen_text_table(
+                join_readings(self.world.rows("screen_texts"), self.shots, self.span, self.holes)
+            ),
             schema=SCREEN_TEXT_SCHEMA,
         )
 

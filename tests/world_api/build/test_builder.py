@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,6 +13,8 @@ import numpy as np
 import pytest
 
 from tests.support.building import Broken, Silent, StandingClock
+from tests.support.command_line import Cli
+from world_api.api import source_path
 from world_api.build import BuildReport, Clip, Job, Recipe, Record, Records, Sampling, Stage, StageSpec, build_world
 from world_api.core import BackendFault, Image, MediaFault, StoreFault, world_lock
 from world_api.media import Frame, MediaWorker
@@ -26,6 +29,9 @@ def without_text(video: Path, worker: MediaWorker) -> Sequence[Stage]:
     return [stage for stage in recipe_for("classical").stages(video, worker) if stage.spec.name != "screen_texts"]
 
 
+#: Options of a build that leave out what takes long.
+FASTEST = ("--speech", "off", "--without", "screen_texts", "--without", "moving_things", "--without", "stitches",
+           "--without", "look_links")  # fmt: skip
 CLASSICAL = Recipe(profile="classical", stages=without_text)
 
 
@@ -148,6 +154,64 @@ def test_a_broken_build_leaves_no_world_and_goes_on_where_it_stopped(two_shots: 
     report = build(two_shots, store, recipe=recipe_of(again))
     assert sorted(again.windows) == [1, 2]
     assert (report.clips_made, report.clips_reused) == (2, 1)
+
+
+@pytest.mark.parametrize("breaks_at", [0, 2])
+def test_every_command_tells_of_a_broken_build_and_how_it_continues(
+    breaks_at: int, two_shots: Path, tmp_path: Path, cli: Cli
+) -> None:
+    store = tmp_path / "the store"
+    with pytest.raises(Broken):
+        build(two_shots, store, recipe=recipe_of(Marking(breaks_at=breaks_at)), video_id="film.2")
+    continues = shlex.join(
+        ["videoworld", "build", str(two_shots.resolve()), "--store", str(store.resolve()), "--id", "film.2"]
+    )
+    for words in (["inspect", "film.2"], ["inspect", "film.2", "--check"], ["ask", "film.2", "when?"],
+                  ["call", "list_scenes", "--video", "film.2"], ["session", "list", "film.2"]):  # fmt: skip
+        error = cli(*words, "--json", store=store).json["error"]
+        assert (error["code"], "not finished" in error["message"]) == ("no_such_world", True), words
+        assert f"`{continues}`" in error["hint"]
+    [entry] = cli("worlds", "--json", store=store).json["worlds"]
+    assert (entry["video_id"], entry["error"]["hint"]) == ("film.2", error["hint"])
+    assert "not finished" in cli("worlds", store=store).out
+    assert cli(*shlex.split(continues)[1:], *FASTEST, store=None).status == 0
+    assert cli("inspect", "film.2", store=store).status == 0
+
+
+def test_a_build_of_an_unknown_file_is_told_of_too_and_an_unknown_world_is_not_one(
+    two_shots: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(Broken):
+        build(two_shots, tmp_path, recipe=recipe_of(Marking(breaks_at=2)))
+    no_path: list[object] = [
+        "v.mp4",
+        "--force",
+        "/v.mp4\n  hint: `run this`",
+        "/a`b",
+        "/a\u202eb",
+        "/\udcff",
+        "/" * 9999,
+        None,
+        5,
+    ]
+    for record in ([], *({"source_path": path} for path in no_path)):
+        (tmp_path / "two_shots" / "local.json").write_text(json.dumps(record))
+        with pytest.raises(StoreFault, match="not finished") as caught:
+            open_world(tmp_path, "two_shots")
+        assert "videoworld build FILE --store" in caught.value.hint
+    (tmp_path / "nothing" / "rows").mkdir(parents=True)
+    with pytest.raises(StoreFault, match="there is no world 'nothing'"):
+        open_world(tmp_path, "nothing")
+
+
+def test_a_broken_build_beside_an_existing_world_leaves_the_path_of_its_video(
+    two_shots: Path, tmp_path: Path, make_video: Callable[..., Path], empty_room: Image
+) -> None:
+    build(two_shots, tmp_path / "store", recipe=recipe_of(Marking()), video_id="film")
+    other = make_video("other.mp4", [empty_room] * 20)
+    with pytest.raises(Broken):
+        build(other, tmp_path / "store", recipe=recipe_of(Marking(breaks_at=0)), video_id="film", force=True)
+    assert source_path(open_world(tmp_path / "store", "film")) == two_shots.resolve()
 
 
 def test_each_clip_sees_its_window_once_and_no_more(two_shots: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import struct
 from collections.abc import Callable
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 
@@ -114,6 +115,40 @@ def test_frames_that_last_longer_than_any_make_no_long_world(
     assert check_world(world) == []
     assert loss in [lost.code for lost in report.losses]
     assert 0 < report.duration <= max(1, world.manifest.video.frames)
+
+
+def written_again(source: Path, path: Path, *, late_from: int | None = None) -> Path:
+    """Write the packets of a video into another file, those from a number on a day late."""
+    with av.open(str(source)) as read, av.open(str(path), "w") as target:
+        stream = target.add_stream_from_template(read.streams.video[0])
+        for number, packet in enumerate(read.demux(video=0)):
+            if packet.pts is not None:
+                late = 0 if late_from is None or number < late_from else int(90_000 / packet.time_base)
+                packet.pts, packet.stream = packet.pts + late, stream
+                packet.dts = None if packet.dts is None else packet.dts + late
+                target.mux(packet)
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".mkv", ".mp4"])
+def test_frames_a_day_late_change_neither_frame_rate_nor_duration_nor_cuts(
+    suffix: str, make_video: Callable[..., Path], tmp_path: Path
+) -> None:
+    noise = np.random.default_rng(5)
+    rooms = [noise.integers(0, 255, (6, 8, 3), dtype=np.uint8).repeat(8, 0).repeat(8, 1) for _ in range(4)]
+    quick = make_video("quick.mkv", [rooms[number // 20] for number in range(80)])
+    options = BuildOptions(without=("screen_texts",), listening=Listening(speech="off"))
+    facts = []
+    for name, late_from in (("whole", None), ("late", 78)):
+        path = written_again(quick, tmp_path / f"{name}{suffix}", late_from=late_from)
+        build_world(path, tmp_path, progress=Silent(), clock=StandingClock(), video_id=name, options=options)
+        world = open_world(tmp_path, name)
+        assert check_world(world) == []
+        video = world.manifest.video
+        facts.append((video.frames, video.frame_rate, video.duration, world.rows("cuts").column("time").to_pylist()))
+    assert facts[1] == facts[0]
+    assert facts[0][:3] == (80, 10.0, 8.0)
+    assert len(facts[0][3]) == 3
 
 
 @pytest.mark.parametrize("seed", range(20))

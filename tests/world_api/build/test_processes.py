@@ -52,6 +52,19 @@ def test_a_stage_gives_the_same_rows_wherever_it_works(two_shots: Path, tmp_path
     assert names[0] == names[1]
 
 
+def test_pictures_of_any_width_reach_a_stage_in_its_process(make_video: Callable[..., Path], tmp_path: Path) -> None:
+    noise = np.random.default_rng(3)
+    video = make_video("odd.mkv", [noise.integers(0, 255, (90, 162, 3), dtype=np.uint8) for _ in range(20)])
+    there = build(video, tmp_path / "there", {"brightness": f"{MAKERS}:Brightness"})
+    assert there.world_hash == build(video, tmp_path / "here", {}).world_hash
+
+
+def test_no_stage_can_change_the_picture_that_others_see(make_frames: MakeFrames) -> None:
+    [frame] = make_frames(lambda _: np.zeros((8, 8, 3), dtype=np.uint8), start=0.0, end=0.2)
+    with pytest.raises(ValueError, match="read-only"):
+        frame.picture()[0, 0] = 255
+
+
 def test_following_moving_things_gives_the_same_rows_wherever_it_works(two_shots: Path, tmp_path: Path) -> None:
     usual = recipe_for("classical", without=("screen_texts",))
     assert "moving_things" in usual.apart

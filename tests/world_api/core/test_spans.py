@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from world_api.core import TimeSpan, known_time, merge_spans
+from world_api.core.spans import without_spans
 
 times = st.floats(min_value=0, max_value=1e6, allow_nan=False)
 spans = st.tuples(times, times).map(lambda pair: TimeSpan(start=min(pair), end=max(pair)))
@@ -39,6 +40,14 @@ def test_merged_spans_are_sorted_apart_and_cover_the_same_time(given_spans: list
     merged = merge_spans(given_spans, gap=gap)
     assert all(b.start > a.end + gap for a, b in itertools.pairwise(merged))
     assert all(any(m.start <= span.start and span.end <= m.end for m in merged) for span in given_spans)
+
+
+@given(spans, st.lists(spans, max_size=20))
+def test_what_holes_leave_of_a_span_lies_apart_and_fills_it_with_them(span: TimeSpan, holes: list[TimeSpan]) -> None:
+    parts = without_spans(span, merge_spans(holes))
+    assert not any(part.overlaps(hole) for part in parts for hole in holes)
+    covered = merge_spans([*parts, *(part for hole in holes if (part := hole.clip(span)) and part.duration)])
+    assert covered == ([span] if span.duration else [])
 
 
 @given(st.floats(min_value=0, max_value=1e6, allow_nan=False))

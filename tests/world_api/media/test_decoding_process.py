@@ -18,7 +18,7 @@ import pytest
 from av.filter import Graph
 
 from tests.support.building import Silent, StandingClock
-from tests.support.decoders import is_alive, number_of
+from tests.support.decoders import is_alive, killing, number_of
 from tests.support.subtitle_files import video_with
 from world_api import open_world
 from world_api.api import build_world
@@ -79,16 +79,32 @@ def test_a_worker_that_named_a_fault_answers_the_next_request(film: Path, tmp_pa
             assert worker.probe(film).width == 64
 
 
+def test_a_build_outlives_a_death_while_the_file_is_probed(
+    film: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deaths = killing(monkeypatch, "probe", times=1)
+    report = build_world(film, tmp_path / "store", progress=Silent(), clock=StandingClock())
+    assert (len(deaths), report.losses) == (1, ())
+
+
+def test_a_second_death_ends_the_build_and_does_not_blame_the_file_alone(
+    film: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deaths = killing(monkeypatch, "probe", times=9)
+    with pytest.raises(MediaFault, match=r"film\.mp4 failed twice: it was ended by SIGKILL") as caught:
+        build_world(film, tmp_path / "store", progress=Silent(), clock=StandingClock())
+    assert (caught.value.code, len(deaths)) == ("decoder_died", 2)
+    assert "memory" in caught.value.hint and "may be damaged" in caught.value.hint
+
+
 def test_random_access_outlives_its_process(film: Path) -> None:
     frames = VideoFrames(film)
     first = frames.frame_played_at(12.0)
     process = frames._worker._process
     assert process is not None
     os.kill(number_of(process), signal.SIGKILL)
-    with pytest.raises(MediaFault) as caught:
-        frames.frame_played_at(12.0)
-    assert caught.value.code == "decoder_died"
     assert np.array_equal(frames.frame_played_at(12.0), first)
+    frames.close()
 
 
 def handed_over(film: Path) -> tuple[MediaWorker, DecoderProcess]:
@@ -240,6 +256,17 @@ def test_what_is_asked_for_is_read_within_the_limits_that_were_given(
     with pytest.raises(MediaFault) as caught:
         ask(spoken_film, FEW)
     assert caught.value.code == "too_many_streams"
+
+
+@pytest.mark.parametrize(
+    ("what", "ask"), [("texts", texts), ("cues", cues), ("audio", sound), ("texts", words_of_a_recipe)]
+)
+def test_whatever_is_asked_for_is_read_by_a_new_process_if_one_died(
+    spoken_film: Path, what: str, ask: Callable[[Path, Limits], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deaths = killing(monkeypatch, what, times=1)
+    ask(spoken_film, DEFAULT_LIMITS)
+    assert len(deaths) == 1
 
 
 def test_a_build_with_wider_limits_reads_the_words_of_a_file_that_the_usual_ones_refuse(tmp_path: Path) -> None:

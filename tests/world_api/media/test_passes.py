@@ -16,7 +16,7 @@ import av
 import numpy as np
 import pytest
 
-from tests.support.decoders import decoder_of
+from tests.support.decoders import decoder_of, decoding_that_dies_at
 from tests.world_api.conftest import encode
 from world_api.core import Image, MediaFault
 from world_api.media.container import DEFAULT_LIMITS, Limits, Probe, probe
@@ -164,22 +164,9 @@ def test_a_decoder_that_is_killed_is_started_again_and_no_frame_is_lost(film: Pa
     assert "SIGKILL" in decode.lost[0].message
 
 
-class Fatal(VideoPass):
-    """A pass whose decoder dies whenever it is about to send a frame of the tenth to the thirteenth second."""
-
-    def _decoded(self, *, skip: float) -> Iterator[Frame]:
-        before = self.last_time
-        for frame in super()._decoded(skip=skip):
-            if 10.0 <= frame.time < 13.0:
-                frame.release()
-                self.last_time = before
-                raise ProcessGone("it was ended by SIGKILL")
-            before = frame.time
-            yield frame
-
-
-def test_a_stretch_that_kills_every_decoder_is_left_out(film: Path) -> None:
-    decode = Fatal(source=probe(film), limits=DEFAULT_LIMITS, wants=EVERYTHING)
+def test_a_stretch_that_kills_every_decoder_is_left_out(film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(VideoPass, "_decoded", decoding_that_dies_at(10.0, 13.0))
+    decode = pass_over(film)
     times = []
     for frame in decode:
         times.append(frame.time)
@@ -190,8 +177,44 @@ def test_a_stretch_that_kills_every_decoder_is_left_out(film: Path) -> None:
     assert min(after) < 18.0  # at most the key frame after a skip of four seconds
     assert decode.final is not None
     assert decode.final.last_time == pytest.approx(59.9)
-    assert {loss.code for loss in decode.lost} == {"decoder_died"}
-    assert [loss.start_time for loss in decode.lost] == pytest.approx([9.9] * len(decode.lost))
+    [lost] = decode.lost
+    assert (lost.code, lost.start_time, lost.end_time) == ("not_decoded", 10.0, round(min(after), 3))
+    assert f"10.0-{min(after):.1f} s were not decoded" in lost.message
+
+
+def test_where_no_frame_is_skipped_there_is_no_hole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slides = encode(tmp_path / "slides.mp4", shades(120), rate=10, times=[2.5 * number for number in range(120)])
+    decoded, deaths = VideoPass._decoded, iter(range(2))
+
+    def dying(self: VideoPass, *, skip: float) -> Iterator[Frame]:
+        for frame in decoded(self, skip=skip):
+            if frame.time == 62.5 and next(deaths, None) is not None:
+                frame.release()
+                self.last_time = 60.0
+                raise ProcessGone("it was ended by SIGKILL")
+            yield frame
+
+    monkeypatch.setattr(VideoPass, "_decoded", dying)
+    decode = pass_over(slides)
+    times = []
+    for frame in decode:
+        times.append(frame.time)
+        frame.release()
+    assert times == [2.5 * number for number in range(120)]
+    assert decode.holes == []
+    assert [lost.code for lost in decode.lost] == ["decoder_died"]
+
+
+def test_a_rest_that_kills_every_decoder_is_one_loss(film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(VideoPass, "_decoded", decoding_that_dies_at(30.0, inf))
+    decode = pass_over(film)
+    for frame in decode:
+        frame.release()
+    assert decode.final is not None
+    assert decode.final.last_time == pytest.approx(29.9)
+    [lost] = decode.lost
+    assert (lost.code, lost.start_time, lost.end_time) == ("decoder_died", 29.9, None)
+    assert "what comes after is not decoded" in lost.message
 
 
 def test_a_stage_that_takes_its_time_is_no_silence(film: Path) -> None:

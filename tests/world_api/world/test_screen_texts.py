@@ -81,6 +81,14 @@ def test_a_clock_of_an_hour_is_cut_into_stretches_that_lose_no_reading() -> None
     assert [text.text for text in texts] == ["00:00 … 01:00 … 02:00", "03:00 … 04:00 … 05:00", "06:00 … 07:00"]
 
 
+def test_no_text_stays_where_nothing_was_decoded() -> None:
+    rows = rows_from_records("screen_texts", [reading(3, "GEAR")])
+    [whole] = join_readings(rows, [WHOLE], WHOLE)
+    [text] = join_readings(rows, [WHOLE], WHOLE, [TimeSpan(start=1.0, end=2.0), TimeSpan(start=5.0, end=9.0)])
+    assert (text.span.start, text.span.end) == (3.0, 5.0)
+    assert whole.span.end > 9.0
+
+
 def test_figures_at_two_places_are_two_texts() -> None:
     texts = joined(reading(3, "12", y=10), reading(4, "13", y=200))
     assert [text.text for text in texts] == ["12", "13"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from tests.support.building import made_clip, made_source
 from world_api.build import MovingThings, Stitches
-from world_api.core import Box, DetectedObject, Image
+from world_api.core import Box, DetectedObject, Image, TimeSpan
 from world_api.media import Frame
 from world_api.perception import ColourAppearance
 
@@ -34,7 +35,9 @@ class Judge:
         return []
 
 
-def world_of(draw: Callable[[float], Image], end: int, make_frames: MakeFrames) -> dict[str, Rows]:
+def world_of(
+    draw: Callable[[float], Image], end: int, make_frames: MakeFrames, *, holes: Sequence[TimeSpan] = ()
+) -> dict[str, Rows]:
     """The rows of clips of thirty seconds, as builds make them."""
     stage, links = MovingThings(Judge(), ColourAppearance()), Stitches()
     stored: dict[str, Rows] = {name: [] for name in ("sightings", "track_looks", "camera", "track_links", "cuts")}
@@ -45,7 +48,7 @@ def world_of(draw: Callable[[float], Image], end: int, make_frames: MakeFrames) 
             worker.see(frame)
         for table, rows in worker.finish().items():
             stored[table] += [row | {"producer": stage.spec.producer} for row in rows]
-        made = links.make_rows(made_clip(clip, stored, source=made_source(rate=4.0)))
+        made = links.make_rows(replace(made_clip(clip, stored, source=made_source(rate=4.0)), holes=holes))
         for table, rows in made.items():
             stored[table] += [row | {"producer": links.spec.producer} for row in rows]
     return stored
@@ -93,6 +96,13 @@ def test_who_stands_still_over_joins_was_there_all_the_time(
     assert times[0] < 6.0
     assert until + 2.0 < times[-1] < until + 6.0
     assert longest_gap(times) <= 1.25
+
+
+def test_nobody_is_told_to_have_stayed_where_frames_were_not_decoded(
+    visit: Callable[..., Callable[[float], Image]], make_frames: MakeFrames
+) -> None:
+    stored = world_of(visit(86.0), 96, make_frames, holes=[TimeSpan(start=70.0, end=75.0)])
+    assert not [row for row in stored["sightings"] if 70.0 <= row["time"] < 75.0]
 
 
 def test_where_they_stood_nothing_is_left(

@@ -1,0 +1,216 @@
+"""A part of a video at which every decoder dies: one loss with its times, nothing made up at its end, and nothing known of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.building import Silent, StandingClock
+from tests.support.decoders import Decoding, decoder_of, decoding_that_dies_at
+from tests.world_api.conftest import encode, room, with_block
+from videoworld import main
+from world_api.api import build_world, open_session
+from world_api.build import BuildReport
+from world_api.media import Frame, VideoPass
+from world_api.operations import run
+from world_api.options import BuildOptions, Listening
+from world_api.world import check_world, open_world
+
+pytestmark = pytest.mark.media
+
+Asked = Callable[..., dict[str, Any]]
+OPTIONS = BuildOptions(without=("screen_texts",), listening=Listening(speech="off"))
+
+
+def decoding_that_dies_once(at: float) -> Decoding:
+    """``VideoPass._decoded`` whose process is killed when a frame at that time (seconds) arrives, once."""
+    decoded = VideoPass._decoded
+    killed: list[int] = []
+
+    def dying(self: VideoPass, *, skip: float) -> Iterator[Frame]:
+        for frame in decoded(self, skip=skip):
+            if not killed and frame.time >= at and (number := decoder_of(self)) is not None:
+                killed.append(number)
+                os.kill(number, signal.SIGKILL)
+            yield frame
+
+    return dying
+
+
+def build(video: Path, store: Path) -> BuildReport:
+    return build_world(video, store, progress=Silent(), clock=StandingClock(), video_id="shots", options=OPTIONS)
+
+
+@pytest.fixture
+def store(two_shots: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The world of two shots: while the block crosses, and around the cut, frames kill the decoder."""
+    folder = tmp_path / "store"
+    with monkeypatch.context() as patch:
+        for start, end in ((10.0, 11.0), (37.0, 42.0)):
+            patch.setattr(VideoPass, "_decoded", decoding_that_dies_at(start, end))
+        build(two_shots, folder)
+    return folder
+
+
+@pytest.fixture
+def ask(store: Path) -> Asked:
+    """Runs an operation on that world."""
+    session = open_session(store, "shots", name=None, groups=frozenset({"inspect"}))
+    return lambda name, **arguments: run(session, name, {"video_id": "shots", **arguments})
+
+
+def test_a_hole_is_one_loss_with_its_times(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    world = open_world(store, "shots")
+    assert check_world(world) == []
+    first, second = world.manifest.losses
+    assert (first.code, first.start_time) == (second.code, 10.0) == ("not_decoded", 10.0)
+    assert (second.start_time, second.end_time) == (37.0, 45.0)
+    with pytest.raises(SystemExit, match="0"):
+        main(["inspect", "shots", "--store", str(store)])
+    shown = capsys.readouterr().out
+    assert shown.count("lost:") == 2
+    assert "37.0-45.0 s were not decoded" in shown
+
+
+def test_a_decoder_that_dies_once_leaves_the_world_as_it_would_be(
+    two_shots: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = build(two_shots, tmp_path / "whole")
+    monkeypatch.setattr(VideoPass, "_decoded", decoding_that_dies_once(12.0))
+    killed = build(two_shots, tmp_path / "killed")
+    assert killed.world_hash == whole.world_hash
+    [lost] = killed.losses
+    assert (lost.code, lost.end_time) == ("decoder_died", None)
+
+
+def test_no_cut_and_no_motion_is_made_up_over_a_hole(store: Path, two_shots: Path, tmp_path: Path, ask: Asked) -> None:
+    build(two_shots, tmp_path / "whole")
+    whole, holed = open_world(tmp_path / "whole", "shots"), open_world(store, "shots")
+    assert whole.rows("cuts").column("time").to_pylist() == [40.0]
+    assert holed.rows("cuts").num_rows == holed.rows("scene_cuts").num_rows == 0
+    acts = [action["label"] for action in ask("recognize_actions", start_time=0.0, end_time=20.0)["actions"]]
+    assert acts
+    assert not [act for act in acts if "leaves" in act or "out of view" in act]
+    [entity, *_] = ask("list_entities")["entities"]
+    assert entity["leaves_to"] is None
+
+
+def test_nothing_is_said_to_be_absent_in_a_hole(ask: Asked) -> None:
+    inside = ask("detect_objects", timestamp=41.0, category="person")
+    assert (inside["not_found"], inside["not_judged"]) == ([], [])
+    assert inside["not_examined"] == [{"start_time": 40.4, "end_time": 41.6}]
+    assert "37.0-45.0 s were not decoded" in inside["hint"]
+    around = ask("detect_objects", timestamp=41.0, category="person", time_range={"start_time": 30.0, "end_time": 60.0})
+    assert around["not_examined"] == [{"start_time": 37.0, "end_time": 45.0}]
+    assert [part["start_time"] for part in around["not_found"]] == [30.0, 45.0]
+    outside = ask("detect_objects", timestamp=60.0, category="person")
+    assert outside["not_found"] and outside["not_examined"] == []
+    [entity, *_] = ask("list_entities")["entities"]
+    state = ask("query_entity_state", entity_id=entity["entity_id"], time=41.0, query="where is it?")
+    assert "not decoded" in state["answer"]
+    assert "37.0-45.0 s" in ask("search_segments_by_text", query="qqq", top_k=3)["hint"]
+    assert "37.0-45.0 s" in ask("describe_segment", start_time=30.0, end_time=60.0)["caption"]
+    assert "37.0-45.0 s" in ask("list_entities")["hint"]
+    within = ask("describe_segment", start_time=38.0, end_time=44.0)["caption"]
+    assert within.startswith("37.0-45.0 s were not decoded")
+    acts = ask("recognize_actions", start_time=38.0, end_time=44.0)
+    assert (acts["actions"], acts["truncated"]) == ([], False)
+    assert acts["hint"].startswith("37.0-45.0 s were not decoded")
+    snippets = [hit["snippet"] for hit in ask("scan_segments")["matches"]]
+    assert any(snippet.startswith("37.0-45.0 s were not decoded") for snippet in snippets), snippets
+
+
+#: When frames kill the decoder (seconds); each hole lasts to the next key frame, one of them to the end of a clip.
+DEADLY = ((4.0, 4.2), (14.0, 14.2), (29.2, 29.4), (62.0, 62.2))
+
+
+def build_crossings(video: Path, store: Path) -> BuildReport:
+    with pytest.MonkeyPatch.context() as patch:
+        for start, end in DEADLY:
+            patch.setattr(VideoPass, "_decoded", decoding_that_dies_at(start, end))
+        return build(video, store)
+
+
+@pytest.fixture(scope="module")
+def crossings(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a video of a block that crosses a room every twelve seconds, and its world with holes during crossings."""
+    folder, still = tmp_path_factory.mktemp("crossings"), room(1)
+    times = (number / 5 for number in range(375))
+    encode(folder / "video.mp4", (with_block(still, -30 + 35 * (time % 12)) for time in times), rate=5)
+    build_crossings(folder / "video.mp4", folder / "store")
+    return folder
+
+
+def test_no_track_has_sightings_on_both_sides_of_a_hole(crossings: Path) -> None:
+    world = open_world(crossings / "store", "shots")
+    holes = [(one.start_time or 0.0, one.end_time or 0.0) for one in world.manifest.losses]
+    assert holes == [(4.0, 5.0), (14.0, 15.0), (29.2, 30.0), (62.0, 65.0)]
+    sightings = world.rows("sightings").to_pylist()
+    for start, end in holes:
+        before = {row["track"] for row in sightings if start - 2.0 <= row["time"] < start}
+        after = {row["track"] for row in sightings if end <= row["time"] < end + 2.0}
+        assert before and after
+        assert not before & {row["track"] for row in sightings if row["time"] >= end}
+        assert not [
+            row for row in world.rows("track_links").to_pylist() if row["earlier"] in before and row["later"] in after
+        ]
+
+
+def test_what_is_there_after_a_hole_is_not_said_to_come(crossings: Path) -> None:
+    session = open_session(crossings / "store", "shots", name=None, groups=frozenset({"inspect"}))
+    said = run(session, "recognize_actions", {"video_id": "shots", "start_time": 13.0, "end_time": 17.0})
+    labels = [action["label"] for action in said["actions"]]
+    assert labels
+    assert not [label for label in labels if "enters" in label or "comes" in label]
+
+
+@pytest.mark.parametrize("lacking", ["rows/*/000000-*", "rows/*/000001-*", "rows/*/000002-*", "rows/track_links/*"])
+def test_rows_that_are_made_again_know_the_holes(crossings: Path, tmp_path: Path, lacking: str) -> None:
+    store = tmp_path / "store"
+    shutil.copytree(crossings / "store", store)
+    was = open_world(store, "shots").manifest
+    gone = list((store / "shots").glob(lacking))
+    assert gone
+    for path in gone:
+        path.unlink()
+    again = build_crossings(crossings / "video.mp4", store)
+    assert again.changed
+    assert again.world_hash == was.world_hash
+    assert list(again.losses) == list(was.losses)
+
+
+def test_a_hole_found_while_missing_rows_are_made_is_told(two_shots: Path, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    build(two_shots, store)
+    for path in (store / "shots").glob("rows/*/000001-*"):
+        path.unlink()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(VideoPass, "_decoded", decoding_that_dies_at(50.0, 50.2))
+        [lost] = build(two_shots, store).losses
+    assert (lost.code, lost.start_time, lost.end_time) == ("not_decoded", 50.0, 55.0)
+    [lost] = build(two_shots, store).losses
+    assert lost.code == "not_decoded"
+
+
+def test_answers_stay_short_however_many_holes_a_world_has(store: Path) -> None:
+    path = store / "shots" / "world.json"
+    manifest = json.loads(path.read_text())
+    one = {"code": "not_decoded", "message": "", "start_time": 0.0, "end_time": 0.0}
+    manifest["losses"] = [one | {"start_time": n / 100, "end_time": n / 100 + 0.005} for n in range(6000)]
+    path.write_text(json.dumps(manifest))
+    session = open_session(store, "shots", name=None, groups=frozenset({"inspect"}))
+    whole = {"start_time": 0.0, "end_time": 70.0}
+    seen = run(
+        session, "detect_objects", {"video_id": "shots", "timestamp": 65.0, "category": "person", "time_range": whole}
+    )
+    scanned = run(session, "scan_segments", {"video_id": "shots", "query": "qqq"})
+    assert len(seen["not_found"]) == len(seen["not_examined"]) == len(scanned["not_found"]) == 60
+    assert seen["truncated"] and scanned["truncated"]
+    assert all(part["start_time"] * 100 % 1 for part in scanned["not_found"])
