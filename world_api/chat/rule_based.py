@@ -101,7 +101,7 @@ class RuleBasedChatModel:
         step = _next_step(planner.answer(), tools, done)
         if isinstance(step, _Conclusion):
             text = f"[{RULE_BASED}] {step.text}"
-            answer = text if planner.kind == "open" else step.value
+            answer = text if planner.kind == "open" and step.value not in planner.abstentions else step.value
             if _ANSWER_TOOL not in tools:
                 return completion(model=RULE_BASED, content=_in_words(answer), usage=(0, 0))
             spans = [{"start_time": span.start, "end_time": span.end} for span in step.spans[:8]]
@@ -144,11 +144,11 @@ class _Planner:
         self._tools = tools
         schema = tools.get(_ANSWER_TOOL, {}).get("parameters", {}).get("properties", {}).get("answer")
         self.kind = next((kind for kind, (how, _) in _KINDS.items() if re.search(how, wanted, re.IGNORECASE)), "open")
-        #: The answer that means "not in the video", if the question has one; the model submits it if it finds nothing.
-        self._not_there = None
+        #: The answers that mean "not in the video" and "cannot be told", if the question has them.
+        self.abstentions: list[str] = []
         if schema is not None and "anyOf" in schema:
             schema, abstention = schema["anyOf"]
-            self._not_there = abstention["enum"][0]
+            self.abstentions = abstention["enum"]
         if schema is not None:
             of_schema = (kind for kind, (_, json_type) in _KINDS.items() if schema.get("type") == json_type)
             self.kind = next((kind for kind in of_schema if kind != "choice" or "enum" in schema), "open")
@@ -180,7 +180,7 @@ class _Planner:
             ending = yield from self._summarise()
         else:
             ending = yield from self._find()
-        if self.kind != "choice" or not self._options or (self._not_there and ending.value == self._not_there):
+        if self.kind != "choice" or not self._options or ending.value in self.abstentions:
             return ending
         # The option that shares most words with what was found, else the first that is found itself.
         said = set(words(ending.text))
@@ -198,13 +198,15 @@ class _Planner:
         """Call a library tool that finds things, else search and confirm the candidates; then describe and remember."""
         [found] = yield from self._by_library(self._intent)
         hits = [found] if _spans(found) else []
+        is_unsure = _is_unsure(found)
         for tool in _SEARCHES:
             if not hits:
                 [result] = yield [self._call(tool, query=self._target, top_k=20)]
+                is_unsure = is_unsure or _is_unsure(result)
                 hits = [hit for hit in _records(result) if _spans(hit)]
         spans = [_spans(hit)[0] for hit in hits]
         if not spans:
-            nowhere = self._not_there or {"start_time": 0.0, "end_time": 0.0}
+            nowhere = self.abstentions[is_unsure] if self.abstentions else {"start_time": 0.0, "end_time": 0.0}
             return _Conclusion(text=f"Nothing was found for {self._target!r}.", value=nowhere)
         if not _spans(found) and (self._intent == "place" or self.kind == "interval"):
             in_order = sorted(spans, reverse=self._last)[:12]
@@ -227,7 +229,9 @@ class _Planner:
         if number is None:
             [listed] = yield [self._call("list_entities")]
             number = sum(self._category in ("any", item.get("category")) for item in _records(listed))
-        return _Conclusion(text=f"{number} for {self._target!r}", spans=_spans(result), value=number)
+        is_unknown = number == 0 and bool(self.abstentions) and _is_unsure(result)
+        value = self.abstentions[1] if is_unknown else number
+        return _Conclusion(text=f"{number} for {self._target!r}", spans=_spans(result), value=value)
 
     def _summarise(self) -> _Steps[_Conclusion]:
         """Call a library tool that summarises, else describe three scenes spread over the video."""
@@ -319,6 +323,12 @@ def _result(content: Any) -> _Json:
     data = None if value is None else value.get(DATA, value)
     usable = isinstance(data, Mapping) and "error" not in data and data.get("status") not in ("empty", "error")
     return data if isinstance(data, Mapping) and usable else {}
+
+
+def _is_unsure(result: _Json) -> bool:
+    """Whether a result leaves open if there is more than it tells: it is partial, or something was not judged or examined."""
+    judged = {**result, **(result.get("judged") or {})}
+    return result.get("status") == "partial" or any(judged.get(key) for key in ("not_judged", "not_examined"))
 
 
 def _objects(value: Any) -> Iterator[_Json]:
