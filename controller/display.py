@@ -103,15 +103,16 @@ def summary_text(
 def doubts_of(episode: Episode) -> list[dict[str, Any]]:
     """Return what the calls behind the answer could not tell: those that returned a cited span, or if none did, all.
 
-    One record for each such call: ``tool``, ``status`` and ``summary`` if the result is not complete, and the words
-    ``not_judged`` and intervals ``not_examined`` that it names.
+    One record for each such call: ``tool``, the ``status`` and ``summary`` of an incomplete result, the words
+    ``unmatched`` (if what was found may lack them) and ``not_judged``, and the intervals ``not_examined``.
     """
     cited = {name for span in episode.spans for name in span.returned_by}
     found: list[dict[str, Any]] = []
     for call in [call for call in episode.tool_calls if call.id in cited] or episode.tool_calls:
-        is_whole = call.result.get("status") not in ("partial", "budget_exhausted")
         result = {**call.result, **(call.result.get("judged") or {})}
-        keys = (*(() if is_whole else ("status", "summary")), "not_judged", "not_examined")
+        status = result.get("status", "" if result.get("not_found") else "partial")  # operations have none
+        keys = ["not_judged", "not_examined"]
+        keys += ["status", "summary", "unmatched"] if status in ("partial", "budget_exhausted") else []
         doubt = {"tool": call.tool, **{key: result[key] for key in keys if result.get(key)}}
         if len(doubt) > 1 and doubt not in found:
             found.append(doubt)
@@ -119,7 +120,7 @@ def doubts_of(episode: Episode) -> list[dict[str, Any]]:
 
 
 def _doubt_text(doubt: Mapping[str, Any]) -> str:
-    named = (_part(key, doubt[key]).replace("_", " ") for key in ("not_judged", "not_examined") if key in doubt)
+    named = (_part(key, doubt[key]).replace("_", " ") for key in doubt if key not in ("tool", "status", "summary"))
     return f"{doubt['tool']}: {single_line(str(doubt.get('summary') or '; '.join(named)))}"
 
 

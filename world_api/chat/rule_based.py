@@ -197,21 +197,21 @@ class _Planner:
     def _find(self) -> _Steps[_Conclusion]:
         """Call a library tool that finds things, else search and confirm the candidates; then describe and remember."""
         [found] = yield from self._by_library(self._intent)
-        hits = [found] if _spans(found) else []
-        is_unsure = _is_unsure(found)
+        hits, results = [found] if _spans(found) else [], [found]
         for tool in _SEARCHES:
             if not hits:
-                [result] = yield [self._call(tool, query=self._target, top_k=20)]
-                is_unsure = is_unsure or _is_unsure(result)
-                hits = [hit for hit in _records(result) if _spans(hit)]
+                results += yield [self._call(tool, query=self._target, top_k=20)]
+                hits = [hit for hit in _records(results[-1]) if _spans(hit)]
         spans = [_spans(hit)[0] for hit in hits]
-        if not spans:
-            nowhere = self.abstentions[is_unsure] if self.abstentions else {"start_time": 0.0, "end_time": 0.0}
-            return _Conclusion(text=f"Nothing was found for {self._target!r}.", value=nowhere)
+        if not spans or (self.abstentions and (_is_unsure(found) or _judged(found, "not_found"))):
+            return self._nothing(results)
         if not _spans(found) and (self._intent == "place" or self.kind == "interval"):
             in_order = sorted(spans, reverse=self._last)[:12]
             looks = yield [self._look(span.center) for span in in_order]
             seen = [(span, _records(look)) for span, look in zip(in_order, looks, strict=True)]
+            sure = (item for look in looks if not _is_unsure(look) for item in _records(look) if not item.get("lacks"))
+            if self.abstentions and self._intent != "words" and not any(sure):
+                return self._nothing([*results, *looks])
             spans = [next(iter(_spans(some[0])), span) for span, some in seen if some] + spans
         span = spans[0]
         [looked] = yield [self._describe(span)]
@@ -229,9 +229,17 @@ class _Planner:
         if number is None:
             [listed] = yield [self._call("list_entities")]
             number = sum(self._category in ("any", item.get("category")) for item in _records(listed))
-        is_unknown = number == 0 and bool(self.abstentions) and _is_unsure(result)
-        value = self.abstentions[1] if is_unknown else number
-        return _Conclusion(text=f"{number} for {self._target!r}", spans=_spans(result), value=value)
+        if self.abstentions and (_is_unsure(result) or (number == 0 and not _judged(result, "not_found"))):
+            return self._nothing([result])
+        return _Conclusion(text=f"{number} for {self._target!r}", spans=_spans(result), value=number)
+
+    def _nothing(self, results: Sequence[_Json]) -> _Conclusion:
+        """Return the conclusion that nothing was found: it is not there only if a result says so and none is unsure."""
+        value: Any = {"start_time": 0.0, "end_time": 0.0}
+        if self.abstentions:
+            is_absent = any(_judged(result, "not_found") for result in results) and not any(map(_is_unsure, results))
+            value = self.abstentions[not is_absent]
+        return _Conclusion(text=f"Nothing was found for {self._target!r}.", value=value)
 
     def _summarise(self) -> _Steps[_Conclusion]:
         """Call a library tool that summarises, else describe three scenes spread over the video."""
@@ -318,17 +326,24 @@ def _given(text: str) -> list[tuple[str, _Json]]:
 
 
 def _result(content: Any) -> _Json:
-    """Return the result in a tool's message; empty if it is a fault, is not a JSON object, or nothing was found."""
+    """Return the result in a tool's message; empty if it is a fault or no JSON object; ``judged`` if nothing was found."""
     value = json_object(content) if isinstance(content, str) else None
     data = None if value is None else value.get(DATA, value)
-    usable = isinstance(data, Mapping) and "error" not in data and data.get("status") not in ("empty", "error")
-    return data if isinstance(data, Mapping) and usable else {}
+    if not isinstance(data, Mapping) or "error" in data or data.get("status") == "error":
+        return {}
+    return {"judged": data.get("judged") or {}} if data.get("status") == "empty" else data
+
+
+def _judged(result: _Json, key: str) -> Any:
+    """Return what a result of an operation or a library tool reports under ``key``, such as ``not_judged``; None without."""
+    return result.get(key) or (result.get("judged") or {}).get(key)
 
 
 def _is_unsure(result: _Json) -> bool:
-    """Whether a result leaves open if there is more than it tells: it is partial, or something was not judged or examined."""
-    judged = {**result, **(result.get("judged") or {})}
-    return result.get("status") == "partial" or any(judged.get(key) for key in ("not_judged", "not_examined"))
+    """Whether a result leaves open what is asked: it is partial, or words were not judged or spans not examined."""
+    if "status" not in result and result.get("unmatched") and not result.get("not_found"):
+        return True  # of an operation; a library tool is partial then
+    return bool(result.get("status") == "partial" or _judged(result, "not_judged") or _judged(result, "not_examined"))
 
 
 def _objects(value: Any) -> Iterator[_Json]:
