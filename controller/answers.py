@@ -38,8 +38,8 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 MAX_QUESTION_CHARACTERS = 20_000
 MAX_OPTIONS = 26  #: as many as there are letters
 #: The two answers of a question that ``may_abstain``, whatever its kind.
-NOT_THERE, CANNOT_BE_TOLD = "not_there", "cannot_be_told"
-ABSTENTIONS = (NOT_THERE, CANNOT_BE_TOLD)
+NOT_THERE, UNDETERMINABLE = "not_there", "cannot_be_told"
+ABSTENTIONS = (NOT_THERE, UNDETERMINABLE)
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _WITH_OPTIONS: frozenset[Kind] = frozenset({"choice", "order"})
 
@@ -542,7 +542,7 @@ def _answer_from(question: Question, text: str, *, small: bool) -> Any | None:
 
 #: Words for the two abstentions, folded.
 _ABSTENTIONS = {value.replace("_", sign): value for value in ABSTENTIONS for sign in "_ "} | {
-    "不存在": NOT_THERE, "视频中没有": NOT_THERE, "无法确定": CANNOT_BE_TOLD, "无法判断": CANNOT_BE_TOLD,
+    "不存在": NOT_THERE, "视频中没有": NOT_THERE, "无法确定": UNDETERMINABLE, "无法判断": UNDETERMINABLE,
 }  # fmt: skip
 
 

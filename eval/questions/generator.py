@@ -18,7 +18,7 @@ from eval.datasets.items import SCHEMA_VERSION, Item, item_record
 from eval.datasets.loading import DATASET_FILE, QUESTIONS_FILE, load_folder
 from eval.questions import locate_count, order_cause, summary_multihop
 from eval.questions.drafts import Asker, Draft, FilmIndex, Maker, facts_within, windows_of
-from eval.questions.pairs import PAIR, absent_twin, by_name, told_names, untold_names
+from eval.questions.pairs import PAIR, absent_twin, by_name, known_names, unknown_names
 from eval.questions.phrasing import Say, Unsayable, Wording, wording
 from eval.sandbox.facts import FilmFacts
 from eval.scoring.abstention import ABSENCE
@@ -230,14 +230,14 @@ class _Worder:
         The latter take the places of other questions. Questions of minimal pairs stay as they are.
         """
         facts, paired = self._ask.film.facts, {item.labels.get(PAIR) for item in items}
-        told, untold = told_names(facts), untold_names(facts)
+        names, strange = known_names(facts), unknown_names(facts)
         named = list(items)
         free = [place for place, item in enumerate(items) if PAIR not in item.labels and item.id not in paired]
-        for place in chance.sample(free, len(free)) if untold else ():
+        for place in chance.sample(free, len(free)) if strange else ():
             item = items[place]
             draft, words = self._drafts[item.question.text], self._words(item)
-            known = by_name(item, draft, words, told)
-            unknown = by_name(item, draft, words, [chance.choice(untold)])
+            known = by_name(item, draft, words, names)
+            unknown = by_name(item, draft, words, [chance.choice(strange)])
             others = [other for other in free if other != place and named[other] is items[other]]
             if most and known and unknown and others and named[place] is item:
                 other = chance.choice(others)

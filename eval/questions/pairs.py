@@ -18,7 +18,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
-from controller.answers import CANNOT_BE_TOLD, NOT_THERE
+from controller.answers import NOT_THERE, UNDETERMINABLE
 from eval.datasets.items import Item
 from eval.questions import phrasing as say
 from eval.questions.drafts import Asker, Draft, does_so, shape
@@ -59,19 +59,19 @@ def absent_twin(ask: Asker, item: Item, draft: Draft, words: Wording, chance: ra
     return None
 
 
-def told_names(facts: FilmFacts) -> dict[str, str]:
+def known_names(facts: FilmFacts) -> dict[str, str]:
     """Return the names that the film tells, by id of person: said to this person while no third one is on screen."""
     names = {person.id: person.name for person in facts.people}
-    told = {}
+    found = {}
     for event in facts.events:
         if event.other in names and re.search(rf"\b{re.escape(names[event.other])}\b", event.words):
             there = {visit.subject for visit in facts.visits if visit.start < event.end and visit.end > event.start}
             if there & names.keys() == {event.actor, event.other}:
-                told[event.other] = names[event.other]
-    return told
+                found[event.other] = names[event.other]
+    return found
 
 
-def untold_names(facts: FilmFacts) -> list[str]:
+def unknown_names(facts: FilmFacts) -> list[str]:
     """Return names that nobody says, if the film leaves open what two people who are seen in it are called; else none."""
     heard = " ".join([*(event.words for event in facts.events), *(text.text for text in facts.written)])
     seen = {visit.subject for visit in facts.visits}
@@ -95,10 +95,10 @@ def by_name(item: Item, draft: Draft, words: Wording, names: dict[str, str] | li
             text = item.question.text.replace(part(words), name)
             options = tuple(option.replace(part(words), name) for option in item.question.options)
             renamed = replace(item, question=replace(item.question, text=text, options=options))
-            labels = {**item.labels, NAMED: "told" if isinstance(names, dict) else "untold"}
+            labels = {**item.labels, NAMED: "known" if isinstance(names, dict) else "unknown"}
             if isinstance(names, dict):
                 return replace(renamed, labels=labels)
-            return replace(renamed, labels=labels, answer=CANNOT_BE_TOLD, spans=())
+            return replace(renamed, labels=labels, answer=UNDETERMINABLE, spans=())
     return None
 
 

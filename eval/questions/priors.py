@@ -202,7 +202,7 @@ def _of_pairs(items: Sequence[Item]) -> Iterator[tuple[Item, str, bool, list[lis
     cannot be told. Features are the words of the question, and how many of these each option repeats.
     """
     by_id = {item.id: item for item in items}
-    found = [(item, "naming", item.labels[NAMED] == "untold") for item in items if NAMED in item.labels]
+    found = [(item, "naming", item.labels[NAMED] == "unknown") for item in items if NAMED in item.labels]
     for twin in items:
         if (original := by_id.get(str(twin.labels.get(PAIR)))) is not None:
             found += [(original, "absence", False), (twin, "absence", True)]
@@ -298,9 +298,9 @@ def measure_priors(items: Sequence[Item], durations: Mapping[str, float], *, oth
     """
     constant, learned = Constant(_typed(others), durations), TextPrior(others, durations)
     groups: dict[tuple[str, str, str], list[tuple[str, float, float, float]]] = {}  #: by domain, kind and type
-    for item, type_, is_told in learned.pairs(items):
+    for item, type_, is_right in learned.pairs(items):
         for domain in {item.domain or "", ""}:
-            groups.setdefault((domain, "", type_), []).append((item.video_id, 0.5, 0.5, float(is_told)))
+            groups.setdefault((domain, "", type_), []).append((item.video_id, 0.5, 0.5, float(is_right)))
     for item in _typed(items):
         fixed = float(score_value(item, constant.guess(item), None).correct)
         drawn = constant.drawn(item)

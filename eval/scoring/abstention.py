@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, get_args
 
-from controller.answers import CANNOT_BE_TOLD, NOT_THERE, is_abstention
+from controller.answers import NOT_THERE, UNDETERMINABLE, is_abstention
 from eval.datasets.items import Item
 from eval.scoring.kinds import given_value
 from eval.scoring.score import Context, Score
@@ -19,7 +19,7 @@ Stance = Literal["present", "absent", "undeterminable"]
 STANCES: tuple[Stance, ...] = get_args(Stance)
 NO_STANCE = "none"  #: of a sample without an answer
 ABSENCE = "absence"  #: label of an item: the letter of the option that says "absent"
-_ABSTENTIONS: dict[Any, Stance] = {NOT_THERE: "absent", CANNOT_BE_TOLD: "undeterminable"}
+_ABSTENTIONS: dict[Any, Stance] = {NOT_THERE: "absent", UNDETERMINABLE: "undeterminable"}
 SCORER = "abstention/1"
 
 

@@ -15,7 +15,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from controller.answers import ABSTENTIONS, CANNOT_BE_TOLD, NOT_THERE
+from controller.answers import ABSTENTIONS, NOT_THERE, UNDETERMINABLE
 from eval.datasets import Item
 from eval.questions.drafts import facts_within, windows_of
 from eval.questions.pairs import NAMED, PAIR
@@ -84,12 +84,12 @@ def _check(item: Item, facts: FilmFacts, lexicons: dict[tuple[str, TimeSpan | No
     if any(span.start < bounds.start or span.end > bounds.end for span in item.spans):
         raise Unclear("its evidence is outside of the part that is parsed about")
     lexicon = lexicons.setdefault((language, window), _Lexicon(facts, language))
-    if item.labels.get(NAMED) == "untold":
+    if item.labels.get(NAMED) == "unknown":
         _check_undeterminable(_parse(item, lexicon, names=False), whole)
     elif item.answer in ABSTENTIONS or PAIR in item.labels:
         _check_absent(_parse(item, lexicon, names=False))
     else:
-        named = item.labels.get(NAMED) == "told"
+        named = item.labels.get(NAMED) == "known"
         _check_answer(_parse(_by_looks(item, whole, lexicon.say) if named else item, lexicon))
 
 
@@ -149,7 +149,7 @@ def _check_undeterminable(parsed: _Parsed, facts: FilmFacts) -> None:
         raise Unclear(f"the film tells who {called} are")
     if sum(person.name not in heard for person in facts.people) < 2:
         raise Unclear("only one in the film is without a name")
-    if parsed.item.answer != CANNOT_BE_TOLD or parsed.item.spans:
+    if parsed.item.answer != UNDETERMINABLE or parsed.item.spans:
         raise Unclear("what cannot be told has an answer or evidence")
 
 

@@ -80,7 +80,9 @@ def test_a_library_is_used_where_one_is_given(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("tools", [(), ("--tools", "hand_A")], ids=["operations", "library"])
-@pytest.mark.parametrize(("person", "word"), [("the happy person", "happy"), ("the person in red with a monocle", "monocle")])
+@pytest.mark.parametrize(
+    ("person", "word"), [("the happy person", "happy"), ("the person in red with a monocle", "monocle")]
+)
 def test_what_the_tools_behind_an_answer_could_not_judge_is_told(
     ask: Ask, tools: tuple[str, ...], person: str, word: str
 ) -> None:

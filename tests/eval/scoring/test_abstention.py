@@ -8,8 +8,7 @@ import pytest
 
 from controller.answers import Question
 from eval.datasets import Item, item_from_record, item_record
-from eval.scoring import score_value
-from eval.scoring.abstention import stance_of
+from eval.scoring import score_value, stance_of
 from eval.tables import Study, tables_of
 from tests.support.sample_rows import sample_row, table_of
 
