@@ -184,7 +184,8 @@ def video_stream(container: InputContainer, path: Path, *, limits: Limits = DEFA
     codec = chosen.codec_context
     check_pixels(codec.width, codec.height, path, limits)
     codec.options = {"max_pixels": str(limits.pixels)}
-    chosen.thread_type = "AUTO"
+    # Threads by frame hide the faults of VP8: pictures that could not be decoded come out as if they were whole.
+    chosen.thread_type = "SLICE" if codec.name == "vp8" else "AUTO"
     if codec.width * codec.height < _MANY_PIXELS:
         codec.thread_count = 1
     return chosen

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
+import av
 import numpy as np
 import pytest
 
@@ -181,3 +182,25 @@ def test_random_access_agrees_with_the_decode_pass_where_the_clock_starts_anew(m
     for frame in DecodePass(source=probe(path)):
         if number_in(frame.picture()) % 13 == 0:
             assert number_in(random_access.frame_played_at(frame.time)) == number_in(frame.picture())
+
+
+def test_damaged_pictures_of_a_large_vp8_video_are_a_loss(tmp_path: Path) -> None:
+    path, noise = tmp_path / "large.webm", np.random.default_rng(2)
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("libvpx", rate=10, options={"deadline": "realtime", "cpu-used": "8"})
+        stream.width, stream.height, stream.pix_fmt = 1280, 720, "yuv420p"
+        for number in range(20):
+            grey = noise.integers(0, 255, (9, 16), dtype=np.uint8).repeat(80, 0).repeat(80, 1)
+            picture = av.VideoFrame.from_ndarray(grey, format="gray").reformat(format="yuv420p")
+            picture.pts = number
+            container.mux(stream.encode(picture))
+        container.mux(stream.encode())
+    whole = DecodePass(source=probe(path))
+    assert (len(list(whole)), losses(whole.source, whole.state)) == (20, [])
+    data = bytearray(path.read_bytes())
+    for place in noise.integers(len(data) // 4, len(data), 60):
+        data[place] ^= 255
+    path.write_bytes(data)
+    damaged = DecodePass(source=probe(path))
+    assert list(damaged)
+    assert "damaged_frames" in [loss.code for loss in losses(damaged.source, damaged.state)]
