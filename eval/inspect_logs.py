@@ -20,8 +20,7 @@ from controller.episode import Episode, accounts_of
 from eval.extras import from_extra
 from eval.runs.records import Arm, Cell, SampleLine
 from eval.runs.stored_run import Run
-from eval.scoring.score import Score
-from eval.tables.rows import read_rows
+from eval.tables.rows import SampleRow, read_rows
 from world_api.chat.messages import Usage
 from world_api.core.canonical import canonical_json, content_hash, json_line, parse_json
 from world_api.core.cost import Spent
@@ -29,7 +28,7 @@ from world_api.core.faults import EvalFault, VideoWorldError
 from world_api.core.files import not_writable
 
 Record = dict[str, Any]
-Scores = Mapping[str, Score]
+Scores = Mapping[str, SampleRow]
 
 SUFFIXES = (".eval", ".json")
 UNKNOWN_TIME = "1970-01-01T00:00:00+00:00"  #: Inspect requires a time; used if no episode has one
@@ -151,7 +150,7 @@ def _add(found: dict[str, Record], model: str, usage: Record) -> None:
         so_far[key] = value if so_far[key] is None else so_far[key] + (value or 0)
 
 
-def _sample(run: Run, cell: Cell, line: SampleLine, score: Score | None) -> Record:
+def _sample(run: Run, cell: Cell, line: SampleLine, score: SampleRow | None) -> Record:
     """Return a sample without its id; it has an error if its episode is missing or cannot be read."""
     item = run.item(line)
     metadata: Record = {
@@ -266,14 +265,11 @@ def _name(cell: Cell) -> str:
 def scores_of(run: Run) -> Scores:
     """Return the scores of a run's samples by the sample's id, as in its tables; empty if the run is not scored."""
     try:
-        rows = read_rows(run).rows
+        return {row.sample: row for row in read_rows(run).rows}
     except EvalFault as fault:
         if fault.code != "not_scored":
             raise
         return {}
-    return {
-        row.sample: Score(correct=row.correct, score=row.score, scorer=row.scorer, details=row.details) for row in rows
-    }
 
 
 def log_record(run: Run, conditions: Sequence[Condition], scores: Scores | None = None) -> Record:

@@ -11,7 +11,7 @@ paths of parameters and result (``candidates[].start_time``) with their schemas,
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -46,7 +46,6 @@ _WORDING = ("title", "description")
 _STRUCTURE = ("properties", "items", "anyOf", "required", "$defs", "$ref", "type", *_WORDING)
 #: The mark of a rank score restricts what tools do with the number, which the compiler checks; it is no part of a signature.
 _RANK_SCORE = ("x-type", "Score")
-_DEEPEST = 24
 _MOST_DIFFERENCES = 8
 
 
@@ -270,15 +269,6 @@ def carried_induction(manifest: Mapping[str, Any]) -> dict[str, Any]:
     return {}
 
 
-def file_hashes(folder: Path, names: Iterable[str]) -> dict[str, str]:
-    """Return the SHA-256 of each of the named files that exists, by name.
-
-    Raises:
-        OSError: a file cannot be read.
-    """
-    return {name: hash_bytes((folder / name).read_bytes()) for name in names if (folder / name).is_file()}
-
-
 def check_companions(
     folder: Traversable, manifest: Mapping[str, Any], *, allow_judge: bool = False, groups: Collection[str] = ()
 ) -> list[str]:
@@ -458,39 +448,28 @@ def signature_of(name: str) -> Signature:
 def _paths(schema: Mapping[str, Any]) -> dict[str, str]:
     """Return the type and limits of the value at each property path of a schema, as text by path."""
     found: dict[str, str] = {}
-    for path, text in _walk_schema(schema, schema, "", required=True, depth=0):
+    for path, text in _walk_schema(schema, schema, "", required=True):
         found[path] = f"{found[path]} or {text}" if path in found else text
     return found
 
 
 def _walk_schema(
-    node: Any, root: Mapping[str, Any], path: str, *, required: bool, depth: int
+    node: Mapping[str, Any], root: Mapping[str, Any], path: str, *, required: bool
 ) -> Iterator[tuple[str, str]]:
-    node = _resolved(node, root)
+    while "$ref" in node:
+        target = root["$defs"][node["$ref"].rpartition("/")[2]]
+        node = {**target, **{key: value for key, value in node.items() if key != "$ref"}}
     yield path or "$", _text(node, required=required)
-    if depth > _DEEPEST or not isinstance(node, Mapping):
-        return
     needed = node.get("required", ())
     for key, child in node.get("properties", {}).items():
-        yield from _walk_schema(child, root, f"{path}.{key}" if path else key, required=key in needed, depth=depth + 1)
+        yield from _walk_schema(child, root, f"{path}.{key}" if path else key, required=key in needed)
     if "items" in node:
-        yield from _walk_schema(node["items"], root, f"{path}[]", required=True, depth=depth + 1)
+        yield from _walk_schema(node["items"], root, f"{path}[]", required=True)
     for branch in node.get("anyOf", ()):
-        yield from _walk_schema(branch, root, path, required=True, depth=depth + 1)
+        yield from _walk_schema(branch, root, path, required=True)
 
 
-def _resolved(node: Any, root: Mapping[str, Any]) -> Any:
-    for _ in range(_DEEPEST):
-        if not isinstance(node, Mapping) or "$ref" not in node:
-            break
-        target = root.get("$defs", {}).get(str(node["$ref"]).rpartition("/")[2], {})
-        node = {**target, **{key: value for key, value in node.items() if key != "$ref"}}
-    return node
-
-
-def _text(node: Any, *, required: bool) -> str:
-    if not isinstance(node, Mapping):
-        return canonical_json(node)
+def _text(node: Mapping[str, Any], *, required: bool) -> str:
     kind = node.get("type", "one of" if "anyOf" in node else "anything")
     words = [] if required else ["optional"]
     words.append(kind if isinstance(kind, str) else " or ".join(map(str, kind)))

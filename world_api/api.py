@@ -55,6 +55,8 @@ def build_world(
     from world_api import recipes
     from world_api.build.stage_process import BuildProcesses
 
+    if not str(video):
+        raise MediaFault("no_such_file", "the path of the video is empty", hint="give the path of one video file")
     chosen = options or BuildOptions()
     recipe = recipes.recipe_for(chosen.profile, chosen.listening, without=chosen.without)
     with closing(BuildProcesses(chosen.limits, recipe.apart)) as processes:

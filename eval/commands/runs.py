@@ -264,10 +264,9 @@ def compare(
     )
     clock = SystemClock()
     with progress_bars() as bars, progress_display(clock, as_json=as_json) as watch:
-        compared = compare_own(wanted, clock=clock, environment=os.environ, shown=watch, building=bars)
-    written, text = compared.written, progress_text(compared.outcome.tally)
+        outcome, written = compare_own(wanted, clock=clock, environment=os.environ, shown=watch, building=bars)
+    text = progress_text(outcome.tally)
     text += "\n" + ("not finished: run the same command again" if written is None else text_of(written))
     report = None if written is None else record_of(written)
-    show(compared.outcome.record() | {"report": report}, as_json=as_json, text=lambda: text)
-    ended = compared.outcome.ended
-    end_command(ended.fault, interrupted=ended.interrupted, as_json=as_json)
+    show(outcome.record() | {"report": report}, as_json=as_json, text=lambda: text)
+    end_command(outcome.ended.fault, interrupted=outcome.ended.interrupted, as_json=as_json)

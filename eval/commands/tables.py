@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -12,7 +13,7 @@ import typer
 
 from eval.commands import RunOrBundle
 from tool_induction.judge.options import AllowJudgeOption
-from world_api.commands.cli import JsonOption, WithOption, command_app, show
+from world_api.commands.cli import JsonOption, WithOption, command_app, show, with_options
 
 if TYPE_CHECKING:
     from eval.tables import ArmComparison, Selected, Study
@@ -22,27 +23,35 @@ ArmArgument = Annotated[
     str, typer.Argument(metavar="A", help="An arm, with filters if need be: hier@library=hand_A,world=oracle.")
 ]
 AgainstArgument = Annotated[str, typer.Argument(metavar="B", help="The arm it is compared with.")]
-DatasetOption = Annotated[str | None, typer.Option("--dataset", help="Only questions of this dataset.")]
-DomainOption = Annotated[str | None, typer.Option("--domain", help="Only questions of this task domain.")]
-WorldOption = Annotated[str | None, typer.Option("--world", help="Only samples in worlds made this way.")]
-BudgetOption = Annotated[str | None, typer.Option("--budget", help="Only samples under this budget.")]
-KindOption = Annotated[str | None, typer.Option("--kind", help="Only questions of this kind: interval, count ...")]
-SeedOption = Annotated[int | None, typer.Option("--seed", help="Only samples of this seed.")]
 
+
+@dataclass(frozen=True, kw_only=True)
+class Filters:
+    """The options of a command that choose samples of a run."""
+
+    dataset: Annotated[str | None, typer.Option("--dataset", help="Only questions of this dataset.")] = None
+    domain: Annotated[str | None, typer.Option("--domain", help="Only questions of this task domain.")] = None
+    world: Annotated[str | None, typer.Option("--world", help="Only samples in worlds made this way.")] = None
+    budget: Annotated[str | None, typer.Option("--budget", help="Only samples under this budget.")] = None
+    kind: Annotated[str | None, typer.Option("--kind", help="Only questions of this kind: interval, count ...")] = None
+    seed: Annotated[int | None, typer.Option("--seed", help="Only samples of this seed.")] = None
+
+    def texts(self) -> list[str]:
+        """Return each option that was given as a filter ``key=value``, in the form that ``filtered`` reads."""
+        return [f"{key}={value}" for key, value in asdict(self).items() if value is not None]
+
+
+EVERYTHING = Filters()
 compare_app = command_app()
 
 
 @compare_app.command()
+@with_options("filters", Filters)
 def compare(
     run: RunOrBundle,
     arm: ArmArgument,
     against: AgainstArgument,
-    dataset: DatasetOption = None,
-    domain: DomainOption = None,
-    world: WorldOption = None,
-    budget: BudgetOption = None,
-    kind: KindOption = None,
-    seed: SeedOption = None,
+    filters: Filters = EVERYTHING,
     as_json: JsonOption = False,
 ) -> None:
     """Compare two arms on the same questions: difference with its interval over videos, tests, costs.
@@ -51,9 +60,8 @@ def compare(
     """
     from eval.tables import compare as compared_groups, opened_study
 
-    filters = filters_of(dataset=dataset, domain=domain, world=world, budget=budget, kind=kind, seed=seed)
     _, study = opened_study(run)
-    found = compared_groups(study, arm, against, filters)
+    found = compared_groups(study, arm, against, filters.texts())
     record = {
         "a": found.one,
         "b": found.other,
@@ -63,11 +71,6 @@ def compare(
         "warning": study.warning,
     }
     show(record, as_json=as_json, text=lambda: warned(study, _compared_text(found)))
-
-
-def filters_of(**given: str | int | None) -> list[str]:
-    """Return each option that is not None as a filter ``key=value``, in the form that ``filtered`` reads."""
-    return [f"{key}={value}" for key, value in given.items() if value is not None]
 
 
 def warned(study: Study, text: str) -> str:
@@ -109,6 +112,7 @@ OnlyOption = Annotated[
 
 
 @diff_app.command("diff")
+@with_options("filters", Filters)
 def diff(
     run: RunOrBundle,
     arm: ArmArgument,
@@ -118,12 +122,7 @@ def diff(
     skip: Annotated[int, typer.Option(min=0, help="Leave out so many at the beginning.")] = 0,
     full: Annotated[bool, typer.Option("--full", help="Whole thoughts, arguments and results.")] = False,
     width: Annotated[int | None, typer.Option(min=40, max=400, help="Columns; by default the terminal's.")] = None,
-    dataset: DatasetOption = None,
-    domain: DomainOption = None,
-    world: WorldOption = None,
-    budget: BudgetOption = None,
-    kind: KindOption = None,
-    seed: SeedOption = None,
+    filters: Filters = EVERYTHING,
     as_json: JsonOption = False,
 ) -> None:
     """List the questions whose outcome flipped between two arms, both trajectories side by side.
@@ -132,9 +131,8 @@ def diff(
     """
     from eval.tables import flip_text, flipped, flips_of, opened_study, paired_groups
 
-    filters = filters_of(dataset=dataset, domain=domain, world=world, budget=budget, kind=kind, seed=seed)
     read, study = opened_study(run)
-    found = paired_groups(study, arm, against, filters)
+    found = paired_groups(study, arm, against, filters.texts())
     pairs = found.pairs
     chosen = flipped(pairs, only)
     flips = flips_of(read, chosen[skip : skip + limit])
@@ -174,20 +172,17 @@ TRANSFER = ("transfer", "transfer_difference", "own_other", "draws", "variance",
 
 
 @transfer_app.command()
+@with_options("filters", Filters, "domain", "kind")
 def transfer(
     run: RunOrBundle,
-    dataset: DatasetOption = None,
-    world: WorldOption = None,
-    budget: BudgetOption = None,
-    seed: SeedOption = None,
+    filters: Filters = EVERYTHING,
     as_json: JsonOption = False,
 ) -> None:
     """The transfer matrix: tool libraries against domains; accuracy, difference to the baseline, own less other."""
     from eval.tables import filtered, opened_study, table_text, tables_of
 
-    filters = filters_of(dataset=dataset, world=world, budget=budget, seed=seed)
     _, whole = opened_study(run)
-    study = whole.with_rows(filtered(whole.rows, filters))
+    study = whole.with_rows(filtered(whole.rows, filters.texts()))
     tables = tables_of(study, TRANSFER)
     record = {"tables": [table.record() for table in tables], "warning": study.warning}
 
@@ -202,6 +197,7 @@ select_app = command_app()
 
 
 @select_app.command()
+@with_options("filters", Filters, "dataset", "kind", "seed")
 def select(
     run: RunOrBundle,
     library: Annotated[str, typer.Option(metavar="L", help="The library whose tools are selected.")],
@@ -214,9 +210,7 @@ def select(
     source: Annotated[
         str | None, typer.Option("--from", metavar="LIBRARY", help="Where the library lies, if not in the run.")
     ] = None,
-    domain: DomainOption = None,
-    world: WorldOption = None,
-    budget: BudgetOption = None,
+    filters: Filters = EVERYTHING,
     allow_judge: AllowJudgeOption = False,
     groups: WithOption = None,
     as_json: JsonOption = False,
@@ -230,7 +224,7 @@ def select(
     from tool_induction.domains import load_domain, packaged_domains
 
     read, whole = opened_study(run)
-    study = whole.with_rows(filtered(whole.rows, filters_of(domain=domain, world=world, budget=budget)))
+    study = whole.with_rows(filtered(whole.rows, filters.texts()))
     own = library_rows(study, library, arm)
     check_split(read, own, [load_domain(named) for named in packaged_domains()])
     named = source or str(own[0].library)

@@ -97,18 +97,10 @@ class OwnComparison:
         return video_id_from_file_name(self.video.stem)
 
 
-@dataclass(frozen=True, kw_only=True)
-class OwnOutcome:
-    """The outcome of the run, and the report if the run is complete."""
-
-    outcome: RunOutcome
-    written: WrittenReport | None
-
-
 def compare_own(
     wanted: OwnComparison, *, clock: Clock, environment: Mapping[str, str], shown: ProgressDisplay, building: Progress
-) -> OwnOutcome:
-    """Ask the questions, score the answers and write the page; earlier answers are kept.
+) -> tuple[RunOutcome, WrittenReport | None]:
+    """Ask the questions, score the answers and write the page if the run is complete; earlier answers are kept.
 
     Raises:
         EvalFault: ``no_such_video``, ``bad_dataset`` and other faults of the questions; the faults of a run.
@@ -120,11 +112,11 @@ def compare_own(
     _take_stored_world(wanted, building)
     outcome = run_experiment(experiment, clock=clock, environment=environment, display=shown, building=building)
     if not outcome.complete:
-        return OwnOutcome(outcome=outcome, written=None)
+        return outcome, None
     judge = answer_judge(wanted.judge, record=outcome.folder.verdicts, clock=clock, environment=environment)
     score_run(outcome.folder, judge=judge)
     written = write_report(outcome.folder.root, wanted.out, choices=Choices(store=wanted.store, first_view="questions"))
-    return OwnOutcome(outcome=outcome, written=written)
+    return outcome, written
 
 
 def _take_stored_world(wanted: OwnComparison, building: Progress) -> None:

@@ -254,7 +254,10 @@ class SubprocessWorker:
         for _ in range(2):
             line = self._exchange({"cell": cell.id, "dataset": cell.dataset, "item": item.id})
             if line is not None:
-                return _read_outcome(line)
+                record = parse_json(line.decode())
+                if (unusable := record.get("unusable")) is not None:
+                    raise EvalFault(unusable["code"], unusable["message"], hint=unusable["hint"])
+                return _OUTCOME.validate_python(record)
             if self._closed:
                 break
             self._end(kill=False)
@@ -294,17 +297,6 @@ class SubprocessWorker:
         except OSError:
             return None
         return line if line.endswith(b"\n") else None
-
-
-def _read_outcome(line: bytes) -> SampleOutcome:
-    try:
-        record = parse_json(line.decode())
-        if "unusable" in record:
-            fault = record["unusable"]
-            raise EvalFault(fault["code"], fault["message"], hint=fault["hint"])
-        return _OUTCOME.validate_python(record)
-    except (ValueError, TypeError) as error:
-        raise EvalFault("worker_ended", f"a process that asks answered what cannot be read: {line[:80]!r}") from error
 
 
 def main() -> None:

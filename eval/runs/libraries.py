@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -23,16 +22,10 @@ from world_api.core.faults import EvalFault, ToolFault
 from world_api.core.files import write_atomically
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunLibraries:
-    """The libraries by their names in the run, and their records for its manifest."""
-
-    libraries: Mapping[str, ToolLibrary]
-    records: Mapping[str, LibraryRecord]
-
-
-def libraries_of(configuration: Configuration, kept: Path, *, date: str, copies: bool = False) -> RunLibraries:
-    """Return the libraries of a configuration. A control arm is made in the folder ``kept`` once, then loaded from it.
+def libraries_of(
+    configuration: Configuration, kept: Path, *, date: str, copies: bool = False
+) -> dict[str, ToolLibrary]:
+    """Return the libraries of a configuration by their names in the run. A control arm is made once, in ``kept``.
 
     ``kept`` also holds the run's copies of the other libraries. A copy is loaded if the library itself is gone, or
     always with ``copies``: the caller then compares its hash with the manifest. ``date`` is written into new control
@@ -87,8 +80,7 @@ def libraries_of(configuration: Configuration, kept: Path, *, date: str, copies:
                     raise
                 library = load(folder)
         libraries[name] = library
-    records = {name_of(part): _record(libraries[name_of(part)], part) for part in document.libraries}
-    return RunLibraries(libraries=libraries, records=records)
+    return libraries
 
 
 def name_of(part: LibraryPart) -> str:
@@ -107,12 +99,12 @@ def load_run_libraries(
 
     Raises EvalFault: ``run_changed``; ToolFault: the faults of loading a library.
     """
-    found = libraries_of(configuration, kept, date="", copies=True).libraries
+    found = libraries_of(configuration, kept, date="", copies=True)
     for name, record in records.items():
         if name not in found or found[name].hash != record.hash:
             what = f"the library {name!r} is not what it was when the run began"
             raise EvalFault("run_changed", what, hint="begin a new run")
-    return dict(found)
+    return found
 
 
 def copy_libraries(configuration: Configuration, folder: Path, used: Collection[str]) -> None:
@@ -145,7 +137,8 @@ def _check(configuration: Configuration, place: int, part: LibraryPart) -> None:
         raise configuration.unknown(("libraries", place, "arm"), what, part.arm, ARM_KINDS, listed="one of")
 
 
-def _record(library: ToolLibrary, part: LibraryPart) -> LibraryRecord:
+def library_record(library: ToolLibrary, part: LibraryPart) -> LibraryRecord:
+    """Return the entry of a library in the run's manifest."""
     manifest = library.manifest
     arm, seed, parent = manifest.get("arm"), manifest.get("seed"), manifest.get("of")
     named = parent.get("name") if isinstance(parent, Mapping) else None

@@ -22,7 +22,7 @@ from eval.datasets.items import Dataset, Item, VideoFile, item_record
 from eval.datasets.loading import load_dataset
 from eval.runs.configuration import ArmPart, Configuration, ConfigurationDocument, DatasetPart
 from eval.runs.executor import SampleRunner, domain_named
-from eval.runs.libraries import libraries_of
+from eval.runs.libraries import libraries_of, library_record, name_of
 from eval.runs.records import Arm, Cell, DatasetRecord, LibraryRecord, RunFolder, RunManifest, Sample
 from eval.runs.worlds import can_be_built, hash_of, profiles_of
 from eval.scoring.scorers import check_protocol
@@ -412,25 +412,26 @@ def make_plan(
     or the prices.
     """
     picked = pick_all(configuration)
-    found = libraries_of(configuration, folder.libraries, date=clock.now()[:10], copies=copies)
-    runner = SampleRunner(configuration, folder, libraries=found.libraries, clock=clock, environment=environment)
-    cells = cells_of(configuration, picked, found.libraries, runner)
+    libraries = libraries_of(configuration, folder.libraries, date=clock.now()[:10], copies=copies)
+    runner = SampleRunner(configuration, folder, libraries=libraries, clock=clock, environment=environment)
+    cells = cells_of(configuration, picked, libraries, runner)
     check_primary(configuration, picked, cells)
     used = {cell.arm.library for cell in cells}
+    named = {name_of(part): part for part in configuration.document.libraries if name_of(part) in used}
     profiles = list(dict.fromkeys(profile for cell in cells for profile in profiles_of(cell.world)))
     worlds, missing = _worlds(configuration.store, profiles, picked)
     items = {one.name: tuple(item for item in one.items if item.video_id not in missing[one.name]) for one in picked}
     for name in (name for name, asked in items.items() if not asked):
         what = f"no question of {name} can be asked: its videos are not there, and no worlds of them"
         raise EvalFault("nothing_to_ask", what, hint="`videoworld eval check` names the videos that are missing")
-    check_runnable(configuration, cells, picked, found.libraries, runner)
+    check_runnable(configuration, cells, picked, libraries, runner)
     plan = RunPlan(
         configuration=configuration,
         cells=cells,
         picked=picked,
         items=items,
         missing=missing,
-        library_records={name: record for name, record in found.records.items() if name in used},
+        library_records={name: library_record(libraries[name], part) for name, part in named.items()},
         worlds=worlds,
     )
     return plan, runner

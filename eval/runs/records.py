@@ -196,10 +196,6 @@ class ScoreLine(_RunLine):
         """Whether it is the score of this sample's present episode."""
         return sample is not None and (self.sample, self.checksum) == (sample.sample, sample.checksum)
 
-    def as_score(self) -> Score:
-        """Return the score without sample and checksum."""
-        return Score(correct=self.correct, score=self.score, scorer=self.scorer, details=self.details)
-
 
 @dataclass(frozen=True, kw_only=True)
 class ItemLine(_RunLine):

@@ -49,7 +49,7 @@ class Run:
     cells: Mapping[str, Cell]
     items: Mapping[tuple[str, str], Item]  #: by dataset and id
     samples: tuple[SampleLine, ...]
-    scores: Mapping[str, Score]
+    scores: Mapping[str, Score | ScoreLine]
     _journals: dict[str, dict[str, JournalEntry | DamagedEntry]] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -188,11 +188,7 @@ def read_run(path: Path | str) -> Run:
         if line.sample != cells[line.cell].sample_key(line.item):
             raise damaged(f"a sample of {line.cell} does not have the key of its question {line.item[:80]!r}")
     samples = sorted(last.values(), key=lambda line: (order[line.cell], places[cells[line.cell].dataset, line.item]))
-    scores = {
-        line.sample: line.as_score()
-        for line in read_lines(folder.scores, ScoreLine)
-        if line.is_of(last.get(line.sample))
-    }
+    scores = {line.sample: line for line in read_lines(folder.scores, ScoreLine) if line.is_of(last.get(line.sample))}
     return Run(folder=folder, manifest=manifest, cells=cells, items=items, samples=tuple(samples), scores=scores)
 
 

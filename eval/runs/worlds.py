@@ -28,7 +28,6 @@ from world_api.world.tracks import Track
 if TYPE_CHECKING:
     from world_api.build import Progress
     from world_api.core.ports import Clock
-    from world_api.session.session import Session
     from world_api.session.vision import VisionConfig
 
 

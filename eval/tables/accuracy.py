@@ -102,22 +102,20 @@ def costs_table(study: Study) -> Table:
 
 def by_tables(study: Study) -> list[Table]:
     """Return three tables of accuracy: by task domain, by kind of question, by content of the videos."""
-    titles = {"domain": "task domain", "kind": "kind of question", "content": "content of the video"}
-    return [_by_table(study, name, f"Accuracy by {title}") for name, title in titles.items()]
-
-
-def _by_table(study: Study, name: str, title: str) -> Table:
-    """Return the table of each arm's accuracy for each value of an attribute ``name`` of the questions."""
-    values = sorted({value for row in study.rows if (value := getattr(row, name)) is not None})
-    return study.table(
-        f"by_{name}",
-        title,
-        (*PLACE, *(share_figure(name, value) for value in values)),
-        study.groups() if values else (),
-        of=study.rows,
-        note="Accuracy with its interval over videos; a blank says why it is one.",
-        left_out={f"without {name}": sum(getattr(row, name) is None for row in study.rows)},
-    )
+    tables = []
+    for name, what in (("domain", "task domain"), ("kind", "kind of question"), ("content", "content of the video")):
+        values = sorted({value for row in study.rows if (value := getattr(row, name)) is not None})
+        found = study.table(
+            f"by_{name}",
+            f"Accuracy by {what}",
+            (*PLACE, *(share_figure(name, value) for value in values)),
+            study.groups() if values else (),
+            of=study.rows,
+            note="Accuracy with its interval over videos; a blank says why it is one.",
+            left_out={f"without {name}": sum(getattr(row, name) is None for row in study.rows)},
+        )
+        tables.append(found)
+    return tables
 
 
 def share_figure(name: str, value: str) -> Figure[Group]:

@@ -22,7 +22,7 @@ from tool_induction.inducer.induction_report import InductionCost, log_lines, pr
 from tool_induction.inducer.prompt_builder import InducerPrompts, examples_of
 from tool_induction.inducer.requests import Requester, Settings
 from tool_induction.inducer.rounds import MAX_REPAIRS, Induction, induce
-from tool_induction.library import Origin, ToolLibrary, file_hashes, freeze_library, load_library
+from tool_induction.library import LOG, UNPRUNED, Origin, ToolLibrary, freeze_library, load_library
 from tool_induction.runtime.calls import Caller, WorldState
 from world_api.chat.recording import Exchange, ReplayChatModel, read_exchanges
 from world_api.core.canonical import content_hash, json_line
@@ -32,7 +32,7 @@ from world_api.core.ports import ChatModel, Clock
 from world_api.installation import project_version
 from world_api.session.session import Session
 
-UNPRUNED, LOG, REPORT = "unpruned", "log.jsonl", "report.md"
+REPORT = "report.md"
 _FROZEN = "frozen"
 
 
@@ -231,11 +231,12 @@ def _freeze(
         duplicates = {item.tool: item.kept for item in admission.verdicts if item.reason == "duplicate"}
         arm = {"arm": "unpruned", "of": out.name, "duplicates": duplicates}
         unpruned = freeze(admission.unpruned, work / UNPRUNED, f"{out.name[:55]}.unpruned", details | arm)
-        files = {"files": file_hashes(work, (LOG, REPORT, RECORDING))}
-        details |= {"arm": "pruned", "unpruned_hash": unpruned.hash} | files
+        beside = [name for name in (LOG, REPORT, RECORDING) if (work / name).is_file()]
+        files = {name: hash_bytes((work / name).read_bytes()) for name in beside}
+        details |= {"arm": "pruned", "unpruned_hash": unpruned.hash, "files": files}
         freeze(admission.admitted, made, out.name, details)
         (work / UNPRUNED).rename(made / UNPRUNED)
-        for kept in files["files"]:
+        for kept in files:
             shutil.copyfile(work / kept, made / kept)
         for folder in (made, made / UNPRUNED):  # a library that cannot be loaded is not moved to its place
             load_library(folder, groups=settings.groups, allow_judge=settings.allow_judge)

@@ -73,14 +73,11 @@ class Version:
         """Whether the tool goes back to the model. A duplicate does not: it works like another tool."""
         return self.status in ("unreadable", "faulty", "refused")
 
-    def is_better_than(self, other: Version) -> bool:
-        """Whether this version is better: by status; if equal, by faults, or by the reason of the refusal and failed runs.
+    def progress(self) -> tuple[int, ...]:
+        """Return what is greater for a better version: status; then faults, or the reason of the refusal and failed runs.
 
         The first check of the compiler with unequal numbers of faults decides; a reason that is checked later is better.
         """
-        return self._progress() > other._progress()
-
-    def _progress(self) -> tuple[int, ...]:
         if self.status == "faulty":  # faults that follow from another tool's do not count
             errors = (item for item in self.diagnostics if item.severity == "error" and not item.follows)
             found = Counter(_CHECK_OF.get(item.code, 0) for item in errors)
@@ -157,11 +154,6 @@ class LibraryDraft:
         self.admission = Admission(verdicts=())
         self._examine_current()
 
-    def retire(self, slots: Sequence[Slot]) -> None:
-        """Remove slots from the draft; they are not part of the next examination."""
-        self.retired.extend(slots)
-        self.slots = [slot for slot in self.slots if slot not in self.retired]
-
     def failing(self) -> list[Slot]:
         """Return the slots whose tools go back to the model."""
         return [slot for slot in self.slots if slot.current.fails]
@@ -180,7 +172,7 @@ class LibraryDraft:
                 slot.versions[slot.best] = version
                 continue
             slot.versions.append(version)
-            if version.is_better_than(slot.current):
+            if version.progress() > slot.current.progress():
                 slot.best = len(slot.versions) - 1
             else:
                 unchanged.append(slot)
@@ -381,7 +373,8 @@ class _Rounds:
         notes = [note for note in notes if note.problem != "not_rewritten" or note.tool not in names]
         why = "two tools had this name and one came back; the other is given up"
         notes += [Note("retired", why, slot.name) for slot in retired]
-        draft.retire(retired)
+        draft.retired.extend(retired)
+        draft.slots = [slot for slot in draft.slots if slot not in retired]
         for slot in draft.replace(rewritten, round_number=number) if rewritten else ():
             why = f"the new version is no better ({slot.versions[-1].reason()}); the one before is kept"
             notes.append(Note("not_better", why, slot.name))

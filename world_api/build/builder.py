@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, closing, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
@@ -245,7 +245,8 @@ def _make_rows(
         ends = [end for want in wants for _, end in want.spans]
         if known is None or begins:
             decode = VideoPass(
-                source=source, limits=job.limits, wants=wants, resume_from=log.before(min(begins, default=0.0)),
+                source=source if known is None else replace(source, declared_duration=known.duration),
+                limits=job.limits, wants=wants, resume_from=log.before(min(begins, default=0.0)),
                 until=None if known is None else max(ends), noted=log.note, died=log.note_death, process=worker.detach(),
                 holes=rows.holes,
             )  # fmt: skip

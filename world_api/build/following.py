@@ -210,8 +210,8 @@ def _build_growing(job: Job, following: Following, source: Probe, worker: MediaW
 
     scheduler = Scheduler(stages=stages, rows=rows, progress=job.progress, expected=0.0, clip_done=publish)
     decode = VideoPass(
-        source=source, limits=job.limits, wants=scheduler.wants(None), settled=following.settled, process=worker.detach(),
-        holes=rows.holes,
+        source=subject.source, limits=job.limits, wants=scheduler.wants(None), settled=following.settled,
+        process=worker.detach(), holes=rows.holes,
     )  # fmt: skip
     try:
         with opencv_on_one_thread():

@@ -93,7 +93,10 @@ class StageRunner:
     def _feed(self, frame: Frame) -> None:
         """Give a frame to every worker whose window contains it."""
         if any(self.time < hole.start < frame.time for hole in self._rows.holes):
-            self._begin_again()
+            # Its two sides must not be compared: the open workers end before the hole, and others begin after it.
+            for number, worker in self._open.items():
+                self._ended[number].append(worker.finish())
+                self._open[number] = self.stage.open(replace(self._rows.clip(number), part=len(self._ended[number])))
         while self._window(self._next)[0] <= frame.time:
             if self._next not in self._stored:
                 self._open[self._next] = self.stage.open(self._rows.clip(self._next))
@@ -107,12 +110,6 @@ class StageRunner:
     def _close_before(self, time: float) -> None:
         for number in [number for number in self._open if time >= self._window(number)[1]]:
             self._close(number)
-
-    def _begin_again(self) -> None:
-        """End the open workers before a hole and open others after it: its two sides must not be compared."""
-        for number, worker in self._open.items():
-            self._ended[number].append(worker.finish())
-            self._open[number] = self.stage.open(replace(self._rows.clip(number), part=len(self._ended[number])))
 
     def _close(self, number: int) -> None:
         rows = defaultdict[str, list[Record]](list)

@@ -20,48 +20,32 @@ if TYPE_CHECKING:
         cache_folder,
         capabilities_of,
         keep_finding,
-        read_finding,
     )
     from world_api.chat.messages import (
-        CARRIED,
-        CURRENCY,
-        DATA,
         IMAGE_TOKENS,
         LOW_DETAIL_IMAGE_TOKENS,
         Call,
-        OptionalSettings,
         Price,
         Prices,
-        PromptFiles,
         Usage,
-        call_position,
-        checked_reply,
         completion,
         data_line,
         estimate_tokens,
-        first_choice,
-        first_message,
         from_cache,
-        json_objects,
-        noting_prompts,
-        text_of,
         usage_of,
     )
-    from world_api.chat.models import OpenAIChatModel, WireChoice, chat_model, endpoint_model, takes_images, window_of
+    from world_api.chat.models import OpenAIChatModel, chat_model, endpoint_model, window_of
     from world_api.chat.recording import (
         CachingChatModel,
         Exchange,
         RecordingChatModel,
         RecordingClock,
         ReplayChatModel,
-        ReplayClock,
         append_line,
-        check_schema,
-        first_difference,
         read_exchanges,
         read_lines,
     )
-    from world_api.chat.rule_based import RULE_BASED, RuleBasedChatModel
+    from world_api.chat.rule_based import RuleBasedChatModel
     from world_api.chat.transport import Endpoint, NotAReply
     from world_api.chat.wires import ChatCompletionsWire, ChatWire, ResponsesWire, wire_named
 

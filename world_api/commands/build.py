@@ -97,7 +97,8 @@ def build(
         bool, typer.Option(help="Wait for another process that writes the same world, or fail at once.")
     ] = True,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace a world of the same id made from another file.")
+        bool,
+        typer.Option("--force", help="Make all rows again, and replace a world of the same id made from another file."),
     ] = False,
     model: Annotated[
         str | None, typer.Option(help="With --profile endpoint: the vision model, on the endpoint of OPENAI_BASE_URL.")

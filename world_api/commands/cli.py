@@ -348,18 +348,18 @@ DEFAULT_VISION = VisionOptions()
 _Command = Callable[..., None]
 
 
-def with_vision_options(*left_out: str) -> Callable[[_Command], _Command]:
-    """Return a decorator that replaces a command's parameter ``vision`` by the fields of ``VisionOptions``.
+def with_options(name: str, kind: type[Any], *left_out: str) -> Callable[[_Command], _Command]:
+    """Return a decorator that replaces a command's parameter ``name`` by the fields of its dataclass ``kind``.
 
     Fields that are named in ``left_out`` are omitted and keep their defaults.
     """
-    options = inspect.signature(VisionOptions, eval_str=True).parameters.values()
+    options = inspect.signature(kind, eval_str=True).parameters.values()
     added = [option for option in options if option.name not in left_out]
 
     def decorate(command: _Command) -> _Command:
         signature = inspect.signature(command, eval_str=True)
         own = list(signature.parameters.values())
-        place = list(signature.parameters).index("vision")
+        place = list(signature.parameters).index(name)
         shown = [
             item.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)
             for item in (*own[:place], *added, *own[place + 1 :])
@@ -368,13 +368,17 @@ def with_vision_options(*left_out: str) -> Callable[[_Command], _Command]:
         @functools.wraps(command)
         def expanded(**given: Any) -> None:
             chosen = {option.name: given.pop(option.name) for option in added}
-            command(**given, vision=VisionOptions(**chosen))
+            command(**given, **{name: kind(**chosen)})
 
         expanded.__signature__ = signature.replace(parameters=shown)  # type: ignore[attr-defined]  # Typer reads it
         expanded.__annotations__ = {item.name: item.annotation for item in shown}
         return expanded
 
     return decorate
+
+
+#: A command with a parameter ``vision`` gets the fields of ``VisionOptions``.
+with_vision_options = functools.partial(with_options, "vision", VisionOptions)
 
 
 def estimate_text(what: str, estimate: LookEstimate, config: VisionConfig, prices: Prices) -> str:

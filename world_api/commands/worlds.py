@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,6 +24,7 @@ from world_api.core.spans import TimeSpan, round_time
 from world_api.operations.evidence import brief
 from world_api.search import catalogue
 from world_api.session.session import commit_session, drop_session, list_sessions
+from world_api.world.storage import Loss
 from world_api.world.store import DERIVED_FOLDER, World, list_unfinished, list_worlds, open_world
 from world_api.world.tables import TABLES
 from world_api.world.verification import check_apart
@@ -168,6 +170,7 @@ def _stored_bytes(world: World, path: str) -> int:
 def inspection(world: World, as_of: float | None) -> dict[str, Any]:
     """Return the contents of a world up to the causal cut ``as_of`` (None: all) as JSON values; times in seconds."""
     view, manifest = View(world, as_of), world.manifest
+    until = math.inf if view.complete else view.duration
     source, video = manifest.source.model_dump(mode="json"), manifest.video.model_dump(mode="json")
     tables = {name: view.rows(name).num_rows for name in TABLES}
     sizes: dict[str, int] | None = {
@@ -183,11 +186,7 @@ def inspection(world: World, as_of: float | None) -> dict[str, Any]:
         "as_of": as_of,
         "source": source,
         "video": video,
-        "losses": [
-            loss.model_dump(mode="json")
-            for loss in manifest.losses
-            if (loss.start_time or 0.0) <= round_time(view.duration)  # as the times of losses are
-        ],
+        "losses": [_loss_until(until, loss) for loss in manifest.losses if (loss.start_time or 0.0) < until],
         "words_from": _words_from(world),
         "stages": [stage.model_dump(mode="json") for stage in manifest.stages],
         "tables": tables,
@@ -219,6 +218,15 @@ def inspection(world: World, as_of: float | None) -> dict[str, Any]:
         ],
         "key_frames": view.rows("key_frames").select(["time", "image", "sharpness"]).to_pylist(),
     }
+
+
+def _loss_until(until: float, loss: Loss) -> dict[str, Any]:
+    """Return a loss as JSON values, without what is after a time (seconds)."""
+    record = loss.model_dump(mode="json")
+    if (end := loss.end_time) is None or end <= until:
+        return record
+    said = loss.message.replace(f"{end:.1f} s", f"{until:.1f} s")
+    return record | {"message": said, "end_time": round_time(until)}
 
 
 def _words_from(world: World) -> str:

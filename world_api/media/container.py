@@ -252,7 +252,7 @@ class Probe:
     ``start`` is the presentation time (seconds) of the first frame on the file's own clock; project time is that clock
     minus ``start``. ``width`` and ``height`` are pixels of the displayed frame, after ``rotation`` (degrees
     counter-clockwise). ``frame_rate`` is 0 if unknown, also if a frame of that rate were shown longer than possible.
-    ``declared_duration``: seconds by the header; None if it has none.
+    ``declared_duration``: seconds by the header, at most those that are decoded; None if it has none.
     """
 
     path: Path
@@ -305,7 +305,7 @@ def probe(path: Path, *, limits: Limits = DEFAULT_LIMITS, file: IO[bytes] | None
         found = Probe(
             path=path, container=container.format.name, codec=stream.codec_context.name, width=width, height=height,
             rotation=rotation, frame_rate=round(rate, 6), start=frame_time(frame),
-            declared_duration=duration, has_audio=bool(container.streams.audio),
+            declared_duration=None if duration is None else min(duration, limits.duration), has_audio=bool(container.streams.audio),
         )  # fmt: skip
         return found if found.frame_seconds <= found.longest_frame else replace(found, frame_rate=0.0)
 

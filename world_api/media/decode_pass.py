@@ -142,24 +142,24 @@ def losses(source: Probe, state: PassState) -> list[LossNote]:
     """Return what a pass has lost up to ``state``, one note for each kind of loss."""
     found = []
     if state.left_out.count:
-        message = f"{state.left_out.count} frames were left out: their times are before those of earlier frames"
+        message = f"frames left out, whose times are not after those of earlier frames: {state.left_out.count}"
         found.append(loss("times_step_back", message, state.left_out.first))
     if state.leaps.count:
         message = (
-            f"the file's clock leaps {state.leaps.count} times; the time was carried on from the last frame, so"
+            f"leaps of the file's clock: {state.leaps.count}; the time was carried on from the last frame, so"
             " subtitles may be off after the first leap, and so may single frames looked up in the file"
         )
         found.append(loss("times_leap", message, state.leaps.first))
     if damage := [tally for tally in (state.refused, state.corrupt) if tally.count]:
-        message = f"{state.refused.count} packets could not be decoded and {state.corrupt.count} frames are damaged"
+        message = f"packets that could not be decoded: {state.refused.count}, damaged frames: {state.corrupt.count}"
         first, last = min(tally.first for tally in damage), max(tally.last for tally in damage)
         found.append(loss("damaged_frames", message, first, last))
     if state.resized.count:
         size, other = f"{source.width}x{source.height}", "{}x{}".format(*state.other_size)
         message = (
-            f"the picture changes its size from {size} to {other} pixels at {state.resized.first:.1f} s;"
-            f" {state.resized.count} frames of other sizes were scaled to fit {size}, with black borders where their"
-            " proportions differ, and boxes are pixels of that"
+            f"the picture changes its size from {size} to {other} pixels at {state.resized.first:.1f} s; frames of other"
+            f" sizes were scaled to fit {size}, with black borders where their proportions differ, and boxes are pixels"
+            f" of that: {state.resized.count}"
         )
         found.append(loss("picture_size_changes", message, state.resized.first, state.resized.last))
     # What the header says means nothing if the clock leaps.

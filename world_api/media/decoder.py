@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from math import prod
 from pathlib import Path
 from threading import Lock, RLock
@@ -27,7 +27,7 @@ from world_api.media.shared_memory import Slots, anonymous_file, read_frame
 if TYPE_CHECKING:
     from av.video.frame import VideoFrame
 
-#: Seconds that are skipped each time a decoder dies again at the same place; after the last one the pass ends.
+#: Seconds that are skipped each time a decoder dies again at the same place; after the last one the rest is left out.
 _SKIPS = (0.0, 1.0, 4.0, 16.0, 64.0)
 #: Frames are sent, and slots returned, in batches of this share of the slots: each message wakes a process.
 _BATCH = 1 / 4
@@ -137,8 +137,7 @@ def _decoder_fault(gone: ProcessGone, name: str, *, is_second: bool) -> MediaFau
     return MediaFault(
         "decoder_died",
         f"the decoder of {name} failed{' twice' if is_second else ''}: {gone.reason}",
-        hint="if memory was short, end other programs or raise --max-megapixels, and try again; else the file may be"
-        " damaged: try a smaller copy",
+        hint="if memory was short, end other programs and try again; else the file may be damaged: try a smaller copy",
     )
 
 
@@ -278,7 +277,7 @@ class VideoPass:
     def __iter__(self) -> Iterator[Frame]:
         if self.resume_from is not None:
             self.last_time = self.resume_from.last_time
-        tries, died_at, why, rest = 0, -math.inf, "", ""  # nothing is skipped after the first death
+        tries, died_at, why = 0, -math.inf, ""  # nothing is skipped after the first death
         note = loss("", "")  # of the decoder that died last; a loss of more at that place replaces it
         while True:
             try:
@@ -286,13 +285,11 @@ class VideoPass:
                 if tries:
                     before, first = self._current_state(), next(frames, None)
                     if first is None:
-                        self.lost[self.lost.index(note)] = replace(note, message=rest)
+                        self.lost.remove(note)
+                        self._leave_rest(why)
                         return
-                    start, end = before.duration, first.time
-                    if end - start > before.last_duration / 2:
-                        self.holes.append(TimeSpan(start=start, end=end))
-                        message = f"{start:.1f}-{end:.1f} s were not decoded: {why} there again and again"
-                        self.lost[self.lost.index(note)] = loss(NOT_DECODED, message, start, end)
+                    if self._note_hole(before, first.time, why):
+                        self.lost.remove(note)
                     yield first
                 yield from frames
                 return
@@ -300,17 +297,15 @@ class VideoPass:
                 tries = tries + 1 if self.last_time <= died_at else 0
                 died_at = self.last_time + self._unsent
                 why = f"the decoder {'came to a halt' if gone.stalled else 'died'} ({gone.reason})"
-                at = f"{max(0.0, self.last_time):.1f} s"
-                rest = f"{why} again and again at {at}; what comes after is not decoded"
                 if tries:
                     self.lost.remove(note)
                 if self.last_time < 0 and tries > 0:
                     raise _decoder_fault(gone, self.source.path.name, is_second=True) from gone
                 if tries == len(_SKIPS):
-                    self._note_loss("decoder_died", rest)
-                    self.final = self._current_state()
+                    self._leave_rest(why)
                     return
-                note = self._note_loss("decoder_died", f"{why} at {at} and was started again")
+                at = f"{max(0.0, self.last_time):.1f} s"
+                note = self._note_loss("decoder_died", f"nothing was lost when {why} at {at}: it was started again")
                 self.died(note)
             finally:
                 self.close()
@@ -365,6 +360,26 @@ class VideoPass:
         state.last_time = max(0.0, self.last_time)
         state.last_duration = state.last_duration or self.source.frame_seconds
         return state
+
+    def _note_hole(self, before: PassState, end: float, why: str) -> bool:
+        """Note that nothing was decoded after a state up to a time (seconds), if a frame may be lost; return whether."""
+        start = before.duration
+        if end - start <= before.last_duration / 2:
+            return False
+        self.holes.append(TimeSpan(start=start, end=end))
+        message = f"{start:.1f}-{end:.1f} s were not decoded: {why} there again and again"
+        self.lost.append(loss(NOT_DECODED, f"{message}; `videoworld build FILE --force` tries again", start, end))
+        return True
+
+    def _leave_rest(self, why: str) -> None:
+        """End the pass where decoders die; what the header says is left of the video is a hole."""
+        state = self.final = self.final or self._current_state()
+        end = None if state.leaps.count else self.source.declared_duration
+        if end is not None and self._note_hole(state, end, why):
+            state.last_duration = end - state.last_time
+        else:
+            at = f"{max(0.0, self.last_time):.1f} s"
+            self._note_loss("decoder_died", f"{why} again and again at {at}; what comes after is not decoded")
 
     def _note_loss(self, code: str, message: str) -> LossNote:
         """Note a loss at the last frame, and return it."""

@@ -211,7 +211,7 @@ def candidates(session: Session, found: Sequence[SegmentHit]) -> Candidates:
         candidates=hits(session, found),
         evidence=cite_hits(session, found),
         truncated=more,
-        hint=f"of a segment the first {MAX_LINES} matching lines are told" if more else nothing_found(session, found),
+        hint=f"of a segment the first {MAX_LINES} matching lines are told" if more else nothing_found(found),
     )
 
 
@@ -225,10 +225,9 @@ def cite_hits(session: Session, found: Sequence[SegmentHit]) -> list[EvidenceIte
     ]
 
 
-def nothing_found(session: Session, found: Sequence[object]) -> str:
+def nothing_found(found: Sequence[object]) -> str:
     """Return the hint for a search without results; an empty text if something was found."""
-    nothing = "nothing matched; use fewer or other words, or list_scenes for an overview"
-    return "" if found else with_holes(nothing, session.view)
+    return "" if found else "nothing matched; use fewer or other words, or list_scenes for an overview"
 
 
 def holes_in_words(view: View, span: TimeSpan | None = None) -> str:
@@ -237,11 +236,6 @@ def holes_in_words(view: View, span: TimeSpan | None = None) -> str:
     shown = [f"{hole.start:.1f}-{hole.end:.1f} s" for hole in holes[:MAX_HOLES]]
     shown += more_than(len(holes), MAX_HOLES, "part")
     return f"{', '.join(shown)} were not decoded: what they show is not known" if shown else ""
-
-
-def with_holes(text: str, view: View, span: TimeSpan | None = None) -> str:
-    """Return a text and :func:`holes_in_words`, if there are holes."""
-    return "; ".join(filter(None, [text, holes_in_words(view, span)]))
 
 
 def shorten(text: str, limit: int = SNIPPET_CHARACTERS) -> str:

@@ -25,7 +25,6 @@ from world_api.operations.evidence import (
     cite_passage,
     cite_passages,
     evidence,
-    holes_in_words,
     interval,
     optional_interval,
     ranges,
@@ -330,7 +329,6 @@ def scan_segments(
             f"nothing has all of these words; looked in {_sources(session, within) or 'nothing: nothing is known'}. "
             "That what they mean is not there does not follow: try other words"
         )
-        hints += filter(None, [holes_in_words(session.view, searched)])
     absent = without_spans(searched, session.view.holes) if nothing and scan.end > scan.first else []
     return ScannedSegments(
         matches=[hit for hit, _, _ in found],

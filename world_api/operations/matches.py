@@ -17,12 +17,12 @@ from world_api.operations.evidence import (
     MAX_RANGES,
     evidence,
     has_ended,
+    holes_in_words,
     interval_of,
     motions,
     ranges,
     size_class,
     times,
-    with_holes,
 )
 from world_api.operations.schema import Action, Detection, Detections, Entity, LookAlike
 from world_api.session.session import SEEN, Registration, Session
@@ -246,7 +246,7 @@ def find_objects(
             evidence(session, interval_of(item), source, item.confidence, item.timestamp) for item, source in shown
         ],
         truncated=left_out > 0 or max(len(examined), len(unexamined)) > MAX_RANGES,
-        hint=with_holes(hint, session.view, asked),
+        hint=hint,
     )
 
 
@@ -329,7 +329,7 @@ def identify(session: Session, at: float, hint: str) -> IdentifiedEntity:
         entity_id, category, box, time = _seen_id(session, at, seen.box), seen.category, seen.box, at
         sure, lacks = seen.confidence * UNCHECKED, colours_in_words(reading)
     else:
-        raise _nothing_matches(at, hint, reading, tracks)
+        raise _nothing_matches(session, at, hint, reading, tracks)
     x1, y1, x2, y2 = box.rounded()
     registration = Registration(
         entity_id=entity_id,
@@ -352,14 +352,17 @@ def _seen_id(session: Session, at: float, box: Box) -> str:
     return SEEN + sha256(f"{source}|{round_time(at)}|{box.rounded()}".encode()).hexdigest()[:10]
 
 
-def _nothing_matches(at: float, hint: str, reading: ParsedDescription, tracks: Sequence[Track]) -> OperationFault:
+def _nothing_matches(
+    session: Session, at: float, hint: str, reading: ParsedDescription, tracks: Sequence[Track]
+) -> OperationFault:
     why = f"nothing at {at:g} s matches {hint[:80]!r}"
     if not reading.is_judged:
         words = ", ".join(reading.unmatched[:8])
         why = f"cannot tell what at {at:g} s is {hint[:80]!r}: {words or 'it names nothing that'} cannot be judged"
     there = ", ".join(track.hint for track in tracks[:5])
     nothing = "nothing is tracked there; detect_objects or search_segments_by_text finds moments"
-    return OperationFault("nothing_matches", why, hint=f"there is: {there}" if there else nothing)
+    hole = holes_in_words(session.view, session.view.frame_at(at))
+    return OperationFault("nothing_matches", why, hint=hole or (f"there is: {there}" if there else nothing))
 
 
 def _sureness(match: HintMatch, reading: ParsedDescription) -> float:

@@ -24,7 +24,6 @@ from world_api.operations.evidence import (
     optional_interval,
     said_of,
     times,
-    with_holes,
 )
 from world_api.operations.matches import listed_entities
 from world_api.operations.registry import operation
@@ -169,7 +168,7 @@ def search_similar_to_example(
     example = interval(session, video_id, example_segment.start_time, example_segment.end_time)
     found = session.searcher.by_example(example, said_of(session, example), top_k)
     return SimilarSegments(
-        similar_segments=hits(session, found), evidence=cite_hits(session, found), hint=nothing_found(session, found)
+        similar_segments=hits(session, found), evidence=cite_hits(session, found), hint=nothing_found(found)
     )
 
 
@@ -189,10 +188,7 @@ def list_entities(session: Session, *, video_id: VideoId) -> EntityList:
             for item in listed
         ],
         truncated=count > len(listed),
-        hint=with_holes(
-            "only the first are listed; detect_objects finds those at a moment" if count > len(listed) else "",
-            session.view,
-        ),
+        hint="only the first are listed; detect_objects finds those at a moment" if count > len(listed) else "",
     )
 
 

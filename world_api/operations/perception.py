@@ -21,7 +21,6 @@ from world_api.operations.evidence import (
     optional_interval,
     seen_in,
     times,
-    with_holes,
 )
 from world_api.operations.matches import actions_in, find_objects
 from world_api.operations.registry import operation
@@ -118,5 +117,5 @@ def recognize_actions(session: Session, *, video_id: VideoId, start_time: StartT
         actions=[*named, *(action for action, _ in shown)],
         evidence=[*([look_evidence(session, look, span)] if look else []), *cited],
         truncated=left_out,
-        hint=with_holes(". ".join([*hints, *([look_note(look)] if look else [])]), session.view, span),
+        hint=". ".join([*hints, *([look_note(look)] if look else [])]),
     )

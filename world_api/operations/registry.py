@@ -16,7 +16,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from world_api.core.cost import Cost
 from world_api.core.faults import OperationFault
-from world_api.core.spans import round_time
+from world_api.core.spans import TimeSpan, round_time
+from world_api.operations.evidence import holes_in_words
+from world_api.operations.matches import NEAR
 from world_api.operations.schema import Result, TimeRange
 from world_api.session.session import Session
 
@@ -209,8 +211,21 @@ def run(session: Session, name: str, arguments: Mapping[str, Any]) -> dict[str, 
         return stand_in.answer(session, name, dict(arguments))
     values = {field: getattr(checked, field) for field in operation_.parameters.model_fields}
     record = operation_.implementation(session, **values).model_dump(mode="json")
-    record["hint"] = "; ".join(filter(None, (record["hint"], _clipped(session, values))))
+    # The hint of an entity that is registered is its look; memories are the session's own words.
+    tells = operation_.state == "reads" and operation_.category != "memory" and session.view.holes
+    hole = holes_in_words(session.view, _asked(values)) if tells else ""
+    record["hint"] = "; ".join(filter(None, (record["hint"], _clipped(session, values), hole)))
     return {**{key: record[key] for key in record if key not in BESIDE}, **{key: record[key] for key in BESIDE}}
+
+
+def _asked(values: Mapping[str, Any]) -> TimeSpan | None:
+    """Return the interval that valid arguments ask about; None if they ask about the whole video."""
+    if within := values.get("time_range"):
+        return TimeSpan(start=within.start_time, end=within.end_time)
+    if "end_time" in values:
+        return TimeSpan(start=values["start_time"], end=values["end_time"])
+    at = values.get("timestamp", values.get("time"))
+    return None if at is None else TimeSpan(start=at - NEAR, end=at + NEAR)
 
 
 def _clipped(session: Session, values: Mapping[str, Any]) -> str:

@@ -36,11 +36,7 @@ _INSTRUCTIONS = (
 
 
 def mcp_server(
-    call: Call,
-    *,
-    more_tools: Sequence[Mapping[str, Any]] = (),
-    groups: Collection[str] = (),
-    name: str = "video-world-api",
+    call: Call, *, more_tools: Sequence[Mapping[str, Any]] = (), groups: Collection[str] = ()
 ) -> Server[Any]:
     """Return a server that offers the operations with output schemas and annotations, and runs them with ``call``.
 
@@ -63,7 +59,7 @@ def mcp_server(
         return await anyio.to_thread.run_sync(_answer, call, request.name, arguments, limiter=one_at_a_time)
 
     return Server(
-        name,
+        "video-world-api",
         version=project_version(),
         instructions=_INSTRUCTIONS,
         on_list_tools=list_tools,

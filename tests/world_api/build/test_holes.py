@@ -18,6 +18,7 @@ from tests.world_api.conftest import encode, room, with_block
 from videoworld import main
 from world_api.api import build_world, open_session
 from world_api.build import BuildReport
+from world_api.core import OperationFault
 from world_api.media import Frame, VideoPass
 from world_api.operations import run
 from world_api.options import BuildOptions, Listening
@@ -77,6 +78,36 @@ def test_a_hole_is_one_loss_with_its_times(store: Path, capsys: pytest.CaptureFi
     shown = capsys.readouterr().out
     assert shown.count("lost:") == 2
     assert "37.0-45.0 s were not decoded" in shown
+    assert "`videoworld build FILE --force` tries again" in shown
+    with pytest.raises(SystemExit, match="0"):
+        main(["inspect", "shots", "--store", str(store), "--as-of", "40"])
+    shown = capsys.readouterr().out
+    assert "37.0-40.0 s were not decoded" in shown
+    assert "45.0" not in shown
+    with pytest.raises(SystemExit, match="0"):
+        main(["inspect", "shots", "--store", str(store), "--as-of", "37"])
+    assert "37.0" not in capsys.readouterr().out.partition("lost:")[2].partition("\n\n")[0]
+
+
+@pytest.mark.parametrize("start", [2.0, 50.0])
+def test_a_hole_to_the_end_does_not_shorten_the_video(
+    two_shots: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: float
+) -> None:
+    monkeypatch.setattr(VideoPass, "_decoded", decoding_that_dies_at(start, 1000.0))
+    report = build(two_shots, tmp_path)
+    assert report.duration == 70.0
+    [lost] = report.losses
+    assert (lost.code, lost.start_time, lost.end_time) == ("not_decoded", start, 70.0)
+    world = open_world(tmp_path, "shots")
+    assert check_world(world) == []
+    session = open_session(tmp_path, "shots", name=None, groups=frozenset({"inspect"}))
+    seen = run(session, "detect_objects", {"video_id": "shots", "timestamp": 65.0, "category": "person"})
+    assert (seen["not_found"], seen["not_examined"]) == ([], [{"start_time": 64.4, "end_time": 65.6}])
+    assert not [row for row in world.rows("sightings").to_pylist() if row["time"] >= start]
+    for path in tmp_path.glob("shots/rows/*/000001-*"):
+        path.unlink()
+    again = build(two_shots, tmp_path)
+    assert (again.world_hash, again.losses) == (report.world_hash, report.losses)
 
 
 def test_a_decoder_that_dies_once_leaves_the_world_as_it_would_be(
@@ -88,6 +119,7 @@ def test_a_decoder_that_dies_once_leaves_the_world_as_it_would_be(
     assert killed.world_hash == whole.world_hash
     [lost] = killed.losses
     assert (lost.code, lost.end_time) == ("decoder_died", None)
+    assert lost.message.startswith("nothing was lost")
 
 
 def test_no_cut_and_no_motion_is_made_up_over_a_hole(store: Path, two_shots: Path, tmp_path: Path, ask: Asked) -> None:
@@ -125,6 +157,49 @@ def test_nothing_is_said_to_be_absent_in_a_hole(ask: Asked) -> None:
     assert acts["hint"].startswith("37.0-45.0 s were not decoded")
     snippets = [hit["snippet"] for hit in ask("scan_segments")["matches"]]
     assert any(snippet.startswith("37.0-45.0 s were not decoded") for snippet in snippets), snippets
+
+
+ASKED: list[tuple[str, dict[str, Any]]] = [
+    ("scan_segments", {}),
+    ("scan_segments", {"query": "dark"}),
+    ("search_segments_by_text", {"query": "dark block", "top_k": 3}),
+    ("search_segments_by_semantics", {"query": "dark block", "top_k": 3}),
+    ("list_scenes", {}),
+    ("get_segment", {"start_time": 38.0, "end_time": 44.0}),
+    ("get_segment", {"start_time": 30.0, "end_time": 60.0}),
+    ("describe_segment", {"start_time": 38.0, "end_time": 44.0}),
+    ("get_video_metadata", {}),
+    ("list_entities", {}),
+    ("read_transcript", {"start_time": 30.0, "end_time": 60.0}),
+    ("search_similar_to_example", {"example_segment": {"start_time": 0.0, "end_time": 5.0}, "top_k": 3}),
+    ("detect_objects", {"timestamp": 44.9, "category": "any"}),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments"), ASKED)
+def test_every_answer_tells_of_the_holes_in_what_was_asked(ask: Asked, name: str, arguments: dict[str, Any]) -> None:
+    assert ask(name, **arguments)["hint"].count("37.0-45.0 s were not decoded") == 1
+
+
+def test_answers_about_an_entity_tell_of_holes_and_its_look_stays_its_look(ask: Asked) -> None:
+    [entity, *_] = ask("list_entities")["entities"]
+    assert "37.0-45.0 s" in ask("get_entity_trajectory", entity_id=entity["entity_id"])["hint"]
+    known = ask("register_entity", timestamp=entity["first_time"], entity_hint=entity["hint"])
+    assert known["hint"] == entity["hint"]
+    with pytest.raises(OperationFault) as caught:
+        ask("register_entity", timestamp=41.0, entity_hint=entity["hint"])
+    assert "37.0-45.0 s were not decoded" in caught.value.hint
+
+
+def test_what_was_asked_outside_holes_has_no_hint_of_them(ask: Asked) -> None:
+    outside: list[tuple[str, dict[str, Any]]] = [
+        ("get_segment", {"start_time": 50.0, "end_time": 60.0}),
+        ("scan_segments", {"time_range": {"start_time": 50.0, "end_time": 60.0}}),
+        ("detect_objects", {"timestamp": 50.0, "category": "any"}),
+        ("read_memory", {"level": "event", "query": "x", "top_k": 3}),
+    ]
+    for name, arguments in outside:
+        assert "not decoded" not in ask(name, **arguments)["hint"]
 
 
 #: When frames kill the decoder (seconds); each hole lasts to the next key frame, one of them to the end of a clip.

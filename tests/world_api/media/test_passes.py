@@ -8,6 +8,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from itertools import product
 from math import inf
 from pathlib import Path
@@ -18,7 +19,7 @@ import pytest
 
 from tests.support.decoders import decoder_of, decoding_that_dies_at
 from tests.world_api.conftest import encode
-from world_api.core import Image, MediaFault
+from world_api.core import Image, MediaFault, TimeSpan
 from world_api.media.container import DEFAULT_LIMITS, Limits, Probe, probe
 from world_api.media.decode_pass import DecodePass, PassState, losses
 from world_api.media.decoder import MediaWorker, VideoPass
@@ -205,9 +206,12 @@ def test_where_no_frame_is_skipped_there_is_no_hole(tmp_path: Path, monkeypatch:
     assert [lost.code for lost in decode.lost] == ["decoder_died"]
 
 
-def test_a_rest_that_kills_every_decoder_is_one_loss(film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rest_of_unknown_length_that_kills_every_decoder_is_one_loss(
+    film: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(VideoPass, "_decoded", decoding_that_dies_at(30.0, inf))
     decode = pass_over(film)
+    decode.source = replace(decode.source, declared_duration=None)
     for frame in decode:
         frame.release()
     assert decode.final is not None
@@ -215,6 +219,21 @@ def test_a_rest_that_kills_every_decoder_is_one_loss(film: Path, monkeypatch: py
     [lost] = decode.lost
     assert (lost.code, lost.start_time, lost.end_time) == ("decoder_died", 29.9, None)
     assert "what comes after is not decoded" in lost.message
+
+
+@pytest.mark.parametrize("start", [7.0, 30.0, 59.0])  # after all skips, after some, after one
+def test_a_rest_that_kills_every_decoder_is_a_hole_to_the_declared_end(
+    film: Path, monkeypatch: pytest.MonkeyPatch, start: float
+) -> None:
+    monkeypatch.setattr(VideoPass, "_decoded", decoding_that_dies_at(start, inf))
+    decode = pass_over(film)
+    for frame in decode:
+        frame.release()
+    assert decode.final is not None
+    assert (decode.final.duration, decode.holes) == (60.0, [TimeSpan(start=start, end=60.0)])
+    [lost] = decode.lost
+    assert (lost.code, lost.start_time, lost.end_time) == ("not_decoded", start, 60.0)
+    assert losses(decode.source, decode.final) == []
 
 
 def test_a_stage_that_takes_its_time_is_no_silence(film: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from world_api.api import build_world
 from world_api.core import Image, MediaFault
 from world_api.media import probe
 
@@ -29,6 +30,12 @@ def test_what_is_not_there_is_said_so(tmp_path: Path) -> None:
 
 def test_a_folder_is_no_video(tmp_path: Path) -> None:
     assert code_of(tmp_path) == "is_a_folder"
+
+
+def test_an_empty_path_is_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(MediaFault) as caught:
+        build_world("", tmp_path)
+    assert (caught.value.code, caught.value.message) == ("no_such_file", "the path of the video is empty")
 
 
 def test_a_pipe_a_socket_and_a_device_are_refused_without_being_opened(tmp_path: Path) -> None:
