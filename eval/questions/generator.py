@@ -19,7 +19,7 @@ from eval.datasets.loading import DATASET_FILE, QUESTIONS_FILE, load_folder
 from eval.questions import locate_count, order_cause, summary_multihop
 from eval.questions.drafts import Asker, Draft, FilmIndex, Maker, facts_within, windows_of
 from eval.questions.pairs import PAIR, absent_twin, by_name, known_names, unknown_names
-from eval.questions.phrasing import Say, Unsayable, Wording, wording
+from eval.questions.phrasing import Unsayable, Wording, spoken, wording
 from eval.sandbox.facts import FilmFacts
 from eval.scoring.abstention import ABSENCE
 from tool_induction.domains.domain import SplitName
@@ -123,21 +123,13 @@ def _in_turns(drafts: list[Draft], chance: random.Random, words: Wording) -> lis
     by_template: dict[str, dict[str, list[Draft]]] = {}
     for draft in drafts:
         buckets = by_template.setdefault(draft.template.id, {})
-        buckets.setdefault(draft.bucket or _perhaps(draft.right, words), []).append(draft)
+        buckets.setdefault(draft.bucket or (spoken(draft.right, words) if draft.right else ""), []).append(draft)
     rows = []
     for buckets in by_template.values():
         names = sorted(buckets)
         chance.shuffle(names)
         rows.append(_alternating([buckets[name] for name in names]))
     return _alternating(rows)
-
-
-def _perhaps(say: Say | None, words: Wording) -> str:
-    """Return the words of a part; "" if there is no part, or the language lacks a word for it."""
-    try:
-        return say(words) if say is not None else ""
-    except Unsayable:
-        return ""
 
 
 def _alternating(rows: Sequence[Sequence[Draft]]) -> list[Draft]:
@@ -231,13 +223,14 @@ class _Worder:
         """
         facts, paired = self._ask.film.facts, {item.labels.get(PAIR) for item in items}
         names, strange = known_names(facts), unknown_names(facts)
+        people = [person.id for person in facts.people]
         named = list(items)
         free = [place for place, item in enumerate(items) if PAIR not in item.labels and item.id not in paired]
         for place in chance.sample(free, len(free)) if strange else ():
             item = items[place]
             draft, words = self._drafts[item.question.text], self._words(item)
-            known = by_name(item, draft, words, names)
-            unknown = by_name(item, draft, words, [chance.choice(strange)])
+            known = by_name(item, draft, words, names, known=True)
+            unknown = by_name(item, draft, words, dict.fromkeys(people, chance.choice(strange)), known=False)
             others = [other for other in free if other != place and named[other] is items[other]]
             if most and known and unknown and others and named[place] is item:
                 other = chance.choice(others)
@@ -301,7 +294,7 @@ class _Worder:
         right = draft.right(words)
         if draft.is_fixed:
             return words.yes_no, right
-        said = [dict.fromkeys(_perhaps(part, words) for part in tier) for tier in draft.wrong]
+        said = [dict.fromkeys(spoken(part, words) for part in tier) for tier in draft.wrong]
         # No option contains the right one, or is a part of it.
         tiers = [[part for part in tier if part and part not in right and right not in part] for tier in said]
         if draft.is_crossed:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from itertools import combinations
@@ -21,11 +21,12 @@ from typing import Any
 from controller.answers import NOT_THERE, UNDETERMINABLE
 from eval.datasets.items import Item
 from eval.questions import phrasing as say
-from eval.questions.drafts import Asker, Draft, does_so, shape
+from eval.questions.drafts import Asker, Draft, as_rare, says_the_same, shape
 from eval.questions.order_cause import clock_times
-from eval.questions.phrasing import Part, Say, Unsayable, Wording
+from eval.questions.phrasing import Part, Unsayable, Wording, spoken
 from eval.sandbox.facts import Event, FilmFacts, Person, Thing
 from eval.sandbox.story_world import COATS, LABELS, NAMES, VIVID
+from eval.scoring.abstention import ABSENCE
 from world_api.core.vocabulary import content_words
 
 NAMED = "named"  #: label of a question that names a person by name: whether the film tells whose name it is
@@ -42,19 +43,18 @@ def absent_twin(ask: Asker, item: Item, draft: Draft, words: Wording, chance: ra
     A number of something absent is 0; otherwise what is asked about is not there. Whether something is seen at all is
     not asked again: there the answer would be a plain no.
     """
-    slots = {name: _spoken(part, words) for name, part in draft.slots.items()}
+    texts = [*(spoken(part, words) for part in draft.slots.values()), *item.question.options]
     for old, new in _changes(ask, draft, chance):
         with suppress(Unsayable):
             before, after = old(words), new(words)
-            texts = [*slots.values(), *item.question.options]
             changed = [text.replace(before, after) for text in texts]
-            options = tuple(changed[len(slots) :])
+            options = tuple(changed[len(draft.slots) :])
             text = item.question.text.replace(before, after)
             if text == item.question.text or len(set(options)) < len(options) or _common(texts) != _common(changed):
                 continue
             question = replace(item.question, text=text, options=options)
             answer: Any = 0 if question.kind == "count" else NOT_THERE
-            labels = {name: value for name, value in item.labels.items() if name != "absence"}
+            labels = {name: value for name, value in item.labels.items() if name != ABSENCE}
             return replace(item, question=question, answer=answer, spans=(), labels={**labels, PAIR: item.id})
     return None
 
@@ -79,34 +79,22 @@ def unknown_names(facts: FilmFacts) -> list[str]:
     return free if sum(person.name in free and person.id in seen for person in facts.people) > 1 else []
 
 
-def by_name(item: Item, draft: Draft, words: Wording, names: dict[str, str] | list[str]) -> Item | None:
-    """Return the question with a person called by name; None if it names no person by looks, or ``names`` has no name.
+def by_name(item: Item, draft: Draft, words: Wording, names: Mapping[str, str], *, known: bool) -> Item | None:
+    """Return the question with a person called by name; None if it names nobody by looks of whom ``names`` has a name.
 
-    ``names`` are those of people by id, or names of nobody in particular: who is meant then cannot be told. None also if
-    the question says what the person does, by which it could be told.
+    ``known``: whether the film tells whose name it is; otherwise the question cannot be answered. None also if the
+    question says what the person does, by which it could be.
     """
     if "action" in draft.slots or draft.template.id.startswith(_SAYS_WHO) or " react " in draft.template.en:
         return None
     for part in draft.slots.values():
-        if not (isinstance(part, Part) and isinstance(part.about, Person) and part.method == "name"):
-            continue
-        name = names.get(part.about.id) if isinstance(names, dict) else names[0] if names else None
-        if name is not None:
-            text = item.question.text.replace(part(words), name)
-            options = tuple(option.replace(part(words), name) for option in item.question.options)
-            renamed = replace(item, question=replace(item.question, text=text, options=options))
-            labels = {**item.labels, NAMED: "known" if isinstance(names, dict) else "unknown"}
-            if isinstance(names, dict):
-                return replace(renamed, labels=labels)
-            return replace(renamed, labels=labels, answer=UNDETERMINABLE, spans=())
+        if isinstance(part, Part) and isinstance(part.about, Person) and part.about.id in names:
+            looks, name = part(words), names[part.about.id]
+            options = tuple(option.replace(looks, name) for option in item.question.options)
+            question = replace(item.question, text=item.question.text.replace(looks, name), options=options)
+            named = replace(item, question=question, labels={**item.labels, NAMED: "known" if known else "unknown"})
+            return named if known else replace(named, answer=UNDETERMINABLE, spans=())
     return None
-
-
-def _spoken(part: Say, words: Wording) -> str:
-    try:
-        return part(words)
-    except Unsayable:
-        return ""
 
 
 def _common(texts: list[str]) -> list[int]:
@@ -114,54 +102,43 @@ def _common(texts: list[str]) -> list[int]:
     return [len(one & other) for one, other in combinations([set(content_words(text)) for text in texts], 2)]
 
 
-def _changes(ask: Asker, draft: Draft, chance: random.Random) -> Iterator[tuple[Say, Say]]:
-    """Yield parts of a draft with what each may become, in random order."""
-    parts = [(name, part) for name, part in draft.slots.items() if isinstance(part, Part)]
-    parts += [("events", part) for part in draft.order if isinstance(part, Part)]
-    if draft.is_fixed and draft.template.id.startswith("presence/"):
+def _changes(ask: Asker, draft: Draft, chance: random.Random) -> list[tuple[Part, Part]]:
+    """Return parts of a draft with what each may become, in random order."""
+    parts = [*draft.slots.items(), *(("event", part) for part in draft.order)]
+    if draft.template.id.startswith("presence/"):
         parts = [(name, part) for name, part in parts if name.endswith("event")]
-    found = [(part, new) for name, part in parts for new in _others(ask, draft, part, chance)]
-    yield from chance.sample(found, len(found))
+    found = []
+    for _, part in parts:
+        if isinstance(part, Part):
+            others = _others(ask, draft, part, chance)
+            found += [(part, new) for new in chance.sample(others, min(len(others), _TRIES))]
+    return chance.sample(found, len(found))
 
 
-def _others(ask: Asker, draft: Draft, part: Part, chance: random.Random) -> list[Say]:
+def _others(ask: Asker, draft: Draft, part: Part, chance: random.Random) -> list[Part]:
     """Return what a part may become, so that it is not in the film."""
-    facts, about = ask.film.facts, part.about
-    found: list[Say] = []
-    if isinstance(about, Person) and part.method == "name":
+    facts, about, doer = ask.film.facts, part.about, draft.slots.get("person")
+    if isinstance(about, Person):
         worn = {person.looks.get("coat") for person in facts.people}
         coats = [chance.choice(group) for group in COATS if worn.isdisjoint(group)]
-        found = [say.name(_in_coat(about, coat)) for coat in coats]
-    elif isinstance(about, Thing) and part.method == "name":
-        free = [colour for colour in VIVID if not _has(ask, colour, about.category)]
-        found = [
-            say.name(replace(about, id="", name=f"the {colour} {about.category}", colour=colour)) for colour in free
-        ]
-        found = found if about.name == f"the {about.colour} {about.category}" else []
-    elif isinstance(about, Event) and part.method in ("clause", "doing"):
-        others = [person for person in ask.film.people if not _does(ask, person, about)]
-        found = [part.of(_by(ask, about, person)) for person in others if person.id != about.other]
-    elif isinstance(about, Event):
-        doer = draft.slots.get("person")
-        person = doer.about if isinstance(doer, Part) else None
-        if isinstance(person, Person):
-            rare = ask.film.is_only_of(about.actor, about.verb_phrase)
-            deeds = {item.verb_phrase: item for item in ask.film.deeds if shape(item) == shape(about)}.values()
-            found = [
-                part.of(item)
-                for item in deeds
-                if person.id != item.other
-                and not _does(ask, person, item)
-                and ask.film.is_only_of(item.actor, item.verb_phrase) == rare
-            ]
-    elif part.method == "labelled":
+        return [part.of(_in_coat(about, coat)) for coat in coats]
+    if isinstance(about, Thing) and about.name == f"the {about.colour} {about.category}":
+        had = {word for item in _of_kind(facts, about.category) for word in (item.colour, *_marks(item))}
+        free = [colour for colour in VIVID if colour not in had]
+        names = {colour: f"the {colour} {about.category}" for colour in free}
+        return [part.of(replace(about, id="", name=name, colour=colour)) for colour, name in names.items()]
+    if isinstance(about, Event) and part.method in ("clause", "doing"):
+        events = [_by(ask, about, person) for person in ask.film.people if person.id != about.other]
+        return [part.of(event) for event in events if not _happens(ask, event)]
+    if isinstance(about, Event) and isinstance(doer, Part):
+        deeds = {item.verb_phrase: item for item in ask.film.deeds if shape(item) == shape(about)}
+        rare = [item for item in as_rare(ask, about, deeds.values()) if item.other != doer.about.id]
+        return [part.of(item) for item in rare if not _happens(ask, replace(item, actor=doer.about.id))]
+    if part.method == "labelled":
         category, label = part.parts
-        used = {mark for thing in facts.things if thing.category == category for mark in thing.marks}
-        free = [colour for colour in LABELS if not any(colour in mark.split() for mark in used)]
-        found = [say.labelled(category, colour) for colour in free if colour != label]
-    elif part.method == "same":
-        found = _other_words(ask, str(part.parts[0]), chance)
-    return chance.sample(found, min(len(found), _TRIES))
+        used = {word for item in _of_kind(facts, category) for word in _marks(item)}
+        return [say.labelled(category, colour) for colour in LABELS if colour not in used and colour != label]
+    return _other_words(ask, about, chance) if part.method == "same" else []
 
 
 def _in_coat(person: Person, coat: str) -> Person:
@@ -170,16 +147,17 @@ def _in_coat(person: Person, coat: str) -> Person:
     return replace(person, id="", looks=looks, description=person.description.replace(own, f"the {coat} coat"))
 
 
-def _has(ask: Asker, colour: str, category: str) -> bool:
-    """Whether the film has a thing of a category in a colour, or marked with it."""
-    alike = [item for item in ask.film.facts.things if item.category == category]
-    return any(colour == item.colour or any(colour in mark.split() for mark in item.marks) for item in alike)
+def _of_kind(facts: FilmFacts, category: str) -> list[Thing]:
+    return [item for item in facts.things if item.category == category]
 
 
-def _does(ask: Asker, person: Person, event: Event) -> bool:
-    """Whether a person ever does what the words of an event say, in these, in fewer, or in more words."""
-    own = (item for item in ask.film.events if item.actor == person.id)
-    return any(does_so(item, event.verb_phrase) or does_so(event, item.verb_phrase) for item in own)
+def _marks(thing: Thing) -> list[str]:
+    return " ".join(thing.marks).split()
+
+
+def _happens(ask: Asker, event: Event) -> bool:
+    """Whether its actor ever does what the words of an event say, in these, in fewer, or in more words."""
+    return any(says_the_same(item, event) for item in ask.film.events)
 
 
 def _by(ask: Asker, event: Event, person: Person) -> Event:
@@ -188,7 +166,7 @@ def _by(ask: Asker, event: Event, person: Person) -> Event:
     return replace(event, actor=person.id, clause=person.description + event.clause.removeprefix(before))
 
 
-def _other_words(ask: Asker, text: str, chance: random.Random) -> list[Say]:
+def _other_words(ask: Asker, text: str, chance: random.Random) -> list[Part]:
     """Return quoted words with another colour or number, which nobody says and which cannot be read in the film."""
     known = [item.words for item in ask.film.events] + [item.text for item in ask.film.facts.written]
 

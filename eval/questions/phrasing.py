@@ -110,6 +110,14 @@ class Wording:
 Say: TypeAlias = Callable[[Wording], str]
 
 
+def spoken(part: Say, words: Wording) -> str:
+    """Return a part of a question in words; "" if the language lacks a word for it."""
+    try:
+        return part(words)
+    except Unsayable:
+        return ""
+
+
 def plural(noun: str) -> str:
     """Return the plural of a regular noun: folders, boxes, keys, parties."""
     if re.search(r"(?:s|x|z|ch|sh)$", noun):
@@ -310,7 +318,7 @@ class Part:
         return replace(self, parts=(about, *self.parts[1:]))
 
 
-def _later(method: Callable[Concatenate[Wording, Parts], str]) -> Callable[Parts, Say]:
+def _later(method: Callable[Concatenate[Wording, Parts], str]) -> Callable[Parts, Part]:
     """Turn a method of ``Wording`` into a function that returns a ``Part``, which calls the method later."""
 
     def part(*parts: Parts.args, **_: Parts.kwargs) -> Part:

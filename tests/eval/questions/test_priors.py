@@ -174,8 +174,9 @@ def test_a_prior_that_learned_from_other_films_is_near_chance_on_films_it_never_
     """Of options and orders words tell next to nothing: in all, by domain, by type.
 
     Of numbers some are more frequent than others in every film; there the prior is measured against the best constant guess.
+    Of forty films a line may be far from chance by chance alone, so that a hundred are guessed at.
     """
-    test, train = range(9500, 9540), range(9600, 9750)
+    test, train = range(9500, 9600), range(9600, 9750)
     lengths = {film(seed, minutes, split).film: film(seed, minutes, split).duration for seed in (*test, *train)}
     items = [item for seed in test for item in questions(seed, minutes, split)]
     others = [item for seed in train for item in questions(seed, minutes, split)]
@@ -188,11 +189,12 @@ def test_a_prior_that_learned_from_other_films_is_near_chance_on_films_it_never_
         assert line.over < (0.15 if line.type else 0.1), line
         if not (line.domain or line.kind or line.type):
             assert abs(line.over) < 0.04
-    for line in measure_priors(items, lengths, others=others):
+    lines = measure_priors(items, lengths, others=others)
+    for line in lines:
         if line.type in ("absence", "naming") and line.questions >= FEW:
             assert abs(line.over) < 0.1, line
             assert line.over_low is not None
             assert line.over_low < 0.03, line
-    counts = next(line for line in measure_priors(items, lengths, others=others) if line.kind == "count")
+    counts = next(line for line in lines if line.kind == "count")
     assert counts.low is not None
     assert counts.low - counts.constant < 0.05, counts
