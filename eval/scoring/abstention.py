@@ -17,15 +17,14 @@ from eval.scoring.score import Context, Score
 
 Stance = Literal["present", "absent", "undeterminable"]
 STANCES: tuple[Stance, ...] = get_args(Stance)
-NO_STANCE = "none"  #: of a sample without an answer
 ABSENCE = "absence"  #: label of an item: the letter of the option that says "absent"
 _ABSTENTIONS: dict[Any, Stance] = {NOT_THERE: "absent", UNDETERMINABLE: "undeterminable"}
 SCORER = "abstention/1"
 
 
 def stance_of(item: Item, value: Any) -> Stance | None:
-    """Return what an answer to an item says; None if it is no answer to it."""
-    given = given_value(item, value)
+    """Return what an answer to an item that may abstain says; None for other items, and if it is no answer to it."""
+    given = given_value(item, value) if item.question.may_abstain else None
     if given is None:
         return None
     if is_abstention(item.question, given):

@@ -59,18 +59,18 @@ def _confusion_table(study: Study) -> Table:
     )
 
 
-def _covered(group: Group) -> list[SampleRow]:
-    return [row for row in group.rows if row.said in ("present", "absent")]
+def _covered(row: SampleRow) -> float:
+    """Return 1.0 if the sample has an answer that does not abstain from telling, else 0.0."""
+    return float(row.said in ("present", "absent"))
 
 
 _RISK: Figures[Group] = (
     *PLACE,
     figure("n", "count", lambda group: counted(group.rows), about="samples: questions times seeds"),
     figure("accuracy", "share", lambda group: share(group.rows), about="over all of them, abstaining included"),
-    figure("coverage", "share",
-           lambda group: share(group.rows, measure=lambda row: float(row.said in ("present", "absent"))),
+    figure("coverage", "share", lambda group: share(group.rows, measure=_covered),
            about="answered otherwise than by `cannot_be_told`"),
-    figure("risk", "share", lambda group: share(_covered(group), measure=lambda row: 1.0 - correct(row)),
+    figure("risk", "share", lambda group: share(list(filter(_covered, group.rows)), measure=lambda row: 1.0 - correct(row)),
            about="wrong among these"),
     figure("abstained", "count", lambda group: counted([row for row in group.rows if row.said == "undeterminable"])),
     figure("rightly", "share",

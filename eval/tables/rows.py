@@ -460,8 +460,8 @@ def _row(run: Run, cell: Cell, line: SampleLine, fields: Mapping[str, Any], libr
         score=score.score if counts else 0.0,
         scorer=score.scorer,
         details=score.details,
-        gold=stance_of(item, item.answer) if item.question.may_abstain else None,
-        said=stance_of(item, fields.get("value")) if item.question.may_abstain and counts else None,
+        gold=stance_of(item, item.answer),
+        said=stance_of(item, fields.get("value")) if counts else None,
         plumbing=run.manifest.rule_based or fields["model"] == RULE_BASED,
         **fields,
     )
