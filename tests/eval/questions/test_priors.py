@@ -15,7 +15,7 @@ from eval.questions.priors import Constant, TextPrior, chance_of, measure_priors
 from eval.sandbox import tell
 
 #: Of fewer questions than this a share is anything.
-FEW = 80
+FEW = 200
 COLOURS = ("red", "green", "blue", "yellow", "white", "black")
 
 
