@@ -176,7 +176,10 @@ def is_abstention(question: Question, value: Any) -> bool:
 
 
 def span_of(given: Any) -> TimeSpan:
-    """Parse an interval of the video. Raises InvalidAnswer, with the reason, if it is invalid."""
+    """Parse ``{"start_time": ..., "end_time": ...}`` (seconds, no other fields).
+
+    Raises InvalidAnswer, with the reason, if it is no such object or no interval.
+    """
     if not isinstance(given, dict) or given.keys() != {"start_time", "end_time"}:
         raise InvalidAnswer("give an object of start_time and end_time, and nothing else")
     start, end = given["start_time"], given["end_time"]

@@ -377,9 +377,9 @@ class Predecessor:
             remember_source(self.folder, self.video)
 
     def refuse_other(self, *, profile: str, source_hash: str) -> None:
-        """Raise a fault if the existing world was made from another file or with another profile.
+        """Raise a fault if the existing world was made with another profile, or from another file.
 
-        The world of a growing file that was rewritten may be replaced, unless sessions committed something to it.
+        It may be made from another content of a growing file that was rewritten, unless sessions committed something to it.
 
         Raises:
             StoreFault: ``world_exists``.
