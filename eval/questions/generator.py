@@ -209,7 +209,7 @@ class _Worder:
             )
 
     def twin(self, item: Item, chance: random.Random) -> Item | None:
-        """Return the question about something absent that differs least from a question of ``items``; None without one."""
+        """Return a question of ``items`` with one thing changed that then is not in the film; None if nothing can be."""
         twin = absent_twin(self._ask, item, self._drafts[item.question.text], self._words(item), chance)
         if twin is None or twin.question.text in self._drafts or item.answer == 0:
             return None

@@ -23,7 +23,7 @@ from eval.datasets.items import Item
 from eval.questions import phrasing as say
 from eval.questions.drafts import Asker, Draft, as_rare, says_the_same, shape
 from eval.questions.order_cause import clock_times
-from eval.questions.phrasing import Part, Unsayable, Wording, spoken
+from eval.questions.phrasing import Part, Say, Unsayable, Wording, spoken
 from eval.sandbox.facts import Event, FilmFacts, Person, Thing
 from eval.sandbox.story_world import COATS, LABELS, NAMES, VIVID
 from eval.scoring.abstention import ABSENCE
@@ -102,7 +102,7 @@ def _common(texts: list[str]) -> list[int]:
     return [len(one & other) for one, other in combinations([set(content_words(text)) for text in texts], 2)]
 
 
-def _changes(ask: Asker, draft: Draft, chance: random.Random) -> list[tuple[Part, Part]]:
+def _changes(ask: Asker, draft: Draft, chance: random.Random) -> list[tuple[Say, Say]]:
     """Return parts of a draft with what each may become, in random order."""
     parts = [*draft.slots.items(), *(("event", part) for part in draft.order)]
     if draft.template.id.startswith("presence/"):
@@ -115,7 +115,7 @@ def _changes(ask: Asker, draft: Draft, chance: random.Random) -> list[tuple[Part
     return chance.sample(found, len(found))
 
 
-def _others(ask: Asker, draft: Draft, part: Part, chance: random.Random) -> list[Part]:
+def _others(ask: Asker, draft: Draft, part: Part, chance: random.Random) -> list[Say]:
     """Return what a part may become, so that it is not in the film."""
     facts, about, doer = ask.film.facts, part.about, draft.slots.get("person")
     if isinstance(about, Person):
@@ -166,7 +166,7 @@ def _by(ask: Asker, event: Event, person: Person) -> Event:
     return replace(event, actor=person.id, clause=person.description + event.clause.removeprefix(before))
 
 
-def _other_words(ask: Asker, text: str, chance: random.Random) -> list[Part]:
+def _other_words(ask: Asker, text: str, chance: random.Random) -> list[Say]:
     """Return quoted words with another colour or number, which nobody says and which cannot be read in the film."""
     known = [item.words for item in ask.film.events] + [item.text for item in ask.film.facts.written]
 

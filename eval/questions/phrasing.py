@@ -318,7 +318,7 @@ class Part:
         return replace(self, parts=(about, *self.parts[1:]))
 
 
-def _later(method: Callable[Concatenate[Wording, Parts], str]) -> Callable[Parts, Part]:
+def _later(method: Callable[Concatenate[Wording, Parts], str]) -> Callable[Parts, Say]:
     """Turn a method of ``Wording`` into a function that returns a ``Part``, which calls the method later."""
 
     def part(*parts: Parts.args, **_: Parts.kwargs) -> Part:
