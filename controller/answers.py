@@ -2,7 +2,8 @@
 
 The type of a question decides the JSON Schema of the answer, the check that accepts it, and its text for readers: free
 text (``open``), the letter of an option (``choice``), a time span (``interval``), a number (``count``) or an order of
-options (``order``).
+options (``order``). A question that ``may_abstain`` has two more answers: what it asks about is not in the video
+(``not_there``), and the video does not determine it (``cannot_be_told``).
 
 A text is accepted only if it consists of an answer and nothing else::
 
@@ -18,7 +19,7 @@ import functools
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from typing import Any, Literal, get_args
@@ -36,6 +37,9 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 MAX_QUESTION_CHARACTERS = 20_000
 MAX_OPTIONS = 26  #: as many as there are letters
+#: The two answers of a question that ``may_abstain``, whatever its kind.
+NOT_THERE, UNDETERMINABLE = "not_there", "cannot_be_told"
+ABSTENTIONS = (NOT_THERE, UNDETERMINABLE)
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _WITH_OPTIONS: frozenset[Kind] = frozenset({"choice", "order"})
 
@@ -47,13 +51,15 @@ class Question:
     ``options`` are the choices of a ``choice`` and the things to be ordered of an ``order``; the model sees them under
     the letters A, B, C ... ``as_of`` (seconds) is the moment at which it is asked: nothing later may be seen. Values by
     kind: ``open`` text; ``choice`` a letter; ``interval`` ``{"start_time", "end_time"}`` in seconds; ``count`` an
-    integer from 0; ``order`` all letters, first to last. Raises EpisodeFault: ``bad_question``.
+    integer from 0; ``order`` all letters, first to last. If it ``may_abstain``, the value may also be one of
+    ``ABSTENTIONS``. Raises EpisodeFault: ``bad_question``.
     """
 
     text: str
     kind: Kind = "open"
     options: tuple[str, ...] = ()
     as_of: float | None = None
+    may_abstain: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "text", _clean(self.text))
@@ -68,10 +74,6 @@ class Question:
     def letters(self) -> tuple[str, ...]:
         """The letters of the options: A, B, C ..."""
         return tuple(_LETTERS[: len(self.options)])
-
-    def record(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {**asdict(self), "options": list(self.options)}
 
     def _fault(self) -> tuple[str, str] | None:
         if not self.text or len(self.text) > MAX_QUESTION_CHARACTERS:
@@ -109,6 +111,9 @@ class InvalidAnswer(ValueError):
 
 def schema_of(question: Question, words: Describe) -> dict[str, Any]:
     """Return the JSON Schema of the answer; ``words`` returns a description by the name of a type or field."""
+    if question.may_abstain:
+        abstention = {"type": "string", "enum": list(ABSTENTIONS), "description": words("abstention")}
+        return {"anyOf": [schema_of(replace(question, may_abstain=False), words), abstention]}
     description = {"description": words(question.kind)}
     letter = {"type": "string", "enum": list(question.letters)}
     match question.kind:
@@ -141,6 +146,8 @@ def span_schema(words: Describe) -> dict[str, Any]:
 def value_of(question: Question, given: Any) -> Any:
     """Return the given answer as a value of the question's type. Raises InvalidAnswer, with the reason, if invalid."""
     letters = question.letters
+    if is_abstention(question, given):
+        return given
     match question.kind:
         case "choice":
             if not isinstance(given, str) or given not in letters:
@@ -164,6 +171,11 @@ def value_of(question: Question, given: Any) -> Any:
             return given.strip()
 
 
+def is_abstention(question: Question, value: Any) -> bool:
+    """Whether a value is ``not_there`` or ``cannot_be_told``, and the question has these answers."""
+    return question.may_abstain and isinstance(value, str) and value in ABSTENTIONS
+
+
 def span_of(given: Any) -> TimeSpan:
     """Parse ``{"start_time": ..., "end_time": ...}`` (seconds, no other fields).
 
@@ -181,6 +193,8 @@ def span_of(given: Any) -> TimeSpan:
 
 def text_of(question: Question, value: Any) -> str:
     """Return the answer as text for readers; a choice includes the text of its option."""
+    if is_abstention(question, value):
+        return str(value).replace("_", " ")
     match question.kind:
         case "choice":
             return f"{value}. {question.options[question.letters.index(value)]}"
@@ -273,7 +287,8 @@ def read_answer(question: Question, words: str, spans: tuple[TimeSpan, ...] = ()
     text = words.encode("utf-8", errors="replace").decode().strip()[:MAX_ANSWER_CHARACTERS]
     if not text:
         return None
-    value = text if question.kind == "open" else read_prose(question, text)
+    value = read_prose(question, text)
+    value = text if value is None and question.kind == "open" else value
     return FinalAnswer(value=None, text=text, spans=spans) if value is None else answered(question, value, spans)
 
 
@@ -295,7 +310,7 @@ def answer_in_text(question: Question, text: str) -> FinalAnswer | None:
 
 def answered(question: Question, value: Any, spans: tuple[TimeSpan, ...]) -> FinalAnswer:
     """Return an answer for a value of the question's type; an interval is also the first span that it cites."""
-    if question.kind == "interval":
+    if question.kind == "interval" and isinstance(value, Mapping):
         own = span_of(value)
         spans = (own, *(span for span in spans if span != own))
     return FinalAnswer(value=value, text=text_of(question, value), spans=spans)
@@ -466,7 +481,7 @@ _UNSETTLED = re.compile(
 
 def read_prose(question: Question, text: str) -> Any | None:
     """Return the value of the answer, in the question's type, if a text is only that answer; otherwise None."""
-    if len(text) > _LONGEST:
+    if len(text) > _LONGEST or (question.kind == "open" and not question.may_abstain):
         return None
     bare = _FENCE.sub("", text.strip()).strip()
     if bare.startswith(("{", "[", '"')):  # JSON, bare or under ``answer``
@@ -474,6 +489,9 @@ def read_prose(question: Question, text: str) -> Any | None:
             given = parse_json(bare)
             return value_of(question, given["answer"] if isinstance(given, dict) and "answer" in given else given)
     plain = _MARKUP.sub("", bare).strip()
+    if question.kind == "open":  # only a text of nothing but an abstention is one
+        lead = _LEADS.match(plain)
+        return _abstention(question, plain[lead.end() :] if lead else plain)
     value = _whole(question, plain)
     return value if value is not None else _last_line(question, plain)
 
@@ -512,6 +530,8 @@ def _answer_from(question: Question, text: str, *, small: bool) -> Any | None:
     ``small``: whether a lower-case letter may name an option; elsewhere "a" may be an article.
     """
     said = text.strip(_FULL_STOP)
+    if (value := _abstention(question, said)) is not None:
+        return value
     match question.kind:
         case "choice":
             return _choice(question, said, small=small)
@@ -522,6 +542,17 @@ def _answer_from(question: Question, text: str, *, small: bool) -> Any | None:
             return None if found is None else _checked(question, {"start_time": found[0], "end_time": found[1]})
         case _:
             return _order(question, said)
+
+
+#: Words for the two abstentions, folded.
+_ABSTENTIONS = {value.replace("_", sign): value for value in ABSTENTIONS for sign in "_ "} | {
+    "不存在": NOT_THERE, "视频中没有": NOT_THERE, "无法确定": UNDETERMINABLE, "无法判断": UNDETERMINABLE,
+}  # fmt: skip
+
+
+def _abstention(question: Question, text: str) -> str | None:
+    """Return the abstention that a text is, if the question has these answers; otherwise None."""
+    return _ABSTENTIONS.get(_fold(text)) if question.may_abstain else None
 
 
 def _checked(question: Question, given: Any) -> Any | None:
@@ -544,7 +575,7 @@ def _split_at_ends(question: Question, text: str) -> Iterator[tuple[str, str]]:
 
 def _is_settled(question: Question, value: Any, rest: str) -> bool:
     """Whether the words after an answer (``rest``) leave it valid: no number, other option, denial, doubt, next step."""
-    if question.kind == "choice":
+    if question.kind == "choice" and value in question.letters:
         own = question.options[question.letters.index(value)].strip()
         bound = r"\b" if own.isascii() and own[:1].isalnum() and own[-1:].isalnum() else ""
         rest = re.sub(bound + re.escape(own) + bound, " ", rest, flags=re.IGNORECASE) if own else rest

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 #: The heading of each parameter in ``--help``; the rest are "Options".
 HEADINGS = {
-    "Question": ("kind", "option", "as_of", "language"),
+    "Question": ("kind", "option", "may_abstain", "as_of", "language"),
     "System": "system tools exposure domain settings groups allow_judge judge_model judge_record".split(),
     "Model": ("model", "wire", "cache", "prices"),
     "Budget": ("rounds", "calls", "max_tokens", "seconds", "money", "window", "digest_tokens"),
@@ -88,6 +88,10 @@ def ask(
     option: Annotated[
         list[str] | None, typer.Option(metavar="TEXT", help="A choice, or a thing to be ordered; repeat it for each.")
     ] = None,
+    may_abstain: Annotated[
+        bool,
+        typer.Option("--may-abstain", help='Allow "it is not there" and "it cannot be told" as answers, of any type.'),
+    ] = False,
     as_of: AsOfOption = None,
     language: Annotated[
         Literal["auto", "en", "zh"], typer.Option(help="Of the prompts; auto: that of the question.")
@@ -167,7 +171,7 @@ def ask(
     from world_api.core.execution import SystemClock
     from world_api.session.session import forget_reserved, reserve_session
 
-    query = Question(text=question, kind=kind, options=tuple(option or ()), as_of=as_of)
+    query = Question(text=question, kind=kind, options=tuple(option or ()), as_of=as_of, may_abstain=may_abstain)
     clock, environment = SystemClock(), os.environ
     spoken = language_of(query.text) if language == "auto" else language
     chosen = vision.choices(model=model, language=spoken)

@@ -34,6 +34,7 @@ def summary_record(episode: Episode, *, recorded_as: str | None = None) -> dict[
             {"start_time": one.start_time, "end_time": one.end_time, "returned_by_a_tool": bool(one.returned_by)}
             for one in episode.spans
         ],
+        "uncertain": doubts_of(episode),
         "outcome": episode.outcome,
         "reason": episode.reason,
         "watermark": watermark(episode),
@@ -78,6 +79,7 @@ def summary_text(
     )
     lines = {
         "evidence": ", ".join(cited),
+        "uncertain": f"\n{'':10}".join(map(_doubt_text, doubts_of(episode))),
         "tools": _tools_text(episode.tool_calls) or "none",
         "tokens": tokens,
         **_cost_parts(accounts_of(episode)),
@@ -96,6 +98,30 @@ def summary_text(
         words = ["memory" if memories == 1 else "memories", "entity" if entities == 1 else "entities"]
         lines["committed"] = f"{memories} {words[0]} and {entities} {words[1]}"
     return "\n".join([episode.answer or "", "", *(f"{label:9} {text}" for label, text in lines.items() if text)])
+
+
+def doubts_of(episode: Episode) -> list[dict[str, Any]]:
+    """Return what the calls behind the answer could not tell: those that returned a cited span, or if none did, all.
+
+    One record for each such call: ``tool``, the ``status`` and ``summary`` of an incomplete result, the words
+    ``unmatched`` (if what was found may lack them) and ``not_judged``, and the intervals ``not_examined``.
+    """
+    cited = {name for span in episode.spans for name in span.returned_by}
+    found: list[dict[str, Any]] = []
+    for call in [call for call in episode.tool_calls if call.id in cited] or episode.tool_calls:
+        result = {**call.result, **(call.result.get("judged") or {})}
+        status = result.get("status", "" if result.get("not_found") else "partial")  # operations have none
+        keys = ["not_judged", "not_examined"]
+        keys += ["status", "summary", "unmatched"] if status in ("partial", "budget_exhausted") else []
+        doubt = {"tool": call.tool, **{key: result[key] for key in keys if result.get(key)}}
+        if len(doubt) > 1 and doubt not in found:
+            found.append(doubt)
+    return found
+
+
+def _doubt_text(doubt: Mapping[str, Any]) -> str:
+    named = (_part(key, doubt[key]).replace("_", " ") for key in doubt if key not in ("tool", "status", "summary"))
+    return f"{doubt['tool']}: {single_line(str(doubt.get('summary') or '; '.join(named)))}"
 
 
 def slips_text(episode: Episode) -> str:
@@ -534,6 +560,7 @@ def _ending(episode: Episode) -> Iterator[str]:
         ("answer", episode.answer or "none"),
         ("value", value if episode.task.question.kind != "open" else ""),
         *(("" if place else "evidence", span) for place, span in enumerate(spans)),
+        *(("" if place else "uncertain", _doubt_text(doubt)) for place, doubt in enumerate(doubts_of(episode))),
         ("ended", ended + (f" ({episode.fault.message})" if episode.fault is not None else "")),
         ("work", ", ".join(work)),
         ("slips", slips_text(episode)),

@@ -374,7 +374,11 @@ class Episode:
 
     def record(self) -> dict[str, Any]:
         """Return the JSON form, without the timings."""
-        return cast(dict[str, Any], _adapter().dump_python(self, mode="json", exclude={"timings"}))
+        # Records from before a question could abstain do not have this field, and stay what they are.
+        forced = {"question": {"may_abstain": not self.task.question.may_abstain}}
+        return cast(
+            dict[str, Any], _adapter().dump_python(self, mode="json", exclude={"timings": True, "task": forced})
+        )
 
 
 def episode_from_record(record: dict[str, Any]) -> Episode:

@@ -155,12 +155,21 @@ class _Loop:
         """Add the system message and the first message: the question with the results of the system's own calls."""
         question, preamble = self.task.question, self.preamble
         instructions = self.prompts.render(
-            preamble.instructions, as_of=question.as_of, briefing=preamble.briefing, kind=question.kind
+            preamble.instructions,
+            as_of=question.as_of,
+            briefing=preamble.briefing,
+            kind=question.kind,
+            may_abstain=question.may_abstain,
         )
         self.transcript.add({"role": "system", "content": instructions})
         options = list(zip(question.letters, question.options, strict=True))
         text = self.prompts.render(
-            "question", video_id=self.task.video_id, question=question.text, kind=question.kind, options=options
+            "question",
+            video_id=self.task.video_id,
+            question=question.text,
+            kind=question.kind,
+            options=options,
+            may_abstain=question.may_abstain,
         )
         gathered: list[tuple[str, dict[str, Any]]] = []
         try:
@@ -217,8 +226,9 @@ class _Loop:
 
     def _force(self, reason: str) -> _Ending:
         """Request the best answer so far once, without tools; return the ending. ``reason``: why it is forced."""
-        letters = ", ".join(self.task.question.letters)
-        self._say(self.prompts.render("forced", reason=reason, kind=self.task.question.kind, letters=letters))
+        question = self.task.question
+        words = {"kind": question.kind, "letters": ", ".join(question.letters), "may_abstain": question.may_abstain}
+        self._say(self.prompts.render("forced", reason=reason, **words))
         reply = self._read(self.requests.ask_final(), tools_offered=False)
         # The best answer in the final reply or in one that was rejected before; a typed one if possible.
         given, before = self._answer_in_final_reply(reply), self.turns.rejected_answer

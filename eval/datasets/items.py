@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from controller.answers import KINDS, Question
+from controller.answers import KINDS, Question, is_abstention
 from tool_induction.domains.domain import SplitName
 from world_api.core.canonical import content_hash
 from world_api.core.faults import EpisodeFault
@@ -54,6 +54,7 @@ class Dialogue:
 
 #: An answer, with the types of ``Episode.value``: ``open`` a text; ``choice`` a letter; ``interval``
 #: ``{"start_time", "end_time"}`` in seconds; ``count`` a whole number; ``order`` a list of all letters, first to last.
+#: If the question may abstain, also ``not_there`` and ``cannot_be_told``.
 Value = Any
 
 
@@ -140,7 +141,7 @@ class Dataset:
 
 SCHEMA_VERSION = 1
 REQUIRED = ("schema_version", "id", "video", "question", "kind", "answer")
-OPTIONAL = ("options", "also", "spans", "as_of", "domain", "content", "template", "split", "labels")
+OPTIONAL = ("options", "also", "spans", "as_of", "may_abstain", "domain", "content", "template", "split", "labels")
 SPLITS: tuple[str, ...] = get_args(SplitName)
 
 MAX_ANSWER_CHARACTERS = 20_000
@@ -172,6 +173,7 @@ def item_record(item: Item) -> dict[str, Any]:
         "also": list(item.also),
         "spans": [[span.start, span.end] for span in item.spans],
         "as_of": question.as_of,
+        "may_abstain": question.may_abstain or None,
         **{name: getattr(item, name) for name in ("domain", "content", "template", "split")},
         "labels": dict(item.labels),
     }
@@ -185,10 +187,11 @@ def item_from_record(record: object) -> Item:
     faults = _shape_faults(record)
     if faults:
         raise BadItem(faults)
-    also, options, as_of = record.get("also", []), tuple(record.get("options", ())), record.get("as_of")
+    also, optional = record.get("also", []), {key: record[key] for key in ("as_of", "may_abstain") if key in record}
     spans = _spans(record.get("spans", []), faults)
     try:
-        question = Question(text=record["question"], kind=record["kind"], options=options, as_of=as_of)
+        options = tuple(record.get("options", ()))
+        question = Question(text=record["question"], kind=record["kind"], options=options, **optional)
     except EpisodeFault as fault:
         raise BadItem([f"{fault.message}; {fault.hint}", *faults]) from None
     if record["answer"] is not None:  # null: the answer is not known; such a question is asked and not scored
@@ -210,6 +213,8 @@ def item_from_record(record: object) -> Item:
 
 def value_faults(question: Question, value: object) -> list[str]:
     """Return what is wrong with an answer to this question, empty if nothing; ``Value`` describes the types."""
+    if is_abstention(question, value):
+        return []
     letters = question.letters
     listed, ends = ", ".join(letters), {"start_time", "end_time"}
     holds, what = {
@@ -291,6 +296,7 @@ _FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "also": (_is_list, "is not a list of answers"),
     "spans": (_is_list, "is not a list of [start, end]"),
     "as_of": (is_seconds, "is not a time in seconds from 0"),
+    "may_abstain": (lambda value: isinstance(value, bool), "is neither true nor false"),
     "domain": (_is_word, "is not the name of a domain"),
     "content": (_is_word, "is not a word or two"),
     "template": (_is_word, "is not the id of a template"),

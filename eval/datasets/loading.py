@@ -72,6 +72,9 @@ def load_folder(folder: Path, *, videos: Path | None = None) -> Dataset:
     if unknown:
         names = ", ".join(unknown[:_MAX_SHOWN])
         raise bad(f"{DATASET_FILE} does not name the videos that are asked about: {names}", "name each under videos")
+    if described.protocol.get("may_abstain") is not True and any(item.question.may_abstain for item in items):
+        why = "questions may abstain, and the protocol does not say so"
+        raise bad(f"{described.questions}: {why}", f'add "may_abstain": true to the protocol in {DATASET_FILE}')
     own, given = VideoFolder(folder), VideoFolder(videos) if videos is not None else None
     paths = {}
     for video_id in sorted({*files, *asked}):

@@ -18,17 +18,24 @@ from eval.datasets.items import SCHEMA_VERSION, Item, item_record
 from eval.datasets.loading import DATASET_FILE, QUESTIONS_FILE, load_folder
 from eval.questions import locate_count, order_cause, summary_multihop
 from eval.questions.drafts import Asker, Draft, FilmIndex, Maker, facts_within, windows_of
-from eval.questions.phrasing import Say, Unsayable, Wording, wording
+from eval.questions.pairs import PAIR, absent_twin, by_name, known_names, unknown_names
+from eval.questions.phrasing import Unsayable, Wording, spoken, wording
 from eval.sandbox.facts import FilmFacts
+from eval.scoring.abstention import ABSENCE
 from tool_induction.domains.domain import SplitName
 from tool_induction.domains.domain_file import load_domain
 from tool_induction.domains.guard import PLACEHOLDER
+from world_api.core.faults import EvalFault
 from world_api.core.files import exclusive, hash_bytes, write_atomically
 from world_api.core.spans import TimeSpan
 from world_api.core.vocabulary import content_words
 
 #: The share of questions in Chinese, if there are Chinese words for everything in them.
 CHINESE_SHARE = 0.25
+#: The share of questions about something that is not in the film, each the twin of one about what is (``pairs``).
+ABSENT_SHARE = 0.2
+#: The share of questions that name a person by a name that the film does not tell, and of those by one that it tells.
+NAMED_SHARE = 0.1
 #: domain -> type of question -> its maker
 MAKERS: Mapping[str, Mapping[str, Maker]] = {
     "A_locate_count": locate_count.MAKERS,
@@ -39,8 +46,11 @@ MAKERS: Mapping[str, Mapping[str, Maker]] = {
 #: facts no longer give the same questions.
 PROTOCOL: Mapping[str, Any] = {
     "scoring": {"choice": "choice/1", "count": "count/1", "interval": "interval/1", "order": "order/1"},
+    "may_abstain": True,
     "questions": {
-        "version": 2,
+        "version": 3,
+        "absent_share": ABSENT_SHARE,
+        "named_share": NAMED_SHARE,
         "made_from": "templates of the task domains, by split; answers from the film's facts",
         "domains": "the task domain of the template; content is the theme of the film",
         "chinese_share": CHINESE_SHARE,
@@ -113,7 +123,7 @@ def _in_turns(drafts: list[Draft], chance: random.Random, words: Wording) -> lis
     by_template: dict[str, dict[str, list[Draft]]] = {}
     for draft in drafts:
         buckets = by_template.setdefault(draft.template.id, {})
-        buckets.setdefault(draft.bucket or _perhaps(draft.right, words), []).append(draft)
+        buckets.setdefault(draft.bucket or (spoken(draft.right, words) if draft.right else ""), []).append(draft)
     rows = []
     for buckets in by_template.values():
         names = sorted(buckets)
@@ -122,22 +132,19 @@ def _in_turns(drafts: list[Draft], chance: random.Random, words: Wording) -> lis
     return _alternating(rows)
 
 
-def _perhaps(say: Say | None, words: Wording) -> str:
-    """Return the words of a part; "" if there is no part, or the language lacks a word for it."""
-    try:
-        return say(words) if say is not None else ""
-    except Unsayable:
-        return ""
-
-
 def _alternating(rows: Sequence[Sequence[Draft]]) -> list[Draft]:
     """Return the first draft of each row, then the second of each, and so on."""
     return [draft for turn in zip_longest(*rows) for draft in turn if draft is not None]
 
 
 def _taken(ask: Asker, queues: Sequence[Sequence[Draft]], wanted: int) -> list[Item]:
-    """Return up to ``wanted`` questions, in turn from the queues of the types: no text twice, limited by type."""
+    """Return up to ``wanted`` questions, in turn from the queues of the types: no text twice, limited by type.
+
+    The last of them are about what is not in the film.
+    """
     worder = _Worder(ask)
+    twins = math.ceil(wanted * ABSENT_SHARE) if wanted > 1 else 0
+    wanted -= twins
     most = max(_FEW, math.ceil(wanted * _SHARE))
     left = [islice(worder.items(queue), most) for queue in queues if queue]
     ask.chance.shuffle(left)
@@ -148,10 +155,19 @@ def _taken(ask: Asker, queues: Sequence[Sequence[Draft]], wanted: int) -> list[I
             if item is None:
                 left.remove(queue)
             elif len(found) < wanted:
-                # By film, domain and number: ``sandbox-test-0007.A03.event_time``.
-                number = f"{(item.domain or '')[:1]}{len(found) + 1:02d}"
-                found.append(replace(item, id=f"{item.video_id}.{number}.{item.labels['type']}"))
-    return found
+                found.append(_numbered(item, len(found) + 1))
+    chance = random.Random(f"pairs {found[0].id} {wanted}" if found else "")
+    twins = min(twins, math.ceil(len(found) * ABSENT_SHARE / (1 - ABSENT_SHARE)))
+    for item in chance.sample(found, len(found)):
+        if twins and (twin := worder.twin(item, chance)) is not None:
+            found.append(_numbered(twin, len(found) + 1))
+            twins -= 1
+    return worder.some_named(found, chance, most=math.ceil(wanted * NAMED_SHARE))
+
+
+def _numbered(item: Item, number: int) -> Item:
+    """Return a question with its id, by film, domain and number: ``sandbox-test-0007.A03.event_time``."""
+    return replace(item, id=f"{item.video_id}.{(item.domain or '')[:1]}{number:02d}.{item.labels['type']}")
 
 
 # -- words and options
@@ -164,7 +180,7 @@ class _Worder:
         self._ask = ask
         self._chance = ask.chance
         self._english, self._chinese = Wording(ask.film.facts), wording("zh", ask.film.facts)
-        self._texts: set[str] = set()
+        self._drafts: dict[str, Draft] = {}  #: by the text of their questions
         self._places: dict[int, list[int]] = {}
 
     def items(self, queue: Sequence[Draft]) -> Iterator[Item]:
@@ -172,10 +188,13 @@ class _Worder:
         for draft in queue:
             facts = self._ask.film.facts
             found = self._in_some_language(draft)
-            if found is None or found[0].text in self._texts:
+            if found is None or found[0].text in self._drafts:
                 continue
             question, answer, language = found
-            self._texts.add(question.text)
+            self._drafts[question.text] = draft
+            labels = {"type": draft.template.id.partition("/")[0], "language": language}
+            if labels["type"] == "presence":
+                labels[ABSENCE] = question.letters[1]  # "no": it is not there
             yield Item(
                 id=facts.film,
                 video_id=facts.film,
@@ -186,8 +205,41 @@ class _Worder:
                 content=facts.extras.get("theme"),
                 template=draft.template.id,
                 split=self._ask.split,
-                labels={"type": draft.template.id.partition("/")[0], "language": language},
+                labels=labels,
             )
+
+    def twin(self, item: Item, chance: random.Random) -> Item | None:
+        """Return a question of ``items`` with one thing changed that then is not in the film; None if nothing can be."""
+        twin = absent_twin(self._ask, item, self._drafts[item.question.text], self._words(item), chance)
+        if twin is None or twin.question.text in self._drafts or item.answer == 0:
+            return None
+        self._drafts[twin.question.text] = self._drafts[item.question.text]
+        return twin
+
+    def some_named(self, items: list[Item], chance: random.Random, *, most: int) -> list[Item]:
+        """Return the questions, up to ``most`` of them with a name that the film tells, and each again with one that it does not.
+
+        The latter take the places of other questions. Questions of minimal pairs stay as they are.
+        """
+        facts, paired = self._ask.film.facts, {item.labels.get(PAIR) for item in items}
+        names, strange = known_names(facts), unknown_names(facts)
+        people = [person.id for person in facts.people]
+        named = list(items)
+        free = [place for place, item in enumerate(items) if PAIR not in item.labels and item.id not in paired]
+        for place in chance.sample(free, len(free)) if strange else ():
+            item = items[place]
+            draft, words = self._drafts[item.question.text], self._words(item)
+            known = by_name(item, draft, words, names, known=True)
+            unknown = by_name(item, draft, words, dict.fromkeys(people, chance.choice(strange)), known=False)
+            others = [other for other in free if other != place and named[other] is items[other]]
+            if most and known and unknown and others and named[place] is item:
+                other = chance.choice(others)
+                named[place], named[other] = known, _numbered(unknown, other + 1)
+                most -= 1
+        return named
+
+    def _words(self, item: Item) -> Wording:
+        return self._chinese if item.labels["language"] == "zh" else self._english
 
     def _in_some_language(self, draft: Draft) -> tuple[Question, Any, str] | None:
         """Return what ``_worded`` returns, for a random share of drafts in Chinese if it has the words, else in English.
@@ -228,7 +280,7 @@ class _Worder:
             answer = in_order
         if draft.window is not None:
             text = words.fill("within", str(round(draft.window.start)), str(round(draft.window.end)), text)
-        question = Question(text=text, kind=draft.kind, options=options)
+        question = Question(text=text, kind=draft.kind, options=options, may_abstain=True)
         if draft.kind == "order":
             answer = [question.letters[options.index(part)] for part in answer]
         elif draft.kind == "choice":
@@ -242,7 +294,7 @@ class _Worder:
         right = draft.right(words)
         if draft.is_fixed:
             return words.yes_no, right
-        said = [dict.fromkeys(_perhaps(part, words) for part in tier) for tier in draft.wrong]
+        said = [dict.fromkeys(spoken(part, words) for part in tier) for tier in draft.wrong]
         # No option contains the right one, or is a part of it.
         tiers = [[part for part in tier if part and part not in right and right not in part] for tier in said]
         if draft.is_crossed:
@@ -304,6 +356,11 @@ def add_questions(
             present = load_folder(folder)
             name, protocol = present.name, dict(present.protocol)
             kept = [item for item in present.items if item.video_id != video_id]
+            if items and protocol.get("questions") != PROTOCOL["questions"]:
+                if kept:
+                    hint = "make films in a new folder: figures over two versions of the questions cannot be compared"
+                    raise EvalFault("bad_dataset", f"{folder} has questions of another version", hint=hint)
+                protocol |= PROTOCOL
             paths = {key: found.path for key, found in present.videos.items() if found.path is not None}
             videos = {key: {"file": path.relative_to(folder).as_posix()} for key, path in paths.items()}
         everything = sorted([*kept, *items], key=lambda item: item.video_id)

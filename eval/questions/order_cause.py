@@ -7,7 +7,7 @@ reveal the order. The wrong options of a choice are other events of the same fil
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from eval.questions import phrasing as say
 from eval.questions.drafts import (
@@ -117,15 +117,24 @@ def _beside(ask: Asker, step: int) -> Iterator[Draft]:
                 yield _one_deed(ask, {**named(person), "event": said}, found, [event])
 
 
-def _one_deed(ask: Asker, slots: Slots, right: Event, anchors: Sequence[Event], *, also: Sequence[Event] = ()) -> Draft:
+def _one_deed(
+    ask: Asker,
+    slots: Slots,
+    right: Event,
+    anchors: Sequence[Event],
+    *,
+    also: Sequence[Event] = (),
+    among: Collection[str] | None = None,
+) -> Draft:
     """Return a question for a deed of a person; ``right`` is the answer.
 
-    Wrong options are other deeds of the person, then deeds of others only. ``anchors`` are the events in the question.
-    ``also`` are deeds that would be right too; they are not among the options.
+    Wrong options are other deeds of the person, then deeds of others only; with ``among`` only these verb phrases.
+    ``anchors`` are the events in the question. ``also`` are deeds that would be right too; they are not among the options.
     """
-    own = [item for item in ask.film.deeds_of[right.actor] if not any(says_the_same(item, one) for one in also)]
+    pool = [item for item in ask.film.deeds if among is None or item.verb_phrase in among]
+    own = [item for item in pool if item.actor == right.actor and not any(says_the_same(item, one) for one in also)]
     tiers = alike(right, ask.some(as_rare(ask, right, own)), anchors, say.deed)
-    theirs = [item for item in ask.film.deeds if right.actor not in (item.actor, item.other)]
+    theirs = [item for item in pool if right.actor not in (item.actor, item.other)]
     never = [item for item in ask.some(theirs) if not ask.film.times_of[right.actor, item.verb_phrase]]
     same = [item for item in as_rare(ask, right, never) if shape(item) == shape(right)]
     tiers.append([say.deed(item) for item in same if names_the_same(item, right, anchors)])
@@ -135,13 +144,14 @@ def _one_deed(ask: Asker, slots: Slots, right: Event, anchors: Sequence[Event], 
 def between(ask: Asker) -> Iterator[Draft]:
     """Yield questions about what happens, where a person goes, or what a person does between two events."""
     went: list[tuple[Slots, Event, Place]] = []
+    did: list[tuple[Slots, Event, list[Event], list[Event]]] = []
     for event, other in _near_pairs(ask):
         slots = {"event": say.doing(event), "other_event": say.doing(other)}
         inside = [item for item in ask.film.events if event.end <= item.start and item.end <= other.start]
         if not ask.says("{person}"):
             yield from _happens(ask, slots, inside, [event, other])
             continue
-        for person in ask.some(ask.film.people, 2):
+        for person in ask.film.people:
             if person.id in (event.actor, event.other, other.actor, other.other):
                 continue  # what a person continues to do can be guessed
             with_person = {**slots, **named(person)}
@@ -153,8 +163,12 @@ def between(ask: Asker) -> Iterator[Draft]:
                 if place is not None and {item.place for item in own} == {place.id}:
                     went.append((with_person, entered[0], place))
             elif deeds := [item for item in own if ask.film.is_deed(item)]:
-                yield _one_deed(ask, with_person, ask.chance.choice(deeds), [event, other], also=deeds)
-    rooms = {place.id: place for _, _, place in went}  # a room that is never right would be conspicuous
+                did += [(with_person, item, [event, other], deeds) for item in deeds]
+    # A deed or room that is never right would be conspicuous: rooms that people only pass through are right more often.
+    phrases = {right.verb_phrase for _, right, _, _ in did}
+    for said, right, anchors, deeds in did:
+        yield _one_deed(ask, said, right, anchors, also=deeds, among=phrases)
+    rooms = {place.id: place for _, _, place in went}
     for said, event, place in went:
         wrong = [say.name(item) for item in rooms.values() if item is not place]
         yield ask.choice(said, [span_of(event)], say.name(place), [wrong])

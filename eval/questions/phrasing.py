@@ -11,8 +11,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
 from eval.sandbox.facts import Event, FilmFacts, Person, Place, Relation, Thing
 from eval.sandbox.script import with_article
@@ -65,6 +66,10 @@ class Wording:
         """Return a kind of things in the plural: "folders"."""
         return plural(category)
 
+    def same(self, text: str) -> str:
+        """Return a text that is the same in every language, such as speech or a text on screen."""
+        return text
+
     def labelled(self, category: str, label: str) -> str:
         """Return things with a label: "folders with a red label"."""
         return f"{plural(category)} with {with_article(label)} label"
@@ -103,6 +108,14 @@ class Wording:
 
 #: A part of a question, worded in a language.
 Say: TypeAlias = Callable[[Wording], str]
+
+
+def spoken(part: Say, words: Wording) -> str:
+    """Return a part of a question in words; "" if the language lacks a word for it."""
+    try:
+        return part(words)
+    except Unsayable:
+        return ""
 
 
 def plural(noun: str) -> str:
@@ -197,7 +210,7 @@ class _Chinese(Wording):
 
     def clause(self, event: Event) -> str:
         words = self._clause(event)
-        if self._in_chinese.get(("", words)) != self._in_english["", event.clause]:
+        if self._in_chinese["", words] != self._in_english["", event.clause]:
             raise Unsayable(event.clause)
         return words
 
@@ -205,7 +218,7 @@ class _Chinese(Wording):
 
     def deed(self, event: Event) -> str:
         words = self._deed(event)
-        if self._in_chinese.get((event.actor, words)) != self._in_english[event.actor, event.verb_phrase]:
+        if self._in_chinese[event.actor, words] != self._in_english[event.actor, event.verb_phrase]:
             raise Unsayable(event.verb_phrase)
         return words
 
@@ -284,15 +297,41 @@ def wording(language: str, facts: FilmFacts) -> Wording:
 # -- parts of questions, worded later by one of the languages
 
 
+@dataclass(frozen=True)
+class Part:
+    """A part of a question as the ``method`` of a ``Wording`` words it, from ``parts`` such as a person or an event."""
+
+    method: str
+    parts: tuple[Any, ...]
+
+    def __call__(self, words: Wording) -> str:
+        """Return the part in a language."""
+        return str(getattr(words, self.method)(*self.parts))
+
+    @property
+    def about(self) -> Any:
+        """What is worded: a person, a thing, a room, an event or a word."""
+        return self.parts[0]
+
+    def of(self, about: Any) -> Part:
+        """Return the same part about something else."""
+        return replace(self, parts=(about, *self.parts[1:]))
+
+
 def _later(method: Callable[Concatenate[Wording, Parts], str]) -> Callable[Parts, Say]:
-    """Turn a method of ``Wording`` into a function that returns a ``Say``, which calls the method later."""
-    return lambda *parts, **named: lambda words: str(getattr(words, method.__name__)(*parts, **named))
+    """Turn a method of ``Wording`` into a function that returns a ``Part``, which calls the method later."""
+
+    def part(*parts: Parts.args, **_: Parts.kwargs) -> Part:
+        return Part(method.__name__, parts)
+
+    return part
 
 
 name = _later(Wording.name)
 clause, doing, deed, does = map(_later, (Wording.clause, Wording.doing, Wording.deed, Wording.does))
 kept = _later(Wording.kept)
 things = _later(Wording.kind_of_thing)
+quoted = _later(Wording.same)
 labelled, made_up = _later(Wording.labelled), _later(Wording.made_up)
 
 
@@ -315,11 +354,6 @@ def third(number: int) -> Say:
 def put_into(target: str, place: Place) -> Say:
     """Return "put into the left drawer in the office", for a piece of furniture (``target``) and its room."""
     return lambda words: words.fill("put_into", words.furniture(target), words.name(place))
-
-
-def quoted(text: str) -> Say:
-    """Return a part that is the same in every language, such as speech or a text on screen."""
-    return lambda _: text
 
 
 def in_english(text: str) -> Say:

@@ -16,9 +16,11 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from controller.answers import is_abstention
 from eval.datasets.items import Item
 from eval.datasets.loading import load_dataset
 from eval.questions.generator import questions_of
+from eval.questions.pairs import NAMED, PAIR
 from eval.sandbox.facts import read_facts
 from eval.sandbox.films import FilmFiles
 from eval.sandbox.stories import tell
@@ -158,6 +160,11 @@ class TextPrior:
     """Weights of words, fitted to questions with answers, that guess the answers of other questions. Deterministic."""
 
     def __init__(self, items: Sequence[Item], durations: Mapping[str, float]) -> None:
+        cases: dict[str, list[_Case]] = {}
+        for _, kind, is_so, rows in _of_pairs(items):
+            cases.setdefault(kind, []).append((rows, is_so))
+        self._pairs = {kind: _fitted(own) for kind, own in cases.items()}
+        items = _typed(items)
         self._constant = Constant(items, durations)
         self._weights = {
             kind: _fitted([case for item in items if item.question.kind == kind for case in _cases(item)])
@@ -174,6 +181,36 @@ class TextPrior:
             return [question.letters[place] for place in np.argsort(-scores, kind="stable")]
         best = int(np.argmax(scores))
         return question.letters[best] if question.kind == "choice" else best
+
+    def pairs(self, items: Sequence[Item]) -> Iterator[tuple[Item, str, bool]]:
+        """Yield the questions of pairs, the kind of pair, and whether words tell which of the two has no answer."""
+        for item, kind, is_so, rows in _of_pairs(items):
+            weights = self._pairs.get(kind, np.zeros(FEATURES))
+            answered, unanswered = (float(weights[row].sum()) for row in rows)
+            yield item, kind, (unanswered > answered) == is_so
+
+
+def _typed(items: Sequence[Item]) -> list[Item]:
+    """Return the questions with an answer of their type."""
+    return [item for item in items if not is_abstention(item.question, item.answer)]
+
+
+def _of_pairs(items: Sequence[Item]) -> Iterator[tuple[Item, str, bool, list[list[int]]]]:
+    """Yield the questions of pairs: kind of pair, whether it is the one without an answer, features of "no" and "yes".
+
+    ``absence``: of a minimal pair one is about something absent. ``naming``: of questions that name a person by name some
+    cannot be told. Features are the words of the question, and how many of these each option repeats.
+    """
+    by_id = {item.id: item for item in items}
+    found = [(item, "naming", item.labels[NAMED] == "unknown") for item in items if NAMED in item.labels]
+    for twin in items:
+        if (original := by_id.get(str(twin.labels.get(PAIR)))) is not None:
+            found += [(original, "absence", False), (twin, "absence", True)]
+    for item, kind, is_so in found:
+        asked = set(content_words(item.question.text))
+        overlaps = sorted(len(asked & set(content_words(option))) for option in item.question.options)
+        features = _hashed([*_of_question(item), f"overlaps {item.template} {overlaps}"])
+        yield item, kind, is_so, [features, [(place + 7919) % FEATURES for place in features]]
 
 
 #: The features of each alternative, and which of them is right.
@@ -256,10 +293,15 @@ def measure_priors(items: Sequence[Item], durations: Mapping[str, float], *, oth
     """Return accuracies of blind guesses on ``items``, by domain, kind and type; the guesses are fitted to ``others``.
 
     Groups: all; each domain, kind; each domain with a kind or type. ``durations``: seconds of all films, by video id.
+    The types ``absence`` and ``naming`` are guesses which questions of pairs have no answer (see ``_of_pairs``); other
+    groups hold the questions with an answer of their type.
     """
-    constant, learned = Constant(others, durations), TextPrior(others, durations)
+    constant, learned = Constant(_typed(others), durations), TextPrior(others, durations)
     groups: dict[tuple[str, str, str], list[tuple[str, float, float, float]]] = {}  #: by domain, kind and type
-    for item in items:
+    for item, type_, is_right in learned.pairs(items):
+        for domain in {item.domain or "", ""}:
+            groups.setdefault((domain, "", type_), []).append((item.video_id, 0.5, 0.5, float(is_right)))
+    for item in _typed(items):
         fixed = float(score_value(item, constant.guess(item), None).correct)
         drawn = constant.drawn(item)
         read = float(score_value(item, learned.guess(item), None).correct)

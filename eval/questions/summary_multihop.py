@@ -333,7 +333,10 @@ def _later_with(ask: Asker) -> Iterator[Draft]:
 
 
 def general_rule(ask: Asker) -> Iterator[Draft]:
-    """Yield questions about where things with a label are put; wrong options are other drawers and cupboards."""
+    """Yield questions about where things with a label are put; wrong options are other drawers and cupboards of the room.
+
+    Most rules are about the main room of the film, which a guess would prefer to other rooms.
+    """
     rules = [item for item in ask.film.facts.facts if item.kind == "rule"]
     targets = {(item.target, item.place) for item in ask.film.deeds if item.kind in ("opens", "closes") and item.target}
     targets |= {(item.values.get("target", ""), item.values.get("place", "")) for item in rules}
@@ -342,11 +345,11 @@ def general_rule(ask: Asker) -> Iterator[Draft]:
         own = (rule.values.get("target", ""), rule.values.get("place", ""))
         if own[1] not in places or not own[0]:
             continue
-        others = [pair for pair in sorted(targets - {own}) if pair[1] in places and pair[0] and "door" not in pair[0]]
+        others = [pair for pair in sorted(targets - {own}) if pair[1] == own[1] and pair[0] and "door" not in pair[0]]
         wrong = [say.put_into(target, places[place]) for target, place in others]
         slots = {"things": say.labelled(rule.values.get("category", ""), rule.values.get("label", ""))}
         spans = [TimeSpan(start=start, end=end) for start, end in rule.spans]
-        yield ask.choice(slots, spans, say.put_into(own[0], places[own[1]]), [wrong])
+        yield ask.choice(slots, spans, say.put_into(own[0], places[own[1]]), [wrong], fewest=2)
 
 
 MAKERS = by_name(

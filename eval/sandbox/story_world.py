@@ -27,17 +27,17 @@ from eval.sandbox.facts import (
 from eval.sandbox.room_plans import Fixture, RoomPlan, plan_of
 from eval.sandbox.script import Actor, HairStyle, Look, Prop, PropKind, Room, RoomKind, with_article
 
-_NAMES = (
+NAMES = (
     "Mia", "Tom", "Ana", "Leo", "Eva", "Ben", "Zoe", "Max", "Ida", "Sam", "Nora", "Paul", "Lily", "Hugo", "Ruth", "Omar",
     "Vera", "Karl", "Yuki", "Dora", "Felix", "Greta", "Ivan", "Lena",
 )  # fmt: skip
 #: A film has at most one coat of each group, so that no two are confused.
-_COATS = (
+COATS = (
     ("red",), ("orange", "yellow"), ("green",), ("blue",), ("purple", "pink"), ("white", "grey"), ("black",), ("brown",),
 )  # fmt: skip
 _TROUSERS = ("black", "blue", "grey", "brown", "white", "green")
-_VIVID = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "white", "brown", "black")
-_LABELS = ("red", "blue", "green", "yellow", "purple", "orange")
+VIVID = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "white", "brown", "black")
+LABELS = ("red", "blue", "green", "yellow", "purple", "orange")
 _FILES: tuple[PropKind, ...] = ("folder", "box", "letter")
 _NUMBERED: tuple[RoomKind, ...] = ("office", "meeting room")  #: there may be two of a kind, with different numbers
 
@@ -150,7 +150,7 @@ def cast_story(seed: int, minutes: float) -> StoryCast:
 
 
 def _people(chance: random.Random, count: int) -> tuple[Actor, ...]:
-    coats = [chance.choice(group) for group in chance.sample(_COATS, count)]
+    coats = [chance.choice(group) for group in chance.sample(COATS, count)]
     return tuple(
         Actor(
             name=name,
@@ -164,7 +164,7 @@ def _people(chance: random.Random, count: int) -> tuple[Actor, ...]:
             ),
             pitch=chance.choice((115.0, 130.0, 150.0, 175.0, 200.0, 225.0, 245.0)),
         )
-        for name, coat in zip(chance.sample(_NAMES, count), coats, strict=True)
+        for name, coat in zip(chance.sample(NAMES, count), coats, strict=True)
     )
 
 
@@ -194,7 +194,7 @@ def _rules(chance: random.Random, locations: tuple[Location, ...], count: int) -
     for near in (locations[:1], locations[1:]):
         targets = [(place.id, item.name) for place in near for item in place.containers]
         places += chance.sample(targets, len(targets))
-    labels = chance.sample(_LABELS, count)
+    labels = chance.sample(LABELS, count)
     return tuple(
         FilingRule(category=category, label=label, room=room, target=target)
         for label, (room, target) in zip(labels, places, strict=False)
@@ -216,7 +216,7 @@ def _things(chance: random.Random, rules: tuple[FilingRule, ...], minutes: float
 
 def _add(chance: random.Random, found: list[Prop], category: str, *, label: str = "") -> None:
     taken = {item.colour for item in found if item.category == category}
-    free = [colour for colour in _VIVID if colour not in taken and colour != label]
+    free = [colour for colour in VIVID if colour not in taken and colour != label]
     if free:
         colour = chance.choice(free)
         found.append(Prop(name=f"{colour} {category}", category=category, colour=colour, label=label))

@@ -6,6 +6,7 @@ labels of people. Cited evidence is scored by its overlap with the true interval
 entry point (``scorers``).
 """
 
+from eval.scoring.abstention import stance_of
 from eval.scoring.judge import JudgeCounts, ModelJudge, PublishedWording, WordsJudge, answer_judge, same_family
 from eval.scoring.kinds import evidence_iou, measures_of
 from eval.scoring.labels import LabelledPair, answer_key, measure_agreement, read_pairs, shipped_pairs
@@ -16,5 +17,5 @@ __all__ = [
     "AnswerJudge", "AnswerToScore", "AnswerVerdict", "Context", "JudgeCounts", "LabelledPair", "ModelJudge",
     "PublishedWording", "Score", "Scorer", "WordsJudge", "answer_judge", "answer_key", "check_protocol", "evidence_iou",
     "measure_agreement", "measures_of", "read_pairs", "same_family", "score_all", "score_value", "scorer_named",
-    "scorer_names", "shipped_pairs",
+    "scorer_names", "shipped_pairs", "stance_of",
 ]  # fmt: skip

@@ -4,7 +4,8 @@ A protocol names a scorer for each kind of question, with the settings that diff
 
     {"scoring": {"open": "judge/1", "interval": {"scorer": "interval/1", "correct_at": 0.3}}}
 
-A kind that it does not name has a default: ``choice``, ``interval``, ``count`` and ``order`` are scored by the scorer
+Answers of a question that may abstain are scored by ``eval.scoring.abstention`` if they or the accepted one abstain.
+A kind that the protocol does not name has a default: ``choice``, ``interval``, ``count`` and ``order`` are scored by the scorer
 of that name, ``open`` by the judge if there is one, else by words. Other packages add a ``Scorer`` by an entry point
 (docs/scoring.md): its attribute ``version`` (1 if it has none) is part of its name (``mine/1``); if it has a dataclass
 as ``settings``, protocols are checked against it before anything runs. The names of the package's own scorers cannot be
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from eval.datasets.items import Item
 from eval.scoring import kinds
+from eval.scoring.abstention import score_abstention
 from eval.scoring.published import LocomoSettings, ReplySettings, score_choice_reply, score_locomo
 from eval.scoring.score import AnswerJudge, Context, Score, Scorer
 from tool_induction.language.diagnostics import closest
@@ -143,6 +145,8 @@ def score_value(
             ``item_without_answer``; ``bad_score``: an added scorer returns no valid score; ``no_judge``.
         BackendFault: the faults of the judge's model.
     """
+    if (abstained := score_abstention(item, value)) is not None:
+        return abstained
     kind = item.question.kind
     usual = kind if kind != "open" else _JUDGED if judge is not None else kinds.text_scorer_for(item)
     named, settings = _named(protocol or {}, kind) or (scorer_named(usual), {})

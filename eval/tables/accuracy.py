@@ -129,7 +129,8 @@ def share_figure(name: str, value: str) -> Figure[Group]:
 
 
 def measures_table(study: Study) -> Table:
-    """Return the table of each arm's means of the measures of each kind of answer (IoU, F1, error ...)."""
+    """Return the table of each arm's means of the measures of each kind of answer (IoU, F1, error ...); absences have none."""
+    study = study.with_rows(row for row in study.rows if row.gold in (None, "present"))
     kinds = sorted(grouped(study.rows, lambda row: row.kind).items())
     known = dict.fromkeys(measure for kind, part in kinds for measure in _measures(kind, part))
     return study.table(

@@ -23,6 +23,7 @@ from controller.records.journal import Journal, JournalEntry
 from eval.datasets.items import Item
 from eval.runs.records import Cell, LibraryRecord, SampleLine
 from eval.runs.stored_run import Run, refuse_unreadable
+from eval.scoring.abstention import Stance, stance_of
 from eval.scoring.kinds import evidence_iou
 from eval.scoring.score import Score
 from tool_induction.library import MANIFEST_FILE, TOOLS_FILE, find_library, read_json
@@ -174,7 +175,8 @@ class SampleRow:
     ``perception``, ``judge`` and ``total``. ``plumbing``: the rule-based model answered, so the figures only test the
     program. ``settings`` are those of the episode's task (without an episode those of the arm), ``world_hash`` is of
     the world used, ``offered`` are the library's tools that the model could call, ``value`` is the answer in the type
-    of the question. ``gone``: the episode is deleted or damaged.
+    of the question. ``gold`` and ``said`` are what question and answer say of what is asked about (``STANCES``), if the
+    question may abstain. ``gone``: the episode is deleted or damaged.
     """
 
     sample: str
@@ -215,6 +217,8 @@ class SampleRow:
     plumbing: bool = False
     scorer: str = ""
     value: Any = None
+    gold: Stance | None = None
+    said: Stance | None = None
     offered: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     world_hash: str | None = None
@@ -456,6 +460,8 @@ def _row(run: Run, cell: Cell, line: SampleLine, fields: Mapping[str, Any], libr
         score=score.score if counts else 0.0,
         scorer=score.scorer,
         details=score.details,
+        gold=stance_of(item, item.answer),
+        said=stance_of(item, fields.get("value")) if counts else None,
         plumbing=run.manifest.rule_based or fields["model"] == RULE_BASED,
         **fields,
     )

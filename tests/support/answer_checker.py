@@ -15,8 +15,10 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from controller.answers import ABSTENTIONS, NOT_THERE, UNDETERMINABLE
 from eval.datasets import Item
 from eval.questions.drafts import facts_within, windows_of
+from eval.questions.pairs import NAMED, PAIR
 from eval.questions.phrasing import Unsayable, Wording, wording
 from eval.sandbox import FilmFacts
 from eval.sandbox.facts import Event, Person, Place, Relation, Thing
@@ -72,6 +74,7 @@ def check_items(items: Sequence[Item], facts: FilmFacts) -> list[Problem]:
 def _check(item: Item, facts: FilmFacts, lexicons: dict[tuple[str, TimeSpan | None], _Lexicon]) -> None:
     if item.video_id != facts.film:
         raise Unclear(f"it is about {item.video_id}")
+    whole = facts
     language, window, bounds = str(item.labels.get("language")), None, TimeSpan(start=0.0, end=facts.duration + 1e-3)
     if found := _WITHIN[language].fullmatch(item.question.text):
         window = bounds = TimeSpan(start=float(found[1]), end=float(found[2]))
@@ -80,7 +83,19 @@ def _check(item: Item, facts: FilmFacts, lexicons: dict[tuple[str, TimeSpan | No
         facts, item = facts_within(facts, window), replace(item, question=replace(item.question, text=found[3]))
     if any(span.start < bounds.start or span.end > bounds.end for span in item.spans):
         raise Unclear("its evidence is outside of the part that is parsed about")
-    parsed = _parse(item, lexicons.setdefault((language, window), _Lexicon(facts, language)))
+    lexicon = lexicons.setdefault((language, window), _Lexicon(facts, language))
+    if item.labels.get(NAMED) == "unknown":
+        _check_undeterminable(_parse(item, lexicon, names=False), whole)
+    elif item.answer in ABSTENTIONS or PAIR in item.labels:
+        _check_absent(_parse(item, lexicon, names=False))
+    else:
+        named = item.labels.get(NAMED) == "known"
+        _check_answer(_parse(_by_looks(item, whole, lexicon.say) if named else item, lexicon))
+
+
+def _check_answer(parsed: _Parsed) -> None:
+    """Refuse a question with another answer than its facts give; of the options of a choice exactly one must be right."""
+    item = parsed.item
     check = _CHECKS.get(parsed.type)
     if check is None:
         raise Unclear(f"there is no check for questions of type {parsed.type}")
@@ -96,6 +111,57 @@ def _check(item: Item, facts: FilmFacts, lexicons: dict[tuple[str, TimeSpan | No
     letters = [letter for letter, is_right in zip(question.letters, right, strict=True) if is_right]
     if letters != [item.answer]:
         raise Unclear(f"right are {letters}, not {item.answer}: {question.text}")
+
+
+def _check_absent(parsed: _Parsed) -> None:
+    """Refuse a question about something absent if all that it names is in the film, or if it is answered otherwise."""
+    words, slots, there = parsed.words, parsed.slots, []
+    for name, said in slots.items():
+        if name in ("person", "other_person"):
+            there.append(said in words.people)
+        elif name == "object":
+            there.append(said in words.things)
+        elif name in ("event", "other_event"):
+            there.append(said in words.events)
+        elif name == "action":
+            doer = words.people.get(slots.get("person", ""), [])
+            there.append(len(doer) == 1 and said in words.deeds and bool(parsed.done_by(doer[0], said)))
+        elif name == "words":
+            known = [*(event.words for event in parsed.facts.events), *(text.text for text in parsed.facts.written)]
+            there.append(any(said.casefold() in one.casefold() for one in known))
+        elif name == "things":
+            rules = [rule.values for rule in parsed.facts.facts if rule.kind == "rule"]
+            there.append(said in {parsed.say.labelled(rule["category"], rule["label"]) for rule in rules})
+        elif name == "events":
+            there += [part in words.events for part in parsed.options]
+    if all(there):
+        raise Unclear(f"all that it names is in the film: {parsed.item.question.text}")
+    if parsed.item.answer != (0 if parsed.item.question.kind == "count" else NOT_THERE) or parsed.item.spans:
+        raise Unclear("what is absent has an answer or evidence")
+
+
+def _check_undeterminable(parsed: _Parsed, facts: FilmFacts) -> None:
+    """Refuse a question that cannot be told if the film tells who is meant, or leaves nobody who could be."""
+    heard = " ".join(event.words for event in facts.events)
+    called = [said for name, said in parsed.slots.items() if name in ("person", "other_person")]
+    unknown = [said for said in called if said not in parsed.words.people]
+    if not unknown or any(name in heard for name in unknown):
+        raise Unclear(f"the film tells who {called} are")
+    if sum(person.name not in heard for person in facts.people) < 2:
+        raise Unclear("only one in the film is without a name")
+    if parsed.item.answer != UNDETERMINABLE or parsed.item.spans:
+        raise Unclear("what cannot be told has an answer or evidence")
+
+
+def _by_looks(item: Item, facts: FilmFacts, say: Wording) -> Item:
+    """The question with each person whose name is said to them in the film named by looks."""
+    for person in facts.people:
+        if any(event.other == person.id and person.name in event.words for event in facts.events):
+            text, *options = (
+                one.replace(person.name, say.name(person)) for one in (item.question.text, *item.question.options)
+            )
+            item = replace(item, question=replace(item.question, text=text, options=tuple(options)))
+    return item
 
 
 class _Lexicon:
@@ -226,15 +292,17 @@ class _Parsed:
         return option.split(self.say.fill("row"))
 
 
-def _parse(item: Item, lexicon: _Lexicon) -> _Parsed:
-    """Read a question back by its template."""
+def _parse(item: Item, lexicon: _Lexicon, *, names: bool = True) -> _Parsed:
+    """Read a question back by its template; with ``names`` its people and rooms must be those of the film."""
     kinds = _domain(item.domain or "").question_types
     template: Template | None = {one.id: one for kind in kinds for one in kind.templates}.get(item.template or "")
     if template is None or template.split != item.split:
         raise Unclear(f"{item.template!r} is no template of the split {item.split!r}")
     for text in template.wordings:
         escaped = re.sub(r"[^\w\s{}]", lambda sign: re.escape(sign.group()), text)
-        pattern = PLACEHOLDER.sub(lambda slot: f"(?P<{slot.group(1)}>{lexicon.pattern(slot.group(1))})", escaped)
+        pattern = PLACEHOLDER.sub(
+            lambda slot: f"(?P<{slot.group(1)}>{lexicon.pattern(slot.group(1)) if names else '.+?'})", escaped
+        )
         if found := re.fullmatch(pattern, item.question.text):
             kind = template.id.partition("/")[0]
             return _Parsed(item=item, words=lexicon, type=kind, slots=found.groupdict())

@@ -103,7 +103,7 @@ class RuleBasedChatModel:
         step = _next_step(planner.answer(), tools, done)
         if isinstance(step, _Conclusion):
             text = f"[{RULE_BASED}] {step.text}"
-            answer = text if planner.kind == "open" else step.value
+            answer = text if planner.kind == "open" and step.value not in planner.abstentions else step.value
             if _ANSWER_TOOL not in tools:
                 return completion(model=RULE_BASED, content=_in_words(answer), usage=(0, 0))
             spans = [{"start_time": span.start, "end_time": span.end} for span in step.spans[:8]]
@@ -146,6 +146,11 @@ class _Planner:
         self._tools = tools
         schema = tools.get(_ANSWER_TOOL, {}).get("parameters", {}).get("properties", {}).get("answer")
         self.kind = next((kind for kind, (how, _) in _KINDS.items() if re.search(how, wanted, re.IGNORECASE)), "open")
+        #: The answers that mean "not in the video" and "cannot be told", if the question has them.
+        self.abstentions: list[str] = []
+        if schema is not None and "anyOf" in schema:
+            schema, abstention = schema["anyOf"]
+            self.abstentions = abstention["enum"]
         if schema is not None:
             of_schema = (kind for kind, (_, json_type) in _KINDS.items() if schema.get("type") == json_type)
             self.kind = next((kind for kind in of_schema if kind != "choice" or "enum" in schema), "open")
@@ -177,7 +182,7 @@ class _Planner:
             ending = yield from self._summarise()
         else:
             ending = yield from self._find()
-        if self.kind != "choice" or not self._options:
+        if self.kind != "choice" or not self._options or ending.value in self.abstentions:
             return ending
         # The option that shares most words with what was found, else the first that is found itself.
         said = set(words(ending.text))
@@ -194,20 +199,21 @@ class _Planner:
     def _find(self) -> _Steps[_Conclusion]:
         """Call a library tool that finds things, else search and confirm the candidates; then describe and remember."""
         [found] = yield from self._by_library(self._intent)
-        hits = [found] if _spans(found) else []
+        hits, results = [found] if _spans(found) else [], [found]
         for tool in _SEARCHES:
             if not hits:
-                [result] = yield [self._call(tool, query=self._target, top_k=20)]
-                hits = [hit for hit in _records(result) if _spans(hit)]
+                results += yield [self._call(tool, query=self._target, top_k=20)]
+                hits = [hit for hit in _records(results[-1]) if _spans(hit)]
         spans = [_spans(hit)[0] for hit in hits]
-        if not spans:
-            return _Conclusion(
-                text=f"Nothing was found for {self._target!r}.", value={"start_time": 0.0, "end_time": 0.0}
-            )
+        if not spans or (self.abstentions and (_is_unsure(found) or _judged(found, "not_found"))):
+            return self._nothing(results)
         if not _spans(found) and (self._intent == "place" or self.kind == "interval"):
             in_order = sorted(spans, reverse=self._last)[:12]
             looks = yield [self._look(span.center) for span in in_order]
             seen = [(span, _records(look)) for span, look in zip(in_order, looks, strict=True)]
+            sure = (item for look in looks if not _is_unsure(look) for item in _records(look) if not item.get("lacks"))
+            if self.abstentions and self._intent != "words" and not any(sure):
+                return self._nothing([*results, *looks])
             spans = [next(iter(_spans(some[0])), span) for span, some in seen if some] + spans
         span = spans[0]
         [looked] = yield [self._describe(span)]
@@ -225,7 +231,17 @@ class _Planner:
         if number is None:
             [listed] = yield [self._call("list_entities")]
             number = sum(self._category in ("any", item.get("category")) for item in _records(listed))
+        if self.abstentions and (_is_unsure(result) or (number == 0 and not _judged(result, "not_found"))):
+            return self._nothing([result])
         return _Conclusion(text=f"{number} for {self._target!r}", spans=_spans(result), value=number)
+
+    def _nothing(self, results: Sequence[_Json]) -> _Conclusion:
+        """Return the conclusion that nothing was found: it is not there only if a result says so and none is unsure."""
+        value: Any = {"start_time": 0.0, "end_time": 0.0}
+        if self.abstentions:
+            is_absent = any(_judged(result, "not_found") for result in results) and not any(map(_is_unsure, results))
+            value = self.abstentions[not is_absent]
+        return _Conclusion(text=f"Nothing was found for {self._target!r}.", value=value)
 
     def _summarise(self) -> _Steps[_Conclusion]:
         """Call a library tool that summarises, else describe three scenes spread over the video."""
@@ -312,11 +328,24 @@ def _given(text: str) -> list[tuple[str, _Json]]:
 
 
 def _result(content: Any) -> _Json:
-    """Return the result in a tool's message; empty if it is a fault, is not a JSON object, or nothing was found."""
+    """Return the result in a tool's message; empty if it is a fault or no JSON object; ``judged`` if nothing was found."""
     value = json_object(content) if isinstance(content, str) else None
     data = None if value is None else value.get(DATA, value)
-    usable = isinstance(data, Mapping) and "error" not in data and data.get("status") not in ("empty", "error")
-    return data if isinstance(data, Mapping) and usable else {}
+    if not isinstance(data, Mapping) or "error" in data or data.get("status") == "error":
+        return {}
+    return {"judged": data.get("judged") or {}} if data.get("status") == "empty" else data
+
+
+def _judged(result: _Json, key: str) -> Any:
+    """Return what a result of an operation or a library tool reports under ``key``, such as ``not_judged``; None without."""
+    return result.get(key) or (result.get("judged") or {}).get(key)
+
+
+def _is_unsure(result: _Json) -> bool:
+    """Whether a result leaves open what is asked: it is partial, or words were not judged or spans not examined."""
+    if "status" not in result and result.get("unmatched") and not result.get("not_found"):
+        return True  # of an operation; a library tool is partial then
+    return bool(result.get("status") == "partial" or _judged(result, "not_judged") or _judged(result, "not_examined"))
 
 
 def _objects(value: Any) -> Iterator[_Json]:

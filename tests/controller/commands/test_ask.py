@@ -79,6 +79,50 @@ def test_a_library_is_used_where_one_is_given(ask: Ask) -> None:
     assert (flat["system"], flat["library"], flat["calls_inside_tools"]) == ("flat", None, 0)
 
 
+@pytest.mark.parametrize("tools", [(), ("--tools", "hand_A")], ids=["operations", "library"])
+@pytest.mark.parametrize(
+    ("person", "word"), [("the happy person", "happy"), ("the person in red with a monocle", "monocle")]
+)
+def test_what_the_tools_behind_an_answer_could_not_judge_is_told(
+    ask: Ask, tools: tuple[str, ...], person: str, word: str
+) -> None:
+    question = f"When does {person} first appear?"
+    outcome = ask("made", question, *tools)
+    [line] = [line for line in outcome.out.splitlines() if line.startswith("uncertain")]
+    assert word in line
+    doubts = json.loads(ask("made", question, *tools, "--json").out)["uncertain"]
+    assert doubts[-1]["tool"] == ("locate_first_appearance" if tools else "detect_objects")
+    assert all(word in str(doubt) for doubt in doubts)
+
+
+@pytest.mark.parametrize("tools", [(), ("--tools", "hand_A")], ids=["operations", "library"])
+def test_an_answer_that_rests_on_judged_words_is_not_called_uncertain(ask: Ask, tools: tuple[str, ...]) -> None:
+    assert "uncertain" not in ask("made", QUESTION, *tools).out
+    assert json.loads(ask("made", QUESTION, *tools, "--json").out)["uncertain"] == []
+
+
+@pytest.mark.parametrize("tools", [(), ("--tools", "hand_A")], ids=["operations", "library"])
+@pytest.mark.parametrize(
+    ("question", "value"),
+    [
+        ("When does the happy person first appear?", "cannot_be_told"),
+        ("高兴的人什么时候第一次出现？", "cannot_be_told"),
+        ("When does the person in purple first appear?", "not_there"),
+        ("穿紫色衣服的人什么时候第一次出现？", "not_there"),
+        (QUESTION, {"start_time": 32.0, "end_time": 38.0}),
+    ],
+)
+def test_with_abstaining_allowed_nothing_found_is_not_there_and_not_judged_cannot_be_told(
+    ask: Ask, tools: tuple[str, ...], question: str, value: Any
+) -> None:
+    summary = json.loads(ask("made", question, "--kind", "interval", "--may-abstain", *tools, "--json").out)
+    assert summary["value"] == value
+    forced = json.loads(ask("made", question, "--kind", "interval", *tools, "--json").out)
+    assert isinstance(forced["value"], dict)
+    if isinstance(value, str):
+        assert ask("made", question, "--may-abstain", *tools).out.startswith(value.replace("_", " "))
+
+
 def test_a_recorded_question_can_be_replayed(ask: Ask, tmp_path: Path) -> None:
     outcome = ask("made", QUESTION, "--record", str(tmp_path / "records"), "--json")
     name = json.loads(outcome.out)["recorded_as"]
@@ -310,7 +354,7 @@ def test_every_option_can_be_given_and_does_something(ask: Ask, vision_server: A
         '{"m": {"prompt": 1, "completion": 1}, "eye": {"prompt": 1, "completion": 1}}'
     )
     given = {
-        "--kind": "choice", "--option": "black", "--as-of": "50", "--language": "zh",
+        "--kind": "choice", "--option": "black", "--may-abstain": None, "--as-of": "50", "--language": "zh",
         "--system": "hier", "--tools": "hand_A", "--exposure": "tools_first", "--domain": "A_locate_count",
         "--set": "patience=2", "--with": "inspect", "--allow-judge": None, "--judge-model": "m",
         "--judge-record": str(tmp_path / "judgements.jsonl"), "--model": "m", "--wire": "chat",
@@ -336,6 +380,7 @@ def test_every_option_can_be_given_and_does_something(ask: Ask, vision_server: A
     assert (settings["exposure"], settings["patience"], settings["groups"]) == ("tools_first", 2, ["inspect"])
     assert (settings["perception"]["looks"], settings["judge"] is not None) == (7, True)
     assert (episode.task.question.as_of, outcome.json["committed"]["session"]) == (50.0, "notes")
+    assert episode.task.question.may_abstain
 
 
 def test_how_much_is_told_of_the_world_can_be_chosen(ask: Ask, chat_server: Any, replies: Any) -> None:

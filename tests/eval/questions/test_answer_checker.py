@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 
+from controller.answers import ABSTENTIONS
 from eval.sandbox import FilmFacts
 from tests.support.answer_checker import check_items
 
 
 def other_answer(item: Any) -> Any:
-    """An answer of the same type that is wrong."""
+    """An answer of the same type that is wrong; of two abstentions the other one."""
+    if item.answer in ABSTENTIONS:
+        return next(value for value in ABSTENTIONS if value != item.answer)
     if item.question.kind == "choice":
         return next(letter for letter in item.question.letters if letter != item.answer)
     if item.question.kind == "count":

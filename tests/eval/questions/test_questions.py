@@ -6,10 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from difflib import SequenceMatcher
+from itertools import product
 from typing import Any
 
 import pytest
 
+from controller.answers import ABSTENTIONS, NOT_THERE, UNDETERMINABLE
 from eval.questions import MAKERS, questions_of
 from eval.questions.generator import CHINESE_SHARE
 from eval.sandbox import FilmFacts
@@ -72,12 +75,24 @@ def test_the_same_film_gives_the_same_questions_and_another_seed_others(film: An
     }
 
 
+def test_the_options_of_a_filing_rule_are_of_one_room(film: Any, questions: Any) -> None:
+    """Most rules are about the main room of a film: among options of other rooms it would be a good guess."""
+    asked = 0
+    for seed, minutes in product(SEEDS, (1, 3, 15)):
+        rooms = {place.name for place in film(seed, minutes, "test").places}
+        for item in questions(seed, minutes, "test"):
+            if item.labels["type"] == "general_rule" and item.labels["language"] == "en":
+                assert len({room for option in item.question.options for room in rooms if room in option}) == 1
+                asked += 1
+    assert asked > 1
+
+
 def test_yes_and_no_and_the_places_of_right_options_come_equally_often(questions: Any) -> None:
     fixed: Counter[str] = Counter()
     places: dict[int, Counter[str]] = {3: Counter(), 4: Counter()}
     for item in every(questions, seeds=range(9200, 9225)):
         options = item.question.options
-        if item.question.kind != "choice":
+        if item.question.kind != "choice" or item.answer in ABSTENTIONS:
             continue
         if options in (("Yes", "No"), ("是", "否")):
             fixed[item.answer] += 1
@@ -109,7 +124,7 @@ def test_the_right_number_is_the_least_as_often_as_any_other(questions: Any, kin
     ranks: Counter[tuple[int, int]] = Counter()
     for seed in range(9200, 9260):
         for item in questions(seed, 3, "development"):
-            if item.labels["type"] == kind and item.question.kind == "choice":
+            if item.labels["type"] == kind and item.question.kind == "choice" and item.answer not in ABSTENTIONS:
                 numbers = [int(re.findall(r"\d+", option)[0]) for option in item.question.options]
                 right = numbers[item.question.letters.index(item.answer)]
                 ranks[len(numbers), sum(number < right for number in numbers)] += 1
@@ -117,6 +132,43 @@ def test_the_right_number_is_the_least_as_often_as_any_other(questions: Any, kin
         found = [ranks[size, rank] for rank in range(size)]
         share = 4 * (sum(found) / size * (1 - 1 / size)) ** 0.5
         assert all(abs(number - sum(found) / size) <= share for number in found), found
+
+
+def test_a_sixth_or_more_of_each_domain_is_about_what_is_not_in_the_film_and_differs_in_one_thing(
+    questions: Any,
+) -> None:
+    whole, absent = Counter[Any](), Counter[Any]()
+    for split in SPLITS:
+        for seed in SEEDS:
+            by_id = {item.id: item for item in questions(seed, 3, split)}
+            for item in by_id.values():
+                whole[item.domain] += 1
+                if (original := by_id.get(item.labels.get("pair"))) is None:
+                    continue
+                absent[item.domain] += 1
+                assert item.answer == (0 if item.question.kind == "count" else NOT_THERE)
+                assert original.answer not in (0, *ABSTENTIONS)
+                assert (item.template, len(item.question.options)) == (
+                    original.template,
+                    len(original.question.options),
+                )
+                assert SequenceMatcher(None, item.question.text, original.question.text).ratio() > 0.5
+    assert all(absent[domain] / whole[domain] >= 0.15 for domain in MAKERS), (absent, whole)
+
+
+def test_a_name_that_nobody_says_cannot_be_told_and_comes_as_often_as_one_that_is_said(
+    film: Any, questions: Any
+) -> None:
+    named: Counter[str] = Counter()
+    for split in SPLITS:
+        for seed in range(9200, 9220):
+            for item in questions(seed, 3, split):
+                if "named" in item.labels:
+                    named[item.labels["named"]] += 1
+                    assert (item.answer == UNDETERMINABLE) == (item.labels["named"] == "unknown")
+                else:
+                    assert item.answer != UNDETERMINABLE
+    assert named["known"] == named["unknown"] > 10
 
 
 def test_numbers_are_spread(questions: Any) -> None:
@@ -147,7 +199,7 @@ def test_evidence_lies_in_the_film_and_shows_what_happens(film: Any, questions: 
     facts: FilmFacts = film(9102, 15, "test")
     for item in questions(9102, 15, "test"):
         assert all(0 <= span.start < span.end <= facts.duration for span in item.spans)
-        is_absent = item.answer == 0 or item.question.options in (("Yes", "No"), ("是", "否"))
+        is_absent = item.answer in (0, *ABSTENTIONS) or item.question.options in (("Yes", "No"), ("是", "否"))
         assert item.spans or is_absent, item.id
 
 

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import av
@@ -13,8 +14,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from controller.answers import ABSTENTIONS
 from eval.commands.datasets import sandbox_app as app
 from eval.datasets import load_dataset
+from eval.questions import add_questions
 from eval.sandbox import (
     SAMPLE_RATE,
     FilmFacts,
@@ -167,6 +170,35 @@ def test_a_film_that_is_there_is_not_made_again(folder: Path, files: FilmFiles) 
     assert "C_summary_multihop" in film["by_domain"]
     assert {path: path.stat().st_mtime_ns for path in files.all()} == before
     assert (folder / "questions.jsonl").read_bytes() == questions
+
+
+def test_a_dataset_of_older_questions_takes_no_newer_ones_and_says_what_to_do(tmp_path: Path, folder: Path) -> None:
+    items = load_dataset(folder).items
+    old = [replace(item, question=replace(item.question, may_abstain=False), video_id="old") for item in items]
+    old = [replace(item, id=f"old.{place}") for place, item in enumerate(old) if item.answer not in ABSTENTIONS]
+    add_questions(tmp_path, "old.mp4", "old", old, work=tmp_path)
+    described = json.loads((tmp_path / "dataset.json").read_text())
+    described["protocol"] = {"questions": {"version": 2}}
+    (tmp_path / "dataset.json").write_text(json.dumps(described))
+    before = (tmp_path / "questions.jsonl").read_bytes()
+    with pytest.raises(EvalFault, match="questions of another version") as raised:
+        add_questions(tmp_path, "new.mp4", items[0].video_id, items, work=tmp_path)
+    assert "new folder" in raised.value.hint
+    assert (tmp_path / "questions.jsonl").read_bytes() == before
+    assert not any(item.question.may_abstain for item in load_dataset(tmp_path).items)
+    # Of a film that stands alone all questions are made anew, and with them the protocol.
+    add_questions(tmp_path, "old.mp4", "old", [replace(item, video_id="old") for item in items], work=tmp_path)
+    assert load_dataset(tmp_path).protocol["may_abstain"] is True
+
+
+def test_questions_that_may_abstain_need_a_protocol_that_says_so(tmp_path: Path, folder: Path) -> None:
+    described = json.loads((folder / "dataset.json").read_text())
+    del described["protocol"]["may_abstain"]
+    described["videos"] = {}
+    (tmp_path / "dataset.json").write_text(json.dumps(described))
+    (tmp_path / "questions.jsonl").write_bytes((folder / "questions.jsonl").read_bytes())
+    with pytest.raises(EvalFault, match="may abstain, and the protocol does not say so"):
+        load_dataset(tmp_path)
 
 
 def test_a_film_of_another_length_is_refused_by_name(folder: Path, files: FilmFiles) -> None:
