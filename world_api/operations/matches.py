@@ -65,6 +65,10 @@ from world_api.world.view import View
 SAME_BOX, SAME_MOMENT = 0.5, 0.6
 
 
+#: Category of tracks of which no category was recognised, so that they may be of any.
+UNRECOGNISED = "moving_object"
+
+
 @dataclass(frozen=True, kw_only=True)
 class HintMatch:
     """How well a track fits a description, word by word (canonical words).
@@ -86,7 +90,12 @@ class HintMatch:
     @property
     def fits_partly(self) -> bool:
         """Whether nothing excludes the track, and some word holds or no word was measured not to hold."""
-        return not self.excluded and (bool(self.held) or not self.missing)
+        return self.may_fit or (not self.excluded and bool(self.held))
+
+    @property
+    def may_fit(self) -> bool:
+        """Whether nothing excludes the track, and no word was measured not to hold."""
+        return not self.excluded and not self.missing
 
     @property
     def lacks(self) -> list[str]:
@@ -106,7 +115,7 @@ def match_description(track: Track, reading: ParsedDescription) -> HintMatch:
     colour; negated, it must be none of its colours. A moving object that was not recognised may be of any category, and
     a track without colours may have any colour.
     """
-    unknown_kind = track.category == "moving_object"
+    unknown_kind = track.category == UNRECOGNISED
     unjudged: list[str] = []
     other_kind = False
     if reading.kinds and track.category not in reading.kinds:
@@ -212,30 +221,37 @@ def find_objects(
     """Find objects of a category at a moment, or in the interval ``within`` if it is given.
 
     They are stored tracks. If there is none of the category and a detector knows it, the frame at the moment is
-    examined; if the video is missing, the result says that it was not. If nothing fits all words of ``text_query``,
-    objects that fit some are returned with the words that they lack.
+    examined; if the video is missing, the result says that it was not. Objects of which words were not measured, or the
+    category was not recognised, are returned with these words as what they lack; if nothing fits all words of
+    ``text_query``, so are objects that fit only some.
     """
     kind = session.vocabulary.read_category(category)
     description = session.vocabulary.read(text_query or "", of=kind.kinds)
     reading = kind.joined(description)
     if kind.kinds is None and description.kinds == frozenset():
         reading = replace(reading, kinds=description.kinds)
-    described = replace(reading, kinds=description.kinds if kind.kinds is None else None)
+    described = reading if kind.kinds else replace(reading, kinds=description.kinds)
     reading, deeds = _read_deeds(session, reading, f"{category} {text_query or ''}")
     near = session.view.tracks_in(within) if within else session.view.tracks_at(at)
-    candidates = [track for track in near if reading.kinds is None or track.category in reading.kinds]
+    of_kind = [track for track in near if reading.kinds is None or track.category in reading.kinds]
+    stored = (reading.kinds or frozenset()) & session.view.vocabulary.categories
+    may_be = UNRECOGNISED if stored and UNRECOGNISED not in stored else None
+    unrecognised = [track for track in near if track.category == may_be]
     asked = within or session.view.frame_at(at)
     matches = [
-        (track, _judge_deeds(session, track, match_description(track, described), deeds, asked)) for track in candidates
+        (track, _judge_deeds(session, track, match_description(track, described), deeds, asked))
+        for track in (*of_kind, *unrecognised)
     ]
-    fitting = [pair for pair in matches if pair[1].fits] or [pair for pair in matches if pair[1].fits_partly]
+    is_found = any(match.fits for _, match in matches)
+    fitting = [(track, match) for track, match in matches if (match.may_fit if is_found else match.fits_partly)]
     found = [_from_track(session, track, match, reading, at, within) for track, match in fitting]
     missing: MediaFault | None = None
-    if not candidates and (within is None or within.contains(at)):
-        found, missing = _look(session, at, reading)
+    if not of_kind and (within is None or within.contains(at)):
+        looked, missing = _look(session, at, reading)
+        found += looked
     found.sort(key=lambda item: (len(item[0].lacks), -(item[0].confidence or 0.0), item[0].bbox))
     shown = found[:MAX_DETECTIONS]
-    looked_at = at if within is None and not candidates else None
+    looked_at = at if within is None and not of_kind else None
     examined, unexamined = _examined(session, asked, reading.kinds, looked_at)
     if within is None and missing is not None:
         examined, unexamined = [], [asked]
@@ -244,7 +260,7 @@ def find_objects(
     hint = ""
     # Where nothing was examined, the registry tells of the hole.
     if not found and (examined or reading.kinds == frozenset() or missing is not None):
-        hint = _why_nothing(session, category, reading, candidates or near, missing, within)
+        hint = _why_nothing(session, category, reading, of_kind or near, missing, within)
     if found and all(item.lacks for item, _ in found):
         hint = "nothing was seen to fit all words; what may is given with what it lacks"
     if left_out := len(found) - len(shown):
@@ -721,8 +737,8 @@ class QueryJudge:
         return view.reads_screen and (view.has_rows("speech") or view.has_rows("screen_texts"))
 
     def not_found(self, within: TimeSpan | None) -> list[TimeSpan]:
-        """Return what was searched, if every word was judged and no segment, nor any track, has all of them; else nothing."""
-        if self.unmatched or not all(self.lacks) or self._any_track_fits(within) or self._any_segment_fits(within):
+        """Return what was searched, if every word was judged and no segment has all of them, nor may any track; else nothing."""
+        if self.unmatched or not all(self.lacks) or self._any_track_may_fit(within) or self._any_segment_fits(within):
             return []
         view = self._session.view
         return without_spans(within or view.span, view.holes)
@@ -748,12 +764,12 @@ class QueryJudge:
                 every.add(span, passages_in(self._session, span))
         return not all(every.lacks)
 
-    def _any_track_fits(self, within: TimeSpan | None) -> bool:
+    def _any_track_may_fit(self, within: TimeSpan | None) -> bool:
         view = self._session.view
         if not self._reading.is_judged or self._words:
             return False
         tracks = view.tracks.of_each_look if within is None else view.tracks_in(within)
-        return any(match_description(track, self._reading).fits for track in tracks)
+        return any(match_description(track, self._reading).may_fit for track in tracks)
 
 
 def _terms_of_passage(passage: Passage) -> frozenset[str]:

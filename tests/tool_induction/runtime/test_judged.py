@@ -10,6 +10,7 @@ from jsonschema import Draft202012Validator
 
 from tool_induction import compile_document, load_library, run_tool
 from tool_induction.compiler import result_schema
+from world_api.api import open_session
 from world_api.operations import run
 
 WHOLE = {"start_time": 0, "end_time": 60}
@@ -134,6 +135,18 @@ def test_the_packaged_library_counts_people_by_every_word_for_them(
     result = run_tool(tools, "count_distinct_things", asked, call=partial(run, open_made()))
     assert (result["status"], result["outputs"]["unmerged"]) == (status, count)
     assert result.get("unsure", {}).get("unmerged", {}).get("possible", 0) == 3 - count
+
+
+def test_the_packaged_library_counts_for_sure_only_who_was_recognised(make_world: Any, minute_rows: Any) -> None:
+    tracks = [
+        row | {"category": "moving_object"} if row["track"] == "t0001_02" else row for row in minute_rows["sightings"]
+    ]
+    make_world({**minute_rows, "sightings": tracks})
+    call = partial(run, open_session(make_world.store, "made", name=None))
+    asked = {"video_id": "made", "category": "person"}
+    result = run_tool(load_library("hand_A").tools, "count_distinct_things", asked, call=call)
+    assert (result["status"], result["outputs"]["unmerged"]) == ("partial", 2)
+    assert result["unsure"]["unmerged"]["possible"] == 1
 
 
 def test_the_packaged_library_cannot_tell_how_many_zebras_there_are(open_made: Any) -> None:

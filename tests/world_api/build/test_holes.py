@@ -414,9 +414,8 @@ def test_answers_stay_short_however_many_holes_a_world_has(store: Path) -> None:
     path.write_text(json.dumps(manifest))
     session = open_session(store, "shots", name=None, groups=frozenset({"inspect"}))
     whole = {"start_time": 0.0, "end_time": 70.0}
-    seen = run(
-        session, "detect_objects", {"video_id": "shots", "timestamp": 65.0, "category": "person", "time_range": whole}
-    )
+    green = {"category": "person", "text_query": "in green"}  # what moves may be a person, and is not green
+    seen = run(session, "detect_objects", {"video_id": "shots", "timestamp": 65.0, "time_range": whole, **green})
     asked = {"video_id": "shots", "query": "person in green"}
     scanned = run(session, "scan_segments", asked)
     searched = run(session, "search_segments_by_text", {**asked, "top_k": 5})

@@ -67,6 +67,31 @@ def test_a_world_without_people_says_not_found_and_not_that_it_cannot_tell(make_
     assert (result["not_found"], result["not_judged"]) == ([WHOLE], [])
 
 
+def test_what_was_not_measured_is_told_beside_what_fits_and_what_was_not_recognised_may_be_of_any_category(
+    make_world: Any, minute_rows: Any
+) -> None:
+    changed: dict[str, dict[str, Any]] = {
+        "t0001_01": {"colours": []},
+        "t0001_02": {"category": "moving_object"},
+    }
+    tracks = [row | changed.get(row["track"], {}) for row in minute_rows["sightings"]]
+    make_world({**minute_rows, "sightings": tracks})
+    session = open_session(make_world.store, "made", name=None)
+
+    def lacks(**asked: Any) -> dict[str, list[str]]:
+        result = detect(session, time_range=WHOLE, **asked)
+        assert (result["not_found"], result["not_judged"]) == ([], [])
+        return {item["entity_id"]: item["lacks"] for item in result["detections"]}
+
+    assert lacks(text_query="in black") == {"ent_t0000_01": [], "ent_t0001_01": ["black"], "ent_t0001_02": ["person"]}
+    assert lacks(text_query="in green") == {"ent_t0001_01": ["green"]}
+    assert lacks() == {"ent_t0000_01": [], "ent_t0001_01": [], "ent_t0001_02": ["person"]}
+    assert lacks(category="moving_object") == {"ent_t0001_02": []}
+    assert lacks(category="any") == {"ent_t0000_01": [], "ent_t0001_01": [], "ent_t0001_02": []}
+    at_moment = detect(session, timestamp=52.0)
+    assert [(item["entity_id"], item["lacks"]) for item in at_moment["detections"]] == [("ent_t0001_02", ["person"])]
+
+
 def test_one_word_that_does_not_fit_removes_nobody_who_fits_the_others(make_world: Any, minute_rows: Any) -> None:
     tracks = [row | {"colours": ["grey"]} if row["track"] == "t0000_01" else row for row in minute_rows["sightings"]]
     make_world({**minute_rows, "sightings": tracks})
