@@ -797,7 +797,8 @@ def candidates(session: Session, found: Sequence[SegmentHit], query: str, within
         matched=matched,
         unmatched=unmatched,
         not_found=ranges(absent),
-        not_judged=[] if matched and hits else unmatched,
+        # Without hits that are shown, a thing of which the words were not measured may have them.
+        not_judged=[] if absent or (matched and hits) else unmatched or matched,
         evidence=cite_hits(session, found),
         truncated=more or len(absent) > MAX_RANGES,
         hint=hint,

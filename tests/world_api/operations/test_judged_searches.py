@@ -261,3 +261,12 @@ def test_a_question_about_deeds_is_judged_from_the_truth_and_one_about_moods_is_
     assert (bool(result["matched"]), bool(result["not_judged"])) == (judged, not judged)
     if query.startswith("is he playing"):
         assert "opens a drawer" in result["answer"]
+
+
+def test_looks_that_were_measured_of_nobody_are_not_absent(make_world: Any, minute_rows: Any) -> None:
+    tracks = [row | {"colours": []} for row in minute_rows["sightings"]]
+    make_world({**minute_rows, "sightings": tracks})
+    session = open_session(make_world.store, "made", name=None)
+    for operation in SEARCHES:
+        result = search(session, "in green", operation)
+        assert (result["candidates"], result["not_found"], result["not_judged"]) == ([], [], ["green"])
