@@ -32,14 +32,8 @@ from world_api.operations.evidence import (
     spots_of,
     times,
 )
-from world_api.operations.matches import (
-    actions_in,
-    find_entity,
-    identify,
-    look_alikes,
-    recorded_words,
-    side_left,
-)
+from world_api.operations.matches import actions_in, find_entity, identify, look_alikes, side_left
+from world_api.operations.recorded import recorded_words
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
     EntityId,

@@ -11,7 +11,7 @@ from world_api.core.cost import Cost
 from world_api.core.faults import OperationFault
 from world_api.core.spans import TimeSpan
 from world_api.operations.evidence import evidence, interval, shorten, times
-from world_api.operations.matches import has_word
+from world_api.operations.recorded import has_word
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
     Level,

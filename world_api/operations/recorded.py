@@ -1,0 +1,116 @@
+"""Which words of a description a text has, and which of them the truth of an oracle world would record.
+
+A truth file records who is seen with kind and colours, and deeds, things, places and speech. It records neither other
+looks (hair, glasses) nor moods and ages.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import pairwise
+
+from world_api.core.vocabulary import (
+    CHINESE,
+    LATIN,
+    STOP_WORDS,
+    Vocabulary,
+    concepts,
+    fold,
+    is_narrower,
+    is_verb,
+    words,
+)
+from world_api.search.indexes import synonyms
+from world_api.search.passages import Texts
+from world_api.search.searcher import terms_of
+from world_api.world.view import View
+
+#: Words for moods, ages, bodies and parts of clothes, of which no truth tells.
+_NOT_RECORDED = frozenset(
+    "happy happily sad sadly angry angrily upset glad cheerful gloomy bored boring tired nervous anxious afraid scared calm "
+    "excited surprised worried lonely proud ashamed jealous annoyed mood feeling feels emotion smiling smiles young younger old "
+    "older elderly aged age teenage adult years year hair haired beard bearded moustache bald blond blonde brunette curly "
+    "glasses makeup tattoo face eyes nose tall short long slim thin fat pretty handsome beautiful light dark bright pale raised "
+    "collar sleeve sleeves button buttons pocket pockets shirt tshirt blouse jeans trousers pants shorts skirt dress coat jacket "
+    "sweater hoodie suit tie shoes boots sneakers socks gloves belt".split()
+)
+_CHINESE_NOT_RECORDED = re.compile(
+    r"[乐愉喜怒悲哀惧怕恐忧愁发胡须秃胖瘦矮很衣裤裙鞋袜领袖衫]|高兴|开心|伤心|难过|生气|紧张|惊讶|兴奋|无聊|疲惫|微笑|心情|情绪"
+    r"|年轻|年老|中年|岁|老年|光头|眼镜|漂亮|好看|个子"
+)
+#: Words after which a description tells looks, and words or endings after which it tells something else again.
+_LOOKS = frozenset(
+    "with without wearing wears dressed having has have whose looks looking in is are was were be".split()
+)
+_NO_LOOKS = frozenset("at on near by from to into who that which while as and then there".split())
+_CHINESE_LOOKS = re.compile(r"[穿戴]|留着|长着|有着")
+
+
+class RecordedTexts:
+    """The visible captions and actions of a world: whether they have Latin letters and Chinese ones, and all their terms."""
+
+    def __init__(self, view: View) -> None:
+        texts, numbers = view.world.once(Texts), set[int]()
+        for table, items in (("captions", view.captions), ("actions", view.actions)):
+            numbers.update(texts.of_rows(table)[items.rows[items.rows >= 0]].tolist())
+        said = [texts.text(number) for number in sorted(numbers)]
+        self.chinese = any(CHINESE.search(text) for text in said)
+        self.latin = any(re.search("[A-Za-z]", text) for text in said)
+        self.terms = frozenset(term for text in said for term in terms_of(text, ""))
+
+
+def recorded_words(view: View, text: str, vocabulary: Vocabulary) -> frozenset[str]:
+    """Return the words of a description that the truth of an oracle world would record; none for other profiles.
+
+    A word in a script that no caption or action of the world has is not one of them.
+    """
+    if view.world.manifest.profile != "oracle":
+        return frozenset()
+    scripts, folded = view.once(RecordedTexts), fold(text)
+    found = set(_deeds(folded, vocabulary)) - _NOT_RECORDED if scripts.latin else set()
+    if scripts.chinese:
+        runs = [run for run in CHINESE.findall(folded) if "的" not in run and not _CHINESE_LOOKS.search(run)]
+        found |= {
+            word for run in runs for word in vocabulary.read(run).unmatched if not _CHINESE_NOT_RECORDED.search(word)
+        }
+    return frozenset(word for word in found if not is_narrower(word))
+
+
+def _deeds(folded: str, vocabulary: Vocabulary) -> list[str]:
+    """Return the English words of a description except those that tell looks: beside a person, after ``with`` and ``is``."""
+    tokens = LATIN.findall(folded)
+    found: list[str] = []
+    tells_looks = False
+    for place, (word, following) in enumerate(pairwise([*tokens, ""])):
+        if word in _LOOKS:
+            tells_looks = word != "in" or following != "the"
+        elif word in _NO_LOOKS or (word.endswith("ing") and len(word) > 5) or is_verb(word, following):
+            tells_looks = False
+        if word in {"one", "ones"} or vocabulary.read_category(word).kinds == frozenset({"person"}):
+            found = [earlier for earlier in found if _ends_before(tokens, earlier, place)]
+            tells_looks = not following.endswith(("s", "ed", "ing"))  # no verb: "somebody tall"
+        elif not tells_looks and word not in STOP_WORDS:
+            found.append(word)
+    return found
+
+
+def _ends_before(tokens: list[str], word: str, place: int) -> bool:
+    """Whether a word without content stands between a word and a place, so that it is no adjective of what is there."""
+    return any(token in STOP_WORDS for token in tokens[tokens.index(word) + 1 : place])
+
+
+def has_word(terms: frozenset[str], word: str) -> bool:
+    """Whether terms of a text contain a word, a synonym of it, or, if it is not narrower, the concept that it names."""
+    units, named = terms_of_word(word)
+    return all(not own.isdisjoint(terms) for own in units) or (bool(named) and named <= terms)
+
+
+@lru_cache(maxsize=4096)
+def terms_of_word(word: str) -> tuple[list[frozenset[str]], frozenset[str]]:
+    """Return sets of terms, of each of which a text with the word has one, and the terms of the concepts that it names."""
+    units = set(words(word))
+    pairs = "".join(unit for unit in units if unit > "㐀" and len(unit) == 2)  # their characters are in them
+    own = {unit for unit in units if unit not in STOP_WORDS and (len(unit) > 1 or unit not in pairs)} or units
+    named = frozenset() if is_narrower(word) else concepts(word)
+    return [synonyms(unit) for unit in own], frozenset(f"#{concept}" for concept in named)
