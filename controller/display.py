@@ -109,7 +109,8 @@ def doubts_of(episode: Episode) -> list[dict[str, Any]]:
     cited = {name for span in episode.spans for name in span.returned_by}
     found: list[dict[str, Any]] = []
     for call in [call for call in episode.tool_calls if call.id in cited] or episode.tool_calls:
-        result = {**call.result, **(call.result.get("judged") or {})}
+        judged = call.result.get("judged")  # of `judge_items` a list of answers
+        result = {**call.result, **(judged if isinstance(judged, dict) else {})}
         status = result.get("status", "" if result.get("not_found") else "partial")  # operations have none
         keys = ["not_judged", "not_examined"]
         keys += ["status", "summary", "unmatched"] if status in ("partial", "budget_exhausted") else []

@@ -17,15 +17,13 @@ from numpy.typing import NDArray
 from world_api.build.camera_motion import CameraWatch
 from world_api.build.colours import colour_words
 from world_api.build.stage import Clip, Record, box_columns
-from world_api.core.ports import DetectedObject, Image, PersonScorer
+from world_api.core.ports import UPRIGHT, DetectedObject, Image, PersonScorer
 from world_api.core.spans import Box, known_time, round_time
 
 #: Seconds between two votes on a thing: at first (every other sample), later, and the number of votes after which "later" begins.
 _SOON, _LATER, _OFTEN = 0.45, 1.9, 16
 #: Boxes that overlap this much show the same view: if the detector found no person in it, another vote says nothing new.
 _SAME_VIEW = 0.85
-#: An upright person's height over width.
-_SLIMMEST, _BROADEST = 3.45, 1.4
 #: What a vote adds to the score (less for a part of a thing) or subtracts from it.
 _HIT, _PART_HIT, _MISS = 1.0, 0.5, -0.5
 #: The bounds of the score, and the least score of a person.
@@ -62,7 +60,7 @@ class PersonVotes:
         """
         self.looks += 1
         self.next_look = time + (_SOON if self.looks < _OFTEN else _LATER)
-        upright = _BROADEST <= box.height / max(box.width, 1.0) <= _SLIMMEST
+        upright = UPRIGHT[0] <= box.height / max(box.width, 1.0) <= UPRIGHT[1]
         if upright and scorer.person_score(image(), box) > 0.0:
             self.missed_view = None
             self._add(_PART_HIT if cut_off else _HIT)

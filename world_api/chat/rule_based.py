@@ -333,12 +333,13 @@ def _result(content: Any) -> _Json:
     data = None if value is None else value.get(DATA, value)
     if not isinstance(data, Mapping) or "error" in data or data.get("status") == "error":
         return {}
-    return {"judged": data.get("judged") or {}} if data.get("status") == "empty" else data
+    return {"judged": data.get("judged")} if data.get("status") == "empty" else data
 
 
 def _judged(result: _Json, key: str) -> Any:
     """Return what a result of an operation or a library tool reports under ``key``, such as ``not_judged``; None without."""
-    return result.get(key) or (result.get("judged") or {}).get(key)
+    judged = result.get("judged")
+    return result.get(key) or (judged.get(key) if isinstance(judged, Mapping) else None)
 
 
 def _is_unsure(result: _Json) -> bool:

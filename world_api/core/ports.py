@@ -131,6 +131,10 @@ class ObjectDetector(Protocol):
         """Return the objects of a category, the most confident first."""
 
 
+#: Height over width of an upright person, least and most. No person is looked for in a box of another shape.
+UPRIGHT = (1.4, 3.45)
+
+
 class PersonScorer(Protocol):
     """Judges whether a box contains an upright person, and finds people in a picture."""
 

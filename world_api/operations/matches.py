@@ -104,10 +104,10 @@ def match_description(track: Track, reading: ParsedDescription) -> HintMatch:
     """Compare a description with the category and the colours of a track.
 
     A neutral colour alone ("in black", "in grey or black") describes the whole outfit, so it must be the track's main
-    colour; negated, it must be none of its colours. A moving object that was not recognised may be of any category, and
-    a track without colours may have any colour.
+    colour; negated, it must be none of its colours. A moving object that was not recognised may be of any category, but
+    a person only if too few of its sightings could be looked at; a track without colours may have any colour.
     """
-    unknown_kind = track.category == UNRECOGNISED
+    unknown_kind = track.category == UNRECOGNISED and not (reading.kinds == {"person"} and track.was_looked_at)
     unjudged: list[str] = []
     other_kind = False
     if reading.kinds and track.category not in reading.kinds:

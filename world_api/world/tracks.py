@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from world_api.core.ports import UPRIGHT
 from world_api.core.spans import Box, TimeSpan, round_time
 from world_api.core.vocabulary import CATEGORIES, COLOURS
 from world_api.world.store import World
@@ -267,6 +268,8 @@ AT_SIDE = 0.04
 #: Seconds at an appearance's ends over which the side is looked for.
 SIDE_SECONDS = 0.7
 SIDES: tuple[Side, ...] = ("left", "top", "right", "bottom")
+#: Upright sightings of a thing after which it would have been recognised as a person: about six votes, of which a person needs three.
+ENOUGH_LOOKS = 12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -311,6 +314,11 @@ class Track:
         """``large``, ``medium`` or ``small``, by the share of the picture that its usual (median) box covers."""
         sides = np.median(self.boxes[:, 2:] - self.boxes[:, :2], axis=0)
         return size_in_words(float(sides[0] * sides[1]), *self.picture)
+
+    @cached_property
+    def was_looked_at(self) -> bool:
+        """Whether it was upright in so many sightings that a person would have been recognised."""
+        return int(_is_upright(*self.boxes.T).sum()) >= ENOUGH_LOOKS
 
     def enters_from(self, appearance: TimeSpan) -> Side | None:
         """Return the side of the picture from which it entered at the start of an appearance; None for no side."""
@@ -394,6 +402,14 @@ class Track:
         return any(round_time(one.start) < end and round_time(one.end) >= start for one in self.appearances)
 
 
+def _is_upright(*sides: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Return whether boxes (x1, y1, x2, y2) have the shape of an upright person."""
+    x1, y1, x2, y2 = sides
+    shapes = (y2 - y1) / np.maximum(x2 - x1, 1.0)
+    upright: NDArray[np.bool_] = (shapes >= UPRIGHT[0]) & (shapes <= UPRIGHT[1])
+    return upright
+
+
 def size_in_words(area: float, width: int, height: int) -> Size:
     """Return ``large``, ``medium`` or ``small``, by the share that an area has in a picture (all in pixels)."""
     share = area / max(width * height, 1)
@@ -459,6 +475,14 @@ class JoinedTracks:
         known: Times = self._joined_at.copy()
         np.maximum.at(known, owners, ends)
         return known
+
+    @cached_property
+    def looks(self) -> list[tuple[str, tuple[str, ...], bool]]:
+        """Category, colours and ``was_looked_at`` of each track."""
+        upright = np.concatenate([[0], np.cumsum(self.clear & _is_upright(*self._boxes))])
+        looked_at = upright[self.ends] - upright[self.firsts] >= ENOUGH_LOOKS
+        columns = self.categories.to_pylist(), map(tuple, self.colours.to_pylist()), looked_at.tolist()
+        return list(zip(*columns, strict=True))
 
     @cached_property
     def place_of(self) -> dict[str, int]:
@@ -615,14 +639,11 @@ class Tracks(Items[Track]):
 
     @cached_property
     def of_each_look(self) -> list[Track]:
-        """The first track of each category and colours."""
-        whole, reopened = (
-            list(zip(joined.categories.to_pylist(), map(tuple, joined.colours.to_pylist()), strict=True))
-            for joined in (self.whole, self.reopened)
-        )
-        first: dict[tuple[str, tuple[str, ...]], int] = {}
+        """The first track of each of ``JoinedTracks.looks``."""
+        first: dict[tuple[str, tuple[str, ...], bool], int] = {}
         for position, origin in enumerate(self.origins.tolist()):
-            first.setdefault(whole[origin] if origin >= 0 else reopened[-1 - origin], position)
+            look = self.whole.looks[origin] if origin >= 0 else self.reopened.looks[-1 - origin]
+            first.setdefault(look, position)
         return [self[position] for position in first.values()]
 
     def _track(self, position: int) -> Track:

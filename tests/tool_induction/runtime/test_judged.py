@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from tests.conftest import sightings, steps
 from tool_induction import compile_document, load_library, run_tool
 from tool_induction.compiler import result_schema
 from world_api.api import open_session
@@ -137,16 +138,25 @@ def test_the_packaged_library_counts_people_by_every_word_for_them(
     assert result.get("unsure", {}).get("unmerged", {}).get("possible", 0) == 3 - count
 
 
-def test_the_packaged_library_counts_for_sure_only_who_was_recognised(make_world: Any, minute_rows: Any) -> None:
-    tracks = [
-        row | {"category": "moving_object"} if row["track"] == "t0001_02" else row for row in minute_rows["sightings"]
-    ]
-    make_world({**minute_rows, "sightings": tracks})
-    call = partial(run, open_session(make_world.store, "made", name=None))
+@pytest.mark.parametrize(
+    ("shape", "status", "possible"),
+    [
+        ({"y2": 260.0}, "partial", 1),  # upright, but only for so long that a person may not be recognised yet
+        ({"y2": 260.0, "until": 58.0}, "ok", 0),
+        ({"y2": 90.0, "until": 58.0}, "partial", 1),  # of a shape in which no person is looked for
+    ],
+)
+def test_the_packaged_library_counts_for_sure_only_who_was_recognised(
+    make_world: Any, minute_rows: Any, shape: dict[str, float], status: str, possible: int
+) -> None:
+    tracks = [row for row in minute_rows["sightings"] if row["track"] != "t0001_02"]
+    thing = sightings("t0001_02", steps(50.0, shape.get("until", 55.0)), category="moving_object", x=0.0)
+    make_world({**minute_rows, "sightings": [*tracks, *(row | {"y2": shape["y2"]} for row in thing)]})
+    session = open_session(make_world.store, "made", name=None)
     asked = {"video_id": "made", "category": "person"}
-    result = run_tool(load_library("hand_A").tools, "count_distinct_things", asked, call=call)
-    assert (result["status"], result["outputs"]["unmerged"]) == ("partial", 2)
-    assert result["unsure"]["unmerged"]["possible"] == 1
+    result = run_tool(load_library("hand_A").tools, "count_distinct_things", asked, call=partial(run, session))
+    assert (result["status"], result["outputs"]["unmerged"]) == (status, 2)
+    assert result.get("unsure", {}).get("unmerged", {}).get("possible", 0) == possible
 
 
 def test_the_packaged_library_cannot_tell_how_many_zebras_there_are(open_made: Any) -> None:
