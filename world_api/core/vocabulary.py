@@ -530,6 +530,10 @@ class Vocabulary:
         phrase = _noun_phrase(tokens)
         if not phrase or tokens[len(phrase) : len(phrase) + 1] in (["one"], ["ones"]) or phrase[0] in _PRONOUNS:
             return False
+        rest = tokens[len(phrase) :]
+        beside = _noun_phrase(rest[2:]) if rest[:1] == [","] and rest[1:2] and rest[1] in _DETERMINERS else []
+        if beside and self._name(beside[-1]) not in {None, ANY}:
+            return False  # "the visitor, a person in black"
         pairs = pairwise([*phrase, "s"])  # a verb may follow: "man opens doors"
         if any(self._name(word) and following.endswith(("s", "ed")) for word, following in pairs):
             return False

@@ -50,6 +50,7 @@ from world_api.search.indexes import holds_words
 from world_api.search.passages import Passage, passages_of
 from world_api.search.searcher import SegmentHit, terms_of
 from world_api.session.session import SEEN, Registration, Session
+from world_api.world.store import World
 from world_api.world.tracks import Side, Track
 
 #: A registered thing without a track is the same one when its box overlaps at least this much, at most so many seconds
@@ -236,13 +237,14 @@ def find_objects(
     ]
     is_found = any(match.fits for _, match in matches)
     fitting = [(track, match) for track, match in matches if (match.may_fit if is_found else match.fits_partly)]
-    found = [_from_track(session, track, match, reading, at, within) for track, match in fitting]
+    inside = within or session.view.shot_at(at)
+    found = [_from_track(track, match, reading, at, inside) for track, match in fitting]
     missing: MediaFault | None = None
     if not of_kind and (within is None or within.contains(at)):
         looked, missing = _look(session, at, reading)
         found += looked
-    found.sort(key=lambda item: (len(item[0].lacks), -(item[0].confidence or 0.0), item[0].bbox))
-    shown = found[:MAX_DETECTIONS]
+    found.sort(key=lambda one: (len(one.lacks), -one.sure, one.box.rounded()))
+    shown = [(_detection(session, one), one.source) for one in found[:MAX_DETECTIONS]]
     looked_at = at if within is None and not of_kind else None
     examined, unexamined = _examined(session, asked, reading.kinds, looked_at)
     if within is None and missing is not None:
@@ -253,7 +255,7 @@ def find_objects(
     # Where nothing was examined, the registry tells of the hole.
     if not found and (examined or reading.kinds == frozenset() or missing is not None):
         hint = _why_nothing(session, category, reading, of_kind or near, missing, within)
-    if found and all(item.lacks for item, _ in found):
+    if found and all(one.lacks for one in found):
         hint = "nothing was seen to fit all words; what may is given with what it lacks"
     if left_out := len(found) - len(shown):
         hint = f"{left_out} less sure ones are left out; give a text_query or a shorter time_range"
@@ -445,47 +447,52 @@ def _sureness(match: HintMatch, reading: ParsedDescription) -> float:
     return match.share * (UNCHECKED if reading.unmatched or match.unjudged else 1.0)
 
 
-def _from_track(
-    session: Session, track: Track, match: HintMatch, reading: ParsedDescription, at: float, within: TimeSpan | None
-) -> tuple[Detection, Source]:
-    time = at if within is None else min(max(at, within.start), within.end)
-    position = track.nearest(time, within or session.view.shot_at(at))
-    sure = float(track.confidences[position]) * _sureness(match, reading)
+@dataclass(frozen=True, slots=True)
+class _Sighting:
+    """A thing that fits a description: where and when it was seen, how sure that is, and the words that it lacks."""
+
+    seen: Track | DetectedObject
+    span: TimeSpan
+    at: float
+    box: Box
+    sure: float
+    lacks: list[str]
+    source: Source
+
+
+def _from_track(track: Track, match: HintMatch, reading: ParsedDescription, at: float, inside: TimeSpan) -> _Sighting:
+    position = track.nearest(min(max(at, inside.start), inside.end), inside)
+    sure = round(min(1.0, float(track.confidences[position]) * _sureness(match, reading)), 2)
     time, box, lacks = track.times[position], track.box(position), [*match.lacks, *reading.unmatched]
-    return _detection(session, track, track.appearance_of(position), time, box, sure, lacks), "tracker"
+    return _Sighting(track, track.appearance_of(position), time, box, sure, lacks, "tracker")
 
 
-def _look(
-    session: Session, at: float, reading: ParsedDescription
-) -> tuple[list[tuple[Detection, Source]], MediaFault | None]:
+def _look(session: Session, at: float, reading: ParsedDescription) -> tuple[list[_Sighting], MediaFault | None]:
     """Return detections in the frame at a moment, or the fault that the video is missing.
 
     They have no colours, so they lack all colours of the description.
     """
     detections, missing = _detections(session, at, reading.kinds)
     lacks, span = [*colours_in_words(reading), *reading.unmatched], session.view.frame_at(at)
+    factor = UNCHECKED if lacks else 1.0
     return [
-        (
-            _detection(session, seen, span, at, seen.box, seen.confidence * (UNCHECKED if lacks else 1.0), lacks),
-            "detector",
-        )
+        _Sighting(seen, span, at, seen.box, round(min(1.0, seen.confidence * factor), 2), lacks, "detector")
         for seen in detections
     ], missing
 
 
-def _detection(
-    session: Session, seen: Track | DetectedObject, span: TimeSpan, at: float, box: Box, sure: float, lacks: list[str]
-) -> Detection:
+def _detection(session: Session, found: _Sighting) -> Detection:
+    seen, box = found.seen, found.box
     track = seen if isinstance(seen, Track) else None
     return Detection(
-        **times(span),
+        **times(found.span),
         bbox=box.rounded(),
         category=seen.category,
-        confidence=round(min(1.0, sure), 2),
+        confidence=found.sure,
         entity_hint=f"{track.hint if track else seen.category} ({size_class(box, session.view)})",
         entity_id=track.entity_id if track else None,
-        timestamp=round_time(at),
-        lacks=lacks,
+        timestamp=round_time(found.at),
+        lacks=found.lacks,
     )
 
 
@@ -648,8 +655,7 @@ class QueryJudge:
         if not self._words:
             return False
         view, lexical = self._session.view, self._session.searcher.lexical
-        speakers = filter(None, view.world.rows("speech").column("speaker").unique().to_pylist())
-        named_in_speech = terms_of(" ".join(speakers), "")
+        named_in_speech = view.world.once(_terms_of_speakers)
         having = np.ones(len(view.segments), dtype=np.bool_)
         for word in self._words:
             if not has_word(named_in_speech, word):  # the index has no speakers
@@ -670,6 +676,12 @@ class QueryJudge:
             return False
         tracks = view.tracks.of_each_look if within is None else view.tracks_in(within)
         return any(match_description(track, self._reading).may_fit for track in tracks)
+
+
+def _terms_of_speakers(world: World) -> frozenset[str]:
+    """Return the terms of the names of all speakers."""
+    speakers = filter(None, world.rows("speech").column("speaker").unique().to_pylist())
+    return terms_of(" ".join(speakers), "")
 
 
 def _terms_of_passage(passage: Passage) -> frozenset[str]:

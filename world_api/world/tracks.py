@@ -606,9 +606,8 @@ class Tracks(Items[Track]):
     def around(self, span: TimeSpan) -> list[Track]:
         """Return the tracks that begin before a span ends and do not end before it begins, give or take a frame."""
         # ``ends`` are last sightings; an appearance of a single one lasts a frame longer. Times are listed in milliseconds.
-        is_near = (self.starts < span.end + 0.001) & (self.ends >= span.start - self.whole.frame - 0.001)
-        found = np.flatnonzero(is_near)
-        return [self[int(i)] for i in found]
+        begun = int(np.searchsorted(self.starts, span.end + 0.001))
+        return [self[i] for i in np.flatnonzero(self.ends[:begun] >= span.start - self.whole.frame - 0.001).tolist()]
 
     @cached_property
     def appearances(self) -> tuple[Positions, Times, Times]:

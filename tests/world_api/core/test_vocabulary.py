@@ -218,3 +218,9 @@ def test_words_that_name_no_kind_are_all_things_in_a_category_and_in_a_descripti
     for read in (CLASSICAL.read_category(word), CLASSICAL.read(word)):
         assert (read.kinds, read.matched, read.unmatched) == (None, (), ())
     assert CLASSICAL.read_category("moving objects").kinds == {"moving_object"}
+
+
+def test_an_apposition_tells_of_what_category_a_thing_is() -> None:
+    named = CLASSICAL.read("the visitor, a person in black")
+    assert (named.kinds, named.colours, named.unmatched) == ({"person"}, {"black"}, ("visitor",))
+    assert CLASSICAL.read("a dog, a white one").kinds == frozenset()
