@@ -37,7 +37,6 @@ COLOURS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 #: Colours that hair, shoes and trousers often have. If a description has no other colour, the whole outfit is meant.
 NEUTRALS = frozenset({"black", "white", "grey", "brown"})
 
-
 #: canonical category -> (English words, Chinese words)
 CATEGORIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "person": (
@@ -528,11 +527,10 @@ class Vocabulary:
         while tokens and (tokens[0] in _DETERMINERS or tokens[0] in _BETWEEN or tokens[0] in _ENGLISH_COLOURS):
             tokens.pop(0)
         phrase = _noun_phrase(tokens)
-        if not phrase or tokens[len(phrase) : len(phrase) + 1] in (["one"], ["ones"]) or phrase[0] in _PRONOUNS:
-            return False
         rest = tokens[len(phrase) :]
-        beside = _noun_phrase(rest[2:]) if rest[:1] == [","] and rest[1:2] and rest[1] in _DETERMINERS else []
-        if beside and self._name(beside[-1]) not in {None, ANY}:
+        if not phrase or rest[:1] in (["one"], ["ones"]) or phrase[0] in _PRONOUNS:
+            return False
+        if rest[:1] == [","] and self._name("".join(_noun_phrase(rest[2:])[-1:])) not in {None, ANY}:
             return False  # "the visitor, a person in black"
         pairs = pairwise([*phrase, "s"])  # a verb may follow: "man opens doors"
         if any(self._name(word) and following.endswith(("s", "ed")) for word, following in pairs):

@@ -108,7 +108,9 @@ def match_description(track: Track, reading: ParsedDescription) -> HintMatch:
     colour; negated, it must be none of its colours. A moving object that was not recognised may be of any category, but
     a person only if too few of its sightings could be looked at; a track without colours may have any colour.
     """
-    unknown_kind = track.category == UNRECOGNISED and not (reading.kinds == {"person"} and track.was_looked_at)
+    unknown_kind = track.category == UNRECOGNISED and not (
+        reading.kinds == frozenset({"person"}) and track.was_looked_at
+    )
     unjudged: list[str] = []
     other_kind = False
     if reading.kinds and track.category not in reading.kinds:
@@ -644,8 +646,13 @@ class QueryJudge:
         return view.reads_screen and (view.has_rows("speech") or view.has_rows("screen_texts"))
 
     def not_found(self, within: TimeSpan | None) -> list[TimeSpan]:
-        """Return what was searched, if every word was judged and no segment has all of them, nor may any track; else nothing."""
-        if self.unmatched or not all(self.lacks) or self._any_track_may_fit(within) or self._any_segment_fits(within):
+        """Return what was searched, if every word was judged and no segment has all of them, nor may any track; else nothing.
+
+        A word that only captions of a model may have is not judged: they do not tell everything.
+        """
+        if not all(map(self._is_recorded, self._words)) or not all(self.lacks):
+            return []
+        if self._any_track_may_fit(within) or self._any_segment_fits(within):
             return []
         view = self._session.view
         return without_spans(within or view.span, view.holes)

@@ -50,6 +50,19 @@ def test_words_that_nothing_can_judge_are_told_and_no_hit_has_them(
     assert result["not_found"] == []
 
 
+def test_words_of_two_captions_of_a_model_are_not_said_to_be_nowhere(make_world: Any, minute_rows: Any) -> None:
+    made = {"confidence": 0.8, "producer": "a model", "language": "en"}
+    captions = [
+        {"start": 0.0, "end": 20.0, "text": "a hand opens a door", "known_at": 20.0, **made},
+        {"start": 40.0, "end": 60.0, "text": "a fridge stands in a kitchen", "known_at": 60.0, **made},
+    ]
+    make_world({**minute_rows, "captions": captions})
+    result = search(open_session(make_world.store, "made", name=None), "somebody opens a fridge")
+    assert result["candidates"]
+    assert all(hit["lacks"] for hit in result["candidates"])
+    assert (result["unmatched"], result["not_found"]) == ([], [])
+
+
 def test_a_search_without_hits_never_leaves_open_whether_that_means_none(open_made: Opened) -> None:
     session = open_made()
     for query in ("bald man with beard", "person in green with a beard", "秃头的男人"):
