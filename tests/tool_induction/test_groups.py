@@ -172,11 +172,14 @@ def test_a_library_is_not_offered_on_a_session_whose_groups_are_off(library: Pat
 
 def test_its_tools_run_on_a_world(library: Path, open_made: Opened) -> None:
     tools = LibraryTools.on_session(load_library(library, groups=INSPECT), open_made(groups=INSPECT))
-    result = tools.call_tool("count_moments", {"video_id": "made", "query": "blue folder"})
+    result = tools.call_tool("count_moments", {"video_id": "made", "query": '"blue folder"'})
     assert result["status"] == "ok"
     assert result["outputs"] == {"count": 1, "first_time": 22.0, "said": 1}
     assert result["evidence"]
-    assert tools.call_tool("count_moments", {"video_id": "made", "query": "elephant"})["status"] == "empty"
+    assert tools.call_tool("count_moments", {"video_id": "made", "query": '"elephant"'})["status"] == "empty"
+    # What is only mentioned is not seen, and nothing judges whether a thing is there.
+    for query in ("blue folder", "elephant", 'somebody says "blue folder"'):
+        assert tools.call_tool("count_moments", {"video_id": "made", "query": query})["status"] == "partial"
     refused = tools.call_tool("look_at_moments", {"video_id": "made", "query": "blue folder"})
     assert refused["error"]["code"] == "no_vision_model"
 

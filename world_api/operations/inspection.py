@@ -343,7 +343,8 @@ def scan_segments(
             f"nothing has all of these words; looked in {_sources(session, within) or 'nothing: nothing is known'}. "
             "That what they mean is not there does not follow: try other words"
         )
-    is_judged = nothing and not unmatched and scan.end > scan.first
+    # A scan takes each word as one of the line, a search "says" and quotes as what they mean.
+    is_judged = nothing and scan.end > scan.first and bool(judge.not_found(within))
     absent = without_spans(searched, session.view.holes) if is_judged else []
     return ScannedSegments(
         matches=[hit for hit, _, _ in found],
@@ -357,7 +358,7 @@ def scan_segments(
         unused_words=[] if query is None else unrequired_words(query),
         unmatched=unmatched,
         not_found=ranges(absent),
-        not_judged=unmatched if nothing else [],
+        not_judged=(unmatched or judge.matched) if nothing and not absent else [],
         evidence=[cited for _, cited, _ in found],
         truncated=more > 0 or cut or len(absent) > MAX_RANGES,
         hint="; ".join([*hints, *([_LINES_CUT] if cut else [])]),
