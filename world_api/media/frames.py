@@ -103,6 +103,11 @@ class Frame:
         """Set the number of users: the memory is reused only after as many calls of :meth:`release`."""
         self._users = users
 
+    def hold(self) -> None:
+        """Add one user, who has to call :meth:`release`, too."""
+        with self._lock:
+            self._users += 1
+
     def release(self) -> None:
         """End the use by one user. After the last one the memory is reused, and no further picture can be made."""
         with self._lock:

@@ -63,6 +63,7 @@ class Wire:
     def __init__(self, *, read_from: int, write_to: int) -> None:
         self._in, self._out = read_from, write_to
         self._buffer = bytearray()
+        self._put_back: list[tuple[Message, bytes]] = []
         self.sent_at = monotonic()
 
     def send(self, message: Message, *payload: bytes | memoryview) -> None:
@@ -93,6 +94,8 @@ class Wire:
             Silent: nothing came in time.
             ValueError: the bytes that came are no message.
         """
+        if self._put_back:
+            return self._put_back.pop()
         while (end := self._buffer.find(b"\n")) < 0:
             if len(self._buffer) > _LONGEST:
                 raise ValueError("a message without an end")
@@ -107,6 +110,10 @@ class Wire:
             parts.append(self._read(timeout, min(missing, _PIPE)))  # never as much as the other side claims to send
             missing -= len(parts[-1])
         return message, b"".join(parts)
+
+    def put_back(self, received: tuple[Message, bytes]) -> None:
+        """Let the next :meth:`receive` return a message again."""
+        self._put_back.append(received)
 
     def _take(self, size: int) -> bytes:
         taken = bytes(memoryview(self._buffer)[:size])
