@@ -191,7 +191,6 @@ class Scheduler:
         frame.share(len(stages))
         for stage in sorted(stages, key=lambda stage: stage.executor is None):  # threads first: they work meanwhile
             self._submit(stage.executor, stage.name, partial(stage.see, frame))
-        self._check()
 
     def _submit(self, executor: Executor | None, name: str, work: Callable[[], None]) -> None:
         """Run work of the stage ``name`` on its thread, after the work submitted before; now if ``executor`` is None."""
