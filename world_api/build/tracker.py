@@ -101,8 +101,7 @@ def side_of(box: Box) -> float:
 
 def cover(one: Box, other: Box) -> float:
     """Return the area in which two boxes overlap as a share (0 to 1) of the area of the smaller box."""
-    shared = one.common_area(other)
-    return shared / max(min(one.area, other.area), 1.0) if shared > 0.0 else 0.0
+    return one.common_area(other) / max(min(one.area, other.area), 1.0)
 
 
 Claims = dict[int, list[Blob]]  #: the blobs of each track, by its number
