@@ -189,7 +189,7 @@ class Scheduler:
         if not stages:
             frame.release()
             return
-        frame.share(len(stages))
+        frame.hold(len(stages) - 1)
         for stage in stages:
             self._submit(stage.executor, stage.name, partial(stage.see, frame))
 

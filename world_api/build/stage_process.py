@@ -62,9 +62,9 @@ class RemoteStage:
 
     def ask(self, request: Message) -> Message:
         """Return the answer to a request that is no frame."""
+        shown, self._shown = self._shown, None
         with self._named_death():
-            self._wait_for(self._shown)
-            self._shown = None
+            self._wait_for(shown)
             self._process.notify(request)
             return self._process.receive()[0]
 
@@ -169,11 +169,10 @@ class RemoteFrame(Frame):
         if (picture := self._sent.get((max_side, pixel_format))) is not None:
             return picture
         self._wire.send({"picture": (max_side, pixel_format)})
-        received = self._wire.receive()
-        if "see" in received[0]:  # the next frame, which the build showed before it could know of this request
-            ahead, received = received, self._wire.receive()
-            self._wire.put_back(ahead)
-        message, payload = received
+        message, payload = first = self._wire.receive()
+        if "see" in message:  # the next frame, which the build showed before it could know of this request
+            message, payload = self._wire.receive()
+            self._wire.put_back(first)
         return np.frombuffer(payload, dtype=np.uint8).reshape(message["shape"])
 
 

@@ -99,14 +99,10 @@ class Frame:
         """Return the frame with its own memory for pixels, so that pictures can be requested later."""
         return self
 
-    def share(self, users: int) -> None:
-        """Set the number of users: the memory is reused only after as many calls of :meth:`release`."""
-        self._users = users
-
-    def hold(self) -> None:
-        """Add one user, who has to call :meth:`release`, too."""
+    def hold(self, users: int = 1) -> None:
+        """Add users to the first one: the memory is reused only after as many more calls of :meth:`release`."""
         with self._lock:
-            self._users += 1
+            self._users += users
 
     def release(self) -> None:
         """End the use by one user. After the last one the memory is reused, and no further picture can be made."""
