@@ -80,7 +80,8 @@ class Question:
         if self.kind not in KINDS:
             return f"there is no kind of question {str(self.kind)[:40]!r}", "one of: " + ", ".join(KINDS)
         if self.kind in _WITH_OPTIONS and not 2 <= len(self.options) <= MAX_OPTIONS:
-            return f"a question of kind {self.kind} has {len(self.options)} options", f"give 2 to {MAX_OPTIONS}"
+            count = f"{len(self.options)} option{'s' * (len(self.options) != 1)}"
+            return f"a question of kind {self.kind} has {count}", f"give 2 to {MAX_OPTIONS}"
         if self.kind not in _WITH_OPTIONS and self.options:
             return f"a question of kind {self.kind} has options", "options belong to the kinds choice and order"
         if not all(self.options) or len(set(self.options)) < len(self.options):
@@ -164,7 +165,10 @@ def value_of(question: Question, given: Any) -> Any:
 
 
 def span_of(given: Any) -> TimeSpan:
-    """Parse an interval of the video. Raises InvalidAnswer, with the reason, if it is invalid."""
+    """Parse ``{"start_time": ..., "end_time": ...}`` (seconds, no other fields).
+
+    Raises InvalidAnswer, with the reason, if it is no such object or no interval.
+    """
     if not isinstance(given, dict) or given.keys() != {"start_time", "end_time"}:
         raise InvalidAnswer("give an object of start_time and end_time, and nothing else")
     start, end = given["start_time"], given["end_time"]

@@ -224,7 +224,10 @@ def arguments_text(arguments: Mapping[str, Any]) -> str:
 
 
 def result_text(result: Mapping[str, Any]) -> str:
-    """Return the content of a result on one line: its fault, or its status, interval and fields."""
+    """Return the content of a result on one line: its fault, or its status unless it is ``ok``, its interval and fields.
+
+    If there is nothing of these: its hint, or "nothing".
+    """
     error = result.get("error")
     if isinstance(error, Mapping):
         return single_line(f"fault {error.get('code')}: {error.get('message')}")

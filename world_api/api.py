@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from world_api.core.execution import SystemClock
 from world_api.core.faults import BackendFault, MediaFault, StoreFault, VideoWorldError
 from world_api.core.identifiers import check_session_name, is_name, video_id_from_file_name
-from world_api.core.ports import Clock, TextEmbedder
+from world_api.core.ports import Clock, FrameSource, TextEmbedder
 from world_api.options import ENDPOINT, BuildOptions, VisionChoices
 from world_api.perception import adapter, adapter_class
 
@@ -129,6 +129,7 @@ def open_session(
     Raises StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``, ``bad_session_name``;
     OperationFault: ``bad_as_of``, ``unknown_group``.
     """
+    from world_api.build.source import remembered_source
     from world_api.operations import check_groups
     from world_api.search.passages import Meanings
     from world_api.session.session import Backends, Overlay, Session, open_overlay
@@ -143,15 +144,14 @@ def open_session(
     meanings = None
     if seeing is not None and seeing.embedder is not None:
         meanings = Meanings(seeing.embedder, store / FOLDER / "meanings")
-    source, key = source_path(world), world_key(world.manifest)
-    looker = vision = frames_seen = None
-    if source is not None:
-        from world_api.media.decoder import VideoFrames  # a world without its video needs no decoder
-
-        frames, frames_seen = VideoFrames(source), VideoFrames(source)
-        looker = FrameLooker(frames=frames, detector=adapter("detector"), world_key=key, cache=store / FOLDER)
-    if seeing is not None:  # without the video it returns only cached replies
-        vision = Vision(seeing, frames=frames_seen, world_key=key, cache=store / FOLDER)
+    key = world_key(world.manifest)
+    looker = vision = None
+    if remembered_source(world.folder) is not None:  # else the world has no video here: nothing could ever be looked at
+        looker = FrameLooker(
+            frames=_frames_of(world), detector=adapter("detector"), world_key=key, cache=store / FOLDER
+        )
+    if seeing is not None:
+        vision = Vision(seeing, frames=_frames_of(world), world_key=key, cache=store / FOLDER)
     backends = Backends(text_embedder=text_embedder(), looker=looker, seeing=vision, meanings=meanings)
     return Session(
         view=open_view(world, as_of),
@@ -160,6 +160,20 @@ def open_session(
         name=name or "unnamed",
         groups=check_groups(groups),
     )
+
+
+def _frames_of(world: World) -> FrameSource:
+    """Return the frames of a world's video; if it is missing, every request for one raises ``source_missing``."""
+    from world_api.build.source import locate_source
+    from world_api.session.vision import NoFrames
+
+    try:
+        source = locate_source(world.folder, world.manifest)
+    except MediaFault as fault:
+        return NoFrames(fault)
+    from world_api.media.decoder import VideoFrames  # a world without its video needs no decoder
+
+    return VideoFrames(source)
 
 
 def vision_config(chosen: VisionChoices, *, clock: Clock, environment: Mapping[str, str]) -> VisionConfig | None:

@@ -187,7 +187,9 @@ def read_facts(path: Path | str) -> FilmFacts:
         raise EvalFault("no_facts", f"there is no {path.name} beside the film", hint=_HINT) from None
     except OSError as error:
         raise EvalFault("no_facts", f"{path.name} cannot be read: {error.strerror}", hint=_HINT) from error
-    except (ValueError, RecursionError) as error:
+    except RecursionError as error:
+        raise EvalFault("bad_facts", f"{path.name} is nested too deeply", hint=_HINT) from error
+    except ValueError as error:
         raise EvalFault("bad_facts", f"{path.name} is not JSON: {error}", hint=_HINT) from error
     version = record.pop("schema_version", None) if isinstance(record, dict) else None
     if version != SCHEMA_VERSION or isinstance(version, bool):

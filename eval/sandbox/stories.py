@@ -42,7 +42,10 @@ def furnish(director: Director) -> None:
 
 
 def _place_anywhere(director: Director, prop: Prop) -> bool:
-    """Put a thing on a random spot of any room, a hook if it is worn; return False if all spots are taken."""
+    """Put a thing on a random free spot of any room; one that is worn on a hook, while any room has a free one.
+
+    Return False if all spots are taken.
+    """
     free = [(place.id, director.world.free_spots(place.id, prop)) for place in director.cast.locations]
     hooks = [(room, [spot for spot in spots if spot.kind == "hook"]) for room, spots in free]
     found = [pair for pair in hooks if pair[1] and prop.is_worn] or [pair for pair in free if pair[1]]

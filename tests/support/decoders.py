@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import av
 import pytest
 
 from world_api.media.decoder import DecoderProcess, VideoPass
@@ -72,3 +74,15 @@ def decoding_that_dies_at(start: float, end: float) -> Decoding:
             yield frame
 
     return dying
+
+
+def with_damage(source: Path, path: Path, *parts: tuple[float, float]) -> Path:
+    """Copy a video; the data of the packets presented in the parts (start and end, seconds) are zeros."""
+    data = bytearray(source.read_bytes())
+    with av.open(str(source)) as container:
+        for packet in container.demux(video=0):
+            time = math.inf if packet.pts is None or not packet.time_base else float(packet.pts * packet.time_base)
+            if packet.pos is not None and any(start - 1e-6 <= time < end - 1e-6 for start, end in parts):
+                data[packet.pos : packet.pos + packet.size] = bytes(packet.size)
+    path.write_bytes(data)
+    return path

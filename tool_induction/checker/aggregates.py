@@ -178,7 +178,10 @@ def _several(inputs: ex.Expr, at: Inference) -> tuple[ex.Expr, list[ty.ListType]
 
 
 def _slots(inputs: ex.Expr, at: Inference) -> tuple[ex.Expr, list[ty.ListType]]:
-    """Check a list in which nulls count, since the aggregate examines every position."""
+    """Check a list, or a JSON record whose values are the positions, for an aggregate that also counts positions with null.
+
+    Return the checked expression, and one list type, whose items are never null.
+    """
     if isinstance(inputs, ex.JsonRecord):
         for key, value in inputs.entries:
             with at.at(key):

@@ -141,7 +141,7 @@ class Environment:
         return max(known, int(self.is_filled(rows)))
 
     def length_facts(self, rows: ex.Expr, least: int) -> frozenset[Fact]:
-        """Return the facts that hold for a list with at least ``least`` items."""
+        """Return the facts that the list ``rows`` has an item at each index below ``least``, for the first few indices."""
         text = self._measured(rows)
         return frozenset(_place(text, place) for place in range(min(least, PLACES)))
 

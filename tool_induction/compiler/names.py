@@ -40,7 +40,10 @@ def resolve(tool: Tool, tools: Mapping[str, Tool | None], findings: Findings, *,
 
 @dataclass
 class _Resolver:
-    """Checks the names that the steps of one tool use."""
+    """Finds unknown names of operations, tools, aggregates and their parameters in the steps of one tool.
+
+    ``block`` returns the steps with the canonical names of aggregates, and ``Broken`` for values that are not checked further.
+    """
 
     tools: Mapping[str, Tool | None]
     findings: Findings

@@ -74,7 +74,7 @@ class Version:
         return self.status in ("unreadable", "faulty", "refused")
 
     def progress(self) -> tuple[int, ...]:
-        """Return what is greater for a better version: status; then faults, or the reason of the refusal and failed runs.
+        """Return a sort key; a better version has a greater one: status; then faults, or the reason of the refusal and failed runs.
 
         The first check of the compiler with unequal numbers of faults decides; a reason that is checked later is better.
         """

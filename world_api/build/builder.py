@@ -33,10 +33,10 @@ from world_api.core.faults import StoreFault
 from world_api.core.files import check_plain, hash_file, not_writable, world_lock
 from world_api.core.identifiers import printable
 from world_api.core.ports import Clock
-from world_api.core.spans import holes_in
+from world_api.core.spans import SESSIONS_SET_ASIDE, holes_in
 from world_api.installation import project_version
 from world_api.media.container import DEFAULT_LIMITS, Limits, Probe, Stamp
-from world_api.media.decode_pass import LossNote, PassState, losses
+from world_api.media.decode_pass import ENDS_EARLY, LONGER_THAN_LIMIT, LossNote, PassState, losses
 from world_api.media.decoder import MediaWorker, VideoPass
 from world_api.world.storage import (
     IMAGES,
@@ -245,6 +245,7 @@ def _make_rows(
         ends = [end for want in wants for _, end in want.spans]
         if known is None or begins:
             decode = VideoPass(
+                # Its end is known better than by its header.
                 source=source if known is None else replace(source, declared_duration=known.duration),
                 limits=job.limits, wants=wants, resume_from=log.before(min(begins, default=0.0)),
                 until=None if known is None else max(ends), noted=log.note, died=log.note_death, process=worker.detach(),
@@ -307,6 +308,9 @@ def describe(
     # What is beyond the end of a video that is still being written may yet come.
     reporting = [stage for stage in stages if complete and isinstance(stage, ReportsLosses)]
     not_taken = [loss for stage in reporting for loss in stage.losses(start=source.start, duration=state.duration)]
+    found = [*losses(source, state), *lost, *not_taken]
+    if any(loss.code == LONGER_THAN_LIMIT for loss in found):  # the video goes on, as its header says
+        found = [loss for loss in found if loss.code != ENDS_EARLY]
     return Manifest(
         schema_version=SCHEMA_VERSION,
         video_id=job.name,
@@ -326,10 +330,7 @@ def describe(
             )
             for spec in (stage.spec for stage in stages)
         ],
-        losses=[
-            Loss(**{**asdict(loss), "message": printable(loss.message)})
-            for loss in [*losses(source, state), *lost, *not_taken]
-        ],
+        losses=[Loss(**{**asdict(loss), "message": printable(loss.message)}) for loss in found],
         files=files,
         images=_images(job.folder, files),
         world_hash=world_hash(job.folder, video, files),
@@ -377,9 +378,9 @@ class Predecessor:
             remember_source(self.folder, self.video)
 
     def refuse_other(self, *, profile: str, source_hash: str) -> None:
-        """Raise a fault if the existing world was made from another file or with another profile.
+        """Raise a fault if the existing world was made with another profile, or from another file.
 
-        The world of a growing file that was rewritten may be replaced, unless sessions committed something to it.
+        It may be made from another content of a growing file that was rewritten, unless sessions committed something to it.
 
         Raises:
             StoreFault: ``world_exists``.
@@ -429,7 +430,7 @@ class Predecessor:
             raise not_writable(place, error) from error
         whose = "another video" if self.source_hash is not None else "a world that cannot be read"
         message = f"the sessions of {whose} that was here are kept in {place.name} and no longer shown"
-        return [Loss(code="sessions_set_aside", message=message)]
+        return [Loss(code=SESSIONS_SET_ASIDE, message=message)]
 
     def sweep(self, manifest: Manifest) -> None:
         """Remove all files of rows and images that the new ``manifest`` does not contain.

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from world_api.build.stage import CLIP_SECONDS, FRAME_MODULES, Audio, Clip, Records, Stage, clip_span, hash_code
 from world_api.core.canonical import content_hash
 from world_api.core.files import not_writable
-from world_api.core.spans import TimeSpan
+from world_api.core.spans import TimeSpan, holes_in, without_spans
 from world_api.media.container import Limits, Probe
 from world_api.media.decode_pass import LossNote, PassState
 from world_api.world.storage import (
@@ -168,8 +168,10 @@ class DecodeLog:
 
     def finish(self, state: PassState, lost: Sequence[LossNote]) -> None:
         """Log the end of the video, and what was lost with decoders that died, also in the passes before this one."""
-        known = {one.place for one in self.lost}
-        self.final, self.lost = state, [*self.lost, *(one for one in lost if one.place not in known)]
+        known, holes = {one.place for one in self.lost}, holes_in(one.place for one in self.lost)
+        found = (one for one in lost if one.place not in known)
+        new = [one for one in found if not (spans := holes_in([one.place])) or without_spans(spans[0], holes)]
+        self.final, self.lost = state, [*self.lost, *new]
         self._write({"final": asdict(state), "lost": [vars(one) for one in self.lost]})
 
     def _read(self) -> bool:

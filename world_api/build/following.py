@@ -155,10 +155,14 @@ class _Followed:
     is_published: bool
 
     def is_of(self, subject: Subject) -> bool:
-        """Whether the pass read the whole file without loss, so that its rows equal those of a normal build."""
+        """Whether the pass read the whole file without loss, so that its rows equal those of a normal build.
+
+        Where the header says that the video ends is not known before; packets refused after its last frame make a hole there.
+        """
         source, decode = subject.source, self.decode
         is_same = all(getattr(decode.source, name) == getattr(source, name) for name in _FACTS)
-        return is_same and not decode.lost and decode.read == subject.source_hash
+        is_ended = decode.final is not None and decode.final.refused.last <= decode.final.duration
+        return is_same and is_ended and not decode.lost and decode.read == subject.source_hash
 
     def adopt(self, job: Job, subject: Subject) -> None:
         """Link rows under the names that a build of the whole file looks for, and log that the file was decoded."""

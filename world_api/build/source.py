@@ -111,31 +111,48 @@ def remembered_source(folder: Path) -> Path | None:
 
 
 def find_source(folder: Path, manifest: Manifest) -> Path | None:
-    """Return the file a world was made from, if it is at the path in ``local.json``; else None.
+    """Return the file a world was made from, if it is at the path in ``local.json``; else None."""
+    with suppress(MediaFault):
+        return locate_source(folder, manifest)
+    return None
+
+
+def locate_source(folder: Path, manifest: Manifest) -> Path:
+    """Return the file a world was made from, which is at the path in ``local.json``.
 
     The file is identified by its stamp, which is valid only on this machine. If the stamp differs, the hash of the
     whole file decides, or, while the file is still being written, the hash of its first bytes.
+
+    Raises MediaFault: ``source_missing``, if there is no file at the path, or another one than the world was made from.
     """
     known = manifest.source.bytes
     try:
         local = _read_local(folder)
         place = local.source_path
         if not place.is_absolute() or not place.is_file():
-            return None
+            raise _not_here(manifest, "is no longer where it was when the world was built")
         stamp = Stamp.at(place)
-        if stamp.size != known and (manifest.complete or stamp.size < known):
-            return None
-        if local.stamp == stamp:
+        if local.stamp == stamp and (stamp.size == known or (stamp.size > known and not manifest.complete)):
             return place
         if not manifest.complete:
-            return place if local.head is not None and local.head == _hash_head(place) else None
-        if _hash_once(place, stamp) != manifest.source.sha256:
-            return None
-    except (OSError, ValueError):
-        return None
-    with suppress(StoreFault, MediaFault):  # in a read-only store it is hashed each time
-        remember_source(folder, place)
+            is_same = stamp.size >= known and local.head is not None and local.head == _hash_head(place)
+        else:
+            is_same = stamp.size == known and _hash_once(place, stamp) == manifest.source.sha256
+    except (OSError, ValueError) as error:
+        raise _not_here(manifest, "cannot be read where it was when the world was built") from error
+    if not is_same:
+        raise _not_here(manifest, "is another one now than the one that the world was made from")
+    if manifest.complete:
+        with suppress(StoreFault, MediaFault):  # in a read-only store it is hashed each time
+            remember_source(folder, place)
     return place
+
+
+def _not_here(manifest: Manifest, why: str) -> MediaFault:
+    # Not the path: a world from elsewhere may name any file of this machine.
+    name = manifest.source.file_name
+    hint = "put the file back that the world was made from, or build the world again"
+    return MediaFault("source_missing", f"the video file {name} {why}", hint=hint)
 
 
 def _read_local(folder: Path) -> _Local:

@@ -30,7 +30,7 @@ from world_api.core.faults import BackendFault
 from world_api.core.files import hash_file
 from world_api.core.spans import known_time, round_time
 from world_api.world.storage import MOST_PIXELS
-from world_api.world.tables import CONTROL, TABLES
+from world_api.world.tables import NO_ID, TABLES
 
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Pixels = Annotated[float, Field(ge=-MOST_PIXELS, le=MOST_PIXELS, allow_inf_nan=False)]
@@ -38,8 +38,8 @@ BoxNumbers = tuple[Pixels, Pixels, Pixels, Pixels]
 
 
 def _check_id(text: str) -> str:
-    if not text or re.search(CONTROL, text):
-        raise ValueError("an id must not be empty or have control characters")
+    if re.search(NO_ID, text):
+        raise ValueError("an id has 1 to 200 characters, and no slash, backslash or control character")
     return text
 
 

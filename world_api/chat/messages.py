@@ -214,7 +214,9 @@ def checked_reply(reply: Any) -> dict[str, Any]:
         reason = "" if isinstance(reply, dict) else "it is not a JSON object"
         if is_deep(reply):
             reason = "it is nested too deeply"
-    except (ValueError, TypeError, RecursionError) as error:
+    except RecursionError:
+        reason = "it is nested too deeply"
+    except (ValueError, TypeError) as error:
         reason = str(error)
     if reason:
         raise BackendFault("bad_model_reply", f"the model's reply is not JSON: {reason}", hint="use another model")
@@ -512,7 +514,9 @@ def _load(path: Path) -> Any:
         return yaml.load(text.replace("\t", " ") if text.lstrip().startswith("{") else text, Loader=DistinctKeys)  # noqa: S506
     except OSError as error:
         raise _bad(path, f"it cannot be read: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+    except RecursionError:
+        raise _bad(path, "it is nested too deeply") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise _bad(path, " ".join(str(error).split())[:200]) from None
 
 

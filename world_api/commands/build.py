@@ -18,13 +18,14 @@ from world_api.commands.cli import (
     command_app,
     confirm,
     estimate_text,
+    loss_lines,
     note,
     progress_bars,
     show,
     with_vision_options,
 )
 from world_api.core.faults import StoreFault, VideoWorldError
-from world_api.core.identifiers import clock_text
+from world_api.core.identifiers import clock_text, video_id_from_file_name
 from world_api.media.container import DEFAULT_LIMITS, Limits
 from world_api.options import BuildOptions, Listening
 
@@ -150,9 +151,12 @@ def build(
     faults: list[VideoWorldError] = []
     for video in videos:
         try:
+            before = _rows_of_stages(store, video_id or video_id_from_file_name(Path(video).stem))
             with progress_bars() as bars:
                 made = build_world(video, store, video_id=video_id, options=options, progress=bars, clock=SystemClock())
             report = made.record()
+            after = _rows_of_stages(store, report["video_id"]) if report["changed"] and before else before
+            report["dropped"] = {name: rows for name, rows in before.items() if rows and name not in after}
             reports.append(report)
             if config is not None:
                 report["captions"] = caption_world(store, report["video_id"], config, vision)
@@ -172,6 +176,24 @@ def build(
         raise typer.Exit(1)
 
 
+def _rows_of_stages(store: Path, video_id: str) -> dict[str, int]:
+    """Return the number of rows that each stage wrote to a world, by the stage's name; empty if it cannot be read."""
+    try:
+        if not (store / video_id).is_dir():  # a first build starts its processes before it imports anything
+            return {}
+        from world_api.world.storage import read_manifest
+        from world_api.world.store import world_folder
+
+        manifest = read_manifest(world_folder(store, video_id))
+    except (OSError, ValueError, StoreFault):  # the build names what is wrong
+        return {}
+    rows: dict[str, int] = {}
+    for stage in manifest.stages:
+        own = (entry for entry in manifest.files if entry.table in stage.tables and f"-{stage.key}-" in entry.path)
+        rows[stage.name] = sum(entry.rows for entry in own)
+    return rows
+
+
 def _lines(report: dict[str, Any]) -> str:
     state = "built" if report["changed"] else "already there, unchanged"
     lines = [
@@ -181,7 +203,12 @@ def _lines(report: dict[str, Any]) -> str:
     made, reused = report["clips_made"], report["clips_reused"]
     if report["changed"] and reused:
         lines.append(f"  resumed: {reused} of {made + reused} clips of its stages were there")
-    lines += [f"  lost: {loss['message']}" for loss in report["losses"]]
+    lines += loss_lines(report["losses"])
+    if dropped := report["dropped"]:
+        names = ", ".join(f"{name} ({rows:,})" for name, rows in dropped.items())
+        lines.append(
+            f"  dropped: the world no longer has the rows of {names}; a build with these stages makes them again"
+        )
     if "captions" in report:
         lines += _caption_lines(report["captions"])
     return "\n".join(lines)

@@ -27,6 +27,7 @@ from typer.core import TyperCommand, TyperGroup
 from world_api.core.canonical import parse_json
 from world_api.core.faults import BackendFault, OperationFault, VideoWorldError
 from world_api.core.identifiers import plural, visible
+from world_api.core.spans import DECODER_RESTARTED, SESSIONS_SET_ASIDE
 from world_api.options import DEFAULT_FRAMES, DEFAULT_LANGUAGE, DEFAULT_LOOKS, DEFAULT_SIDE, LookLanguage, VisionChoices
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ DEFAULT_STORE = Path("worlds")
 DEFAULT_SESSION = "default"
 #: A time as players show it: minutes and seconds, or hours, minutes and seconds.
 _CLOCK = re.compile(r"\d{1,4}(:\d{1,2}){1,2}(\.\d{1,6})?", re.ASCII)
+_LOSSES = 20  #: losses of a world that commands print
 
 
 class LazyCommand(NamedTuple):
@@ -149,6 +151,14 @@ def show(record: Any, *, as_json: bool, text: Callable[[], str]) -> None:
 def to_json(record: Any) -> str:
     """Return indented JSON with readable Unicode. Raises ValueError for NaN and infinity."""
     return visible(json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def loss_lines(losses: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return a line for each of the losses of a world, given as JSON values; of very many only the first."""
+    notes = (DECODER_RESTARTED, SESSIONS_SET_ASIDE)
+    lines = [f"  {'note' if loss['code'] in notes else 'lost'}: {loss['message']}" for loss in losses[:_LOSSES]]
+    left_out = len(losses) - len(lines)
+    return [*lines, f"  ... {left_out} more losses (--json shows all)"] if left_out > 0 else lines
 
 
 def note(message: str) -> None:

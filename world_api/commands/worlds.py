@@ -16,6 +16,7 @@ from world_api.commands.cli import (
     JsonOption,
     StoreOption,
     command_app,
+    loss_lines,
     show,
 )
 from world_api.core.faults import StoreFault
@@ -186,7 +187,7 @@ def inspection(world: World, as_of: float | None) -> dict[str, Any]:
         "as_of": as_of,
         "source": source,
         "video": video,
-        "losses": [_loss_until(until, loss) for loss in manifest.losses if (loss.start_time or 0.0) < until],
+        "losses": [record for loss in manifest.losses if (record := _loss_until(until, loss)) is not None],
         "words_from": _words_from(world),
         "stages": [stage.model_dump(mode="json") for stage in manifest.stages],
         "tables": tables,
@@ -220,11 +221,16 @@ def inspection(world: World, as_of: float | None) -> dict[str, Any]:
     }
 
 
-def _loss_until(until: float, loss: Loss) -> dict[str, Any]:
-    """Return a loss as JSON values, without what is after a time (seconds)."""
+def _loss_until(until: float, loss: Loss) -> dict[str, Any] | None:
+    """Return a loss as JSON values, without what is after a time (seconds); None if none of it is before that."""
     record = loss.model_dump(mode="json")
-    if (end := loss.end_time) is None or end <= until:
+    start, end = loss.start_time, loss.end_time
+    if start is not None and start >= until:
+        return None
+    if end is None or end <= until:
         return record
+    if start is not None and f"{start:.1f}" == f"{until:.1f}":
+        return None  # its message has one decimal, and would tell of an empty interval
     said = loss.message.replace(f"{end:.1f} s", f"{until:.1f} s")
     return record | {"message": said, "end_time": round_time(until)}
 
@@ -245,11 +251,14 @@ def _words_from(world: World) -> str:
 def inspection_text(record: dict[str, Any]) -> str:
     """Return the record of ``inspection`` as text of about one screen; long tables are shortened."""
     video = record["video"]
+    rate = f"{video['frame_rate']:g} frames/s" if video["frame_rate"] else "frame rate unknown"
     lines = [
         f"{record['video_id']}  ({record['title']})",
-        f"  {clock_text(video['duration'])} long, {video['width']}x{video['height']}, {video['frame_rate']:g} frames/s, "
+        f"  {clock_text(video['duration'])} long, {video['width']}x{video['height']}, {rate}, "
         f"{video['codec']}, {'with' if video['has_audio'] else 'no'} audio",
     ]
+    if record["as_of"] is not None:
+        lines.append(f"  up to the causal cut at {record['as_of']:g} s")
     if not record["complete"]:
         lines.append("  still growing: this is what has been seen of the video so far")
     lines.append(f"  profile {record['profile']}, built {record['built_at']}, world {record['world_hash'][:16]}")
@@ -257,7 +266,7 @@ def inspection_text(record: dict[str, Any]) -> str:
         lines.append(f"  words from {record['words_from']}")
     if sizes := record["bytes"]:
         lines.append(f"  rows {_megabytes(sizes['rows'])}, images {_megabytes(sizes['images'])}")
-    lines += [f"  lost: {loss['message']}" for loss in record["losses"]]
+    lines += loss_lines(record["losses"])
     counts = [f"{count} {name.replace('_', ' ')}" for name, count in record["tables"].items() if count]
     lines += ["", "  " + ", ".join(counts)]
     for title, entries in {

@@ -81,6 +81,8 @@ _WITHOUT_PRESENTATION_TIMES = frozenset({"avi"})
 _MANY_PIXELS = 1280 * 720
 #: A frame this long (seconds) after the one before is a leap of the clock, and no frame is shown longer than this.
 LONGEST_FRAME = 3600.0
+#: Where packets could not be decoded and no frame comes for longer than this (seconds), nothing is known of that part.
+SHORTEST_HOLE = 1.0
 #: Frame rates of a header that differ by this factor contradict each other; so many packets decide.
 _RATES_DIFFER, _PACKETS = 10.0, 64
 #: Protocols of stream addresses. A playlist never opens files of this machine.
@@ -249,10 +251,11 @@ def _reason(error: Exception) -> str:
 class Probe:
     """Facts about a video file from its header and its first frame.
 
-    ``start`` is the presentation time (seconds) of the first frame on the file's own clock; project time is that clock
-    minus ``start``. ``width`` and ``height`` are pixels of the displayed frame, after ``rotation`` (degrees
-    counter-clockwise). ``frame_rate`` is 0 if unknown, also if a frame of that rate were shown longer than possible.
-    ``declared_duration``: seconds by the header, at most those that are decoded; None if it has none.
+    ``start`` is the presentation time (seconds) of the first frame on the file's own clock, or of the first packet if the
+    beginning cannot be decoded; project time is that clock minus ``start``. ``width`` and ``height`` are pixels of the
+    displayed frame, after ``rotation`` (degrees counter-clockwise). ``frame_rate`` is 0 if unknown, also if a frame of that
+    rate were shown longer than possible. ``declared_duration``: seconds of video by the header; None if it has
+    none. That of a Matroska or WebM file may be longer, since it is that of the whole file.
     """
 
     path: Path
@@ -291,7 +294,13 @@ def probe(path: Path, *, limits: Limits = DEFAULT_LIMITS, file: IO[bytes] | None
     """
     with open_video(path, limits=limits, file=file) as container:
         stream = video_stream(container, path, limits=limits)
-        frames = decoded(container, stream, decode_pictures)
+        refused: list[float] = []
+
+        def refuse(packet: Packet[Any] | None) -> None:
+            if packet is not None and (time := packet_time(packet)) is not None:
+                refused.append(time)
+
+        frames = decoded(container, stream, decode_pictures, refused=refuse)
         frame = next((frame for frame in frames if frame.width and frame.height), None)
         if frame is None:
             raise not_a_video(path, "no picture in it can be decoded")
@@ -305,9 +314,12 @@ def probe(path: Path, *, limits: Limits = DEFAULT_LIMITS, file: IO[bytes] | None
         found = Probe(
             path=path, container=container.format.name, codec=stream.codec_context.name, width=width, height=height,
             rotation=rotation, frame_rate=round(rate, 6), start=frame_time(frame),
-            declared_duration=None if duration is None else min(duration, limits.duration), has_audio=bool(container.streams.audio),
+            declared_duration=duration, has_audio=bool(container.streams.audio),
         )  # fmt: skip
-        return found if found.frame_seconds <= found.longest_frame else replace(found, frame_rate=0.0)
+        found = found if found.frame_seconds <= found.longest_frame else replace(found, frame_rate=0.0)
+        # A few packets before the first key frame are no damage, and one at an impossible time tells nothing.
+        first = min(refused, default=found.start)
+        return replace(found, start=first) if SHORTEST_HOLE < found.start - first <= found.longest_frame else found
 
 
 def _frame_rate(container: InputContainer, stream: Stream) -> float:
@@ -337,12 +349,12 @@ def decoded(
     stream: Stream,
     decode: Callable[[Packet[Any]], Iterable[Decoded]],
     *,
-    refused: Callable[[], None] = lambda: None,
+    refused: Callable[[Packet[Any] | None], None] = lambda packet: None,
 ) -> Iterator[Decoded]:
     """Yield what ``decode`` returns for each packet of a stream from the present position on.
 
     The end is the end of the file or damage beyond which nothing can be read. Packets that cannot be decoded are left
-    out; ``refused`` is called for each.
+    out; ``refused`` is called with each, and with None if no more can be read.
     """
     import av
 
@@ -351,14 +363,14 @@ def decoded(
         try:
             packet = next(packets, None)
         except av.FFmpegError:
-            refused()
+            refused(None)
             return
         if packet is None:
             return
         try:
             found = decode(packet)
         except av.FFmpegError:
-            refused()
+            refused(packet)
         else:
             yield from found
 
@@ -376,6 +388,15 @@ def decode_pictures(packet: Packet[Any]) -> list[VideoFrame]:
         for picture in pictures:
             picture.pts = picture.dts
     return pictures
+
+
+def packet_time(packet: Packet[Any]) -> float | None:
+    """Return when the picture of a packet is presented, on the file's own clock in seconds; None if the file does not tell."""
+    times = (packet.pts, packet.dts)
+    if packet.stream.container.format.name in _WITHOUT_PRESENTATION_TIMES:
+        times = (packet.dts, packet.pts)
+    ticks = next((time for time in times if time is not None), None)
+    return None if ticks is None or not packet.time_base else float(ticks * packet.time_base)
 
 
 def frame_time(frame: VideoFrame) -> float:

@@ -4,31 +4,38 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from typing import IO, TYPE_CHECKING, Any
 
 from world_api.media.container import (
     DEFAULT_LIMITS,
     LONGEST_FRAME,
+    SHORTEST_HOLE,
     Limits,
     Probe,
     decode_pictures,
     decoded,
     frame_time,
     open_video,
+    packet_time,
     video_stream,
 )
 from world_api.media.frames import DecodedFrame, Fitter, Frame
 
 if TYPE_CHECKING:
     from av.container import InputContainer
+    from av.packet import Packet
     from av.video.frame import VideoFrame
     from av.video.stream import VideoStream
 
 #: A clock that goes back by more than this (seconds) was restarted; by less, frames are out of order or repeated.
 _STEP_BACK = 1.0
 _SAME = 1e-6
+#: Codes of losses: the frames end before the header says; the limit of hours has cut the video.
+ENDS_EARLY, LONGER_THAN_LIMIT = "ends_early", "longer_than_limit"
 #: A video whose frames end this much (seconds) before its header says is reported as cut off.
 _ENDS_EARLY = 1.0
 #: Decoding begins this long (seconds) before the frame after which a pass resumes.
@@ -49,6 +56,11 @@ class Tally:
         self.last = max(self.last, time) if self.count else time
         self.count += 1
 
+    def times(self) -> str:
+        """Return when it happened, as a text."""
+        first, last = f"{self.first:.1f} s", f"{self.last:.1f} s"
+        return f"at {first}" if first == last else f"from {first} to {last}"
+
 
 @dataclass(kw_only=True)
 class PassState:
@@ -61,7 +73,7 @@ class PassState:
         last_time, last_duration: When the frame is shown, in project time, and for how long (seconds).
         last_pts: The frame's own timestamp, None if the file gives none.
         leaps, left_out: Leaps of the file's clock, and frames whose times are not after those of earlier ones.
-        refused, corrupt: Packets that could not be decoded, and frames marked corrupt.
+        refused, corrupt: Packets that could not be decoded, at their own times, and frames marked corrupt.
         resized: Frames of another size than the first frame, which were fitted into its size.
         other_size: Width and height of the first of those.
     """
@@ -142,31 +154,39 @@ def losses(source: Probe, state: PassState) -> list[LossNote]:
     """Return what a pass has lost up to ``state``, one note for each kind of loss."""
     found = []
     if state.left_out.count:
-        message = f"frames left out, whose times are not after those of earlier frames: {state.left_out.count}"
+        message = (
+            f"frames left out, whose times are not after those of earlier frames: {state.left_out.count},"
+            f" the first at {state.left_out.first:.1f} s"
+        )
         found.append(loss("times_step_back", message, state.left_out.first))
     if state.leaps.count:
         message = (
-            f"leaps of the file's clock: {state.leaps.count}; the time was carried on from the last frame, so"
-            " subtitles may be off after the first leap, and so may single frames looked up in the file"
+            f"leaps of the file's clock: {state.leaps.count}, the first at {state.leaps.first:.1f} s; the time was carried"
+            " on from the last frame, so subtitles may be off after the first leap, and so may single frames looked up in the file"
         )
         found.append(loss("times_leap", message, state.leaps.first))
     if damage := [tally for tally in (state.refused, state.corrupt) if tally.count]:
-        message = f"packets that could not be decoded: {state.refused.count}, damaged frames: {state.corrupt.count}"
-        first, last = min(tally.first for tally in damage), max(tally.last for tally in damage)
-        found.append(loss("damaged_frames", message, first, last))
+        both, end = Tally(), state.duration  # a damaged packet may tell a time beyond the end
+        for time in [time for tally in damage for time in (tally.first, tally.last)]:
+            both.add(min(time, end))
+        message = (
+            f"packets that could not be decoded: {state.refused.count}, damaged frames: {state.corrupt.count},"
+            f" {both.times()}"
+        )
+        found.append(loss("damaged_frames", message, both.first, both.last))
     if state.resized.count:
         size, other = f"{source.width}x{source.height}", "{}x{}".format(*state.other_size)
         message = (
             f"the picture changes its size from {size} to {other} pixels at {state.resized.first:.1f} s; frames of other"
-            f" sizes were scaled to fit {size}, with black borders where their proportions differ, and boxes are pixels"
-            f" of that: {state.resized.count}"
+            f" sizes ({state.resized.count}) were scaled to fit {size}, with black borders where their proportions"
+            " differ, and boxes are pixels of that"
         )
         found.append(loss("picture_size_changes", message, state.resized.first, state.resized.last))
     # What the header says means nothing if the clock leaps.
     declared = None if state.leaps.count else source.declared_duration
     if declared is not None and declared - state.duration > max(_ENDS_EARLY, 2 * state.last_duration):
         message = f"the file says {declared:.1f} s but its frames end at {state.duration:.1f} s"
-        found.append(loss("ends_early", message, state.duration, declared))
+        found.append(loss(ENDS_EARLY, message, state.duration, declared))
     return found
 
 
@@ -187,6 +207,8 @@ class DecodePass:
         file: Read in place of the path of ``source``.
         most: The video ends at this time at the latest (seconds); no frame at it or after it is given.
         is_cut: Afterwards, whether the video goes on after ``most``.
+        last_end: Afterwards, if there was no frame after ``skip``, when the last packet of the file ends (seconds), if known.
+        holes: Start and end (seconds) of the parts, up to the frame given last, of which no packet could be decoded.
     """
 
     source: Probe
@@ -196,6 +218,10 @@ class DecodePass:
     file: IO[bytes] | None = None
     most: float = math.inf
     is_cut: bool = field(default=False, init=False)
+    last_end: float | None = field(default=None, init=False)
+    holes: list[tuple[float, float]] = field(default_factory=list, init=False)
+    _read: float = -math.inf  #: the time of the packet read last, on the file's clock
+    _refused: list[float] = field(default_factory=list, init=False)  #: a heap of times that no frame has reached
 
     def __post_init__(self) -> None:
         self.state = deepcopy(self.resume_from) or PassState(start=self.source.start)
@@ -206,6 +232,7 @@ class DecodePass:
             yield from self._frames()
         except _ResumeFailed:
             self.resume_from, self.state = None, PassState(start=self.source.start)
+            self._refused, self.holes = [], []
             yield from self._frames()
 
     def _frames(self) -> Iterator[Frame]:
@@ -219,34 +246,50 @@ class DecodePass:
                 frames = self._beyond(container, stream)
             else:
                 frames = self._after(container, stream, self.resume_from)
+            is_given = not self.skip  #: else whether a frame came after what was skipped
             for raw in frames:
-                before = state.last_time
+                before, ended = state.last_time if state.frames else -math.inf, state.duration
                 if not self._place(raw):
                     continue
                 time = state.last_time
                 if time >= self.most:
-                    state.last_time, state.frames, self.is_cut = before, state.frames - 1, True
+                    state.last_time, state.frames, self.is_cut = max(0.0, before), state.frames - 1, True
+                    self._end_in_hole(ended, self.most)
                     break
+                is_given = True
+                self._find_hole(before, ended, time)
                 if raw.is_corrupt:
                     state.corrupt.add(time)
                 # The same number as by fractions, which cost more than everything else that is done with a frame.
                 shown = raw.duration * tick.numerator / tick.denominator if tick else 0.0
-                state.last_duration = shown if 0.0 < shown <= self.source.longest_frame else self.source.frame_seconds
+                state.last_duration = self._shown(shown)
                 state.last_pts = raw.pts
                 if not self._fitter.fits(raw):
                     if not state.resized.count:
                         state.other_size = DecodedFrame(raw, time=time).shape[::-1]
                     state.resized.add(time)
                 yield DecodedFrame(raw, time=time, fitter=self._fitter)
+        declared = None if state.leaps.count or self.is_cut else self.source.declared_duration
+        if declared is not None and is_given:
+            end = min(state.refused.last + self.source.frame_seconds, declared, self.most)
+            self.is_cut = self._end_in_hole(state.duration, end) and end == self.most < declared
         if state.duration > self.most:
             state.last_duration, self.is_cut = self.most - state.last_time, True
 
     def _all(self, container: InputContainer, stream: VideoStream) -> Iterator[VideoFrame]:
-        for picture in decoded(container, stream, decode_pictures, refused=self._refuse):
+        def refuse(packet: Packet[Any] | None) -> None:
+            self._refuse(None if packet is None else packet_time(packet))
+
+        def decode(packet: Packet[Any]) -> list[VideoFrame]:
+            if (time := packet_time(packet)) is not None:
+                self._read = time
+            return decode_pictures(packet)
+
+        for picture in decoded(container, stream, decode, refused=refuse):
             if picture.width * picture.height <= self.limits.pixels:
                 yield picture
             else:
-                self._refuse()
+                self._refuse(picture.time)
 
     def _after(self, container: InputContainer, stream: VideoStream, state: PassState) -> Iterator[VideoFrame]:
         """Yield the frames after the one of a state, which is found by its timestamp; else raise ``_ResumeFailed``."""
@@ -262,7 +305,7 @@ class DecodePass:
         found = next((raw.pts for raw in frames if raw.pts is not None and raw.pts >= state.last_pts), None)
         if found != state.last_pts:
             raise _ResumeFailed
-        self.state.refused = Tally()  # packets refused before that frame say nothing
+        self.state.refused, self._refused = Tally(), []  # packets refused before that frame say nothing
         yield from frames
 
     def _beyond(self, container: InputContainer, stream: VideoStream) -> Iterator[VideoFrame]:
@@ -270,17 +313,76 @@ class DecodePass:
         import av
 
         target = self.state.last_time + self.skip
+        frames = self._all(container, stream)
         if stream.time_base is not None:
             try:
                 container.seek(int((self.source.start + target) / stream.time_base), stream=stream, backward=False)
             except av.FFmpegError:
-                return
-        for raw in self._all(container, stream):
+                frames = iter(())
+        is_beyond = False
+        for raw in frames:
             if raw.pts is not None and frame_time(raw) - self.source.start >= target:
+                if not is_beyond:
+                    is_beyond, self._refused = True, []  # that part is left out anyhow
                 yield raw
+        if not is_beyond and self.file is None:  # one that grows would be waited for
+            self.last_end = self._last_end(container, stream)
 
-    def _refuse(self) -> None:
-        self.state.refused.add(self.state.last_time)
+    def _last_end(self, container: InputContainer, stream: VideoStream) -> float | None:
+        """Return when the last packet ends in project time (seconds), None if unknown; nothing is decoded.
+
+        Beyond the last key frame there may be packets that no seek finds.
+        """
+        import av
+
+        if stream.time_base is None:
+            return None
+        place = int((self.source.start + self.state.last_time) / stream.time_base)
+        with suppress(av.FFmpegError):
+            container.seek(place, stream=stream, backward=True)
+        end, is_known = self.state.duration, False
+        for packet in decoded(container, stream, lambda packet: [packet]):
+            time = math.inf if packet.pts is None else float(packet.pts * stream.time_base) - self.source.start
+            if time <= end + LONGEST_FRAME:  # else the clock leaps
+                shown = float((packet.duration or 0) * stream.time_base)
+                end, is_known = max(end, time + self._shown(shown)), True
+        return round(end, 6) if is_known else None
+
+    def _shown(self, seconds: float) -> float:
+        """Return how long a frame is shown of which the file says that it is for so many seconds."""
+        return seconds if 0.0 < seconds <= self.source.longest_frame else self.source.frame_seconds
+
+    def _refuse(self, own_time: float | None) -> None:
+        """Note that no frame came of a packet; ``own_time``: on the file's clock (seconds), None if not known."""
+        state = self.state
+        time = state.duration if own_time is None else max(0.0, own_time - state.start + state.offset)
+        state.refused.add(time)
+        heappush(self._refused, time)
+
+    def _end_in_hole(self, ended: float, end: float) -> bool:
+        """Note the hole from the end of the last frame (seconds) to the end of the video, if it is one; return whether.
+
+        Damage at its end makes the video no shorter.
+        """
+        state = self.state
+        if not state.frames or not self._find_hole(state.last_time, ended, end):
+            return False
+        state.last_time = end - state.last_duration
+        return True
+
+    def _find_hole(self, before: float, ended: float, time: float) -> bool:
+        """Note a hole if one ends at a time (seconds), where a frame or the end is; return whether one was noted.
+
+        ``before``, ``ended``: when the last frame begins and ends.
+        """
+        refused = before
+        while self._refused and self._refused[0] < time:
+            refused = heappop(self._refused)
+        # Packets before the refused ones may be lost altogether, so the end of the last frame counts.
+        if refused <= before or time - ended <= SHORTEST_HOLE:
+            return False
+        self.holes.append((round(ended, 3), round(time, 3)))
+        return True
 
     def _place(self, raw: VideoFrame) -> bool:
         """Advance the state to a frame, unless it must be left out; return whether it was placed."""
@@ -290,4 +392,9 @@ class DecodePass:
             own = frame_time(raw)
         else:  # a frame without a time follows the one before
             own = self.source.start - state.offset + (state.last_time + step if state.frames else 0.0)
+        last = state.last_time + state.start - state.offset
+        if state.refused.count and state.frames and own < last - _STEP_BACK and self._read >= last:
+            # The clock was not set back: after damage the decoder gives a frame late that it held before.
+            state.left_out.add(state.last_time)
+            return False
         return state.place(own, step=step)

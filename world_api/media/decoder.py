@@ -17,9 +17,14 @@ import numpy as np
 
 from world_api.core.faults import MediaFault
 from world_api.core.ports import Image, Samples
-from world_api.core.spans import NOT_DECODED, TimeSpan
+from world_api.core.spans import DECODER_RESTARTED, NOT_DECODED, TimeSpan
 from world_api.media.container import DEFAULT_LIMITS, Limits, Probe
-from world_api.media.decode_pass import LossNote, PassState, loss
+from world_api.media.decode_pass import (
+    LONGER_THAN_LIMIT,
+    LossNote,
+    PassState,
+    loss,
+)
 from world_api.media.frames import DecodedFrame, Frame, PixelFormat, Want
 from world_api.media.process import ChildProcess, Message, ProcessGone
 from world_api.media.shared_memory import Slots, anonymous_file, read_frame
@@ -31,6 +36,10 @@ if TYPE_CHECKING:
 _SKIPS = (0.0, 1.0, 4.0, 16.0, 64.0)
 #: Frames are sent, and slots returned, in batches of this share of the slots: each message wakes a process.
 _BATCH = 1 / 4
+#: What a loss says where another decoder may get further: what killed them, such as a lack of memory, may be gone.
+_TRY_AGAIN = "building the world again with the same options and --force tries again"
+#: Holes where the file is damaged; more are one hole with the last of them.
+_MOST_HOLES = 200
 
 
 class DecoderProcess(ChildProcess):
@@ -250,7 +259,7 @@ class VideoPass:
         process: A decoding process that runs already; the pass ends it.
         noted, died: Called with states during the pass, and with the loss of every decoder that died.
         final: Afterwards, the state at the end of the video; None if the pass stopped before.
-        lost: Afterwards, what was lost when decoders died, and what was left out.
+        lost: Afterwards, what was lost when decoders died or where the file is damaged, and what was left out.
         holes: The parts of the video that were not decoded, each from before the first frame after it is given.
         read: Afterwards, the SHA-256 of a growing file that was read to its end.
     """
@@ -272,6 +281,8 @@ class VideoPass:
     count: int = 0  #: frames received
     _last_note: PassState | None = None
     _since_note: int = 0
+    _last_end: float | None = None  #: if no frame came after what was skipped, when the last packet of the file ends
+    _damage: list[TimeSpan] = field(default_factory=list)  #: holes that the pass found itself
     _unsent: float = 0.0  #: seconds of decoded frames that a decoder may not have sent when it died
 
     def __iter__(self) -> Iterator[Frame]:
@@ -304,8 +315,10 @@ class VideoPass:
                 if tries == len(_SKIPS):
                     self._leave_rest(why)
                     return
-                at = f"{max(0.0, self.last_time):.1f} s"
-                note = self._note_loss("decoder_died", f"nothing was lost when {why} at {at}: it was started again")
+                note = self._note_loss(
+                    DECODER_RESTARTED,
+                    f"{why} at {max(0.0, self.last_time):.1f} s and was started again; no frame is missing",
+                )
                 self.died(note)
             finally:
                 self.close()
@@ -331,12 +344,15 @@ class VideoPass:
             "batch": batch,
         }  # fmt: skip
         for message, _ in process.stream(request):
+            for start, end in message.get("holes", ()):
+                self._note_damage(TimeSpan(start=start, end=end))
             for sent in message.get("frames", ()):
                 if "too_large" in sent and not any(lost.code == "picture_too_large" for lost in self.lost):
                     size = "{1} x {0}".format(*sent["too_large"])
                     self._note_loss(
                         "picture_too_large",
-                        f"pictures of {size} pixels in its format need too much memory; such are left out",
+                        f"pictures of {size} pixels in its format need too much memory; such are left out,"
+                        f" the first at {sent['t']:.1f} s",
                     )
                 self.last_time = float(sent["t"])
                 self._since_note += 1
@@ -348,10 +364,10 @@ class VideoPass:
                     self.noted(self._last_note)
             elif "end" in message:
                 self.read = message.get("read")
-                self.final = PassState.restored(message["end"])
+                self.final, self._last_end = PassState.restored(message["end"]), message["last_end"]
                 if message["cut"]:
                     hours = self.limits.duration / 3600
-                    self._note_loss("longer_than_limit", f"only the first {hours:g} hours were decoded")
+                    self._note_loss(LONGER_THAN_LIMIT, f"only the first {hours:g} hours were decoded")
 
     def _current_state(self) -> PassState:
         """Return the state after the last frame that was received, estimated from the last state that was sent."""
@@ -364,22 +380,47 @@ class VideoPass:
     def _note_hole(self, before: PassState, end: float, why: str) -> bool:
         """Note that nothing was decoded after a state up to a time (seconds), if a frame may be lost; return whether."""
         start = before.duration
+        end = end if self.until is None else min(end, self.until)
         if end - start <= before.last_duration / 2:
             return False
-        self.holes.append(TimeSpan(start=start, end=end))
-        message = f"{start:.1f}-{end:.1f} s were not decoded: {why} there again and again"
-        self.lost.append(loss(NOT_DECODED, f"{message}; `videoworld build FILE --force` tries again", start, end))
+        hole = TimeSpan(start=start, end=end)
+        for inner in [one for one in self._damage if start <= one.start and one.end <= end]:
+            self._damage.remove(inner)
+            self.holes.remove(inner)
+            self.lost = [one for one in self.lost if one.place != (NOT_DECODED, inner.start, inner.end)]
+        self.holes.append(hole)
+        message = f"{start:.1f}-{end:.1f} s were not decoded: {why} there again and again; {_TRY_AGAIN}"
+        self.lost.append(loss(NOT_DECODED, message, start, end))
         return True
 
-    def _leave_rest(self, why: str) -> None:
-        """End the pass where decoders die; what the header says is left of the video is a hole."""
-        state = self.final = self.final or self._current_state()
-        end = None if state.leaps.count else self.source.declared_duration
-        if end is not None and self._note_hole(state, end, why):
-            state.last_duration = end - state.last_time
+    def _note_damage(self, hole: TimeSpan) -> None:
+        """Note a hole where packets could not be decoded, unless it is known from an earlier decoder or pass."""
+        if any(known.start <= hole.start and hole.end <= known.end for known in self.holes):
+            return
+        why = "none of the packets there gave a picture"
+        if len(self._damage) < _MOST_HOLES:
+            self._damage.append(hole)
+            self.holes.append(hole)
         else:
-            at = f"{max(0.0, self.last_time):.1f} s"
-            self._note_loss("decoder_died", f"{why} again and again at {at}; what comes after is not decoded")
+            last = self._damage[-1]
+            hole = self._damage[-1] = self.holes[self.holes.index(last)] = TimeSpan(start=last.start, end=hole.end)
+            self.lost = [one for one in self.lost if one.place != (NOT_DECODED, last.start, last.end)]
+            why = "packets in many parts of it gave no picture, and what lies between these parts counts with them"
+        message = f"{hole.start:.1f}-{hole.end:.1f} s were not decoded: {why}"
+        self.lost.append(loss(NOT_DECODED, message, hole.start, hole.end))
+
+    def _leave_rest(self, why: str) -> None:
+        """End the pass where decoders die; the rest of the video is a hole, up to its last packet or where the header says."""
+        state = self.final = self.final or self._current_state()
+        known = self.source.declared_duration if self._last_end is None else self._last_end
+        # The clock of the file says nothing if it leaps.
+        end = None if known is None or state.leaps.count else min(known, self.limits.duration)
+        if end is not None and self._note_hole(state, end, why):
+            state.last_time = end - state.last_duration
+            return
+        is_end = end is not None and self._last_end is not None
+        rest = "the file has no frame after that" if is_end else f"what comes after is not decoded; {_TRY_AGAIN}"
+        self._note_loss("decoder_died", f"{why} again and again at {max(0.0, self.last_time):.1f} s; {rest}")
 
     def _note_loss(self, code: str, message: str) -> LossNote:
         """Note a loss at the last frame, and return it."""

@@ -136,7 +136,7 @@ class DecoderServer:
         wants = [Want.restored(record) for record in request["wants"]]
         previous = decode.state.last_time if decode.state.frames else None
         until = math.inf if request["until"] is None else request["until"]
-        sent = decode.state.last_time
+        sent, shown = decode.state.last_time, 0
         for batch in self._batches(decode, request["batch"], until):
             messages: list[Message] = []
             for frame in batch:
@@ -144,14 +144,17 @@ class DecoderServer:
                     wanted = [want for want in wants if want.takes(frame.time, previous)]
                     messages.append(self._sent(frame, slots, wanted))
                 previous = frame.time
-            self._wire.send({"frames": messages})
+            self._wire.send({"frames": messages, "holes": decode.holes[shown:]})
+            shown = len(decode.holes)
             now = decode.state.last_time
             if now // _STATE_EVERY > sent // _STATE_EVERY:
                 sent = now
                 self._wire.send({"state": asdict(decode.state)})
             if now >= until:
                 return {"stopped": True}
-        return {"end": asdict(decode.state), "cut": decode.is_cut}
+        return {
+            "end": asdict(decode.state), "cut": decode.is_cut, "last_end": decode.last_end, "holes": decode.holes[shown:],
+        }  # fmt: skip
 
     def _batches(self, decode: DecodePass, size: int, until: float) -> Iterator[list[Frame]]:
         """Yield the frames in lists of ``size``; a list ends with the first frame at or after ``until`` (seconds).

@@ -14,7 +14,7 @@ from typing import Annotated
 from pydantic import Field
 
 from world_api.core.cost import Cost
-from world_api.core.spans import TimeSpan
+from world_api.core.spans import TimeSpan, round_time
 from world_api.core.vocabulary import fold, is_narrower
 from world_api.operations.evidence import (
     evidence,
@@ -32,7 +32,7 @@ from world_api.operations.evidence import (
     spots_of,
     times,
 )
-from world_api.operations.matches import NEAR, actions_in, find_entity, identify, look_alikes, side_left, tracks_at
+from world_api.operations.matches import actions_in, find_entity, identify, look_alikes, side_left
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
     EntityId,
@@ -96,7 +96,7 @@ def seen_around(session: Session, entity: Track | Registration, at: float, withi
         return None
     if isinstance(entity, Registration):
         frame = session.view.frame_at(entity.time)
-        return frame if abs(entity.time - at) <= NEAR and (within is None or within.overlaps(frame)) else None
+        return frame if frame.contains(round_time(at)) and (within is None or within.overlaps(frame)) else None
     appearance = entity.appearance_at(at)
     if appearance is None:
         return None
@@ -120,7 +120,7 @@ def _absent(entity: Track | Registration, at: float, within: TimeSpan | None) ->
 
 
 def _where(session: Session, entity: Track, at: float, _: TimeSpan) -> str:
-    box = entity.box(entity.nearest(at))
+    box = entity.box(entity.nearest(at, session.view.shot_at(at)))
     return f"{position(box, session.view)} of the picture, {size_class(box, session.view)}, box {box.rounded()}"
 
 
@@ -142,7 +142,7 @@ def _looks(_: Session, entity: Track, __: float, ___: TimeSpan) -> str:
 
 
 def _company(session: Session, entity: Track, at: float, _: TimeSpan) -> str:
-    others = [track for track in tracks_at(session, at, near=0.0) if track.track_id != entity.track_id]
+    others = [track for track in session.view.tracks_at(at) if track.track_id != entity.track_id]
     named = ", ".join(f"{track.hint} ({track.entity_id})" for track in others[:5])
     return f"with {named}" if others else "nobody else is tracked then"
 

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
-import numpy as np
-
-from world_api.core.faults import OperationFault
+from world_api.core.faults import MediaFault, OperationFault
 from world_api.core.ports import DetectedObject, Source
 from world_api.core.spans import Box, TimeSpan, parts_within, round_time, without_spans
 from world_api.core.vocabulary import NEUTRALS, ParsedDescription
@@ -28,10 +26,9 @@ from world_api.operations.schema import Action, Detection, Detections, Entity, L
 from world_api.session.session import SEEN, Registration, Session
 from world_api.world.tracks import Side, Track
 
-#: A registered thing without a track is the same one when its box overlaps at least this much at the same moment.
-SAME_BOX = 0.5
-#: Greatest distance in seconds from a moment to a sighting that counts for it.
-NEAR = 0.6
+#: A registered thing without a track is the same one when its box overlaps at least this much, at most so many seconds
+#: away in the same shot.
+SAME_BOX, SAME_MOMENT = 0.5, 0.6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,17 +99,6 @@ def colours_in_words(reading: ParsedDescription) -> list[str]:
 
 def _one_of(colours: frozenset[str]) -> str:
     return " or ".join(sorted(colours))
-
-
-def tracks_at(session: Session, time: float, near: float = NEAR) -> list[Track]:
-    """Return the tracks that are seen at a moment or within ``near`` seconds of it, the nearest first."""
-    found = []
-    for track in session.view.tracks.around(time, near):
-        gap = abs(float(track.times[track.nearest(time)]) - time)
-        inside = track.appearance_at(time) is not None
-        if inside or gap <= near:
-            found.append((0.0 if inside else gap, track))
-    return [track for _, track in sorted(found, key=lambda pair: (pair[0], pair[1].track_id))]
 
 
 def best_match(tracks: Sequence[Track], reading: ParsedDescription) -> tuple[Track, HintMatch] | None:
@@ -205,31 +191,38 @@ MAX_DETECTIONS = 60
 def find_objects(
     session: Session, *, at: float, category: str, text_query: str | None, within: TimeSpan | None
 ) -> Detections:
-    """Find objects of a category near a moment, or in the interval ``within`` if it is given.
+    """Find objects of a category at a moment, or in the interval ``within`` if it is given.
 
     They are stored tracks. If there is none of the category and a detector knows it, the frame at the moment is
-    examined. If nothing fits all words of ``text_query``, objects that fit some are returned with the words that they
-    lack.
+    examined; if the video is missing, the result says that it was not. If nothing fits all words of ``text_query``,
+    objects that fit some are returned with the words that they lack.
     """
     kind = session.vocabulary.read_category(category)
     description = session.vocabulary.read(text_query or "", of=kind.kinds)
     reading = kind.joined(description)
     described = replace(reading, kinds=description.kinds if kind.kinds is None else None)
-    near = session.view.tracks_in(within) if within else tracks_at(session, at)
+    near = session.view.tracks_in(within) if within else session.view.tracks_at(at)
     candidates = [track for track in near if reading.kinds is None or track.category in reading.kinds]
     matches = [(track, match_description(track, described)) for track in candidates]
     fitting = [pair for pair in matches if pair[1].fits] or [pair for pair in matches if pair[1].fits_partly]
     found = [_from_track(session, track, match, reading, at, within) for track, match in fitting]
+    missing: MediaFault | None = None
     if not candidates and (within is None or within.contains(at)):
-        found = _look(session, at, reading)
+        found, missing = _look(session, at, reading)
     found.sort(key=lambda item: (len(item[0].lacks), -(item[0].confidence or 0.0), item[0].bbox))
     shown = found[:MAX_DETECTIONS]
-    asked = within or TimeSpan(start=max(0.0, at - NEAR), end=min(session.view.duration, at + NEAR))
+    asked = within or session.view.frame_at(at)
     looked_at = at if within is None and not candidates else None
     examined, unexamined = _examined(session, asked, reading.kinds, looked_at)
+    if within is None and missing is not None:
+        examined, unexamined = [], [asked]
     # Words that name no category that can be judged: without them nothing can be said.
     unjudged = list(reading.unmatched) if reading.kinds == frozenset() else []
-    hint = "" if found else _why_nothing(session, category, reading, candidates or near)
+    hint = ""
+    if not found and (
+        examined or reading.kinds == frozenset() or missing is not None
+    ):  # else only that it was not decoded
+        hint = _why_nothing(session, category, reading, candidates or near, missing, within)
     if found and all(item.lacks for item, _ in found):
         hint = "nothing was seen to fit all words; what may is given with what it lacks"
     if left_out := len(found) - len(shown):
@@ -316,20 +309,23 @@ def identify(session: Session, at: float, hint: str) -> IdentifiedEntity:
     """
     if not hint.strip():
         raise OperationFault("bad_arguments", "entity_hint is blank", hint="say what the entity looks like")
-    tracks = tracks_at(session, at)
+    tracks = session.view.tracks_at(at)
     reading = session.vocabulary.read(hint)
+    matched = best_match(tracks, reading)
     is_tracked = any(track.category in (reading.kinds or ()) for track in tracks)
-    if (matched := best_match(tracks, reading)) is not None:
+    looks = matched is None and not is_tracked
+    detections, missing = _detections(session, at, reading.kinds) if looks else ([], None)
+    if matched is not None:
         track, match = matched
-        position = track.nearest(at)
+        position = track.nearest(at, session.view.shot_at(at))
         entity_id, category, box, time = track.entity_id, track.category, track.box(position), track.times[position]
         sure, lacks = track.confidence * _sureness(match, reading), match.lacks
-    elif not is_tracked and (detections := _detections(session, at, reading.kinds)):
+    elif detections:
         seen = detections[0]
         entity_id, category, box, time = _seen_id(session, at, seen.box), seen.category, seen.box, at
         sure, lacks = seen.confidence * UNCHECKED, colours_in_words(reading)
     else:
-        raise _nothing_matches(session, at, hint, reading, tracks)
+        raise _nothing_matches(session, at, hint, reading, tracks, missing)
     x1, y1, x2, y2 = box.rounded()
     registration = Registration(
         entity_id=entity_id,
@@ -346,14 +342,20 @@ def identify(session: Session, at: float, hint: str) -> IdentifiedEntity:
 def _seen_id(session: Session, at: float, box: Box) -> str:
     """Return the id of a registration whose box overlaps with a detected box at about the same time; else a new id."""
     for item in session.registrations():
-        if math.isclose(item.time, at, abs_tol=NEAR) and item.place.iou(box) >= SAME_BOX:
+        is_near = math.isclose(item.time, at, abs_tol=SAME_MOMENT) and session.view.shot_at(at).contains(item.time)
+        if is_near and item.place.iou(box) >= SAME_BOX:
             return item.entity_id
     source = session.view.world.manifest.source.sha256
     return SEEN + sha256(f"{source}|{round_time(at)}|{box.rounded()}".encode()).hexdigest()[:10]
 
 
 def _nothing_matches(
-    session: Session, at: float, hint: str, reading: ParsedDescription, tracks: Sequence[Track]
+    session: Session,
+    at: float,
+    hint: str,
+    reading: ParsedDescription,
+    tracks: Sequence[Track],
+    missing: MediaFault | None,
 ) -> OperationFault:
     why = f"nothing at {at:g} s matches {hint[:80]!r}"
     if not reading.is_judged:
@@ -361,8 +363,13 @@ def _nothing_matches(
         why = f"cannot tell what at {at:g} s is {hint[:80]!r}: {words or 'it names nothing that'} cannot be judged"
     there = ", ".join(track.hint for track in tracks[:5])
     nothing = "nothing is tracked there; detect_objects or search_segments_by_text finds moments"
-    hole = holes_in_words(session.view, session.view.frame_at(at))
-    return OperationFault("nothing_matches", why, hint=hole or (f"there is: {there}" if there else nothing))
+    unseen = _unseen(missing) if missing else holes_in_words(session.view, session.view.frame_at(at))
+    return OperationFault("nothing_matches", why, hint=unseen or (f"there is: {there}" if there else nothing))
+
+
+def _unseen(missing: MediaFault) -> str:
+    """Return the hint that a frame could not be looked at because the video is missing."""
+    return f"the frame was not looked at: {missing.message}; {missing.hint}"
 
 
 def _sureness(match: HintMatch, reading: ParsedDescription) -> float:
@@ -373,8 +380,8 @@ def _sureness(match: HintMatch, reading: ParsedDescription) -> float:
 def _from_track(
     session: Session, track: Track, match: HintMatch, reading: ParsedDescription, at: float, within: TimeSpan | None
 ) -> tuple[Detection, Source]:
-    part = track.between(within) if within else slice(0, len(track.times))
-    position = part.start + int(np.argmin(np.abs(track.times[part] - at)))
+    time = at if within is None else min(max(at, within.start), within.end)
+    position = track.nearest(time, within or session.view.shot_at(at))
     sure = float(track.confidences[position]) * _sureness(match, reading)
     box = track.box(position)
     detection = Detection(
@@ -390,8 +397,14 @@ def _from_track(
     return detection, "tracker"
 
 
-def _look(session: Session, at: float, reading: ParsedDescription) -> list[tuple[Detection, Source]]:
-    """Return detections in the frame at a moment. They have no colours, so they lack all colours of the description."""
+def _look(
+    session: Session, at: float, reading: ParsedDescription
+) -> tuple[list[tuple[Detection, Source]], MediaFault | None]:
+    """Return detections in the frame at a moment, or the fault that the video is missing.
+
+    They have no colours, so they lack all colours of the description.
+    """
+    detections, missing = _detections(session, at, reading.kinds)
     lacks = colours_in_words(reading)
     sureness = UNCHECKED if lacks or reading.unmatched else 1.0
     return [
@@ -408,24 +421,42 @@ def _look(session: Session, at: float, reading: ParsedDescription) -> list[tuple
             ),
             "detector",
         )
-        for seen in _detections(session, at, reading.kinds)
-    ]
+        for seen in detections
+    ], missing
 
 
-def _detections(session: Session, at: float, kinds: frozenset[str] | None) -> list[DetectedObject]:
+def _detections(
+    session: Session, at: float, kinds: frozenset[str] | None
+) -> tuple[list[DetectedObject], MediaFault | None]:
+    """Return what the detector sees of some categories in the frame at a moment, or the fault that the video is missing."""
     looker = session.backends.looker
     if looker is None or session.view.is_in_hole(at):  # the frame ends decoders
-        return []
-    return [seen for word in sorted((kinds or frozenset()) & looker.categories()) for seen in looker.detect(at, word)]
+        return [], None
+    words = sorted((kinds or frozenset()) & looker.categories())
+    try:
+        return [seen for word in words for seen in looker.detect(at, word)], None
+    except MediaFault as fault:
+        if fault.code != "source_missing":
+            raise
+        return [], fault
 
 
-def _why_nothing(session: Session, category: str, reading: ParsedDescription, there: Sequence[Track]) -> str:
+def _why_nothing(
+    session: Session,
+    category: str,
+    reading: ParsedDescription,
+    there: Sequence[Track],
+    missing: MediaFault | None,
+    within: TimeSpan | None,
+) -> str:
     profile = session.view.world.manifest.profile
     if reading.kinds == frozenset():
         known = ", ".join(sorted(session.vocabulary.categories)) or "no categories in this video"
         return f"profile {profile} cannot tell whether anything there is {category[:40]!r}; it knows {known}"
+    if missing is not None:
+        return _unseen(missing)
     if not there:
-        return "nothing of the kind at this moment"
+        return f"nothing of the kind {'at this moment' if within is None else 'in this stretch'}"
     if reading.kinds is None or there[0].category in reading.kinds:
         return f"of other looks there is: {', '.join(dict.fromkeys(track.hint for track in there[:5]))}"
     return "something else is there; ask for category any"

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from world_api.core.cost import Cost
 from world_api.core.identifiers import chapter_id, scene_id, segment_id
-from world_api.core.spans import TimeSpan, round_time
+from world_api.core.spans import TimeSpan, round_time, without_spans
 from world_api.operations.evidence import (
     brief,
     candidates,
@@ -166,6 +166,9 @@ def search_similar_to_example(
 ) -> SimilarSegments:
     """Find segments that look like an example stretch; segments that overlap the example are left out."""
     example = interval(session, video_id, example_segment.start_time, example_segment.end_time)
+    if not without_spans(example, session.view.holes):
+        hint = "the example itself was not decoded, so nothing can be compared with it; give another stretch"
+        return SimilarSegments(similar_segments=[], evidence=[], hint=hint)
     found = session.searcher.by_example(example, said_of(session, example), top_k)
     return SimilarSegments(
         similar_segments=hits(session, found), evidence=cite_hits(session, found), hint=nothing_found(found)

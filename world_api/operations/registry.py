@@ -18,7 +18,6 @@ from world_api.core.cost import Cost
 from world_api.core.faults import OperationFault
 from world_api.core.spans import TimeSpan, round_time
 from world_api.operations.evidence import holes_in_words
-from world_api.operations.matches import NEAR
 from world_api.operations.schema import Result, TimeRange
 from world_api.session.session import Session
 
@@ -104,6 +103,10 @@ _PLAIN = {
 def _explain(error: Any) -> str:
     where = ".".join(str(part) for part in error["loc"]) or "arguments"
     message = _PLAIN.get(error["type"], error["msg"])
+    if error["type"].endswith(("too_long", "too_short")):
+        bound, name = ("at most", "max_length") if error["type"].endswith("long") else ("at least", "min_length")
+        number, unit = error["ctx"][name], "character" if isinstance(error["input"], str) else "item"
+        message = f"must have {bound} {number} {unit}{'s' * (number != 1)}, not {len(error['input'])}"
     return f"{where} {message[0].lower()}{message[1:]}"
 
 
@@ -213,19 +216,19 @@ def run(session: Session, name: str, arguments: Mapping[str, Any]) -> dict[str, 
     record = operation_.implementation(session, **values).model_dump(mode="json")
     # The hint of an entity that is registered is its look; memories are the session's own words.
     tells = operation_.state == "reads" and operation_.category != "memory" and session.view.holes
-    hole = holes_in_words(session.view, _asked(values)) if tells else ""
+    hole = holes_in_words(session.view, _asked(session, values)) if tells else ""
     record["hint"] = "; ".join(filter(None, (record["hint"], _clipped(session, values), hole)))
     return {**{key: record[key] for key in record if key not in BESIDE}, **{key: record[key] for key in BESIDE}}
 
 
-def _asked(values: Mapping[str, Any]) -> TimeSpan | None:
-    """Return the interval that valid arguments ask about; None if they ask about the whole video."""
+def _asked(session: Session, values: Mapping[str, Any]) -> TimeSpan | None:
+    """Return the interval that valid arguments ask about, of a moment its frame; None if they ask about the whole video."""
     if within := values.get("time_range"):
         return TimeSpan(start=within.start_time, end=within.end_time)
     if "end_time" in values:
         return TimeSpan(start=values["start_time"], end=values["end_time"])
     at = values.get("timestamp", values.get("time"))
-    return None if at is None else TimeSpan(start=at - NEAR, end=at + NEAR)
+    return None if at is None else session.view.frame_at(at)
 
 
 def _clipped(session: Session, values: Mapping[str, Any]) -> str:

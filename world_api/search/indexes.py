@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from world_api.core.ports import Vectors
-from world_api.core.spans import TimeSpan
+from world_api.core.spans import TimeSpan, without_spans
 from world_api.core.vocabulary import concepts, content_words, words
 from world_api.world.tables import DESCRIPTOR_DIMENSION, matrix
 from world_api.world.timeline import Positions
@@ -274,17 +274,22 @@ class VisualDescriptors:
         self.vectors: Vectors = matrix(rows.column("vector"), DESCRIPTOR_DIMENSION)
         self._times = rows.column("time").to_numpy()
         self._visible = view.cut.visible(rows)
+        self._holes = view.holes
 
     def of(self, span: TimeSpan) -> Positions:
-        """Return the positions of the visible rows in an interval; if there are none, of the one nearest to its middle."""
+        """Return the positions of the visible rows in an interval; if there are none, of the one nearest to its middle.
+
+        The middle is that of the first part that was decoded. If no part was, there are none.
+        """
         first, end = np.searchsorted(self._times, [span.start, span.end]).tolist()
         inside: Positions = np.flatnonzero(self._visible[first:end]) + first
         if len(inside) or len(self._times) == 0:
             return inside
         seen: Positions = np.flatnonzero(self._visible)
-        if len(seen) == 0:
-            return seen
-        nearest = int(np.argmin(np.abs(self._times[seen] - span.center)))
+        decoded = without_spans(span, self._holes)
+        if len(seen) == 0 or not decoded:
+            return seen[:0]
+        nearest = int(np.argmin(np.abs(self._times[seen] - decoded[0].center)))
         return seen[nearest : nearest + 1]
 
     def means(self, starts: NDArray[np.float64], ends: NDArray[np.float64]) -> Vectors:

@@ -158,6 +158,21 @@ def _bounds(first: float, last: float, size: int) -> tuple[int, int]:
 FOLDER = ".on-demand"
 
 
+class NoFrames:
+    """The frames of a video that is not on this machine (``FrameSource``): every request raises ``fault``."""
+
+    def __init__(self, fault: MediaFault) -> None:
+        self._fault = fault
+
+    def frame_played_at(self, seconds: float) -> Image:
+        """Raise the fault."""
+        return self.pictures_played_at([seconds], None)[0]
+
+    def pictures_played_at(self, times: Sequence[float], longest_side: int | None) -> Sequence[Image]:
+        """Raise the fault."""
+        raise MediaFault(self._fault.code, self._fault.message, hint=self._fault.hint)
+
+
 class FrameLooker:
     """Detects objects in single frames of one world's video, with a cache. ``world_key`` identifies the frames."""
 
@@ -212,7 +227,7 @@ class LookSpot:
 class Vision:
     """Requests looks at one world's video from a vision model, for one session. Threads may share it.
 
-    ``frames`` is None if the video is missing; cached looks are still returned. ``world_key`` identifies the frames.
+    Cached looks are returned even if the video is missing (``NoFrames``). ``world_key`` identifies the frames.
     ``until`` (seconds) is the end of what the session sees; no frame at or after it is used.
 
     ``caption``, ``answer``, ``actions`` and ``state`` raise:
@@ -221,7 +236,7 @@ class Vision:
         BackendFault: the faults of the model.
     """
 
-    def __init__(self, config: VisionConfig, *, frames: FrameSource | None, world_key: str, cache: Path) -> None:
+    def __init__(self, config: VisionConfig, *, frames: FrameSource, world_key: str, cache: Path) -> None:
         self._config = config
         self._frames = frames
         self._world_key = world_key
@@ -358,12 +373,6 @@ class Vision:
 
     def _pictures(self, parameters: Parameters) -> tuple[Picture, ...]:
         times, boxes = parameters["times"], parameters["boxes"]
-        if self._frames is None:
-            raise MediaFault(
-                "source_missing",
-                "the video file is no longer where it was when the world was built",
-                hint="put the file back, or build the world again",
-            )
         side = self._config.vision.longest_side if boxes is None else None  # parts are cut out of whole frames
         images = self._frames.pictures_played_at(times, side)
         return tuple(

@@ -38,13 +38,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.ipc
+from numpy.typing import NDArray
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from world_api.core.canonical import MAX_LEVELS, content_hash, is_deep
 from world_api.core.faults import StoreFault
 from world_api.core.files import MOST_FILE_BYTES, check_plain, hash_bytes, hash_stored, open_regular, write_atomically
 from world_api.core.identifiers import is_name
-from world_api.world.tables import SCHEMA_VERSION, SESSION_TABLES, TABLES, empty_table
+from world_api.world.tables import NO_ID, SCHEMA_VERSION, SESSION_TABLES, TABLES, empty_table
 
 # --- the manifest ---------------------------------------------------------------------------------------------------
 
@@ -193,12 +194,14 @@ def read_manifest(folder: Path) -> Manifest:
         check_plain(folder)
         with open_regular(folder / MANIFEST) as file:
             raw = json.loads(file.read(_MOST_BYTES))
+        if not isinstance(raw, dict) or "schema_version" not in raw:
+            raise ValueError("it has no schema_version" if isinstance(raw, dict) else "it is no JSON object")
         version = raw["schema_version"]
     except (FileNotFoundError, NotADirectoryError):
         raise _missing(folder) from None
-    except KeyError:
-        raise _damaged(folder, ValueError("it has no schema_version")) from None
-    except (OSError, ValueError, TypeError, RecursionError) as error:
+    except RecursionError as error:
+        raise _damaged(folder, ValueError("it is nested too deeply")) from error
+    except (OSError, ValueError) as error:
         raise _damaged(folder, error) from error
     if version != SCHEMA_VERSION:
         raise StoreFault(
@@ -219,6 +222,7 @@ def read_manifest(folder: Path) -> Manifest:
             raise ValueError("a file is listed twice")
         for table, found in clips.items():
             _check_clips(table, found, manifest)
+        _check_facts(manifest)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
@@ -255,7 +259,7 @@ def _missing(folder: Path) -> StoreFault:
             hint="`videoworld worlds` lists them; `videoworld build` makes one",
         )
     video = "FILE"
-    with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
+    with suppress(OSError, ValueError, TypeError, KeyError):
         path = read_local(folder)["source_path"]
         # A file from anywhere: only what is surely the path of a file belongs into a command that may be pasted.
         if Path(path).is_absolute() and path.isprintable() and "`" not in path and len(path) <= _LONGEST_PATH:
@@ -283,6 +287,26 @@ def _check_clips(table: str, clips: set[int], manifest: Manifest) -> None:
         )
 
 
+def _check_facts(manifest: Manifest) -> None:
+    """Check the frame rate against the number of frames, and the times of losses.
+
+    A loss may end after the video. The frames of a growing video are counted before its duration, so not checked.
+
+    Raises ValueError: there are far more frames than the frame rate allows, or a loss is at no time of the video.
+    """
+    video = manifest.video
+    most = video.duration + TICK
+    least = LEAST_SHARE_OF_FRAMES * (video.frames - 1) / max(most, 1.0)
+    if manifest.complete and video.frames > 1 and video.frame_rate < least:
+        rate = f"{video.frame_rate:g} frames per second"
+        raise ValueError(f"video.frame_rate: {rate} do not give {video.frames} frames in {video.duration} s")
+    for number, loss in enumerate(manifest.losses):
+        start = loss.start_time or 0.0
+        if not 0.0 <= start <= most or (loss.end_time is not None and loss.end_time < start):
+            times = f"from {loss.start_time} to {loss.end_time} s"
+            raise ValueError(f"losses.{number}: {times} is no part of the video")
+
+
 def _damaged(folder: Path, error: Exception) -> StoreFault:
     return StoreFault(
         "world_damaged",
@@ -299,6 +323,7 @@ _NAMED, _NAMED_IMAGE = 16, 24
 _MOST = 1e9
 _BOUNDS = {
     "time": (0.0, MOST_SECONDS),
+    "start": (0.0, _MOST),
     "known_at": (0.0, _MOST),
     "confidence": (0.0, 1.0),
     "number": (0, _MOST),
@@ -422,6 +447,51 @@ def _check_column(name: str, column: pa.ChunkedArray) -> None:
 def _refuse_nulls(name: str, column: pa.ChunkedArray) -> None:
     if column.null_count:
         raise ValueError(f"column {name} lacks {column.null_count} values")
+
+
+#: Columns of which the first is never greater than the second.
+_ORDERED = (("start", "end"), ("x1", "x2"), ("y1", "y2"))
+#: The stage that writes what a file beside the video says, also of moments of the last clip that the video lacks.
+_TRUTH = "oracle/"
+
+
+def rules_broken(name: str, rows: pa.Table, manifest: Manifest) -> list[str]:
+    """Return a message for each rule of ``tables.Rules`` on single rows that rows of the table ``name`` break.
+
+    It says how many rows break it, and shows a value of the first. Rules between rows, and the one that a row is not known before
+    its time, are checked by ``verification`` alone.
+    """
+    rules, video = TABLES[name].rules, manifest.video
+    columns = {column: rows.column(column) for column in rows.column_names}
+    found: list[tuple[str, NDArray[np.bool_], str]] = []  #: a column, which rows are wrong, and what is wrong with them
+    most = np.full(rows.num_rows, video.duration + TICK)
+    clips = np.ceil(video.duration / manifest.clip_seconds) * manifest.clip_seconds
+    most[np.asarray(pc.starts_with(columns["producer"], _TRUTH), dtype=np.bool_)] = max(clips, video.duration) + TICK
+    for column in (column for column in rules.within if column in columns):
+        found.append((column, columns[column].to_numpy() > most, f"after the {video.duration} s of the video"))
+    for low, high in _ORDERED:
+        if low in columns and high in columns:
+            less = columns[high].to_numpy() < columns[low].to_numpy() - TICK
+            found.append((high, less, f"less than its {low}"))
+    if columns.keys() >= {"x1", "y1", "x2", "y2"}:
+        x1, y1, x2, y2 = (columns[side].to_numpy() for side in ("x1", "y1", "x2", "y2"))
+        found.append(("x1", (x1 > video.width) | (x2 < 0), f"of a box beside the picture, {video.width} wide"))
+        found.append(("y1", (y1 > video.height) | (y2 < 0), f"of a box beside the picture, {video.height} high"))
+    for column in rules.ids:
+        found.append((column, pc.match_substring_regex(columns[column], NO_ID).to_numpy(), "no id"))
+    for column, choices in rules.choices.items():
+        outside = pc.invert(pc.is_in(columns[column], value_set=pa.array(choices)))
+        found.append((column, outside.to_numpy(), f"none of {', '.join(choices)}"))
+    return [line for column, which, what in found for line in count_wrong(name, column, columns[column], which, what)]
+
+
+def count_wrong(name: str, column: str, values: pa.ChunkedArray, which: NDArray[np.bool_], what: str) -> list[str]:
+    """Return a message if any of a column's values is wrong (``which``: a mask): how many are, and the first one."""
+    wrong = np.flatnonzero(which)
+    if not len(wrong):
+        return []
+    shown = repr(values[int(wrong[0])].as_py())[:60]
+    return [f"rows of {name}: {column} of {len(wrong)} of {len(values)} is {what}, such as {shown}"]
 
 
 def write_image(folder: Path, jpeg: bytes) -> str:

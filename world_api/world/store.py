@@ -45,6 +45,7 @@ from world_api.world.storage import (
     read_arrow,
     read_manifest,
     read_table,
+    rules_broken,
 )
 from world_api.world.tables import SESSION_TABLES, TABLES
 
@@ -276,7 +277,14 @@ class World:
         return self.derived.table(f"rows.{name}", lambda: self._canonical(name), schema=TABLES[name].schema, rows=count)
 
     def _canonical(self, name: str) -> pa.Table:
-        return canonical(read_table(self.folder, name, self.manifest.files_of(name)), name)
+        rows = canonical(read_table(self.folder, name, self.manifest.files_of(name)), name)
+        if wrong := rules_broken(name, rows, self.manifest):
+            raise StoreFault(
+                "world_damaged",
+                f"world {self.manifest.video_id!r}: {wrong[0]}",
+                hint="build the world again with --force, or copy it again",
+            )
+        return rows
 
 
 #: Worlds that were opened last, with the state of their manifests then.

@@ -25,20 +25,22 @@ TRACK_LOOK_DIMENSION = 76
 _TAIL = [pa.field("known_at", pa.float64(), nullable=False), pa.field("producer", pa.string(), nullable=False)]
 
 
-#: Characters that no id has, as a regular expression.
-CONTROL = r"[\x00-\x1f\x7f]"
+#: What no id is, as a regular expression: empty, long, with control characters, or with separators of paths.
+NO_ID = r"^$|^.{201}|[\x00-\x1f\x7f/\\]"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """What the rows of a sound world satisfy beyond their types; ``verification`` checks it, reading does not.
+    """What the rows of a sound world satisfy beyond their types.
+
+    Reading a table checks what a single row shows: ``within``, ``ids``, ``choices``. The rest is checked by ``verification`` alone.
 
     Attributes:
         within: Columns whose times are not after the end of the video. Ends of intervals may be later and are cut when read;
             what sessions wrote may be later, since the video may be built again shorter.
         repeats: Whether several rows may have the same key.
         unique: Columns, beside the key, in which no value occurs twice.
-        ids: Columns of ids: not empty, without control characters.
+        ids: Columns of ids: none that ``NO_ID`` matches.
         choices: The texts that a column may have.
         references: The table and column in which each value of a column must be.
         follows: Two columns, such as a track and its successor; steps from the first to the second form no circle.

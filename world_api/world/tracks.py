@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from world_api.core.spans import Box, TimeSpan
+from world_api.core.spans import Box, TimeSpan, round_time
 from world_api.core.vocabulary import CATEGORIES, COLOURS
 from world_api.world.store import World
 from world_api.world.tables import Cut, one
@@ -364,9 +364,11 @@ class Track:
         end = np.searchsorted(self.times, appearance.end, side="right")
         return slice(int(first), int(end))
 
-    def nearest(self, time: float) -> int:
-        """Return the position of the sighting nearest to a time."""
-        return int(np.argmin(np.abs(self.times - time)))
+    def nearest(self, time: float, inside: TimeSpan | None = None) -> int:
+        """Return the position of the sighting nearest to a time: of those in ``inside`` if there is any, else of all."""
+        part = slice(0, 0) if inside is None else self.between(inside)
+        times = self.times[part] if part.start < part.stop else self.times
+        return (part.start if part.start < part.stop else 0) + int(np.argmin(np.abs(times - time)))
 
     def box(self, position: int) -> Box:
         """Return the box of the sighting at a position."""
@@ -379,8 +381,17 @@ class Track:
         return next(span for span in reversed(self.appearances) if span.start <= time)
 
     def appearance_at(self, time: float) -> TimeSpan | None:
-        """Return the appearance that contains a time, ends included; None if there is none."""
-        return next((span for span in self.appearances if span.start - 1e-9 <= time <= span.end + 1e-9), None)
+        """Return the appearance that contains a time, ends included; None if there is none.
+
+        Times are compared in milliseconds, as results list them: the listed end of an appearance belongs to it.
+        """
+        at = round_time(time)
+        return next((span for span in self.appearances if round_time(span.start) <= at <= round_time(span.end)), None)
+
+    def appears_in(self, span: TimeSpan) -> bool:
+        """Whether a half-open interval contains a moment of an appearance, in milliseconds as in ``appearance_at``."""
+        start, end = round_time(span.start), round_time(span.end)
+        return any(round_time(one.start) < end and round_time(one.end) >= start for one in self.appearances)
 
 
 def size_in_words(area: float, width: int, height: int) -> Size:
@@ -568,9 +579,11 @@ class Tracks(Items[Track]):
         joined = self.reopened if track.track_id in self.reopened.place_of else self.whole
         return joined.parts(joined.place_of[track.track_id])
 
-    def around(self, time: float, near: float) -> list[Track]:
-        """Return the tracks that begin by ``time + near`` and do not end before ``time - near`` (all in seconds)."""
-        found = np.flatnonzero((self.starts <= time + near) & (self.ends >= time - near))
+    def around(self, span: TimeSpan) -> list[Track]:
+        """Return the tracks that begin before a span ends and do not end before it begins, give or take a frame."""
+        # ``ends`` are last sightings; an appearance of a single one lasts a frame longer. Times are listed in milliseconds.
+        is_near = (self.starts < span.end + 0.001) & (self.ends >= span.start - self.whole.frame - 0.001)
+        found = np.flatnonzero(is_near)
         return [self[int(i)] for i in found]
 
     @cached_property

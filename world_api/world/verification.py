@@ -14,28 +14,25 @@ import sys
 from contextlib import suppress
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from world_api.core.execution import restricted_environment
 from world_api.core.faults import StoreFault, VideoWorldError, internal_fault
 from world_api.core.files import bytes_on_disk, check_plain, hash_stored
 from world_api.world.storage import (
-    LEAST_SHARE_OF_FRAMES,
     MANIFEST,
     TICK,
-    Manifest,
+    count_wrong,
     hash_rows,
     read_image,
     read_manifest,
     read_table,
+    rules_broken,
 )
 from world_api.world.store import DERIVED_FOLDER, Derived, World, derived_folder, world_folder, world_hash
-from world_api.world.tables import CONTROL, TABLES
+from world_api.world.tables import TABLES
 
 #: Limits in seconds and bytes of memory, and the bytes of the world on disk that allow another second.
 _SECONDS, _MEMORY, _BYTES_A_SECOND = 120.0, 8 << 30, 2 << 20
@@ -97,26 +94,7 @@ def check_world(world: World) -> list[str]:
     wrong = wrong or _rows_wrong(world)
     if not wrong and world_hash(world.folder, world.manifest.video, world.manifest.files) != world.manifest.world_hash:
         wrong.append(f"{MANIFEST}: the rows do not have the hash it tells")
-    wrong = wrong or [*_facts_wrong(world.manifest), *_images_wrong(world)]
-    return wrong or _kept_wrong(world)
-
-
-def _facts_wrong(manifest: Manifest) -> list[str]:
-    """Return a message if there are far more frames than the frame rate allows, and one for each loss at impossible times.
-
-    A loss may end after the video. The frames of a growing video are not checked: they are counted before its duration.
-    """
-    video = manifest.video
-    most, wrong = video.duration + TICK, []
-    least = LEAST_SHARE_OF_FRAMES * (video.frames - 1) / max(most, 1.0)
-    if manifest.complete and video.frames > 1 and video.frame_rate < least:
-        rate = f"{video.frame_rate:g} frames per second"
-        wrong.append(f"{MANIFEST}: video.frame_rate: {rate} do not give {video.frames} frames in {video.duration} s")
-    return wrong + [
-        f"{MANIFEST}: losses.{number}: from {loss.start_time} to {loss.end_time} s is no part of the video"
-        for number, loss in enumerate(manifest.losses)
-        if not 0.0 <= (start := loss.start_time or 0.0) <= most or (loss.end_time is not None and loss.end_time < start)
-    ]
+    return wrong or _images_wrong(world) or _kept_wrong(world)
 
 
 def _images_wrong(world: World) -> list[str]:
@@ -144,69 +122,36 @@ def _rows_wrong(world: World) -> list[str]:
         wrong += [
             f"{path}, a key frame, is none of the images that {MANIFEST} lists" for path in sorted(named - images)
         ]
-    return wrong or [line for name in TABLES for line in _rules_broken(name, tables, world.manifest)]
-
-
-# --- the rules of rows ----------------------------------------------------------------------------------------------
-
-#: Columns of which the first is never greater than the second. A moment is known when it comes or later, an interval at its
-#: end or later.
-_ORDERED = (("start", "end"), ("x1", "x2"), ("y1", "y2"), ("time", "known_at"), ("end", "known_at"))
-#: The stage that writes what a file beside the video says, also of moments of the last clip that the video lacks.
-_TRUTH = "oracle/"
-
-
-def _rules_broken(name: str, tables: dict[str, pa.Table], manifest: Manifest) -> list[str]:
-    """Return a message for each rule that rows of the table ``name`` break: how many rows, and the value of one."""
-    rows, rules = tables[name], TABLES[name].rules
-    columns = {column: rows.column(column) for column in rows.column_names}
-    found: list[tuple[str, Any, str]] = []  #: a column, which rows are wrong, and what is wrong with them
-
-    most = np.full(rows.num_rows, manifest.video.duration + TICK)
-    clips = np.ceil(manifest.video.duration / manifest.clip_seconds) * manifest.clip_seconds
-    most[_mask(pc.starts_with(columns["producer"], _TRUTH))] = max(clips, manifest.video.duration) + TICK
-    for column in (column for column in rules.within if column in columns):
-        found.append((column, columns[column].to_numpy() > most, f"after the {manifest.video.duration} s of the video"))
-    for low, high in _ORDERED:
-        if low in columns and high in columns:
-            lower, higher = columns[low].to_numpy(), columns[high].to_numpy()
-            found.append((high, higher < lower - TICK, f"less than its {low}"))
-    if columns.keys() >= {"x1", "y1", "x2", "y2"}:
-        x1, y1, x2, y2 = (columns[side].to_numpy() for side in ("x1", "y1", "x2", "y2"))
-        video = manifest.video
-        found.append(("x1", (x1 > video.width) | (x2 < 0), f"of a box beside the picture, {video.width} wide"))
-        found.append(("y1", (y1 > video.height) | (y2 < 0), f"of a box beside the picture, {video.height} high"))
-    for column in rules.ids:
-        is_none = pc.or_(pc.equal(columns[column], ""), pc.match_substring_regex(columns[column], CONTROL))
-        found.append((column, _mask(is_none), "no id"))
-    for column, choices in rules.choices.items():
-        outside = pc.invert(pc.is_in(columns[column], value_set=pa.array(choices)))
-        found.append((column, _mask(outside), f"none of {', '.join(choices)}"))
-    for column, (table, target) in rules.references.items():
-        values = columns[column]
-        columns[column] = values = pc.list_flatten(values) if pa.types.is_list(values.type) else values
-        there = pc.is_in(values, value_set=pc.unique(tables[table].column(target)))
-        found.append((column, _mask(pc.invert(there)), f"no {target} of a row of {table}"))
-    wrong = [
-        f"rows of {name}: {column} of {count} of {len(which)} is {what}, such as {_shown(columns[column], which)}"
-        for column, which, what in found
-        if (count := int(which.sum()))
+    return wrong or [
+        line
+        for name, rows in tables.items()
+        for line in (*rules_broken(name, rows, world.manifest), *_relations_broken(name, tables))
     ]
+
+
+#: A moment is known when it comes or later, an interval at its end or later.
+_KNOWN = (("time", "known_at"), ("end", "known_at"))
+
+
+def _relations_broken(name: str, tables: dict[str, pa.Table]) -> list[str]:
+    """Return a message for each rule that rows of ``name`` break with others, and if they are known before their time."""
+    rows, rules = tables[name], TABLES[name].rules
+    wrong = []
+    for low, high in _KNOWN:
+        if low in rows.column_names:
+            lower, higher = rows.column(low).to_numpy(), rows.column(high).to_numpy()
+            wrong += count_wrong(name, high, rows.column(high), higher < lower - TICK, f"less than its {low}")
+    for column, (table, target) in rules.references.items():
+        values = rows.column(column)
+        values = pc.list_flatten(values) if pa.types.is_list(values.type) else values
+        there = pc.is_in(values, value_set=pc.unique(tables[table].column(target)))
+        wrong += count_wrong(name, column, values, pc.invert(there).to_numpy(), f"no {target} of a row of {table}")
     for key in ([] if rules.repeats else [TABLES[name].key]) + [(column,) for column in rules.unique]:
         if again := rows.num_rows - rows.select(key).group_by(list(key)).aggregate([]).num_rows:
             wrong.append(f"rows of {name}: {again} of {rows.num_rows} have the {', '.join(key)} of another one")
     if rules.follows is not None and (circle := _circle(rows, *rules.follows)):
         wrong.append(f"rows of {name}: {' and '.join(rules.follows)} lead back, by {str(circle)[:100]}")
     return wrong
-
-
-def _mask(values: pa.ChunkedArray) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = values.to_numpy().astype(np.bool_)
-    return found
-
-
-def _shown(column: pa.ChunkedArray, which: NDArray[np.bool_]) -> str:
-    return repr(column[int(np.flatnonzero(which)[0])].as_py())[:60]
 
 
 def _circle(rows: pa.Table, first: str, second: str) -> list[str]:

@@ -139,6 +139,10 @@ class View:
         """The spans of the shots in order; they tile the visible interval."""
         return tile(self.rows("cuts").column("time").to_numpy(), self.span)
 
+    def shot_at(self, time: float) -> TimeSpan:
+        """Return the shot that contains a visible time (the last shot for the very end)."""
+        return self.shots[max(0, int(np.searchsorted(self.shots.starts, time, side="right")) - 1)]
+
     @cached_property
     def scenes(self) -> Items[SceneInterval]:
         """The scenes; they tile the visible interval."""
@@ -257,10 +261,14 @@ class View:
         return camera_movements(self.rows("camera"), self.shots)
 
     def tracks_in(self, span: TimeSpan) -> list[Track]:
-        """Return the tracks with a sighting in a half-open interval."""
-        near = np.flatnonzero((self.tracks.starts < span.end) & (self.tracks.ends >= span.start))
-        tracks = (self.tracks[int(i)] for i in near)
-        return [track for track in tracks if (part := track.between(span)).stop > part.start]
+        """Return the tracks with an appearance in a half-open interval, also if it lies between two sightings."""
+        return [track for track in self.tracks.around(span) if track.appears_in(span)]
+
+    def tracks_at(self, time: float) -> list[Track]:
+        """Return the tracks with an appearance at a moment, sorted by name: whatever is there then."""
+        near = self.tracks.around(TimeSpan(start=time, end=time))
+        found = (track for track in near if track.appearance_at(time) is not None)
+        return sorted(found, key=lambda track: track.track_id)
 
     def track_of_entity(self, entity_id: str) -> Track | None:
         """Return the track of an entity id; None if the id is not that of a visible track."""

@@ -80,7 +80,7 @@ SHAPES = [
     ({"question": "  "}, "the question is empty"),
     ({"question": "x" * 20_001}, "20001 characters"),
     ({"options": ["a", "b"]}, "has options"),
-    ({"kind": "choice", "options": ["a"], "answer": "A"}, "has 1 options"),
+    ({"kind": "choice", "options": ["a"], "answer": "A"}, "has 1 option;"),
     ({"kind": "choice", "options": ["a", "a"], "answer": "A"}, "there twice"),
     ({"kind": "choice", "options": ["a", 2], "answer": "A"}, "is not a list of texts"),
     ({"as_of": -1}, "not a time in seconds"),

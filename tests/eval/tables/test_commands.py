@@ -102,6 +102,11 @@ def test_two_arms_are_compared_with_what_they_differ_in(run: Path, cli: Any) -> 
     assert "plumbing" in text.out
 
 
+def test_a_filter_that_is_nought_counts(run: Path, cli: Any) -> None:
+    for seed, status in ((1, 0), (0, 1)):
+        assert cli("eval", "compare", run, "flat", "blind", "--seed", seed).status == status
+
+
 def test_arms_that_are_not_there_get_a_suggestion(run: Path, cli: Any) -> None:
     ended = cli("eval", "compare", run, "flatt", "blind")
     assert ended.status == 1

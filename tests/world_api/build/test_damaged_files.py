@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from tests.support.building import Silent, StandingClock
+from videoworld import main
 from world_api.api import build_world, open_session
 from world_api.core import VideoWorldError
 from world_api.media import Limits
@@ -115,6 +116,24 @@ def test_frames_that_last_longer_than_any_make_no_long_world(
     assert check_world(world) == []
     assert loss in [lost.code for lost in report.losses]
     assert 0 < report.duration <= max(1, world.manifest.video.frames)
+
+
+def test_a_frame_rate_that_is_not_known_is_called_so(
+    make_video: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    noise = np.random.default_rng(5)
+    path = make_video("slow.mp4", [noise.integers(0, 255, (48, 64, 3), dtype=np.uint8) for _ in range(80)])
+    data = bytearray(path.read_bytes())
+    start = data.index(b"stts") + 16
+    data[start : start + 4] = struct.pack(">I", 0x7FFFFFFF)
+    path.write_bytes(data)
+    options = BuildOptions(without=("screen_texts",), listening=Listening(speech="off"))
+    build_world(path, tmp_path, progress=Silent(), clock=StandingClock(), video_id="slow", options=options)
+    with pytest.raises(SystemExit, match="0"):
+        main(["inspect", "slow", "--store", str(tmp_path)])
+    shown = capsys.readouterr().out
+    assert "frame rate unknown" in shown
+    assert "0 frames/s" not in shown
 
 
 def written_again(source: Path, path: Path, *, late_from: int | None = None) -> Path:

@@ -415,3 +415,20 @@ def test_a_world_that_still_grows_says_what_was_not_decoded_so_far(
         report = follow_world(job(growing, tmp_path / "store"), Following(settled=SETTLED, published=published))
     assert told and all(codes == ["not_decoded"] for codes in told)
     assert [loss.code for loss in report.losses] == ["not_decoded"]
+
+
+def test_the_header_of_a_video_that_still_grows_does_not_say_where_a_hole_ends(
+    two_shots: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, growing = remuxed(two_shots, tmp_path / "whole.mkv"), tmp_path / "growing.mkv"
+    monkeypatch.setattr(VideoPass, "_decoded", decoding_that_dies_at(30.1, 1000.0))
+    told: list[tuple[str, float | None]] = []
+
+    def published(seconds: float) -> None:
+        losses = open_world(tmp_path / "store", "film").manifest.losses
+        told.extend((loss.code, loss.end_time) for loss in losses)
+
+    with Writer(whole, growing):
+        report = follow_world(job(growing, tmp_path / "store"), Following(settled=SETTLED, published=published))
+    assert told == [("decoder_died", None)]
+    assert [(loss.code, loss.end_time) for loss in report.losses] == [("not_decoded", 70.0)]

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.support.building import Silent, StandingClock
-from tests.support.decoders import Decoding, decoder_of, decoding_that_dies_at
+from tests.support.decoders import Decoding, decoder_of, decoding_that_dies_at, with_damage
 from tests.world_api.conftest import encode, room, with_block
 from videoworld import main
 from world_api.api import build_world, open_session
@@ -78,7 +79,8 @@ def test_a_hole_is_one_loss_with_its_times(store: Path, capsys: pytest.CaptureFi
     shown = capsys.readouterr().out
     assert shown.count("lost:") == 2
     assert "37.0-45.0 s were not decoded" in shown
-    assert "`videoworld build FILE --force` tries again" in shown
+    assert "building the world again with the same options and --force tries again" in shown
+    assert "videoworld build" not in shown
     with pytest.raises(SystemExit, match="0"):
         main(["inspect", "shots", "--store", str(store), "--as-of", "40"])
     shown = capsys.readouterr().out
@@ -87,6 +89,47 @@ def test_a_hole_is_one_loss_with_its_times(store: Path, capsys: pytest.CaptureFi
     with pytest.raises(SystemExit, match="0"):
         main(["inspect", "shots", "--store", str(store), "--as-of", "37"])
     assert "37.0" not in capsys.readouterr().out.partition("lost:")[2].partition("\n\n")[0]
+
+
+def inspected(store: Path, capsys: pytest.CaptureFixture[str], as_of: float) -> list[dict[str, Any]]:
+    """The losses of that world up to a time."""
+    with pytest.raises(SystemExit, match="0"):
+        main(["inspect", "shots", "--store", str(store), "--as-of", str(as_of), "--json"])
+    losses: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["losses"]
+    return losses
+
+
+def test_a_hole_ends_at_the_causal_cut(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = store / "shots" / "world.json"
+    manifest = json.loads(path.read_text())
+    manifest["losses"].append({"code": "anywhere", "message": "something", "start_time": None, "end_time": None})
+    path.write_text(json.dumps(manifest))
+    times = {at: [(one["start_time"], one["end_time"]) for one in inspected(store, capsys, at)] for at in CUTS}
+    assert times == CUTS
+
+
+def test_of_many_losses_a_screen_shows_the_first(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = store / "shots" / "world.json"
+    manifest = json.loads(path.read_text())
+    manifest["losses"] = [{"code": "anywhere", "message": f"part {number}"} for number in range(50)]
+    path.write_text(json.dumps(manifest))
+    with pytest.raises(SystemExit, match="0"):
+        main(["inspect", "shots", "--store", str(store)])
+    shown = capsys.readouterr().out
+    assert "lost: part 0\n" in shown and "part 30" not in shown and "... 30 more losses (--json shows all)" in shown
+    with pytest.raises(SystemExit, match="0"):
+        main(["inspect", "shots", "--store", str(store), "--json"])
+    assert "part 49" in capsys.readouterr().out
+
+
+#: What is told of the holes up to a time (seconds), and of a loss without a place; at one decimal a hole is not empty.
+CUTS = {
+    0.0: [(None, None)],
+    10.04: [(None, None)],
+    10.06: [(10.0, 10.06), (None, None)],
+    40.04: [(10.0, 15.0), (37.0, 40.04), (None, None)],
+    50.0: [(10.0, 15.0), (37.0, 45.0), (None, None)],
+}
 
 
 @pytest.mark.parametrize("start", [2.0, 50.0])
@@ -102,7 +145,7 @@ def test_a_hole_to_the_end_does_not_shorten_the_video(
     assert check_world(world) == []
     session = open_session(tmp_path, "shots", name=None, groups=frozenset({"inspect"}))
     seen = run(session, "detect_objects", {"video_id": "shots", "timestamp": 65.0, "category": "person"})
-    assert (seen["not_found"], seen["not_examined"]) == ([], [{"start_time": 64.4, "end_time": 65.6}])
+    assert (seen["not_found"], seen["not_examined"]) == ([], [{"start_time": 65.0, "end_time": 65.2}])
     assert not [row for row in world.rows("sightings").to_pylist() if row["time"] >= start]
     for path in tmp_path.glob("shots/rows/*/000001-*"):
         path.unlink()
@@ -111,15 +154,20 @@ def test_a_hole_to_the_end_does_not_shorten_the_video(
 
 
 def test_a_decoder_that_dies_once_leaves_the_world_as_it_would_be(
-    two_shots: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    two_shots: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     whole = build(two_shots, tmp_path / "whole")
     monkeypatch.setattr(VideoPass, "_decoded", decoding_that_dies_once(12.0))
     killed = build(two_shots, tmp_path / "killed")
     assert killed.world_hash == whole.world_hash
     [lost] = killed.losses
-    assert (lost.code, lost.end_time) == ("decoder_died", None)
-    assert lost.message.startswith("nothing was lost")
+    assert (lost.code, lost.end_time) == ("decoder_restarted", None)
+    assert lost.message.endswith("and was started again; no frame is missing")
+    with pytest.raises(SystemExit, match="0"):
+        main(["inspect", "shots", "--store", str(tmp_path / "killed")])
+    shown = capsys.readouterr().out
+    assert "  note: the decoder died" in shown
+    assert "lost:" not in shown
 
 
 def test_no_cut_and_no_motion_is_made_up_over_a_hole(store: Path, two_shots: Path, tmp_path: Path, ask: Asked) -> None:
@@ -137,7 +185,7 @@ def test_no_cut_and_no_motion_is_made_up_over_a_hole(store: Path, two_shots: Pat
 def test_nothing_is_said_to_be_absent_in_a_hole(ask: Asked) -> None:
     inside = ask("detect_objects", timestamp=41.0, category="person")
     assert (inside["not_found"], inside["not_judged"]) == ([], [])
-    assert inside["not_examined"] == [{"start_time": 40.4, "end_time": 41.6}]
+    assert inside["not_examined"] == [{"start_time": 41.0, "end_time": 41.2}]
     assert "37.0-45.0 s were not decoded" in inside["hint"]
     around = ask("detect_objects", timestamp=41.0, category="person", time_range={"start_time": 30.0, "end_time": 60.0})
     assert around["not_examined"] == [{"start_time": 37.0, "end_time": 45.0}]
@@ -172,6 +220,7 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
     ("list_entities", {}),
     ("read_transcript", {"start_time": 30.0, "end_time": 60.0}),
     ("search_similar_to_example", {"example_segment": {"start_time": 0.0, "end_time": 5.0}, "top_k": 3}),
+    ("search_similar_to_example", {"example_segment": {"start_time": 38.0, "end_time": 44.0}, "top_k": 3}),
     ("detect_objects", {"timestamp": 44.9, "category": "any"}),
 ]
 
@@ -181,9 +230,27 @@ def test_every_answer_tells_of_the_holes_in_what_was_asked(ask: Asked, name: str
     assert ask(name, **arguments)["hint"].count("37.0-45.0 s were not decoded") == 1
 
 
+def test_nothing_looks_like_an_example_of_which_nothing_was_decoded(ask: Asked) -> None:
+    def similar(start: float, end: float) -> dict[str, Any]:
+        example = {"start_time": start, "end_time": end}
+        return ask("search_similar_to_example", example_segment=example, top_k=3)
+
+    inside = similar(38.0, 44.0)
+    assert inside["similar_segments"] == inside["evidence"] == []
+    assert "the example itself was not decoded" in inside["hint"]
+    for found in (similar(38.0, 47.0), similar(36.9, 44.0), similar(50.0, 55.0)):
+        assert found["similar_segments"]
+        assert "the example itself" not in found["hint"]
+    # What was decoded of it is compared: the room before the hole.
+    assert similar(36.9, 44.0)["similar_segments"][0]["end_time"] <= 40.0
+
+
 def test_answers_about_an_entity_tell_of_holes_and_its_look_stays_its_look(ask: Asked) -> None:
     [entity, *_] = ask("list_entities")["entities"]
     assert "37.0-45.0 s" in ask("get_entity_trajectory", entity_id=entity["entity_id"])["hint"]
+    for at, told in ((41.0, True), (60.0, False)):
+        state = ask("query_entity_state", entity_id=entity["entity_id"], time=at, query="where is it?")
+        assert ("37.0-45.0 s were not decoded" in state["hint"]) == told
     known = ask("register_entity", timestamp=entity["first_time"], entity_hint=entity["hint"])
     assert known["hint"] == entity["hint"]
     with pytest.raises(OperationFault) as caught:
@@ -272,6 +339,71 @@ def test_a_hole_found_while_missing_rows_are_made_is_told(two_shots: Path, tmp_p
     assert (lost.code, lost.start_time, lost.end_time) == ("not_decoded", 50.0, 55.0)
     [lost] = build(two_shots, store).losses
     assert lost.code == "not_decoded"
+
+
+@pytest.mark.parametrize(("start", "end"), [(2.0, 1000.0), (20.0, 34.0)])  # 34.0: what is decoded next is after 33.0
+def test_a_hole_ends_where_the_missing_rows_end(two_shots: Path, tmp_path: Path, start: float, end: float) -> None:
+    build(two_shots, tmp_path)
+    for path in tmp_path.glob("shots/rows/*/000000-*"):
+        path.unlink()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(VideoPass, "_decoded", decoding_that_dies_at(start, end))
+        [lost] = build(two_shots, tmp_path).losses
+    assert (lost.code, lost.start_time, lost.end_time) == ("not_decoded", start, 33.0)
+    world = open_world(tmp_path, "shots")
+    assert check_world(world) == []
+    assert world.manifest.video.duration == 70.0
+    session = open_session(tmp_path, "shots", name=None, groups=frozenset({"inspect"}))
+    seen = run(session, "detect_objects", {"video_id": "shots", "timestamp": 65.0, "category": "person"})
+    assert seen["not_found"] and seen["not_examined"] == []
+
+
+def test_a_hole_ends_with_the_video_and_not_with_its_header(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pictures = [np.full((48, 64, 3), number % 200, np.uint8) for number in range(240)]
+    whole = encode(tmp_path / "whole.mkv", pictures, rate=1)
+    video = tmp_path / "cut.mkv"
+    video.write_bytes(whole.read_bytes()[: whole.stat().st_size * 2 // 3])
+    report = build(video, tmp_path / "store")
+    assert [loss.code for loss in report.losses] == ["ends_early"]
+    assert report.duration < 200.0
+    for path in tmp_path.glob("store/shots/rows/*/*"):
+        path.unlink()
+    monkeypatch.setattr(VideoPass, "_decoded", decoding_that_dies_at(10.0, 1000.0))
+    again = build(video, tmp_path / "store")
+    assert again.duration == report.duration
+    assert [(loss.code, loss.end_time) for loss in again.losses] == [
+        ("ends_early", 240.0),
+        ("not_decoded", report.duration),
+    ]
+    assert check_world(open_world(tmp_path / "store", "shots")) == []
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "hole"), [(36.0, 45.0, (36.0, 45.0)), (0.0, 10.0, (0.0, 10.0)), (60.0, 70.0, (60.0, 70.0))]
+)
+def test_a_part_of_which_no_packet_can_be_decoded_is_not_examined(
+    two_shots: Path, tmp_path: Path, start: float, end: float, hole: tuple[float, float]
+) -> None:
+    damaged = with_damage(two_shots, tmp_path / "damaged.mp4", (start, end))
+    report = build(damaged, tmp_path / "store")
+    assert report.duration == 70.0
+    [lost] = [lost for lost in report.losses if lost.code == "not_decoded"]
+    assert (lost.start_time, lost.end_time) == hole
+    world = open_world(tmp_path / "store", "shots")
+    assert check_world(world) == []
+    assert world.rows("cuts").column("time").to_pylist() == ([] if start < 40 < end else [40.0])
+    session = open_session(tmp_path / "store", "shots", name=None, groups=frozenset({"inspect"}))
+    middle = (start + end) / 2
+    seen = run(session, "detect_objects", {"video_id": "shots", "timestamp": middle, "category": "person"})
+    assert (seen["not_found"], seen["not_examined"]) == ([], [{"start_time": middle, "end_time": middle + 0.2}])
+    assert seen["hint"] == f"{start:.1f}-{end:.1f} s were not decoded: what they show is not known"
+    caption = run(session, "describe_segment", {"video_id": "shots", "start_time": middle - 2, "end_time": middle + 2})
+    assert f"{start:.1f}-{end:.1f} s were not decoded" in caption["caption"]
+    assert "were not decoded" in run(session, "list_entities", {"video_id": "shots"})["hint"]
+    for path in (tmp_path / "store").glob("shots/rows/*/000001-*"):
+        path.unlink()
+    again = build(damaged, tmp_path / "store")
+    assert (again.world_hash, again.losses) == (report.world_hash, report.losses)
 
 
 def test_answers_stay_short_however_many_holes_a_world_has(store: Path) -> None:

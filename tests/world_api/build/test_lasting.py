@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.support.building import Broken, Listener, StandingClock
@@ -211,6 +212,17 @@ def test_limits_that_cut_a_video_make_another_world(film: Path, tmp_path: Path) 
     assert build(film, tmp_path, Seeing()).world_hash == whole.world_hash
 
 
+def test_slides_that_limits_cut_are_as_long_as_the_limit(tmp_path: Path, make_video: Callable[..., Path]) -> None:
+    pictures = [np.full((48, 64, 3), 20 * number, np.uint8) for number in range(12)]
+    slides = make_video("slides.mp4", pictures, times=[10.0 * number for number in range(12)])
+    build(slides, tmp_path / "whole", Seeing())
+    cut = build(slides, tmp_path / "cut", Seeing(), limits=Limits(duration=7.2))
+    assert cut.duration == 7.2
+    assert [loss.code for loss in cut.losses] == ["longer_than_limit"]
+    rates = [open_world(tmp_path / name, cut.video_id).manifest.video.frame_rate for name in ("whole", "cut")]
+    assert rates[0] == rates[1] > 0
+
+
 def test_a_source_that_changes_while_it_is_built_is_named(
     film: Path, tmp_path: Path, make_video: Callable[..., Path], empty_room: Image
 ) -> None:
@@ -307,7 +319,7 @@ def test_what_was_lost_is_still_noted_after_one_clip_is_made_again(
     with monkeypatch.context() as patch:
         patch.setattr(VideoPass, "_decoded", decoding_that_dies(10.0, 10.2))
         first = build(film, tmp_path, Seeing(), Apart())
-    assert [lost.code for lost in first.losses] == ["decoder_died"]
+    assert [lost.code for lost in first.losses] == ["decoder_restarted"]
     (tmp_path / "film" / "world.json").unlink()
     sorted((tmp_path / "film" / "rows" / "cuts").iterdir())[clip].unlink()
     again = build(film, tmp_path, Seeing(), Apart())

@@ -164,7 +164,9 @@ def test_frames_that_step_back_a_little_are_left_out_and_counted(make_video: Cal
     assert all(later > earlier for earlier, later in pairwise(times))
     (loss,) = losses(decode.source, decode.state)
     assert loss.code == "times_step_back"
-    assert loss.message.endswith(f"not after those of earlier frames: {80 - len(times)}")
+    assert loss.message.endswith(
+        f"not after those of earlier frames: {80 - len(times)}, the first at {loss.start_time:.1f} s"
+    )
 
 
 def test_a_time_of_a_thousand_years_ends_no_video(make_video: Callable[..., Path]) -> None:

@@ -17,7 +17,7 @@ import av
 import numpy as np
 import pytest
 
-from tests.support.decoders import decoder_of, decoding_that_dies_at
+from tests.support.decoders import decoder_of, decoding_that_dies_at, with_damage
 from tests.world_api.conftest import encode
 from world_api.core import Image, MediaFault, TimeSpan
 from world_api.media.container import DEFAULT_LIMITS, Limits, Probe, probe
@@ -38,6 +38,20 @@ def pass_over(path: Path, *, limits: Limits = DEFAULT_LIMITS, **facts: object) -
 
 def shades(number: int) -> list[Image]:
     return [np.full((48, 64, 3), 40 + n % 160, np.uint8) for n in range(number)]
+
+
+def read(decode: VideoPass) -> list[float]:
+    """The times of all frames; a hole is known before the frame after it is given."""
+    times = []
+    for frame in decode:
+        assert (
+            not times
+            or frame.time - times[-1] < 2.0
+            or [hole.end for hole in decode.holes[-1:]] == [round(frame.time, 3)]
+        )
+        times.append(frame.time)
+        frame.release()
+    return times
 
 
 def shade(frame: Frame) -> int:
@@ -133,7 +147,7 @@ def test_nothing_is_left_out_for_a_decoder_that_died_before_it_told_of_a_frame(f
     process.kill()
     decode = pass_over(film, process=process)
     assert [round((frame.time, frame.release())[0], 3) for frame in decode] == [n / 10 for n in range(600)]
-    assert [loss.code for loss in decode.lost] == ["decoder_died"]
+    assert [loss.code for loss in decode.lost] == ["decoder_restarted"]
 
 
 def test_nothing_is_left_out_for_one_that_died_where_a_pass_goes_on(film: Path) -> None:
@@ -161,7 +175,7 @@ def test_a_decoder_that_is_killed_is_started_again_and_no_frame_is_lost(film: Pa
             assert number is not None
             os.kill(number, signal.SIGKILL)
     assert times == [n / 10 for n in range(600)]
-    assert [loss.code for loss in decode.lost] == ["decoder_died", "decoder_died"]
+    assert [loss.code for loss in decode.lost] == ["decoder_restarted", "decoder_restarted"]
     assert "SIGKILL" in decode.lost[0].message
 
 
@@ -203,12 +217,13 @@ def test_where_no_frame_is_skipped_there_is_no_hole(tmp_path: Path, monkeypatch:
         frame.release()
     assert times == [2.5 * number for number in range(120)]
     assert decode.holes == []
-    assert [lost.code for lost in decode.lost] == ["decoder_died"]
+    assert [lost.code for lost in decode.lost] == ["decoder_restarted"]
 
 
 def test_a_rest_of_unknown_length_that_kills_every_decoder_is_one_loss(
-    film: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    film = encode(tmp_path / "film.mp4", shades(1000))
     monkeypatch.setattr(VideoPass, "_decoded", decoding_that_dies_at(30.0, inf))
     decode = pass_over(film)
     decode.source = replace(decode.source, declared_duration=None)
@@ -219,6 +234,7 @@ def test_a_rest_of_unknown_length_that_kills_every_decoder_is_one_loss(
     [lost] = decode.lost
     assert (lost.code, lost.start_time, lost.end_time) == ("decoder_died", 29.9, None)
     assert "what comes after is not decoded" in lost.message
+    assert "with the same options and --force tries again" in lost.message
 
 
 @pytest.mark.parametrize("start", [7.0, 30.0, 59.0])  # after all skips, after some, after one
@@ -234,6 +250,97 @@ def test_a_rest_that_kills_every_decoder_is_a_hole_to_the_declared_end(
     [lost] = decode.lost
     assert (lost.code, lost.start_time, lost.end_time) == ("not_decoded", start, 60.0)
     assert losses(decode.source, decode.final) == []
+
+
+@pytest.mark.parametrize("start", [7.0, 30.0, 52.0, 59.5, 59.9])
+def test_a_rest_ends_with_the_file_and_not_where_a_false_header_says(
+    film: Path, monkeypatch: pytest.MonkeyPatch, start: float
+) -> None:
+    monkeypatch.setattr(VideoPass, "_decoded", decoding_that_dies_at(start, inf))
+    decode = pass_over(film)
+    decode.source = replace(decode.source, declared_duration=30_000.0)
+    for frame in decode:
+        frame.release()
+    assert decode.final is not None
+    assert decode.final.duration == pytest.approx(60.0)
+    assert decode.holes == [TimeSpan(start=start, end=60.0)]
+    assert [lost.code for lost in decode.lost] == ["not_decoded"]
+    [cut_off] = losses(decode.source, decode.final)
+    assert (cut_off.code, cut_off.start_time, cut_off.end_time) == ("ends_early", 60.0, 30_000.0)
+
+
+def test_a_decoder_that_dies_after_the_last_frame_costs_no_frame(film: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded = VideoPass._decoded
+
+    def dying(self: VideoPass, *, skip: float) -> Iterator[Frame]:
+        yield from decoded(self, skip=skip)
+        if not skip:
+            self.final = None
+            raise ProcessGone("it was ended by SIGKILL")
+
+    monkeypatch.setattr(VideoPass, "_decoded", dying)
+    decode = pass_over(film)
+    for frame in decode:
+        frame.release()
+    assert decode.final is not None
+    assert (decode.final.duration, decode.holes) == (60.0, [])
+    [lost] = decode.lost
+    assert (lost.code, lost.end_time) == ("decoder_died", None)
+    assert "the file has no frame after that" in lost.message
+    assert "--force" not in lost.message
+
+
+def test_a_rest_of_a_file_that_is_cut_off_ends_where_it_is_cut_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = encode(tmp_path / "whole.mkv", shades(600))
+    path = tmp_path / "cut.mkv"
+    path.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])
+    here = DecodePass(source=probe(path))
+    for _ in here:
+        pass
+    end = here.state.duration
+    assert 15.0 < end < 45.0
+    monkeypatch.setattr(VideoPass, "_decoded", decoding_that_dies_at(10.0, inf))
+    decode = pass_over(path)
+    for frame in decode:
+        frame.release()
+    assert decode.final is not None
+    assert decode.final.duration == pytest.approx(end, abs=0.5)  # the last packet may be incomplete
+    [hole] = decode.holes
+    assert (hole.start, hole.end) == (10.0, decode.final.duration)
+    assert [lost.code for lost in losses(decode.source, decode.final)] == ["ends_early"]
+
+
+@pytest.mark.parametrize(("limit", "end"), [(1000.0, 300.0), (200.0, 200.0), (40.0, 40.0)])
+def test_a_rest_that_kills_every_decoder_ends_at_the_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: float, end: float
+) -> None:
+    slides = encode(tmp_path / "slides.mp4", shades(120), rate=10, times=[2.5 * number for number in range(120)])
+    monkeypatch.setattr(VideoPass, "_decoded", decoding_that_dies_at(10.0, inf))
+    decode = pass_over(slides, limits=Limits(duration=limit))
+    for frame in decode:
+        frame.release()
+    assert decode.final is not None
+    assert decode.final.duration == pytest.approx(end, abs=2.5)
+    [hole] = decode.holes
+    assert hole.end == pytest.approx(end, abs=2.5)
+
+
+def test_a_header_says_nothing_of_a_rest_behind_a_leap_of_the_clock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = [number / 10 + (5000 if number >= 150 else 0) for number in range(600)]
+    path = encode(tmp_path / "leap.mkv", shades(600), times=times)
+    monkeypatch.setattr(VideoPass, "_decoded", decoding_that_dies_at(29.95, inf))
+    decode = pass_over(path)
+    assert decode.source.declared_duration == pytest.approx(5060.0, abs=0.2)
+    for frame in decode:
+        frame.release()
+    assert decode.final is not None
+    assert decode.final.duration == pytest.approx(30.0, abs=0.2)
+    assert decode.holes == []
+    assert [lost.code for lost in decode.lost] == ["decoder_died"]
 
 
 def test_a_stage_that_takes_its_time_is_no_silence(film: Path) -> None:
@@ -286,6 +393,7 @@ def test_frames_that_grow_on_the_way_are_fitted_into_the_first_and_said_to_be(tm
     assert decode.final is not None
     told = losses(decode.source, decode.final)
     assert [loss.code for loss in told] == ["picture_size_changes"]
+    assert "frames of other sizes (20) were scaled" in told[0].message
     assert (told[0].start_time, told[0].end_time) == (pytest.approx(2.0, abs=0.2), pytest.approx(3.9, abs=0.2))
 
 
@@ -371,3 +479,93 @@ def test_a_file_named_like_an_address_is_a_file(make_video: MakeVideo, tmp_path:
     (tmp_path / "http:").mkdir()
     path = make_video("http:/film.mp4", shades(3))
     assert probed(path).width == 64
+
+
+@pytest.mark.parametrize(
+    ("parts", "holes"),
+    [
+        ([(10.0, 13.3)], 1),
+        ([(8.0, 12.0), (30.0, 34.0)], 2),
+        ([(0.0, 7.5)], 1),
+        ([(50.0, 60.0)], 1),
+        ([(10.0, 10.5), (12.5, 13.0)], 0),
+    ],
+)
+def test_a_part_of_which_no_packet_can_be_decoded_is_a_hole(
+    film: Path, tmp_path: Path, parts: list[tuple[float, float]], holes: int
+) -> None:
+    decode = pass_over(with_damage(film, tmp_path / "damaged.mp4", *parts))
+    times = read(decode)
+    assert not [time for time in times if any(start <= time < end - 1e-6 for start, end in parts)]
+    assert times == sorted(set(times))
+    assert decode.final is not None
+    assert decode.final.duration == pytest.approx(60.0)
+    missing = []
+    for start, end in parts[:holes]:
+        before, after = [time for time in times if time < start], [time for time in times if time >= end]
+        missing.append((round(max(before, default=-0.1) + 0.1, 3), round(min(after, default=60.0), 3)))
+        assert missing[-1][1] < end + 2.5  # the next key frame
+    assert [(hole.start, hole.end) for hole in decode.holes] == missing
+    assert [lost.place for lost in decode.lost] == [("not_decoded", *hole) for hole in missing]
+    assert all(f"{lost.start_time:.1f}-{lost.end_time:.1f} s were not decoded" in lost.message for lost in decode.lost)
+    lost_of_pass = [lost.code for lost in losses(decode.source, decode.final)]
+    assert set(lost_of_pass) - {"times_step_back"} == {"damaged_frames"}
+
+
+def test_damage_at_the_end_does_not_hide_that_the_rest_is_missing(film: Path, tmp_path: Path) -> None:
+    damaged = with_damage(film, tmp_path / "damaged.mp4", (40.0, 60.0))
+    decode = pass_over(damaged, source=replace(probe(damaged), declared_duration=75.0))
+    read(decode)
+    assert decode.final is not None
+    assert decode.final.duration == pytest.approx(60.0, abs=0.2)
+    [early] = [lost for lost in losses(decode.source, decode.final) if lost.code == "ends_early"]
+    assert (early.start_time, early.end_time) == (pytest.approx(60.0, abs=0.2), 75.0)
+
+
+@pytest.mark.parametrize("damage", [(30.0, 40.0), (30.0, 60.0)])
+def test_a_limit_within_damage_is_the_end_of_the_video(film: Path, tmp_path: Path, damage: tuple[float, float]) -> None:
+    decode = pass_over(with_damage(film, tmp_path / "damaged.mp4", damage), limits=Limits(duration=35.0))
+    times = read(decode)
+    assert decode.final is not None
+    assert (max(times) < 30.0, decode.final.duration) == (True, pytest.approx(35.0))
+    assert [lost.code for lost in decode.lost] == ["not_decoded", "longer_than_limit"]
+    assert (decode.holes[0].start, decode.holes[0].end) == (pytest.approx(30.0, abs=0.2), 35.0)
+
+
+def test_a_death_in_damage_is_one_hole(film: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(VideoPass, "_decoded", decoding_that_dies_at(45.0, 1000.0))
+    decode = pass_over(with_damage(film, tmp_path / "damaged.mp4", (50.0, 60.0)))
+    read(decode)
+    [hole] = decode.lost
+    assert (hole.code, hole.start_time, hole.end_time) == ("not_decoded", 45.0, pytest.approx(60.0, abs=0.2))
+    assert "again and again" in hole.message and "tries again" in hole.message
+
+
+def test_a_frame_that_is_held_is_no_hole(tmp_path: Path) -> None:
+    times = [*(n / 10 for n in range(51)), *(20 + n / 10 for n in range(60))]
+    held = encode(tmp_path / "held.mp4", shades(len(times)), rate=10, times=times)
+    for parts in ((), ((4.5, 4.7), (20.1, 20.4))):
+        decode = pass_over(with_damage(held, tmp_path / "short.mp4", *parts))
+        assert len([frame.release() for frame in decode]) > 100
+        assert decode.holes == []
+    missing = pass_over(with_damage(held, tmp_path / "missing.mp4", (5.0, 5.1)))
+    assert read(missing)
+    assert [(hole.start, hole.end) for hole in missing.holes] == [(5.0, 20.0)]
+
+
+def test_many_holes_are_one_with_the_last(film: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("world_api.media.decoder._MOST_HOLES", 2)
+    parts = [(5.0, 7.5), (15.0, 17.5), (25.0, 27.5), (35.0, 37.5)]
+    decode = pass_over(with_damage(film, tmp_path / "damaged.mp4", *parts))
+    assert read(decode)
+    assert [lost.place for lost in decode.lost] == [("not_decoded", 5.0, 7.5), ("not_decoded", 15.0, 37.5)]
+    assert "many parts" in decode.lost[-1].message
+    assert [(hole.start, hole.end) for hole in decode.holes] == [(5.0, 7.5), (15.0, 37.5)]
+
+
+def test_packets_that_could_not_be_decoded_are_told_with_their_times(film: Path, tmp_path: Path) -> None:
+    decode = pass_over(with_damage(film, tmp_path / "damaged.mp4", (10.0, 10.5), (12.5, 13.0)))
+    assert read(decode) and decode.final is not None
+    [lost] = losses(decode.source, decode.final)
+    assert lost.place == ("damaged_frames", 10.0, 12.9)
+    assert lost.message == "packets that could not be decoded: 10, damaged frames: 0, from 10.0 s to 12.9 s"

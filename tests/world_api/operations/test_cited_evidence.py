@@ -84,5 +84,5 @@ def test_a_segment_with_more_matching_lines_than_are_told_is_marked(make_world: 
 
 def test_what_is_registered_is_cited_at_the_moment_when_it_was_seen(make_world: WorldMaker) -> None:
     session = opened(make_world)
-    [piece] = ask(session, "register_entity", timestamp=28.4, entity_hint="a person")["evidence"]
+    [piece] = ask(session, "register_entity", timestamp=27.9, entity_hint="a person")["evidence"]
     assert piece["start_time"] <= piece["frame_time"] == 28.0 <= piece["end_time"] < 28.4

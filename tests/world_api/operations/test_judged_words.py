@@ -58,7 +58,7 @@ def test_a_kind_that_is_not_there_is_not_found_and_the_stretch_is_told(open_made
     assert (whole["detections"], whole["not_found"]) == ([], [{"start_time": 20.0, "end_time": 40.0}])
     assert whole["not_judged"] == whole["not_examined"] == []
     moment = detect(session, timestamp=10.0)
-    assert moment["not_found"][0]["start_time"] < 10.0 < moment["not_found"][0]["end_time"]
+    assert moment["not_found"][0]["start_time"] <= 10.0 < moment["not_found"][0]["end_time"]
 
 
 def test_a_world_without_people_says_not_found_and_not_that_it_cannot_tell(make_world: Any, minute_rows: Any) -> None:

@@ -148,12 +148,12 @@ def test_a_visit_has_one_start_and_one_end_in_every_operation(slivers: Session) 
     visit = (part["start_time"], part["end_time"])
     assert visit == (23.0, 28.0)
     assert (listed[ALICE]["first_time"], listed[ALICE]["last_time"]) == visit
-    for at in (22.5, 25.0, 28.4):
+    for at in (23.0, 25.2, 28.0):
         for within in (None, span(0.0, 60.0)):
             [person] = call(slivers, "detect_objects", timestamp=at, category="person", time_range=within)["detections"]
             assert (person["start_time"], person["end_time"]) == visit
             assert visit[0] <= person["timestamp"] <= visit[1]
-    registered = call(slivers, "register_entity", timestamp=22.5, entity_hint="the person")
+    registered = call(slivers, "register_entity", timestamp=23.1, entity_hint="the person")
     assert registered["evidence"][0]["frame_time"] == visit[0]
     assert part["enters_from"] == "left"
 

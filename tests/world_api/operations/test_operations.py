@@ -84,6 +84,23 @@ def test_missing_extra_and_wrongly_typed_arguments_are_named(open_made: Opened, 
 
 
 @pytest.mark.parametrize(
+    ("name", "change", "told"),
+    [
+        ("search_segments_by_text", {"query": "x" * 96_000}, "query must have at most 2000 characters, not 96000"),
+        ("register_entity", {"entity_hint": ""}, "entity_hint must have at least 1 character, not 0"),
+        ("merge_events", {"event_ids": ["mem_1"]}, "event_ids must have at least 2 items, not 1"),
+        ("merge_events", {"event_ids": ["mem_1"] * 101}, "event_ids must have at most 100 items, not 101"),
+    ],
+)
+def test_a_length_out_of_bounds_is_told_plainly(
+    open_made: Opened, name: str, change: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(OperationFault) as caught:
+        call(open_made(), name, **{**CALLS[name], **change})
+    assert (caught.value.code, caught.value.message) == ("bad_arguments", f"{name}: {told}")
+
+
+@pytest.mark.parametrize(
     ("name", "change", "code"),
     [
         ("get_segment", {"start_time": 61.0, "end_time": 62.0}, "time_out_of_range"),

@@ -79,13 +79,26 @@ def test_a_world_of_another_schema_version_is_refused_with_what_to_do(make_world
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"not json", b"[]", b'{"schema_version": 2}', b'{"schema_version": 2, "video_id": 3}']
+    ("content", "told"),
+    [
+        (b"", "Expecting value"),
+        (b"not json", "Expecting value"),
+        (b"[]", "it is no JSON object"),
+        (b'"text"', "it is no JSON object"),
+        (b"[" * 100_000, "it is nested too deeply"),
+        (b'{"a": ' * 100_000, "it is nested too deeply"),
+        (b"{}", "it has no schema_version"),
+        (b'{"schema_version": 2}', "Field required"),
+        (b'{"schema_version": 2, "video_id": 3}', "video_id"),
+    ],
 )
-def test_a_damaged_manifest_is_named(make_world: Any, content: bytes) -> None:
+def test_a_damaged_manifest_is_named(make_world: Any, content: bytes, told: str) -> None:
     (make_world().folder / "world.json").write_bytes(content)
     with pytest.raises(StoreFault) as caught:
         open_world(make_world.store, "made")
     assert caught.value.code == "world_damaged"
+    assert caught.value.message.startswith("the manifest of world 'made' cannot be read: ")
+    assert told in caught.value.message
 
 
 def test_a_missing_file_of_rows_is_named_when_it_is_read(make_world: Any) -> None:
