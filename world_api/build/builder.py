@@ -218,8 +218,7 @@ def _if_up_to_date(job: Job, subject: Subject, started: float) -> BuildReport | 
         return None  # the fault is raised again once the lock is held
     is_same = existing.source.sha256 == subject.source_hash and existing.profile == job.recipe.profile
     stages = {stage.name: stage.key for stage in existing.stages}
-    paths = [*(entry.path for entry in existing.files), *(image.path for image in existing.images)]
-    is_whole = existing.complete and all((job.folder / path).is_file() for path in paths)
+    is_whole = existing.complete and all((job.folder / path).is_file() for path in existing.paths())
     if job.force or not is_same or stages != subject.keys or not is_whole:
         return None
     try:
@@ -437,7 +436,7 @@ class Predecessor:
 
         Files that sessions committed are removed only if the old manifest contains them.
         """
-        wanted = {entry.path for entry in manifest.files} | {image.path for image in manifest.images}
+        wanted = manifest.paths()
         named = {entry.path for entry in self.manifest.files} if self.manifest is not None else set()
         for path in (path for part in (ROWS, IMAGES) for path in sorted((self.folder / part).rglob("*"))):
             name = path.relative_to(self.folder).as_posix()

@@ -43,7 +43,15 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from world_api.core.canonical import MAX_LEVELS, content_hash, is_deep
 from world_api.core.faults import StoreFault
-from world_api.core.files import MOST_FILE_BYTES, check_plain, hash_bytes, hash_stored, open_regular, write_atomically
+from world_api.core.files import (
+    MOST_FILE_BYTES,
+    check_plain,
+    hash_bytes,
+    hash_stored,
+    open_regular,
+    sync_files,
+    write_atomically,
+)
 from world_api.core.identifiers import is_name
 from world_api.world.tables import NO_ID, SCHEMA_VERSION, SESSION_TABLES, TABLES, empty_table
 
@@ -176,13 +184,29 @@ class Manifest(_Model):
         """Return the files of one table, in clip order."""
         return sorted((entry for entry in self.files if entry.table == table), key=lambda entry: entry.clip)
 
+    def paths(self) -> set[str]:
+        """Return the paths of all files of rows and images, relative to the world's folder."""
+        return {entry.path for entry in self.files} | {image.path for image in self.images}
+
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write the manifest atomically; from then on the folder is a world.
 
+    The files that the manifest before this one does not name are synced to the disk first; when they were written they
+    were not, since a build that resumes makes damaged ones again.
+
     Raises StoreFault: ``store_not_writable``, ``disk_full``.
     """
+    sync_files([folder / path for path in sorted(manifest.paths() - _synced(folder))])
     write_atomically(folder / MANIFEST, manifest.model_dump_json(indent=1).encode())
+
+
+def _synced(folder: Path) -> set[str]:
+    """Return the paths of the files that are synced to the disk already: those of a readable manifest."""
+    try:
+        return read_manifest(folder).paths()
+    except StoreFault:
+        return set()
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -351,7 +375,7 @@ def write_rows(folder: Path, *, table: str, clip: int, key: str, rows: pa.Table)
     digest = hash_bytes(data)
     path = rows_path(table, clip, key, digest)
     if not _is_there(folder / path, digest):
-        write_atomically(folder / path, data)
+        write_atomically(folder / path, data, sync=False)
     return FileEntry(path=path, sha256=digest, table=table, clip=clip, rows=fitted.num_rows)
 
 
@@ -499,7 +523,7 @@ def write_image(folder: Path, jpeg: bytes) -> str:
     digest = hash_bytes(jpeg)
     path = f"{IMAGES}/{digest[:_NAMED_IMAGE]}.jpg"
     if not _is_there(folder / path, digest):
-        write_atomically(folder / path, jpeg)
+        write_atomically(folder / path, jpeg, sync=False)
     return path
 
 
