@@ -15,7 +15,7 @@ try:
     import typer
 
     from world_api.commands.cli import LazyCommand, lazy_group
-    from world_api.core.lazy import lazy_names
+    from world_api.core import lazy
 except KeyboardInterrupt:  # these imports are most of the time a short command takes
     sys.exit(130)
 
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     )
     from world_api.chat import RuleBasedChatModel as RuleBasedChatModel, chat_model as chat_model
 
-__getattr__, __dir__, __all__ = lazy_names(__name__)
+__getattr__, __dir__, __all__ = lazy.lazy_names(__name__)
 __all__ += ["main"]
 
 #: The Typer app of each command, by its module.
@@ -125,6 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line. Exit status: 0 success, 1 a fault, 2 wrong usage, 130 interrupted by Ctrl-C."""
     # A garbage collection of all imported objects at the end of the process would take as long as an import.
     atexit.register(gc.freeze)
+    lazy.is_command = True
     try:
         _run(list(sys.argv[1:] if arguments is None else arguments))
     except KeyboardInterrupt:
