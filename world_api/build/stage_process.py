@@ -38,9 +38,8 @@ class RemoteStage:
     def __init__(self, maker: str) -> None:
         self._maker = maker
         self._process = ChildProcess("world_api.build.stage_process:serve", maker)
-        self._used: list[PictureKey] = []  #: the pictures that the stage used of the last frame
+        self._used: list[PictureKey] = []  #: the pictures that the stage used of the last frame that it has seen
         self._shown: Frame | None = None  #: the frame that the process may be looking at
-        self._time = -1.0  #: of the last frame
 
     def open(self, clip: Clip) -> Worker:
         """Return a new worker for one clip. This and the worker raise the faults of the stage, and ``stage_died``."""
@@ -48,37 +47,40 @@ class RemoteStage:
         return RemoteWorker(number=clip.number, stage=self)
 
     def show(self, frame: Frame) -> None:
-        """Show a frame to all open workers, once; return when they have seen the frame before it."""
-        if frame.time == self._time:  # several clips may want the same frame
+        """Show a frame to all open workers, once; return when they have seen the frame before it.
+
+        A fault of a frame is raised at the next call, of this method or another.
+        """
+        if frame is self._shown:  # several clips may want the same frame
             return
-        frame.hold()
-        before, self._shown, self._time = self._shown, frame, frame.time
         with self._named_death():
             pictures = [np.ascontiguousarray(frame.picture(*key)) for key in self._used]
             request = {"see": frame.time, "shape": frame.shape, "pictures": self._used}
             request |= {"shapes": [picture.shape for picture in pictures]}
             self._process.notify(request, *(picture.data for picture in pictures))
-            self._wait_for(before)
+            self._wait()
+        frame.hold()
+        self._shown = frame
 
     def ask(self, request: Message) -> Message:
         """Return the answer to a request that is no frame."""
-        shown, self._shown = self._shown, None
         with self._named_death():
-            self._wait_for(shown)
+            self._wait()
             self._process.notify(request)
             return self._process.receive()[0]
 
-    def _wait_for(self, frame: Frame | None) -> None:
-        """Wait until the process has seen a frame, send the pictures that it requests meanwhile, and release the frame."""
-        if frame is None:
+    def _wait(self) -> None:
+        """Wait until the process has seen the frame that it is looking at; send the pictures that it requests meanwhile."""
+        shown, self._shown = self._shown, None
+        if shown is None:
             return
         try:
             while "picture" in (answer := self._process.receive()[0]):
-                picture = np.ascontiguousarray(frame.picture(*answer["picture"]))
+                picture = np.ascontiguousarray(shown.picture(*answer["picture"]))
                 self._process.notify({"shape": picture.shape}, picture.data)
             self._used = answer["used"]
         finally:
-            frame.release()
+            shown.release()
 
     @contextmanager
     def _named_death(self) -> Iterator[None]:
@@ -92,8 +94,11 @@ class RemoteStage:
             ) from gone
 
     def close(self) -> None:
-        """End the process, in any state; may be called again."""
+        """End the process, in any state, and release its frame; may be called again."""
         self._process.end()
+        shown, self._shown = self._shown, None
+        if shown is not None:
+            shown.release()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +109,7 @@ class RemoteWorker:
     stage: RemoteStage
 
     def see(self, frame: Frame) -> None:
-        """Process one sampled frame of the clip's window."""
+        """Show a frame to the workers of all clips; a fault of it is raised at the next call."""
         self.stage.show(frame)
 
     def finish(self) -> Records:
@@ -169,10 +174,11 @@ class RemoteFrame(Frame):
         if (picture := self._sent.get((max_side, pixel_format))) is not None:
             return picture
         self._wire.send({"picture": (max_side, pixel_format)})
-        message, payload = first = self._wire.receive()
-        if "see" in message:  # the next frame, which the build showed before it could know of this request
-            message, payload = self._wire.receive()
-            self._wire.put_back(first)
+        received = self._wire.receive()
+        if "see" in received[0]:  # the next frame, which the build showed before it could know of this request
+            next_frame, received = received, self._wire.receive()
+            self._wire.put_back(next_frame)
+        message, payload = received
         return np.frombuffer(payload, dtype=np.uint8).reshape(message["shape"])
 
 

@@ -100,7 +100,7 @@ class Frame:
         return self
 
     def hold(self, users: int = 1) -> None:
-        """Add users to the first one: the memory is reused only after as many more calls of :meth:`release`."""
+        """Add users to the one that a frame has at first; the memory is reused after the last one's :meth:`release`."""
         with self._lock:
             self._users += users
 

@@ -63,7 +63,7 @@ class Wire:
     def __init__(self, *, read_from: int, write_to: int) -> None:
         self._in, self._out = read_from, write_to
         self._buffer = bytearray()
-        self._put_back: list[tuple[Message, bytes]] = []
+        self._put_back: tuple[Message, bytes] | None = None
         self.sent_at = monotonic()
 
     def send(self, message: Message, *payload: bytes | memoryview) -> None:
@@ -94,8 +94,9 @@ class Wire:
             Silent: nothing came in time.
             ValueError: the bytes that came are no message.
         """
-        if self._put_back:
-            return self._put_back.pop()
+        if (received := self._put_back) is not None:
+            self._put_back = None
+            return received
         while (end := self._buffer.find(b"\n")) < 0:
             if len(self._buffer) > _LONGEST:
                 raise ValueError("a message without an end")
@@ -112,8 +113,8 @@ class Wire:
         return message, b"".join(parts)
 
     def put_back(self, received: tuple[Message, bytes]) -> None:
-        """Let the next :meth:`receive` return a message again."""
-        self._put_back.append(received)
+        """Let the next :meth:`receive` return a message again; only one message can be put back."""
+        self._put_back = received
 
     def _take(self, size: int) -> bytes:
         taken = bytes(memoryview(self._buffer)[:size])
