@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Literal, TypeGuard
@@ -110,6 +111,17 @@ def is_deep(value: Any, *, levels: int = MAX_LEVELS) -> bool:
         if not nodes:
             return False
     return True
+
+
+def map_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """Return a JSON value with ``change`` applied to each text in it, keys included; tuples become lists."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list | tuple):
+        return [map_texts(item, change) for item in value]
+    if isinstance(value, dict):
+        return {map_texts(key, change): map_texts(item, change) for key, item in value.items()}
+    return value
 
 
 def _dump(value: Any, *, sort_keys: bool) -> str:

@@ -19,12 +19,7 @@ from world_api.core.faults import MediaFault
 from world_api.core.ports import Image, Samples
 from world_api.core.spans import DECODER_RESTARTED, NOT_DECODED, TimeSpan
 from world_api.media.container import DEFAULT_LIMITS, Limits, Probe
-from world_api.media.decode_pass import (
-    LONGER_THAN_LIMIT,
-    LossNote,
-    PassState,
-    loss,
-)
+from world_api.media.decode_pass import LONGER_THAN_LIMIT, LossNote, PassState, loss
 from world_api.media.frames import DecodedFrame, Frame, PixelFormat, Want
 from world_api.media.process import ChildProcess, Message, ProcessGone
 from world_api.media.shared_memory import Slots, anonymous_file, read_frame
