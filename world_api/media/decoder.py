@@ -152,16 +152,11 @@ class VideoFrames:
         self._path = path
         self._worker = MediaWorker()
 
-    def frame_played_at(self, seconds: float) -> Image:
-        """Return the frame on screen at that time: the last one whose presentation time is not after it.
-
-        Times before the first frame give the first one, times after the end the last one. Raises as
-        :meth:`pictures_played_at`.
-        """
-        return self.pictures_played_at([seconds], None)[0]
-
     def pictures_played_at(self, times: Sequence[float], longest_side: int | None) -> list[Image]:
         """Return the frames on screen at times in rising order, with no side longer than ``longest_side`` pixels (None: full size).
+
+        That is the last frame whose presentation time is not after the time asked for. Times before the first frame give the
+        first one, times after the end the last one.
 
         Raises:
             MediaFault: ``source_missing``, ``undecodable``, ``decoder_died``, ``decoder_stalled``.

@@ -164,10 +164,6 @@ class NoFrames:
     def __init__(self, fault: MediaFault) -> None:
         self._fault = fault
 
-    def frame_played_at(self, seconds: float) -> Image:
-        """Raise the fault."""
-        return self.pictures_played_at([seconds], None)[0]
-
     def pictures_played_at(self, times: Sequence[float], longest_side: int | None) -> Sequence[Image]:
         """Raise the fault."""
         raise MediaFault(self._fault.code, self._fault.message, hint=self._fault.hint)
@@ -202,7 +198,8 @@ class FrameLooker:
 
     def _detect(self, time: float, category: str) -> list[DetectedObject]:
         """Run the detector; numbers are rounded as in the cache."""
-        found = self._detector.detect(self._frames.frame_played_at(time), category)
+        [frame] = self._frames.pictures_played_at([time], None)
+        found = self._detector.detect(frame, category)
         return [
             DetectedObject(
                 category=seen.category,
