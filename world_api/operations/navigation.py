@@ -197,7 +197,7 @@ def list_entities(session: Session, *, video_id: VideoId) -> EntityList:
 
 @operation(category="meta", price=Cost(calls=1, seconds=0.001))
 def get_video_metadata(session: Session, *, video_id: VideoId) -> Metadata:
-    """Return the duration in seconds, the frame rate, the resolution in pixels, and the categories of things that are distinguished."""
+    """Return the duration in seconds, frame rate, resolution in pixels, and the categories of things that are distinguished."""
     session.check_video(video_id)
     view, manifest = session.view, session.view.world.manifest
     return Metadata(
