@@ -175,7 +175,7 @@ def span_of(given: Any) -> TimeSpan:
     if not (is_finite_number(start) and is_finite_number(end) and 0 <= start <= _MOST and 0 <= end <= _MOST):
         raise InvalidAnswer("start_time and end_time are seconds from the start of the video, as numbers")
     if end < start:
-        raise InvalidAnswer("end_time lies before start_time")
+        raise InvalidAnswer("end_time is before start_time")
     return TimeSpan(start=float(start), end=float(end))
 
 

@@ -436,7 +436,7 @@ def episode_page(entry: JournalEntry, *, only: int | None = None, full: bool = F
         lines += ["", *round_lines(episode, number, full=full)]
         if only == 0:
             for title, text in _given(episode.messages):
-                lines += _labelled("told", title)
+                lines += _labelled("given", title)
                 if text:
                     lines += _labelled("", single_line(text) if full else cut(single_line(text), _BEGINNING))
     if only is None:
@@ -472,7 +472,7 @@ def _head(episode: Episode, name: str, conditions: Conditions) -> Iterator[str]:
         ("settings", ", ".join(_settings(task.settings))),
         ("model", f"{episode.model}, prompts in {episode.language} {episode.prompt_hash[:_HASH]}"),
         ("budget", ", ".join(bounds)),
-        ("told", f"{given}, before anything was called" if given else ""),
+        ("given", f"{given}, before anything was called" if given else ""),
         ("recorded", f"{name}, by version {conditions.version}"),
     )
 

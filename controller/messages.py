@@ -386,11 +386,11 @@ class Observation:
         return self._answering(body)
 
     def folded(self, prompts: Prompts) -> dict[str, Any]:
-        """Return the message that replaces the whole one if room is needed: arguments and a summary of the result."""
+        """Return the message that replaces the whole one if space is needed: arguments and a summary of the result."""
         return self._answering({DATA: {"folded": _gist(self.call, self.result)}, "notice": prompts.notice("folded")})
 
     def dropped(self, prompts: Prompts) -> dict[str, Any]:
-        """Return the message that replaces the folded one when even more room is needed: only a notice."""
+        """Return the message that replaces the folded one if even more space is needed: only a notice."""
         return self._answering({"notice": prompts.notice("dropped")})
 
     def _answering(self, body: dict[str, Any]) -> dict[str, Any]:

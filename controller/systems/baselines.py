@@ -61,7 +61,7 @@ def transcript(session: Session, *, max_tokens: int) -> dict[str, Any]:
             break
         lines.append(line)
     if not len(spoken):
-        return {"lines": [], "hint": "nothing was heard, or nobody wrote down what is said"}
+        return {"lines": [], "hint": "nothing was heard, or no transcript of what is said exists"}
     if len(lines) == len(spoken):
         return {"lines": lines}
     until = lines[-1]["end_time"] if lines else 0.0

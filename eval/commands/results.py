@@ -34,7 +34,7 @@ def report(
     ] = None,
     frames: Annotated[int, typer.Option(min=0, max=5000, help="Most pictures on the page; 0 for none.")] = _MOST_FRAMES,
     store: Annotated[
-        Path | None, typer.Option(help="Where worlds lie, for pictures; by default that of the run's configuration.")
+        Path | None, typer.Option(help="Where worlds are, for pictures; by default that of the run's configuration.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -204,7 +204,7 @@ def label(
     """Draw open answers of a run to be labelled by people, without saying whose they are; take the labels back.
 
     Set "right" of each to true or false. Then videoworld eval judge --judge-model M --pairs FILE measures a judge on them, and
-    with --take FILE the run's tables tell how far its scorers agree with them.
+    with --take FILE the run's tables say how far its scorers agree with them.
     """
     from eval.runs.stored_run import read_run
 

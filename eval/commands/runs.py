@@ -47,7 +47,7 @@ def run(
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="RUN", help="The run's folder; by default runs/NAME.")] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Tell what would be asked, what it may cost, and what it could show.")
+        bool, typer.Option("--dry-run", help="Show what would be asked, what it may cost, and what it could show.")
     ] = False,
     pilot: Annotated[
         Path | None, typer.Option(metavar="RUN", help="With --dry-run: take costs per question from that run.")
@@ -181,7 +181,7 @@ def score(
 
 def _score_text(scored: Scored, counts: dict[str, Any] | None) -> str:
     who = ", ".join(f"{name} {count:,}" for name, count in scored.scorers.items())
-    lines = [f"{scored.samples:,} samples scored, {scored.right:,} right; by {who or 'nobody'}"]
+    lines = [f"{scored.samples:,} samples scored, {scored.right:,} right; by {who or 'no scorer'}"]
     if counts is not None:
         lines.append(
             f"judged: {counts['asked']:,} by new requests, {counts['remembered']:,} from file; {counts['given_up']:,} counted as "

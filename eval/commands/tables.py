@@ -204,11 +204,11 @@ def select(
     out: Annotated[Path, typer.Option(metavar="DIR", help="The new library's folder; must not be there.")],
     arm: Annotated[str | None, typer.Option(help="Which arm of hier, where several have the library.")] = None,
     sure: Annotated[
-        bool, typer.Option("--sure", help="Keep a tool only where the interval of its gain lies above zero.")
+        bool, typer.Option("--sure", help="Keep a tool only if the interval of its gain is above zero.")
     ] = False,
     name: Annotated[str | None, typer.Option(help="The new library's name; by default the folder's.")] = None,
     source: Annotated[
-        str | None, typer.Option("--from", metavar="LIBRARY", help="Where the library lies, if not in the run.")
+        str | None, typer.Option("--from", metavar="LIBRARY", help="Where the library is, if not in the run.")
     ] = None,
     filters: Filters = EVERYTHING,
     allow_judge: AllowJudgeOption = False,

@@ -232,7 +232,7 @@ def assemble(entries: Iterable[Raw | SkippedEntry], protocol: Protocol, wanted: 
     if not items:
         why = f" ({left_out[0].where}: {left_out[0].reason})" if left_out else ""
         raise bad(f"{wanted.name}: no question can be asked{why}", "give the files as they were published")
-    # Beside figures stand the whole file, its hash, and the user's changes.
+    # Recorded with the figures: the whole file, its hash, and the user's changes.
     recorded = {**protocol.model_dump(mode="json"), "hash": protocol_hash(protocol.name)}
     if wanted.only:
         recorded["only"] = {name: list(values) for name, values in sorted(wanted.only.items())}

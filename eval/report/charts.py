@@ -442,7 +442,7 @@ _EPISODE_STEPS = {
 
 
 def _draw_funnel(table: Table, rows: Sequence[TableRow]) -> ChartFigure | None:
-    """Draw how many of each library's tools, and how many of its episodes, reach each step."""
+    """Draw how many of each library's tools, and how many of its episodes, pass each step."""
     about = "How many tools of a library, and how many of its episodes, come how far; each step counts what passed all before it."
     drawings = []
     for row in rows[:_MOST_FUNNELS]:

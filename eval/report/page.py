@@ -94,7 +94,7 @@ _CSV_ONLY = "seconds"
 _MOST_ARMS = 24  #: most arms in the first chart of the page; the table has all
 _LEAD_NOTE = (
     "The contrast that was named before the run: paired differences in accuracy on the same questions and seeds, with the "
-    "95 % interval over videos. Whatever else this page compares is secondary."
+    "95 % interval over videos. Everything else that this page compares is secondary."
 )
 
 

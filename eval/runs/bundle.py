@@ -121,7 +121,7 @@ def read_contents(data: bytes) -> Contents:
     for path in read.parts:
         _check_path(path)
         if any(parent.as_posix() in read.parts for parent in PurePosixPath(path).parents):
-            raise _refused(f"{path[:80]!r} lies within another part")
+            raise _refused(f"{path[:80]!r} is within another part")
     if read.hash != digest:
         raise _damaged(f"the hash in {CONTENTS} is not that of its parts")
     return read

@@ -143,7 +143,7 @@ _OF_THE_CALLER = "memory"
 
 
 def operations_on(step: str) -> tuple[str, ...]:
-    """Return the names of the operations that ``step`` stands for, in their published order.
+    """Return the names of the operations of ``step``, in their published order.
 
     ``step`` names operations, categories or ``all``, joined by ``+``: ``detect_objects``, ``entities+meta``.
     Raises EvalFault: ``unknown_rung``.

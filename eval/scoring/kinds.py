@@ -180,7 +180,7 @@ class IntervalSettings:
 
 
 def score_interval(item: Item, value: Any, answer: str | None, context: Context) -> Score:
-    """Score the interval ``value`` by its best IoU with an accepted one; recall@1 tells if it reaches each threshold."""
+    """Score the interval ``value`` by its best IoU with an accepted one; recall@1 is whether it is at or above each threshold."""
     settings = context.read(IntervalSettings)
     accepted = [span_of(one) for one in accepted_values(item)]
     typed = given_value(item, value)

@@ -26,7 +26,7 @@ Subject_contra = TypeVar("Subject_contra", contravariant=True)
 class Column:
     """A column: ``key`` is stable and names it in CSV, ``title`` is its heading, ``about`` explains it in a sentence.
 
-    A column with ``aside`` is omitted if there is little room, as on paper and in a terminal.
+    A column with ``aside`` is omitted if there is little space, as on paper and in a terminal.
     """
 
     key: str

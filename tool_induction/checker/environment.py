@@ -113,7 +113,7 @@ class Environment:
     def under(self, condition: ex.Expr, *, holds: bool, always: bool) -> Environment:
         """Return the environment of the steps that run if a condition holds (with ``holds`` false: if it does not).
 
-        ``defaults`` is emptied where a run without optional inputs may never reach these steps. With ``always``
+        ``defaults`` is emptied where a run without optional inputs may never execute these steps. With ``always``
         (steps after a ``require``) it stays if the condition depends on no optional input and is unknown before the run.
         """
         usual = self.by_default(condition)
@@ -240,7 +240,7 @@ def facts_of(condition: ex.Expr, environment: Environment, *, holds: bool = True
             return facts_of(value, environment, holds=not holds)
         case ex.Logic(op, left, right):
             both = [facts_of(part, environment, holds=holds) for part in (left, right)]
-            # "a and b" that holds tells both; "a or b" that fails tells both negations; otherwise only what both say.
+            # "a and b" that holds implies both; "a or b" that fails implies both negations; otherwise only what both imply.
             return both[0] | both[1] if (op == "and") == holds else both[0] & both[1]
         case ex.IsNone(value, negated):
             if negated == holds:

@@ -329,7 +329,7 @@ def _with_null(at: Inference, written: ex.Compare, left: Typed, right: Typed) ->
         lenient = ex.Logic("or", ex.IsNone(value, negated=False), written)
         at.note(
             "W_COERCED",
-            f"{ex.to_text(value)} is null where nobody calibrated it, and then passes the threshold",
+            f"{ex.to_text(value)} is null if it was not calibrated, and then passes the threshold",
             suggestion=f"to drop such items write {ex.to_text(value)} | default(0)",
         )
         return lenient

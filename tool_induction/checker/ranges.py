@@ -238,7 +238,7 @@ def from_the_start(at: Inference, value: ex.Expr) -> ex.Expr:
     """Return a computed time limited to 0 or more, if it may be before the start of the video."""
     if not may_be_negative(at, value):
         return value
-    at.note("W_COERCED", f"{ex.to_text(value)} may lie before the video's start, and is then read as 0")
+    at.note("W_COERCED", f"{ex.to_text(value)} may be before the video's start, and is then read as 0")
     return ex.Filtered(ex.ListExpression((value, ex.Const(0))), "max", ())
 
 
@@ -432,7 +432,7 @@ def _meet(type_: ty.Type, parts: Sequence[tuple[str, ex.Scalar]]) -> bool:
     if numbers or any(op not in ("==", "!=") for op, _ in parts):
         return True
     closed = (True, False) if inner == ty.BOOL else inner.values if isinstance(inner, ty.EnumType) else ()
-    others = () if closed and not isinstance(type_, ty.OptionalType) else (None,)  # None stands for any other value
+    others = () if closed and not isinstance(type_, ty.OptionalType) else (None,)  # None means any other value
     return any(
         all((one == constant) == (op == "==") for op, constant in parts) for one in (*(closed or constants), *others)
     )

@@ -35,7 +35,7 @@ class StepChecker:
         self._inputs: frozenset[str] = frozenset()
         #: inputs that are texts to search for or to describe by -> the parameter that they are given to
         self._texts: dict[str, str] = {}
-        #: those of them that are given to memories, which may tell of ids
+        #: those of them that are given to memories, which may mention ids
         self._kept: set[str] = set()
         #: the steps at which the tool may end as ``ok``, and what is known there
         self.answers: list[tuple[model.Require, Environment]] = []
@@ -291,7 +291,7 @@ class StepChecker:
         if ranges.may_be_negative(at, typed.expr):
             after = after.assume([("signed", step.save_as)])
         usual = environment.by_default(typed.expr)
-        if isinstance(usual, int | float):  # also what two names stand for, so no texts, which could double each time
+        if isinstance(usual, int | float):  # names may be added up, so no texts, which could double each time
             after = replace(after, defaults={**after.defaults, step.save_as: usual})
         return replace(step, value=typed.expr), after
 

@@ -55,7 +55,7 @@ def _single(at: Inference, typed: Typed, wanted: ty.Type, name: str) -> ex.Expr:
     elif found.how == "optional":
         null_not_handled(at, typed, name)
     elif isinstance(inner, ty.RecordType) and isinstance(have, ty.RecordType) and _is_richer(have, inner):
-        at.note("W_COERCED", f"of {text} only {', '.join(inner.keys)} are handed on")  # operations take no other keys
+        at.note("W_COERCED", f"of {text} only {', '.join(inner.keys)} are passed on")  # operations take no other keys
         return ex.JsonRecord(tuple((key, ex.Field(typed.expr, key)) for key in inner.keys))
     elif found.how == "coerced" and inner == ty.INT and have == ty.FLOAT and _is_computed(typed.expr):
         rounded = f"{{{{ {text if isinstance(typed.expr, ex.Filtered) else f'({text})'} | round }}}}"
@@ -292,7 +292,7 @@ class _Binder:
         elif holders:
             near = f'"from" is one of {", ".join(holders)}'
         elif output.name in {item.name for item in self.tool.inputs}:
-            near = f'to hand the input back, "from": "{{{{ {output.name} }}}}"'
+            near = f'to return the input, "from": "{{{{ {output.name} }}}}"'
         message = f"nothing gives the output {output.name!r}: no step saves that name, the last step's result has no such field"
         known = ", ".join(saved)
         near = near or 'add "from": "{{ ... }}"'
@@ -374,7 +374,7 @@ def _with_unknown_confidence(at: Inference, typed: Typed, output: Output) -> Out
     unknown = isinstance(typed.expr, ex.Field) and typed.expr.key == "confidence"
     if not unknown or not isinstance(typed.type, ty.OptionalType) or isinstance(output.type, ty.OptionalType):
         return output
-    at.note("W_COERCED", f"the output {output.name!r} is null where nobody calibrated the confidence")
+    at.note("W_COERCED", f"the output {output.name!r} is null if the confidence was not calibrated")
     return replace(output, type=ty.OptionalType(output.type), type_name=f"optional<{output.type_name}>")
 
 

@@ -80,7 +80,7 @@ class Output(DocumentPart):
 
     name: str = ""
     type_name: Annotated[str, Key(keys.TYPE_NAME, "The type; with '?' it may be missing.", "type")]
-    description: Annotated[str, Key(keys.DESCRIPTION, "What it tells, with the unit.")] = ""
+    description: Annotated[str, Key(keys.DESCRIPTION, "What it says, with the unit.")] = ""
     #: None until the compiler binds it
     source: Annotated[
         Expr | None, Key(keys.OUTPUT_VALUE, 'The value, for instance "{{ first_hit.start_time }}".', "from")

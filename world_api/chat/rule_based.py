@@ -63,7 +63,7 @@ _OPTION = re.compile(r"^([A-Z])\.\s+(.+)$", re.MULTILINE)
 _KINDS = {
     "order": (r"\border\b|顺序", "array"),
     "choice": (r"\boption\b|选项", "string"),
-    "interval": (r"stretch|片段", "object"),
+    "interval": (r"stretch|time span|片段", "object"),
     "count": (r"whole number|整数", "integer"),
 }
 #: Fields of results that hold sentences, and fields that describe how a result was obtained.

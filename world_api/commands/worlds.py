@@ -230,7 +230,7 @@ def _loss_until(until: float, loss: Loss) -> dict[str, Any] | None:
     if end is None or end <= until:
         return record
     if start is not None and f"{start:.1f}" == f"{until:.1f}":
-        return None  # its message has one decimal, and would tell of an empty interval
+        return None  # its message has one decimal, and would name an empty interval
     said = loss.message.replace(f"{end:.1f} s", f"{until:.1f} s")
     return record | {"message": said, "end_time": round_time(until)}
 

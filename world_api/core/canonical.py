@@ -68,7 +68,7 @@ def parse_json(text: str, *, repeated: Literal["allow", "refuse", "note"] = "all
         repeated: Treatment of a repeated key of an object: ``allow`` keeps the last value, ``refuse`` raises, ``note``
             also keeps the last value and lists the key in ``repeated`` of the object, which is then a ``JsonObject``.
         finite: Whether NaN, Infinity and numbers beyond the range of a float are errors; if not, they are read as NaN
-            and infinities, so that the caller can say where they stand.
+            and infinities, so that the caller can say where they are.
 
     Raises ValueError: the text is not such JSON; a ``json.JSONDecodeError`` has the position.
     """

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 #: The code of a loss: a part of the video, with start and end, that was not decoded; in code a hole.
 NOT_DECODED = "not_decoded"
-#: Codes of losses that only tell what happened; nothing of the video is missing.
+#: Codes of losses that only say what happened; nothing of the video is missing.
 DECODER_RESTARTED, SESSIONS_SET_ASIDE = "decoder_restarted", "sessions_set_aside"
 #: Decimals to which times in results are rounded: a millisecond, finer than any frame.
 TIME_DECIMALS = 3

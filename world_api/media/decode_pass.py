@@ -166,7 +166,7 @@ def losses(source: Probe, state: PassState) -> list[LossNote]:
         )
         found.append(loss("times_leap", message, state.leaps.first))
     if damage := [tally for tally in (state.refused, state.corrupt) if tally.count]:
-        both, end = Tally(), state.duration  # a damaged packet may tell a time beyond the end
+        both, end = Tally(), state.duration  # a damaged packet may have a time beyond the end
         for time in [time for tally in damage for time in (tally.first, tally.last)]:
             both.add(min(time, end))
         message = (

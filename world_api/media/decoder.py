@@ -395,7 +395,7 @@ class VideoPass:
             last = self._damage[-1]
             hole = self._damage[-1] = self.holes[self.holes.index(last)] = TimeSpan(start=last.start, end=hole.end)
             self.lost = [one for one in self.lost if one.place != (NOT_DECODED, last.start, last.end)]
-            why = "packets in many parts of it gave no picture, and what lies between these parts counts with them"
+            why = "packets in many parts of it gave no picture, and what is between these parts counts with them"
         message = f"{hole.start:.1f}-{hole.end:.1f} s were not decoded: {why}"
         self.lost.append(loss(NOT_DECODED, message, hole.start, hole.end))
 

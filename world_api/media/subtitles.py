@@ -539,7 +539,7 @@ def _first_with_cues(
             losses.append(loss("subtitles_damaged", message))
         if damaged := sum(cue.text.count(DAMAGED) for cue in read.cues):
             what = "1 character" if damaged == 1 else f"{damaged} characters"
-            losses.append(loss("subtitles_damaged", f"{what} of {source.name} could not be read and stand as U+FFFD"))
+            losses.append(loss("subtitles_damaged", f"{what} of {source.name} could not be read and show as U+FFFD"))
         if read.is_cut:
             losses.append(loss("subtitles_cut", f"{source.name} is too long; only its beginning was read"))
         if read.cues:

@@ -49,7 +49,7 @@ def interval(session: Session, video_id: str, start_time: float, end_time: float
         raise OperationFault(
             "bad_time_range",
             f"end_time ({end_time:g}) must be after start_time ({start_time:g})",
-            hint="stretches are half-open, in seconds: start_time < end_time",
+            hint="spans are half-open, in seconds: start_time < end_time",
         )
     if start_time >= session.view.duration:
         raise beyond(session, start_time)
@@ -57,8 +57,8 @@ def interval(session: Session, video_id: str, start_time: float, end_time: float
     if end <= start:
         raise OperationFault(
             "bad_time_range",
-            f"the stretch from {start_time:g} to {end_time:g} s holds less than a millisecond of what is visible",
-            hint="give a longer stretch",
+            f"the span from {start_time:g} to {end_time:g} s holds less than a millisecond of what is visible",
+            hint="give a longer span",
         )
     return TimeSpan(start=start, end=end)
 
@@ -86,7 +86,7 @@ def beyond(session: Session, time: float) -> OperationFault:
     return OperationFault(
         "time_out_of_range",
         f"{time:g} s is not in the video, which ends at {session.view.duration:g} s",
-        hint=f"use times from 0 to just before {session.view.duration:g} s; stretches are half-open, so their end may be it",
+        hint=f"use times from 0 to just before {session.view.duration:g} s; spans are half-open, so their end may be it",
     )
 
 
@@ -211,7 +211,7 @@ def candidates(session: Session, found: Sequence[SegmentHit]) -> Candidates:
         candidates=hits(session, found),
         evidence=cite_hits(session, found),
         truncated=more,
-        hint=f"of a segment the first {MAX_LINES} matching lines are told" if more else nothing_found(found),
+        hint=f"of a segment the first {MAX_LINES} matching lines are listed" if more else nothing_found(found),
     )
 
 

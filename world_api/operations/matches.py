@@ -456,7 +456,7 @@ def _why_nothing(
     if missing is not None:
         return _unseen(missing)
     if not there:
-        return f"nothing of the kind {'at this moment' if within is None else 'in this stretch'}"
+        return f"nothing of the kind {'at this moment' if within is None else 'in this span'}"
     if reading.kinds is None or there[0].category in reading.kinds:
         return f"of other looks there is: {', '.join(dict.fromkeys(track.hint for track in there[:5]))}"
     return "something else is there; ask for category any"

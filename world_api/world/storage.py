@@ -6,7 +6,7 @@
     STORE/ID/rows/<table>/<clip>-<key>-<hash>.arrow  the rows of one table and one clip; hash: of the file's content
     STORE/ID/images/<hash>.jpg                       key frames
     STORE/ID/local.json                              where this machine keeps the source video; not part of the world. Written first:
-                                                     a build that broke off tells from it how it continues
+                                                     a build that was interrupted continues from it
     STORE/ID/sessions/<name>.jsonl                   what sessions wrote; not part of the world
 
 Every file appears whole or not at all: it is written beside its place, synced, and renamed into it. To resume a build,
@@ -240,7 +240,7 @@ def read_manifest(folder: Path) -> Manifest:
             if entry.table in clips:
                 clips[entry.table].add(entry.clip)
             if entry.table not in TABLES or not entry.path.startswith(f"{ROWS}/{entry.table}/"):
-                raise ValueError(f"files.{number}: {entry.path} is not where rows of a table {entry.table!r} lie")
+                raise ValueError(f"files.{number}: {entry.path} is not where rows of a table {entry.table!r} belong")
         paths = [entry.path for entry in manifest.files] + [image.path for image in manifest.images]
         if len(set(paths)) < len(paths):
             raise ValueError("a file is listed twice")

@@ -93,7 +93,7 @@ def check_world(world: World) -> list[str]:
             wrong.append(f"{path}: {error.strerror}")
     wrong = wrong or _rows_wrong(world)
     if not wrong and world_hash(world.folder, world.manifest.video, world.manifest.files) != world.manifest.world_hash:
-        wrong.append(f"{MANIFEST}: the rows do not have the hash it tells")
+        wrong.append(f"{MANIFEST}: the rows do not have the hash it names")
     return wrong or _images_wrong(world) or _kept_wrong(world)
 
 

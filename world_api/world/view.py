@@ -261,11 +261,11 @@ class View:
         return camera_movements(self.rows("camera"), self.shots)
 
     def tracks_in(self, span: TimeSpan) -> list[Track]:
-        """Return the tracks with an appearance in a half-open interval, also if it lies between two sightings."""
+        """Return the tracks with an appearance in a half-open interval, also if the interval is between two sightings."""
         return [track for track in self.tracks.around(span) if track.appears_in(span)]
 
     def tracks_at(self, time: float) -> list[Track]:
-        """Return the tracks with an appearance at a moment, sorted by name: whatever is there then."""
+        """Return the tracks with an appearance at a moment, sorted by name: all that is there then."""
         near = self.tracks.around(TimeSpan(start=time, end=time))
         found = (track for track in near if track.appearance_at(time) is not None)
         return sorted(found, key=lambda track: track.track_id)

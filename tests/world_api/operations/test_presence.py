@@ -86,7 +86,7 @@ def test_what_is_not_there_at_a_moment_is_not_found_in_its_frame(session: Sessio
     assert seen["not_found"] == [{"start_time": 10.0, "end_time": 10.04}]
     stretch = {"start_time": 10.0, "end_time": 12.0}
     seen = call(session, "detect_objects", timestamp=10.0, category="person", time_range=stretch)
-    assert (seen["not_found"], seen["hint"]) == ([stretch], "nothing of the kind in this stretch")
+    assert (seen["not_found"], seen["hint"]) == ([stretch], "nothing of the kind in this span")
 
 
 @pytest.mark.parametrize(("at", "shown"), [(24.99, 24.8), (25.0, 25.2)])
