@@ -125,16 +125,23 @@ class Parallel:
     memo: Memo
     meter: RunMeter
     _effects: dict[int, Effect] = field(default_factory=dict)
-    _groups: dict[int, tuple[Steps, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._turns = Semaphore(self.meter.limits.concurrency)
 
     def groups(self, steps: Steps) -> tuple[Steps, ...]:
         """Return the steps of a block in order, in groups: neighbouring independent calls together, others alone."""
-        if id(steps) not in self._groups:
-            self._groups[id(steps)] = self._grouped(steps)
-        return self._groups[id(steps)]
+        groups: list[list[Step]] = [[]]
+        for step in steps:
+            # a call of an operation, or of a tool without loops, that may be made in parallel
+            is_single = isinstance(step, Call) and step.loop is None and self._effect(step) == Effect.WAITS
+            bound = {name for before in groups[-1] for name in binds(before)}
+            if not is_single or bound & {name for _, value in values(step) for name in names(value)}:
+                groups.append([])
+            groups[-1].append(step)
+            if not is_single:
+                groups.append([])
+        return tuple(tuple(group) for group in groups if group)
 
     def of_group(self, group: Steps, scope: Mapping[str, Json]) -> list[Task]:
         """Return a task for each step of a group; none if parallel calls gain nothing."""
@@ -176,19 +183,6 @@ class Parallel:
     @property
     def _is_off(self) -> bool:
         return self.calls.prepared is not None or bool(self.meter.exhausted)
-
-    def _grouped(self, steps: Steps) -> tuple[Steps, ...]:
-        groups: list[list[Step]] = [[]]
-        for step in steps:
-            # a call of an operation, or of a tool without loops, that may be made in parallel
-            is_single = isinstance(step, Call) and step.loop is None and self._effect(step) == Effect.WAITS
-            bound = {name for before in groups[-1] for name in binds(before)}
-            if not is_single or bound & {name for _, value in values(step) for name in names(value)}:
-                groups.append([])
-            groups[-1].append(step)
-            if not is_single:
-                groups.append([])
-        return tuple(tuple(group) for group in groups if group)
 
     def _effect(self, step: Step) -> Effect:
         if id(step) not in self._effects:
