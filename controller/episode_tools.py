@@ -175,7 +175,7 @@ def judging_tokens(result: Mapping[str, Any]) -> int:
 
 
 def split_result(result: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]:
-    """Split a tool result into its content, the operations called inside it, and the origins of its outputs."""
+    """Split a result into its content, the calls of operations inside it, and the origins of its outputs and evidence."""
     found = {key: value for key, value in result.items() if key != TRACE}
     nodes = list(_nodes(result.get(TRACE)))
     tool = next((node for node in nodes if node.get("kind") == "tool"), {})  # the tool that was called

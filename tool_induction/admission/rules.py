@@ -282,7 +282,7 @@ _RULES: tuple[tuple[Reason, Callable[[Case], Iterator[str]], str], ...] = (
 
 
 def notes_of(case: Case) -> Iterator[str]:
-    """Yield remarks about a tool that are no reason to refuse it."""
+    """Yield sentences about a tool that are no reason to refuse it: large results, constant outputs, failed calls ..."""
     longest = max((run.tokens for run in case.runs), default=0)
     if longest > MANY_TOKENS:
         yield f"a result has up to {longest} tokens; about {MANY_TOKENS} are read with ease"

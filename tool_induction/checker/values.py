@@ -123,7 +123,7 @@ def _interval(at: Inference, expr: ex.JsonList, name: str) -> ex.Expr:
 
 
 def want_list(at: Inference, expr: ex.Expr, what: str) -> TypedList:
-    """Return an expression as a list to iterate over; one that may be null gets the empty list as its default."""
+    """Return an expression as a list to iterate over, with the empty list as default of null. ``what``: its user, for messages."""
     rows = at.as_list(expr)
     if isinstance(rows.type, ty.OptionalType):
         at.note("W_COERCED", f"{ex.to_text(rows.expr)} may be null; {what} reads null as the empty list")

@@ -174,7 +174,7 @@ def with_field(record: RecordType, key: str, type_: Type) -> RecordType:
 
 @dataclass(frozen=True)
 class Fit:
-    """How a found type fits a wanted one. ``optional``: it fits except for null; ``coerced``: not every value fits."""
+    """How a found type fits a wanted one. ``optional``: except for null; ``coerced``: only some values do."""
 
     how: Literal["yes", "coerced", "optional", "no"]
     note: str = ""

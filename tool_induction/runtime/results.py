@@ -368,7 +368,7 @@ def _listed(result: Mapping[str, Json], key: str, type_: type = object) -> list[
 
 
 def _merged(spans: list[Json]) -> list[Json]:
-    """Return spans in time order, with touching ones joined."""
+    """Return spans in time order, with overlapping and touching ones joined."""
     found = [span for one in spans if isinstance(one, dict) and (span := span_of(one)) is not None]
     return [{"start_time": span.start, "end_time": span.end} for span in merge_spans(found)]
 
