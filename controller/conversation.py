@@ -99,11 +99,11 @@ class Conversation:
         return len(self._foldable[place]) == _STAGES
 
     def estimate(self, *, with_tools: bool) -> int:
-        """Return the estimated tokens of the next request (``with_tools``: it declares the tools), not yet scaled by the server's count."""
+        """Return the estimated tokens of the next request (``with_tools``: it declares the tools), not scaled by a server's count."""
         return sum(self._tokens) + (self._tools if with_tools else 0)
 
     def learn(self, usage: Usage, *, with_tools: bool) -> None:
-        """Set the scale of estimates from the server's count for the latest request (``with_tools``: it declared tools)."""
+        """Set the scale of estimates from the server's count, if any, for the latest request (``with_tools``: it declared tools)."""
         estimate = self.estimate(with_tools=with_tools)
         if usage.prompt and estimate and not usage.estimated:
             self._factor = min(max(usage.prompt / estimate, _FACTORS[0]), _FACTORS[1])

@@ -168,7 +168,7 @@ class JudgedItems:
 
 
 def judging_tokens(result: Mapping[str, Any]) -> int:
-    """Return the judge's tokens in the cost of a result; 0 if there is none, as in results of operations."""
+    """Return the tokens in a result's cost: of judging, and the price of looks inside a tool; 0 without a cost (operations)."""
     cost = result.get("cost")
     tokens = cost.get("tokens") if isinstance(cost, Mapping) else None
     return tokens if isinstance(tokens, int) and tokens > 0 else 0

@@ -304,7 +304,7 @@ def _numbers_in(value: Any) -> Iterator[float]:
 
 
 def leaves(value: Any, under: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield (key, scalar) for the scalars of a JSON value in order; the key is that of the innermost object field with the scalar in it (``under``: none)."""
+    """Yield (key, scalar) for the scalars of a JSON value in order; the key is the innermost around it, ``under`` if there is none."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield from leaves(item, str(key))

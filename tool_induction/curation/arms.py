@@ -278,7 +278,7 @@ def _length(tool: CompiledTool) -> int:
 def _writer(
     work: Workload, judged: int, aim: Expense, steps: int, operations: Mapping[str, Operation], chance: Random
 ) -> _Writer:
-    """Return the writer of a tool of about the calls in ``work`` and ``judged`` judged items, in ``steps`` steps or more to cost ``aim``."""
+    """Return the writer of a tool with about the calls of ``work``, ``judged`` judgements, ``steps`` steps (more to cost ``aim``)."""
     kinds = sorted({_kind(operations[name]) for name in _FOR_EACH if name in operations})
     calls: Workload = Counter()
     for kind, count in work.items():

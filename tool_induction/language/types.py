@@ -131,7 +131,7 @@ def is_text(type_: Type) -> bool:
 
 
 def show(type_: Type) -> str:
-    """Return the type as a document writes it."""
+    """Return the type as a document writes it; of a record without a name also up to three fields."""
     match type_:
         case ScalarType(name):
             return "float" if type_ == SCORE else name

@@ -232,7 +232,7 @@ def bookkeeping(record: dict[str, Json]) -> Collection[str]:
 
 
 def text_of(value: Json) -> str:
-    """Return a list or record as readable text; a very large one as a remark in brackets."""
+    """Return a list or record as readable text, cut if it is long; for a very large one a remark in brackets."""
     if weight(value, most=_LARGEST_TEXT) > _LARGEST_TEXT:
         return "(too large to be written out)"
     return shorten(_written(value), limits.MAX_STRING_RESULT)
