@@ -372,7 +372,7 @@ def has_fraction_written_in(tool: model.Tool, value: object) -> bool:
 
 
 def ignoring(tool: model.Tool, unread: Sequence[str]) -> Refusal | None:
-    """Return a refusal if all required inputs (the video aside) are among the unread ones; else None."""
+    """Return a refusal if all required inputs (the video aside) are among ``unread``; None otherwise, or if none is required."""
     wanted = [item.name for item in tool.inputs if item.required and item.name != VIDEO]
     if not wanted or not set(wanted) <= set(unread):
         return None

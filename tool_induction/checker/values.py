@@ -165,7 +165,7 @@ def suggestion(at: Inference, typed: Typed, wanted: ty.Type, name: str) -> str |
 
 
 def _likely_field(item: ty.Type, wanted: ty.Type, name: str) -> str | None:
-    """Return the field of a record that most likely was meant, by name, else by type; None if there is none."""
+    """Return the key of a record's field of type ``wanted`` that was most likely meant by ``name``; None if unclear."""
     if not isinstance(item, ty.RecordType):
         return None
     name = name.rsplit(".", 1)[-1]

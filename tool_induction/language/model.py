@@ -453,7 +453,7 @@ def walk_steps(steps: tuple[Step, ...]) -> Iterator[Step]:
 
 
 def binds(step: Step) -> tuple[str, ...]:
-    """Return the names that a step binds for the steps after it."""
+    """Return the names that a step binds for the steps after it; of an ``if``, those that both branches bind."""
     match step:
         case If():
             then = [name for inner in step.then for name in binds(inner)]

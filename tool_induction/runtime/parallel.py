@@ -210,7 +210,7 @@ class Parallel:
         return found
 
     def _inner(self, step: Step) -> Effect:
-        """Return the effects of the steps inside a step, and of the tool it calls."""
+        """Return the union of the effects of the steps inside a step and in the tool it calls, not its own."""
         inside = [one for block in blocks(step) for one in block]
         if isinstance(step, Call) and step.kind == "tool":
             inside = [*inside, *self.tools[step.target].tool.steps]
