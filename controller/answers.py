@@ -633,7 +633,7 @@ def _order(question: Question, text: str) -> list[str] | None:
 
 
 def _item(question: Question, text: str, place: int) -> str | None:
-    """Return the letter of the option that a list entry names; None if its number, if any, is not ``place`` (from 1)."""
+    """Return the letter of the option that a list entry names; None if it names none, or has a number other than ``place``."""
     number = re.match(r"(?:(\d{1,2})\s*[.)、：:]|[-•])\s*", text)
     if number and number[1] and int(number[1]) != place:
         return None

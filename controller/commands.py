@@ -225,7 +225,7 @@ def ask(
 
 
 def _commit(store: Path, video_id: str, session: str) -> dict[str, Any]:
-    """Add the session's writes to the world; return as JSON how many memories and entities these are, maybe 0."""
+    """Add the session's writes to the world; return as JSON their numbers by kind (``memories``, ``entities``), maybe 0."""
     from world_api.core.faults import StoreFault
     from world_api.session.session import commit_session
 

@@ -130,7 +130,7 @@ def _cost_parts(accounts: Accounts) -> dict[str, str]:
 
 
 def _tools_text(calls: list[CallRecord]) -> str:
-    """Return the tools in the order of their calls, with operations inside and failures; equal entries are counted."""
+    """Return the names of the called tools in order, with number of inner operations and "failed"; equal neighbours are counted."""
     names = [
         call.tool
         + (f" ({plural(len(call.inner_calls), 'operation')})" if call.inner_calls else "")
@@ -224,9 +224,9 @@ def arguments_text(arguments: Mapping[str, Any]) -> str:
 
 
 def result_text(result: Mapping[str, Any]) -> str:
-    """Return the content of a result on one line: its fault, or its status unless it is ``ok``, its interval and fields.
+    """Return on one line the fault of a result, or its status unless it is ``ok``, its interval and its other fields.
 
-    If there is nothing of these: its hint, or "nothing".
+    Fields that most results have (``_ASIDE``) are left out. If nothing remains: the hint, or "nothing".
     """
     error = result.get("error")
     if isinstance(error, Mapping):
@@ -241,7 +241,7 @@ def result_text(result: Mapping[str, Any]) -> str:
 
 
 def outputs_text(origins: Mapping[str, Any]) -> str:
-    """Return a text that names, for each output of a tool, the numbers of the inner calls it was made from."""
+    """Return as text, for each output of a tool, the numbers of the first six inner calls it was made from."""
     outputs = origins.get("outputs")
     parts = []
     for name, source in outputs.items() if isinstance(outputs, Mapping) else ():
@@ -330,7 +330,7 @@ def _reply_lines(episode: Episode, record: RoundRecord, *, full: bool) -> Iterat
 
 
 def _labelled(label: str, text: str, limit: int | None = None) -> Iterator[str]:
-    """Yield the lines of a text with a label before the first; after ``limit`` lines only how many remain."""
+    """Yield the lines of a text with a label before the first; after ``limit`` of them, a line with the number of the others."""
     lines = list(wrapped(text, WIDTH - _LABEL))
     for place, line in enumerate(lines[:limit]):
         yield f"{label if place == 0 else '':{_LABEL}}{line}".rstrip()

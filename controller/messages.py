@@ -304,7 +304,7 @@ def _numbers_in(value: Any) -> Iterator[float]:
 
 
 def leaves(value: Any, under: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield (key, scalar) for the scalars of a JSON value in order; the key is the nearest one above the scalar."""
+    """Yield (key, scalar) for the scalars of a JSON value in order; the key is the innermost around it, ``under`` if there is none."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield from leaves(item, str(key))
@@ -481,7 +481,7 @@ def _what_fits(result: dict[str, Any], limit: int) -> dict[str, Any]:
 
 
 def _cut_largest(root: dict[str, Any], weigh: Callable[[Any], int], over: int) -> bool:
-    """Shorten the value of the largest weight by ``over`` characters, at most by half; False if none has a weight."""
+    """Shorten the value of the largest weight (in characters) by ``over``, at most by half; False if all weigh 0."""
     best: tuple[int, Any, Any] | None = None
     nodes: list[Any] = [root]
     while nodes:

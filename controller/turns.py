@@ -38,7 +38,7 @@ _SHORTEST_WAIT = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class CallOutcome:
-    """The outcome of one call: its whole result, what it spent, and the seconds since the previous result.
+    """The outcome of one call: its whole result, what it spent, and the seconds since the result before (or the start).
 
     ``timed_out``: the call did not end in time, and the result is a notice of this. ``ran`` is False if no time was
     left to start it.

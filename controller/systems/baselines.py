@@ -221,7 +221,7 @@ class Socratic(LoopSystem[SocraticOptions]):
     def _visible(self, session: Session) -> float:
         """Return the length of the visible video in seconds.
 
-        Raises EpisodeFault: ``looks_too_few``, if the vision model may not look at every clip.
+        Raises EpisodeFault: ``looks_too_few``, if the vision model may look fewer times than there are clips.
         """
         length, seeing = session.view.duration, session.backends.seeing
         wanted = len(clips(session.video_id, length, self.options.clip_seconds))

@@ -288,7 +288,7 @@ def _compared(condition: ex.Compare, environment: Environment, *, holds: bool) -
 
 
 def _measured(left: ex.Expr, op: str, number: float, environment: Environment) -> frozenset[Fact]:
-    """Return the facts from a comparison with a number: the minimum length of a list, or that a number is not zero."""
+    """Return what follows from ``left op number``: a list's minimum length, that it is empty, that a value is not zero or null."""
     facts: set[Fact] = set()
     if not COMPUTED[op](0, number):
         facts.add(("nonzero", ex.to_text(left)))
@@ -322,7 +322,7 @@ class TypedList(NamedTuple):
 
 
 def list_field(type_: ty.Type) -> tuple[str, ty.ListType] | None:
-    """Return key and type of the one list of a record (``candidates`` of a search result); None without just one."""
+    """Return key and type of the only list (``BOOKKEEPING`` aside) of a record without a type name; None for other types."""
     if not isinstance(type_, ty.RecordType):
         return None
     found = [
@@ -347,7 +347,7 @@ JOINING = (
 
 
 def joined_field(type_: ty.Type) -> tuple[str, ty.ListType] | None:
-    """Return key and type of the list that a loop joins: a record's only field, ``BOOKKEEPING`` aside; else None."""
+    """Return key and type of a list that is a record's only field (``BOOKKEEPING`` aside), so that a loop joins it; else None."""
     one = list_field(type_)
     if one is None or not isinstance(type_, ty.RecordType):
         return None

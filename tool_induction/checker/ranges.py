@@ -268,7 +268,7 @@ def check_span(
 
 
 def _lasts(at: Inference, start: ex.Expr, end: ex.Expr) -> bool | None:
-    """Return True if an interval certainly ends before its start, False if certainly at or before it; None if its end may be later."""
+    """Return None if an interval may end after its start; otherwise whether it certainly ends before it, not at it."""
     (first, before), (last, after) = _shifted(at, start), _shifted(at, end)
     turned = 0
     if isinstance(first, ex.Field) and isinstance(last, ex.Field) and first.base == last.base:
@@ -400,7 +400,7 @@ _FAILING: dict[str, ex.Comparator] = {"!=": "==", ">=": "<", "<=": ">", "not in"
 
 
 def _parts(condition: ex.Expr, *, holds: bool) -> Iterator[tuple[ex.Expr, str, ex.Scalar]]:
-    """Yield the comparisons with constants that hold if a condition holds, or fails; other conditions as ``== true``."""
+    """Yield (value, operator, constant) of each comparison that holds if a condition holds, or fails; other parts as ``== true``."""
     match _compared_confidence(condition):
         case ex.Not(value):
             yield from _parts(value, holds=not holds)

@@ -231,7 +231,7 @@ class StepChecker:
     def _rows(
         self, step: model.Filter | model.Project, environment: Environment, what: str
     ) -> tuple[ex.Expr, ty.ListType, Inference]:
-        """Return the list that a step works on, its type, and the inference for an item of it."""
+        """Return the list that a step works on, its type, and the inference for an item of it. ``what``: for messages."""
         at = Inference(environment, self._findings, step.path)
         with at.at("inputs"):
             rows = want_list(at, step.inputs, what)
@@ -322,7 +322,7 @@ class StepChecker:
         return written, environment
 
     def _decided(self, condition: ex.Expr, at: Inference) -> Environment:
-        """Return the environment, with ``is_unsure`` set if the condition is faulty or reads a name of unknown type."""
+        """Return the environment, ``is_unsure`` if the condition is faulty or (in a tool with errors) reads a name of unknown type."""
         environment, findings = at.environment, self._findings
         reads_unknown = any(isinstance(environment.type_of(name), ty.AnyType) for name in ex.names(condition))
         is_unsure = findings.faulty((*at.path, "condition")) or (findings.errors > 0 and reads_unknown)

@@ -123,7 +123,7 @@ def _interval(at: Inference, expr: ex.JsonList, name: str) -> ex.Expr:
 
 
 def want_list(at: Inference, expr: ex.Expr, what: str) -> TypedList:
-    """Return an expression as a list to iterate over; one that may be null gets the empty list as its default."""
+    """Return an expression as a list to iterate over, with the empty list as default of null. ``what``: its user, for messages."""
     rows = at.as_list(expr)
     if isinstance(rows.type, ty.OptionalType):
         at.note("W_COERCED", f"{ex.to_text(rows.expr)} may be null; {what} reads null as the empty list")
@@ -165,7 +165,7 @@ def suggestion(at: Inference, typed: Typed, wanted: ty.Type, name: str) -> str |
 
 
 def _likely_field(item: ty.Type, wanted: ty.Type, name: str) -> str | None:
-    """Return the field of a record that most likely was meant, by name, else by type; None if there is none."""
+    """Return the key of a record's field of type ``wanted`` that was most likely meant by ``name``; None if unclear."""
     if not isinstance(item, ty.RecordType):
         return None
     name = name.rsplit(".", 1)[-1]

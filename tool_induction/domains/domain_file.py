@@ -206,7 +206,7 @@ def _explained(error: Mapping[str, Any]) -> str:
 
 
 def _known(place: Place) -> tuple[str, ...]:
-    """Return the keys that are allowed at a place of the file."""
+    """Return the keys that are allowed in the record in which the key at ``place`` (keys and indexes) stands."""
     if place[0] == "videos" or ("templates" in place and len(place) == 4):
         return stored.SPLITS
     parts: dict[str | int, type[Any]] = {

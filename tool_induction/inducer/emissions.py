@@ -202,7 +202,7 @@ class _Scanner:
             at = found[-1].end if found else end if end is not None and self._holds_no_tool(start, end) else start + 1
 
     def _holds_no_tool(self, start: int, end: int) -> bool:
-        """Whether a text is valid JSON without any key of a tool, so that it can be skipped as a whole."""
+        """Whether the reply from ``start`` to ``end`` is valid JSON without any key of a tool, and can be skipped as a whole."""
         text = self._reply[start:end]
         findings = Findings()
         decode(text, findings)

@@ -97,9 +97,9 @@ def price_of(model: str, file: Path | None) -> Price | None:
 
 
 def log_lines(induction: Induction) -> Iterator[dict[str, Any]]:
-    """Yield one record for each round: a reply (or the given document) with all tools read from it.
+    """Yield one record for each round: a reply (or the given document) with all tools read from it; then one more.
 
-    The last record has the ending and the final status of each tool. Credentials are redacted.
+    This last one has the ending, numbers of tools, and the final status of each tool. Credentials are redacted.
     """
     for item in induction.rounds:
         yield map_texts({"schema_version": LOG_SCHEMA_VERSION, **_emission(item)}, without_secrets)

@@ -134,7 +134,7 @@ _TAKES = {
 
 
 def operation_lines(groups: Collection[str] = ()) -> Iterator[tuple[str, str]]:
-    """Yield the signature and the description of each operation."""
+    """Yield signature and description of each of the sixteen operations and of those in the optional ``groups``."""
     for name, operation in operations_for(groups).items():
         typed = types.operation_types(name)
         properties = typed.parameters_schema.get("properties", {})

@@ -188,7 +188,7 @@ class Requester:
         return request
 
     def _fall_back(self, request: Mapping[str, Any], fault: BackendFault) -> Note:
-        """Leave out the setting that a server refuses, in later requests too; return a note on it.
+        """Omit the setting that a server refuses, or use a simpler mode, in later requests too; return a note on it.
 
         Raises:
             BackendFault: the given fault, if it is not the refusal of a setting.

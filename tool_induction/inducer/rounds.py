@@ -76,7 +76,7 @@ class Version:
     def progress(self) -> tuple[int, ...]:
         """Return a sort key; a better version has a greater one: status; then faults, or the reason of the refusal and failed runs.
 
-        The first check of the compiler with unequal numbers of faults decides; a reason that is checked later is better.
+        Better is a version with fewer faults in the compiler's first check in which two differ; or refused by a later rule.
         """
         if self.status == "faulty":  # faults that follow from another tool's do not count
             errors = (item for item in self.diagnostics if item.severity == "error" and not item.follows)
@@ -253,7 +253,7 @@ class Induction:
         return next((item.answer.mode for item in self.rounds if item.answer is not None), "")
 
     def yields(self) -> dict[str, int]:
-        """Return numbers of tools: requested (``asked``), written, compiled and admitted, at first and in the end."""
+        """Return numbers of tools ``asked``, ``written``, ``compiled``, ``admitted`` (these two also ``_first``), ``duplicates``."""
         first, last = self.rounds[0].counts, self.rounds[-1].counts
         return {
             "asked": self.requested,
@@ -393,7 +393,7 @@ class _Rounds:
         text: str = "",
         requested: Sequence[str] = (),
     ) -> None:
-        """Record and report a round. ``slots``: of its tools; ``requested``: names sent back; ``text``: if there is no ``answer``."""
+        """Record and report a round. ``slots``: number for each tool; ``requested``: names sent back; ``text``: if no ``answer``."""
         text = text if answer is None else answer.text
         if holds_secret(text):
             why = "it holds what looks like a credential; only the recording has that as it came"

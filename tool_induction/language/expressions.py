@@ -170,7 +170,7 @@ Expr: TypeAlias = Const | Name | Field | Index | _Computed | ListExpression | Te
 
 
 def children(expr: Expr) -> Iterator[Expr]:
-    """Yield the direct parts of a tree."""
+    """Yield the expressions directly inside an expression; of a record its values."""
     for item in fields(expr):
         value = getattr(expr, item.name)
         if isinstance(value, tuple):

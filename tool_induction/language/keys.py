@@ -112,7 +112,7 @@ def _read(raw: Any, path: Path, findings: Findings, parse: Callable[[str], ex.Ex
 
 
 def write_expression(expr: ex.Expr) -> Any:
-    """Return an expression as JSON, always with braces, so that it cannot be read as text."""
+    """Return an expression as JSON, with braces (except around true and false), so that it cannot be read as text."""
     match expr:
         case ex.JsonRecord(entries):
             return {key: write_expression(value) for key, value in entries}

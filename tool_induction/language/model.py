@@ -404,7 +404,7 @@ def _read_type(raw: str, path: Path, findings: Findings) -> tuple[ty.Type, str]:
 
 
 def _fits(default: Any, type_: ty.Type, path: Path, findings: Findings) -> bool:
-    """Whether a default is a single value, whichever type it has; a list, a record or another type than ``type_`` is noted."""
+    """Whether a default is no list or record; one of these, or a value that does not fit ``type_``, is noted."""
     if isinstance(default, list | dict):
         findings.add("E_TYPE", path, "a default is a single value, not a list or a record")
         return False
@@ -453,7 +453,7 @@ def walk_steps(steps: tuple[Step, ...]) -> Iterator[Step]:
 
 
 def binds(step: Step) -> tuple[str, ...]:
-    """Return the names that a step binds for the steps after it."""
+    """Return the names that a step binds for the steps after it; of an ``if``, those that both branches bind."""
     match step:
         case If():
             then = [name for inner in step.then for name in binds(inner)]

@@ -232,7 +232,7 @@ def bookkeeping(record: dict[str, Json]) -> Collection[str]:
 
 
 def text_of(value: Json) -> str:
-    """Return a list or record as readable text; a very large one as a remark in brackets."""
+    """Return a list or record as readable text, cut if it is long; for a very large one a remark in brackets."""
     if weight(value, most=_LARGEST_TEXT) > _LARGEST_TEXT:
         return "(too large to be written out)"
     return shorten(_written(value), limits.MAX_STRING_RESULT)
@@ -368,7 +368,7 @@ def _listed(result: Mapping[str, Json], key: str, type_: type = object) -> list[
 
 
 def _merged(spans: list[Json]) -> list[Json]:
-    """Return spans in time order, with touching ones joined."""
+    """Return spans in time order, with overlapping and touching ones joined."""
     found = [span for one in spans if isinstance(one, dict) and (span := span_of(one)) is not None]
     return [{"start_time": span.start, "end_time": span.end} for span in merge_spans(found)]
 
