@@ -63,7 +63,7 @@ class RemoteStage:
         self._shown = frame
 
     def ask(self, request: Message) -> Message:
-        """Return the answer to a request that is no frame."""
+        """Return the answer to a request that shows no frame, once the frame before it was seen; raises as :meth:`open`."""
         with self._named_death():
             self._wait()
             self._process.notify(request)

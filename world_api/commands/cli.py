@@ -154,7 +154,7 @@ def to_json(record: Any) -> str:
 
 
 def loss_lines(losses: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return a line for each of the losses of a world, given as JSON values; of very many only the first."""
+    """Return a line for each of the losses of a world, given as JSON values; of very many only the first, and how many more."""
     notes = (DECODER_RESTARTED, SESSIONS_SET_ASIDE)
     lines = [f"  {'note' if loss['code'] in notes else 'lost'}: {loss['message']}" for loss in losses[:_LOSSES]]
     left_out = len(losses) - len(lines)
@@ -392,7 +392,7 @@ with_vision_options = functools.partial(with_options, "vision", VisionOptions)
 
 
 def estimate_text(what: str, estimate: LookEstimate, config: VisionConfig, prices: Prices) -> str:
-    """Return an estimate as text that begins with ``what``: requests, model, host, frames, tokens, money, assumptions."""
+    """Return an estimate as lines of text that begin with ``what``: requests, model, host, frames, tokens, money, assumptions."""
     from world_api.chat.messages import Usage
 
     tokens = Usage(prompt=estimate.prompt, completion=estimate.completion)

@@ -222,7 +222,7 @@ def inspection(world: World, as_of: float | None) -> dict[str, Any]:
 
 
 def _loss_until(until: float, loss: Loss) -> dict[str, Any] | None:
-    """Return a loss as JSON values, without what is after a time (seconds); None if none of it is before that."""
+    """Return a loss as JSON values, its interval cut at the time ``until`` (seconds); None if all of it is later."""
     record = loss.model_dump(mode="json")
     start, end = loss.start_time, loss.end_time
     if start is not None and start >= until:
@@ -230,7 +230,7 @@ def _loss_until(until: float, loss: Loss) -> dict[str, Any] | None:
     if end is None or end <= until:
         return record
     if start is not None and f"{start:.1f}" == f"{until:.1f}":
-        return None  # its message has one decimal, and would tell of an empty interval
+        return None  # its message has one decimal, and would name an empty interval
     said = loss.message.replace(f"{end:.1f} s", f"{until:.1f} s")
     return record | {"message": said, "end_time": round_time(until)}
 
