@@ -100,7 +100,7 @@ class _Adaptive:
         self._last_cut = 0
 
     def see(self, number: int, difference: float) -> list[int]:
-        """Process the next difference; return the frame number of a cut, two frames late, in a list (empty: no cut)."""
+        """Process the next difference; return a list of the frame, two before this one, at which there is a cut, or []."""
         self._window.append(difference)
         if len(self._window) < 2 * ADAPTIVE_WINDOW + 1:
             return []

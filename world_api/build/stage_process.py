@@ -113,7 +113,7 @@ class RemoteWorker:
         self.stage.show(frame)
 
     def finish(self) -> Records:
-        """The rows of the clip's own span, by table."""
+        """Return the rows of the clip's own span, by table."""
         rows: Records = self.stage.ask({"finish": self.number})["rows"]
         return rows
 

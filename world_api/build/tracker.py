@@ -32,7 +32,7 @@ class Candidate:
     """A track of blobs (connected foreground regions). ``born``, ``seen`` (last), ``confirmed_at`` and ``moved_at`` (last): seconds.
 
     While it shares a blob with others (``shared``), ``box`` is its expected place in the blob, and ``look`` is its
-    descriptor from before. Since ``doubted_at`` (seconds) there is no evidence that it is still in the blob.
+    descriptor from before that. Since ``doubted_at`` (seconds) there is no evidence that it is still in the blob.
     """
 
     number: int

@@ -359,7 +359,7 @@ _Command = Callable[..., None]
 
 
 def with_options(name: str, kind: type[Any], *left_out: str) -> Callable[[_Command], _Command]:
-    """Return a decorator that replaces a command's parameter ``name`` by the fields of its dataclass ``kind``.
+    """Return a decorator that gives a command options for the fields of ``kind``, the dataclass of its parameter ``name``.
 
     Fields that are named in ``left_out`` are omitted and keep their defaults.
     """
@@ -454,7 +454,7 @@ def _frame_size(store: Path, video: str) -> tuple[int, int]:
 
 
 def spent_text(spent: Sequence[Spent], config: VisionConfig) -> str:
-    """Return a text for the user about the requests, frames and tokens that were sent to a vision model."""
+    """Return a line of text: the requests, frames and tokens sent to a vision model, or that nothing was sent."""
     sent = [item for item in spent if item.physical]
     if not sent:
         kept = "; all replies were kept from before" if spent else ""

@@ -236,7 +236,7 @@ def _loss_until(until: float, loss: Loss) -> dict[str, Any] | None:
 
 
 def _words_from(world: World) -> str:
-    """Return the source of the spoken words: subtitles or a recogniser. Empty if there is no speech in the video."""
+    """Return in words the source of the speech: subtitles or a recogniser. Empty if there is no speech in the video."""
     manifest = world.manifest
     starts = world.rows("speech").column("start").to_pylist()
     if not any(start < manifest.video.duration for start in starts):

@@ -253,9 +253,9 @@ class Probe:
 
     ``start`` is the presentation time (seconds) of the first frame on the file's own clock, or of the first packet if the
     beginning cannot be decoded; project time is that clock minus ``start``. ``width`` and ``height`` are pixels of the
-    displayed frame, after ``rotation`` (degrees counter-clockwise). ``frame_rate`` is 0 if unknown, also if a frame of that
-    rate were shown longer than possible. ``declared_duration``: seconds of video by the header; None if it has
-    none. That of a Matroska or WebM file may be longer, since it is that of the whole file.
+    displayed frame, after ``rotation`` (degrees counter-clockwise). ``frame_rate`` is 0 if unknown, or so low
+    that a frame would last longer than ``longest_frame``. ``declared_duration``: seconds of video by the header; None if it
+    has none. That of a Matroska or WebM file may be longer, since it is that of the whole file.
     """
 
     path: Path

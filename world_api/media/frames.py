@@ -159,7 +159,7 @@ class Fitter:
         self._graph: tuple[tuple[int, int, str, int], Graph] | None = None  #: for frames like the last one
 
     def fits(self, raw: VideoFrame) -> bool:
-        """Whether a stored (not yet rotated) frame has the size already."""
+        """Whether a stored (not yet rotated) frame has the video's size already."""
         return (raw.width, raw.height) == self.stored_size(quarter_turn(raw))
 
     def fit(self, raw: VideoFrame) -> VideoFrame:

@@ -104,7 +104,7 @@ class EndpointVision:
 
     Args:
         model: The chat model.
-        at: The address of its server: two servers may have different models of one name.
+        at: The address of its server, part of ``producer``: two servers may have different models of one name.
         longest_side: The most pixels of the longer side of a picture that is sent.
         language: Language of the replies, ``en`` or ``zh``.
     """
@@ -432,7 +432,7 @@ class EmbeddingsWire:
 class EndpointEmbedder:
     """Embeds texts with a model on an endpoint, all in one request. ``model`` uses an ``EmbeddingsWire``.
 
-    ``at`` is the address of its server: two servers may have different models of one name.
+    ``at``, part of ``producer``, is the address of its server: two servers may have different models of one name.
     """
 
     def __init__(self, model: ChatModel, *, at: str = "") -> None:
