@@ -113,7 +113,7 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """A video as the build found it: its probe, its stages with the keys of their rows, its hash and its file state."""
+    """A video as the build found it: its probe, its stages with the keys of their rows, the hash of the file and its ``stamp``."""
 
     source: Probe
     stages: Sequence[Stage]

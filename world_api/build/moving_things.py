@@ -279,8 +279,8 @@ class MovingThingsWorker:
     def _settle(self, time: float, background: Background) -> None:
         """Make things that have stopped moving a part of the background picture, and end their tracks.
 
-        These are objects left behind, and things at rest for a long time (longer for people). A track that is not seen
-        at ``time`` is unchanged.
+        These are objects left behind, and things at rest for a long time (longer for people and in shared blobs). A track
+        that is not seen at ``time`` is unchanged.
         """
         undecided = self._tracker.undecided(time)
         for track in list(self._tracker.alive):

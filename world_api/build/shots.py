@@ -100,7 +100,7 @@ class _Adaptive:
         self._last_cut = 0
 
     def see(self, number: int, difference: float) -> list[int]:
-        """Process the next difference; return a list of the frame, two before this one, at which there is a cut, or []."""
+        """Process the next difference; return the number of the frame two before in a list if it is a cut, else []."""
         self._window.append(difference)
         if len(self._window) < 2 * ADAPTIVE_WINDOW + 1:
             return []

@@ -184,9 +184,9 @@ def read_arguments(
 ) -> dict[str, Any]:
     """Read the arguments of a call from ``--args`` (a JSON object) and from ``key=value`` pairs, which override it.
 
-    ``properties`` are the JSON Schemas of the parameters. The value of a parameter of type string is used as typed; any
-    other value, also of an unknown parameter, is read as JSON, or used as typed if it is not JSON: the call itself then
-    reports what is wrong. Raises OperationFault: ``bad_arguments``.
+    ``properties`` are the JSON Schemas of the parameters. The value of a parameter of type string is used as typed
+    (``null`` as None if allowed); any other value, also of an unknown parameter, is read as JSON, or used as typed if it is
+    not JSON: the call itself then reports what is wrong. Raises OperationFault: ``bad_arguments``.
     """
     arguments: dict[str, Any] = {}
     if args is not None:
