@@ -63,7 +63,7 @@ class RemoteStage:
         self._shown = frame
 
     def ask(self, request: Message) -> Message:
-        """Return the answer to a request that is no frame."""
+        """Return the answer to a request that shows no frame, once the frame before it was seen; raises as :meth:`open`."""
         with self._named_death():
             self._wait()
             self._process.notify(request)
@@ -113,7 +113,7 @@ class RemoteWorker:
         self.stage.show(frame)
 
     def finish(self) -> Records:
-        """The rows of the clip's own span, by table."""
+        """Return the rows of the clip's own span, by table."""
         rows: Records = self.stage.ask({"finish": self.number})["rows"]
         return rows
 

@@ -217,7 +217,7 @@ def _lines(report: dict[str, Any]) -> str:
 def caption_world(store: Path, video_id: str, config: VisionConfig, vision: VisionOptions) -> dict[str, Any]:
     """Caption every segment of a world and embed the captions, after the user has agreed to the estimate.
 
-    Returns the numbers of captions ``made``, ``kept`` and ``embedded``, the ``failed`` intervals and the ``tokens``.
+    Returns the numbers of captions ``made``, ``kept`` from before and ``embedded``, the ``failed`` intervals and the ``tokens``.
 
     Raises BackendFault: ``consent_needed``, ``consent_refused``, the endpoint's; StoreFault: those of opening a world.
     """

@@ -154,7 +154,7 @@ def to_json(record: Any) -> str:
 
 
 def loss_lines(losses: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return a line for each of the losses of a world, given as JSON values; of very many only the first."""
+    """Return a line for each of the losses of a world, given as JSON values; of very many only the first, and how many more."""
     notes = (DECODER_RESTARTED, SESSIONS_SET_ASIDE)
     lines = [f"  {'note' if loss['code'] in notes else 'lost'}: {loss['message']}" for loss in losses[:_LOSSES]]
     left_out = len(losses) - len(lines)
@@ -184,9 +184,9 @@ def read_arguments(
 ) -> dict[str, Any]:
     """Read the arguments of a call from ``--args`` (a JSON object) and from ``key=value`` pairs, which override it.
 
-    ``properties`` are the JSON Schemas of the parameters. The value of a parameter of type string is used as typed; any
-    other value, also of an unknown parameter, is read as JSON, or used as typed if it is not JSON: the call itself then
-    reports what is wrong. Raises OperationFault: ``bad_arguments``.
+    ``properties`` are the JSON Schemas of the parameters. The value of a parameter of type string is used as typed
+    (``null`` as None if allowed); any other value, also of an unknown parameter, is read as JSON, or used as typed if it is
+    not JSON: the call itself then reports what is wrong. Raises OperationFault: ``bad_arguments``.
     """
     arguments: dict[str, Any] = {}
     if args is not None:
@@ -359,7 +359,7 @@ _Command = Callable[..., None]
 
 
 def with_options(name: str, kind: type[Any], *left_out: str) -> Callable[[_Command], _Command]:
-    """Return a decorator that replaces a command's parameter ``name`` by the fields of its dataclass ``kind``.
+    """Return a decorator that gives a command options for the fields of ``kind``, the dataclass of its parameter ``name``.
 
     Fields that are named in ``left_out`` are omitted and keep their defaults.
     """
@@ -392,7 +392,7 @@ with_vision_options = functools.partial(with_options, "vision", VisionOptions)
 
 
 def estimate_text(what: str, estimate: LookEstimate, config: VisionConfig, prices: Prices) -> str:
-    """Return an estimate as text that begins with ``what``: requests, model, host, frames, tokens, money, assumptions."""
+    """Return an estimate as lines of text that begin with ``what``: requests, model, host, frames, tokens, money, assumptions."""
     from world_api.chat.messages import Usage
 
     tokens = Usage(prompt=estimate.prompt, completion=estimate.completion)
@@ -454,7 +454,7 @@ def _frame_size(store: Path, video: str) -> tuple[int, int]:
 
 
 def spent_text(spent: Sequence[Spent], config: VisionConfig) -> str:
-    """Return a text for the user about the requests, frames and tokens that were sent to a vision model."""
+    """Return a line of text: the requests, frames and tokens sent to a vision model, or that nothing was sent."""
     sent = [item for item in spent if item.physical]
     if not sent:
         kept = "; all replies were kept from before" if spent else ""

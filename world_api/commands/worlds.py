@@ -222,7 +222,7 @@ def inspection(world: World, as_of: float | None) -> dict[str, Any]:
 
 
 def _loss_until(until: float, loss: Loss) -> dict[str, Any] | None:
-    """Return a loss as JSON values, without what is after a time (seconds); None if none of it is before that."""
+    """Return a loss as JSON values, its interval cut at the time ``until`` (seconds); None if all of it is later."""
     record = loss.model_dump(mode="json")
     start, end = loss.start_time, loss.end_time
     if start is not None and start >= until:
@@ -236,7 +236,7 @@ def _loss_until(until: float, loss: Loss) -> dict[str, Any] | None:
 
 
 def _words_from(world: World) -> str:
-    """Return the source of the spoken words: subtitles or a recogniser. Empty if there is no speech in the video."""
+    """Return in words the source of the speech: subtitles or a recogniser. Empty if there is no speech in the video."""
     manifest = world.manifest
     starts = world.rows("speech").column("start").to_pylist()
     if not any(start < manifest.video.duration for start in starts):

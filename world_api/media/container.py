@@ -253,9 +253,9 @@ class Probe:
 
     ``start`` is the presentation time (seconds) of the first frame on the file's own clock, or of the first packet if the
     beginning cannot be decoded; project time is that clock minus ``start``. ``width`` and ``height`` are pixels of the
-    displayed frame, after ``rotation`` (degrees counter-clockwise). ``frame_rate`` is 0 if unknown, also if a frame of that
-    rate were shown longer than possible. ``declared_duration``: seconds of video by the header; None if it has
-    none. That of a Matroska or WebM file may be longer, since it is that of the whole file.
+    displayed frame, after ``rotation`` (degrees counter-clockwise). ``frame_rate`` is 0 if unknown, or so low
+    that a frame would last longer than ``longest_frame``. ``declared_duration``: seconds of video by the header; None if it
+    has none. That of a Matroska or WebM file may be longer, since it is that of the whole file.
     """
 
     path: Path
@@ -353,7 +353,7 @@ def decoded(
 ) -> Iterator[Decoded]:
     """Yield what ``decode`` returns for each packet of a stream from the present position on.
 
-    The end is the end of the file or damage beyond which nothing can be read. Packets that cannot be decoded are left
+    It ends at the end of the file or at damage beyond which nothing can be read. Packets that cannot be decoded are left
     out; ``refused`` is called with each, and with None if no more can be read.
     """
     import av
@@ -391,7 +391,7 @@ def decode_pictures(packet: Packet[Any]) -> list[VideoFrame]:
 
 
 def packet_time(packet: Packet[Any]) -> float | None:
-    """Return when the picture of a packet is presented, on the file's own clock in seconds; None if the file does not say."""
+    """Return when the picture of a packet is presented, on the file's own clock in seconds; None if the file gives none."""
     times = (packet.pts, packet.dts)
     if packet.stream.container.format.name in _WITHOUT_PRESENTATION_TIMES:
         times = (packet.dts, packet.pts)

@@ -131,7 +131,7 @@ class MediaWorker:
 
 
 def _decoder_fault(gone: ProcessGone, name: str, *, is_second: bool) -> MediaFault:
-    """Return the fault for a decoder that stalled or failed; ``name``: the video file's; ``is_second``: it failed twice."""
+    """Return the fault for a decoder that stalled or failed; ``name``: of the video file; ``is_second``: it failed twice in a row."""
     if gone.stalled:
         return MediaFault(
             "decoder_stalled",
@@ -153,9 +153,9 @@ class VideoFrames:
         self._worker = MediaWorker()
 
     def pictures_played_at(self, times: Sequence[float], longest_side: int | None) -> list[Image]:
-        """Return the frames on screen at times in rising order, with no side longer than ``longest_side`` pixels (None: full size).
+        """Return one BGR picture for each of the rising ``times``, no side longer than ``longest_side`` pixels (None: full size).
 
-        That is the last frame whose presentation time is not after the time asked for. Times before the first frame give the
+        It is of the last frame whose presentation time is not after the time asked for. Times before the first frame give the
         first one, times after the end the last one.
 
         Raises:
@@ -247,10 +247,10 @@ class VideoPass:
         settled: Follow a file that grows, until it has not grown for this many seconds.
         until: Stop after the first frame at or after this time; None decodes to the end.
         process: A decoding process that runs already; the pass ends it.
-        noted, died: Called with states during the pass, and with the loss of every decoder that died.
+        noted, died: Called with states during the pass, and with a note of each decoder that died.
         final: Afterwards, the state at the end of the video; None if the pass stopped before.
         lost: Afterwards, what was lost when decoders died or where the file is damaged, and what was left out.
-        holes: The parts of the video that were not decoded, each from before the first frame after it is given.
+        holes: The parts of the video that were not decoded; each is added before the first frame after it is given.
         read: Afterwards, the SHA-256 of a growing file that was read to its end.
     """
 
@@ -368,7 +368,7 @@ class VideoPass:
         return state
 
     def _note_hole(self, before: PassState, end: float, why: str) -> bool:
-        """Note that nothing was decoded after a state up to a time (seconds), if a frame may be lost; return whether."""
+        """Note a hole from a state up to a time (seconds) if more than half a frame is missing; return whether it was."""
         start = before.duration
         end = end if self.until is None else min(end, self.until)
         if end - start <= before.last_duration / 2:
