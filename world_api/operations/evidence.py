@@ -176,8 +176,8 @@ def segment_hit(
 ) -> Hit:
     """Return the hit for a segment, as results list it.
 
-    ``passage`` is the best match. If there is none, ``snippet`` describes the segment, and the hit's source is
-    ``look``.
+    ``passage`` is the best match, which the hit quotes. If there is none, the hit contains ``snippet``, a description of
+    the segment, and its source is ``look``.
     """
     return Hit(
         **times(span),
