@@ -33,10 +33,10 @@ SAME_BOX, SAME_MOMENT = 0.5, 0.6
 
 @dataclass(frozen=True, kw_only=True)
 class HintMatch:
-    """How well a track fits a description, word by word (canonical words).
+    """How well a track fits a description: which required colours it has (words such as ``red``, ``grey or black``).
 
-    ``held`` words were measured and hold, ``missing`` words were measured and do not hold, ``unjudged`` words were not
-    measured on this track. ``excluded``: a negated word holds, or the track is of another category.
+    ``held`` words were measured and hold, ``missing`` words were measured and do not hold, ``unjudged`` words, also
+    the category of an unrecognised thing, were not measured. ``excluded``: a negated word holds, or the track is of another category.
     """
 
     held: tuple[str, ...] = ()
@@ -428,7 +428,7 @@ def _look(
 def _detections(
     session: Session, at: float, kinds: frozenset[str] | None
 ) -> tuple[list[DetectedObject], MediaFault | None]:
-    """Return what a detector finds of ``kinds`` (None: nothing) in a frame; if the video is missing, none and the fault (else None)."""
+    """Return what a detector finds of ``kinds`` (None: nothing) in a frame; if the video is missing, nothing and the fault."""
     looker = session.backends.looker
     if looker is None or session.view.is_in_hole(at):  # the frame ends decoders
         return [], None

@@ -504,7 +504,7 @@ def _counts(was: str, now: str) -> bool:
 
 
 def _moments(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[float, list[_Reading]]]:
-    """Yield each moment (seconds) of the rows with its readings, top to bottom; an empty list if there was no text."""
+    """Yield each moment (seconds) of the rows with its readings (text empty if only located), top to bottom; [] for no text."""
     ordered = sorted(rows, key=lambda row: (row["time"], row["y1"], row["x1"], row["text"]))
     for time, at_once in groupby(ordered, key=lambda row: float(row["time"])):
         yield (

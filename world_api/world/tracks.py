@@ -580,7 +580,7 @@ class Tracks(Items[Track]):
         return joined.parts(joined.place_of[track.track_id])
 
     def around(self, span: TimeSpan) -> list[Track]:
-        """Return the tracks that begin before a span ends and do not end before it begins, give or take a frame."""
+        """Return the tracks that begin before a span ends and do not end before it begins, with a tolerance of a frame."""
         # ``ends`` are last sightings; an appearance of a single one lasts a frame longer. Times are listed in milliseconds.
         is_near = (self.starts < span.end + 0.001) & (self.ends >= span.start - self.whole.frame - 0.001)
         found = np.flatnonzero(is_near)
