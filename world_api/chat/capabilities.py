@@ -63,7 +63,7 @@ _MEANINGS: dict[tuple[CheckName, Outcome], str] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """The outcome of one check. ``seen`` describes in one line what the server did."""
+    """One check of a model and its outcome: ``ok``, ``wrong``, ... ``seen`` is a line on what the server did, or empty."""
 
     name: CheckName
     outcome: Outcome
@@ -214,7 +214,7 @@ class _Probe:
         self._responses = connect(wire=responses)
 
     def run(self) -> Capabilities:
-        """Make all checks; first whether the model calls a tool, and over which API.
+        """Make all checks and return their results; the first is whether the model calls a tool, and over which API.
 
         Raises BackendFault: the faults of ``capabilities_of``; after the first check only ``endpoint_refused_key``.
         """
@@ -270,7 +270,7 @@ class _Probe:
         return min((value for value in values if is_count(value) and value > 0), default=None)
 
     def _first_call(self) -> None:
-        """Note whether the model calls a tool that it is offered, and whether the call has the right form."""
+        """Record as the check ``tools`` whether the model calls an offered tool, and whether the call has the right form."""
         message = self._request(_ONE_CALL, tools=_TOOLS)
         calls = _functions(message)
         if calls:
@@ -282,7 +282,7 @@ class _Probe:
             self._note("tools", "wrong", f"{what}: {text_of(message)!r}")
 
     def _round_trip(self) -> None:
-        """Note whether the server accepts a history with a call (content null) and the model uses the call's result."""
+        """Send a history with a call (content null) and its result; record ``tools`` as wrong if the model does not use it."""
         message = self._request(_ONE_CALL, tools=_TOOLS)
         functions = _functions(message)
         if not functions or any(_wrong_with(function) for function in functions):
@@ -310,7 +310,7 @@ class _Probe:
         self._note("parallel_calls", "ok" if count > 1 else "not_offered", f"{count} of 2 calls in one reply")
 
     def _images(self) -> None:
-        """Note whether the model names the two colours of a picture, which no text of the request mentions."""
+        """Record whether the model names the colours of a picture from left to right; no text of the request mentions them."""
         picture = {"type": "image_url", "image_url": {"url": _yellow_and_blue()}}
         said = text_of(self._request([{"type": "text", "text": _COLOURS}, picture]))
         left, right = said.lower().find("yellow"), said.lower().find("blue")

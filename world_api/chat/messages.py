@@ -52,7 +52,7 @@ _noted: ContextVar[PromptHashes | None] = ContextVar("noted_prompts", default=No
 
 @contextmanager
 def noting_prompts() -> Iterator[PromptHashes]:
-    """Yield a dict that collects the folders whose prompts are rendered inside the block, with their files' hashes.
+    """Yield a dict that collects, by folder, the file hashes of each folder whose prompts are rendered inside the block.
 
     Prompts that other threads render are included only if these run in a copy of this context.
     """
@@ -110,7 +110,7 @@ def _environment(sources: tuple[tuple[str, str], ...]) -> SandboxedEnvironment:
 
 
 def data_line(value: Any) -> str:
-    """Return a value as one line of JSON without control tokens of chat templates; keys keep their order.
+    """Return a value as one line of JSON, keys in their order, control tokens of chat templates escaped (``<``, ``[``, ``]``).
 
     Raises ValueError: as ``json_line``.
     """
@@ -252,7 +252,7 @@ def call_position(text: str, tools: Set[str]) -> int | None:
 def json_objects(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield position (character index) and value of each outermost JSON object in a text.
 
-    Reading ends after ``MOST_FAILURES`` failed attempts, so that a hostile text does not take quadratic time.
+    Reading ends when ``MOST_FAILURES`` objects could not be parsed, so that a hostile text does not take quadratic time.
     """
     match, failures = _OBJECT.search(text), 0
     while match is not None and failures < MOST_FAILURES:
@@ -297,7 +297,7 @@ class OptionalSettings:
         self.settings: dict[str, Any] = settings
 
     def complete(self, model: ChatModel, request: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the request with the optional fields that were accepted, and the reply.
+        """Send the request with the optional fields, again without those that are refused; return it as accepted, and the reply.
 
         Raises BackendFault: the model's, if it refuses none of the fields.
         """
@@ -403,7 +403,7 @@ def estimate_tokens(value: Any) -> int:
 
 
 def _without_images(value: Any, depth: int = 0) -> tuple[Any, int]:
-    """Return the value without the images of its messages, and the assumed tokens of these images."""
+    """Return the value with None for each image in it, and the assumed tokens of these images; ``depth``: levels above it."""
     if depth > _IMAGE_DEPTH:
         return value, 0
     if isinstance(value, dict):

@@ -378,7 +378,7 @@ class Transport:
             raise Failure(self._endpoint.unreachable(f"the request cannot be sent: {error}")) from None
 
     def _fetch(self, send: Send, seconds: float, given_up: Callable[[], bool]) -> tuple[bytes, str]:
-        """Return the body, read until it exceeds ``MAX_REPLY_BYTES`` or the caller gives up, and its content type."""
+        """Return the body and its content type. The body is incomplete if it exceeds ``MAX_REPLY_BYTES`` or the caller gives up."""
         body = bytearray()
         with send(self._client, seconds) as response:
             for chunk in response.iter_bytes():

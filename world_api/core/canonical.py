@@ -50,7 +50,7 @@ class Record:
     """A dataclass with a JSON form: the object of its fields."""
 
     def record(self) -> dict[str, Any]:
-        """Return the JSON form."""
+        """Return the fields of the dataclass, nested ones too, as a JSON object."""
         return asdict(self)
 
 

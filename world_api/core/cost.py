@@ -89,7 +89,7 @@ class Ledger:
             return tuple(sorted(self._items, key=lambda item: (item.purpose, item.model, item.request, item.physical)))
 
     def add(self, item: Spent) -> None:
-        """Add a charge, also to ``onward``."""
+        """Add a charge to this ledger, and to the ledger ``onward`` if there is one."""
         with self._lock:
             self._items.append(item)
         if self._onward is not None:

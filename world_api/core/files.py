@@ -51,7 +51,7 @@ def write_atomically(path: Path, data: bytes, *, sync: bool = True) -> None:
 def sync_files(paths: Collection[Path]) -> None:
     """Sync files and their folders to the disk, so that they survive a power failure.
 
-    Side by side, since a file system syncs many files in about the time of one.
+    In parallel, since a file system syncs many files in about the time of one.
 
     Raises StoreFault: ``store_not_writable``, ``disk_full``.
     """

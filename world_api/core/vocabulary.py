@@ -162,7 +162,7 @@ def unseen_words(text: str) -> list[str]:
 def required_terms(text: str) -> list[str]:
     """Return the terms that a matching text must contain: words, and concepts such as ``#red`` instead of their words.
 
-    Words without content and everything after a negation are not required; if nothing else remains, all words are.
+    Stop words and everything after a negation are not required; if nothing else remains, all words are.
     """
     kept, _ = _before_negation(text)
     found: list[str] = []
@@ -355,7 +355,7 @@ def _belong_together(first: Clause, second: Clause) -> bool:
 
 
 def _chinese_tokens(run: str) -> list[str]:
-    """Split Chinese words around negations, after ``的``, before ``但``, ``而``, ``或`` (at an end or before 穿, 戴, 在)."""
+    """Split a Chinese text around negations, after ``的``, before ``但``, ``而``, and ``或`` at an end or before 穿, 戴, 在."""
     others = [match.span() for match in _CHINESE_OTHER.finditer(run)]
     parts: list[str] = []
     start = 0
@@ -434,7 +434,7 @@ class ParsedDescription:
 
     @property
     def is_judged(self) -> bool:
-        """Whether it has any requirement that can be judged."""
+        """Whether the description has any requirement that can be judged."""
         return bool(self.kinds or self.wanted or self.negated_kinds or self.negated_colours)
 
     @property

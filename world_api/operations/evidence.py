@@ -176,8 +176,8 @@ def segment_hit(
 ) -> Hit:
     """Return the hit for a segment, as results list it.
 
-    ``passage`` is the best match. If there is none, ``snippet`` describes the segment, and the hit's source is
-    ``look``.
+    ``passage`` is the best match, which the hit quotes. If there is none, the hit contains ``snippet``, a description of
+    the segment, and its source is ``look``.
     """
     return Hit(
         **times(span),
@@ -346,7 +346,8 @@ def position(box: Box, view: View) -> str:
 def motions(view: View, track: Track, span: TimeSpan) -> list[TrackMotion]:
     """Return the motions of a track in an interval: for each appearance entering, then moving or staying, then leaving.
 
-    Entering and leaving are included if the appearance starts or ends in the interval; their spans may exceed it.
+    Entering and leaving are included if the appearance starts or ends in the interval, but not beside a hole, nor
+    leaving near the end of the visible part; their spans may exceed the interval.
     """
     found: list[TrackMotion] = []
     for appearance in track.appearances:

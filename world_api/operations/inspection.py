@@ -119,7 +119,10 @@ def _edge(session: Session, scan: Scan, segment: int) -> float:
 def _match(
     session: Session, query: str | None, scan: Scan, segment: int, scores: NDArray[np.float64] | None
 ) -> tuple[Hit, EvidenceItem, bool]:
-    """Return a segment's hit, its evidence, and whether it omits matching lines; ``scores``: of all segments, if scored."""
+    """Return a segment's hit, its evidence, and whether it omits matching lines.
+
+    ``scores`` are those of all segments. Without ``query`` or ``scores`` the hit only describes the segment.
+    """
     span = session.view.segments[segment]
     if query is None or scores is None:
         hit = segment_hit(session, span, None, snippet=brief(session.view, span))

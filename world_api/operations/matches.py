@@ -33,10 +33,10 @@ SAME_BOX, SAME_MOMENT = 0.5, 0.6
 
 @dataclass(frozen=True, kw_only=True)
 class HintMatch:
-    """How well a track fits a description, word by word (canonical words).
+    """How well a track fits a description: which required colours it has (words such as ``red``, ``grey or black``).
 
-    ``held`` words were measured and hold, ``missing`` words were measured and do not hold, ``unjudged`` words were not
-    measured on this track. ``excluded``: a negated word holds, or the track is of another category.
+    ``held`` words were measured and hold, ``missing`` words were measured and do not hold, ``unjudged`` words, also
+    the category of an unrecognised thing, were not measured. ``excluded``: a negated word holds, or the track is of another category.
     """
 
     held: tuple[str, ...] = ()
@@ -373,7 +373,7 @@ def _unseen(missing: MediaFault) -> str:
 
 
 def _sureness(match: HintMatch, reading: ParsedDescription) -> float:
-    """Return the factor (0 to 1) for a confidence if words do not hold or cannot be judged; 1 if all hold."""
+    """Return the factor (0 to 1) for a confidence: the share of the words that hold, reduced if any cannot be judged."""
     return match.share * (UNCHECKED if reading.unmatched or match.unjudged else 1.0)
 
 
@@ -400,7 +400,7 @@ def _from_track(
 def _look(
     session: Session, at: float, reading: ParsedDescription
 ) -> tuple[list[tuple[Detection, Source]], MediaFault | None]:
-    """Return detections in the frame at a moment, or the fault that the video is missing.
+    """Return detections in the frame at a moment; if the video is missing, none and the fault (else None).
 
     They have no colours, so they lack all colours of the description.
     """
@@ -428,7 +428,7 @@ def _look(
 def _detections(
     session: Session, at: float, kinds: frozenset[str] | None
 ) -> tuple[list[DetectedObject], MediaFault | None]:
-    """Return what the detector sees of some categories in the frame at a moment, or the fault that the video is missing."""
+    """Return what a detector finds of ``kinds`` (None: nothing) in a frame; if the video is missing, nothing and the fault."""
     looker = session.backends.looker
     if looker is None or session.view.is_in_hole(at):  # the frame ends decoders
         return [], None

@@ -38,7 +38,7 @@ _INSTRUCTIONS = (
 def mcp_server(
     call: Call, *, more_tools: Sequence[Mapping[str, Any]] = (), groups: Collection[str] = ()
 ) -> Server[Any]:
-    """Return a server that offers the operations with output schemas and annotations, and runs them with ``call``.
+    """Return a server that offers the operations with output schemas and annotations; ``call(name, arguments)`` runs one.
 
     ``more_tools`` are further MCP tools, listed before the operations, since they do more per call. ``groups`` are the
     optional groups of operations that are offered beside the sixteen.

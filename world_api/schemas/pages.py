@@ -84,7 +84,7 @@ def _state(item: Operation) -> str:
 
 
 def _looks(item: Operation) -> str:
-    """Describe the additional requests of a call with a vision model; empty if the price already includes them."""
+    """Describe how many requests to a vision model a call may send besides its price; empty if none."""
     if item.looks == 0:
         return ""
     return f"; where a model looks, at most {item.looks} request{'s' * (item.looks != 1)} to it beside"
@@ -115,7 +115,7 @@ def _cell(text: str) -> str:
 
 
 def write_pages(folder: Path | str) -> list[Path]:
-    """Write the generated pages into a folder and return their paths."""
+    """Write the generated page ``operations.md`` into a folder (created if missing); return its path in a list."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     page = folder / "operations.md"

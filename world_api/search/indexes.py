@@ -255,7 +255,7 @@ class Rows:
 def nearest_of(
     parts: Sequence[Rows], query: Vectors, count: int, among: Sequence[tuple[int, int]], above: float = 0.0
 ) -> tuple[Positions, NDArray[np.float64]]:
-    """Return numbers and scores of the rows of several parts nearest to a query.
+    """Return numbers and scores of the ``count`` rows of several parts nearest to a query, best first.
 
     ``among``: half-open ranges of numbers in which they have to be. ``above``: as in ``VectorIndex.nearest``.
     """

@@ -165,7 +165,7 @@ class NoFrames:
         self._fault = fault
 
     def pictures_played_at(self, times: Sequence[float], longest_side: int | None) -> Sequence[Image]:
-        """Raise the fault."""
+        """Raise ``fault``, which says why the video is not available."""
         raise MediaFault(self._fault.code, self._fault.message, hint=self._fault.hint)
 
 
@@ -197,7 +197,7 @@ class FrameLooker:
         return found
 
     def _detect(self, time: float, category: str) -> list[DetectedObject]:
-        """Run the detector; numbers are rounded as in the cache."""
+        """Return what the detector finds, without the cache; numbers are rounded as in the cache."""
         [frame] = self._frames.pictures_played_at([time], None)
         found = self._detector.detect(frame, category)
         return [

@@ -192,8 +192,8 @@ class Manifest(_Model):
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write the manifest atomically; from then on the folder is a world.
 
-    The files that the manifest before this one does not name are synced to the disk first; when they were written they
-    were not, since a build that resumes makes damaged ones again.
+    Files that the previous manifest does not name are synced to the disk first. They were written without sync, since a
+    build that resumes makes damaged ones again.
 
     Raises StoreFault: ``store_not_writable``, ``disk_full``.
     """
@@ -510,7 +510,7 @@ def rules_broken(name: str, rows: pa.Table, manifest: Manifest) -> list[str]:
 
 
 def count_wrong(name: str, column: str, values: pa.ChunkedArray, which: NDArray[np.bool_], what: str) -> list[str]:
-    """Return a message if any of a column's values is wrong (``which``: a mask): how many are, and the first one."""
+    """Return one message if any of a column's values are ``what`` (``which``: a mask of these), with the first; else none."""
     wrong = np.flatnonzero(which)
     if not len(wrong):
         return []
