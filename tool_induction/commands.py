@@ -475,7 +475,8 @@ def induce(
     mode: Annotated[
         Literal["plain", "structured", "strict"],
         typer.Option(
-            "--mode", help="plain: JSON in the reply's text; structured, strict: by the server's schema output."
+            "--mode",
+            help="plain: JSON in the reply's text; structured: by the server's schema output; strict: the same.",
         ),
     ] = "plain",
     temperature: Annotated[
@@ -527,6 +528,8 @@ def induce(
 
     loaded = load_domain(domain)
     switched_on = check_groups(groups or ())
+    if mode == "strict":  # another name, for scripts that have it
+        mode = "structured"
     settings = Settings(
         mode=mode,
         seed=seed,

@@ -18,7 +18,6 @@ from typing import Any, Literal
 
 from tool_induction import limits
 from tool_induction.compiler.source import decode
-from tool_induction.documents import document_from_emission
 from tool_induction.language.diagnostics import Findings
 from world_api.core.canonical import canonical_json
 
@@ -52,7 +51,6 @@ class WrittenTool:
     value: Any = None
     fault: str = ""
     cut_off: bool = False
-    converted: bool = False  #: the value is the document that the text encodes in the strict emission form
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,11 +83,8 @@ class WrittenTools:
     is_pure: bool = False
 
 
-def read_tools(reply: str, *, strict_form: bool = False) -> WrittenTools:
-    """Return the tools in a reply: objects with ``tool_name`` or ``steps``, alone, in a list, or under ``tools``.
-
-    ``strict_form``: the model wrote the other JSON form that the mode ``strict`` requires; it is converted to documents.
-    """
+def read_tools(reply: str) -> WrittenTools:
+    """Return the tools in a reply: objects with ``tool_name`` or ``steps``, alone, in a list, or under ``tools``."""
     found = WrittenTools()
     if len(reply) > limits.MAX_DOCUMENT_BYTES:
         found.tools.append(
@@ -110,10 +105,6 @@ def read_tools(reply: str, *, strict_form: bool = False) -> WrittenTools:
     found.tools, repeats = _without_repeats(reply, tools)
     aside = sorted([*thoughts, *repeats], key=lambda part: part.start)
     found.left_out = sorted([*aside, *_between(reply, found.tools, aside)], key=lambda part: part.start)
-    for place, item in enumerate(found.tools if strict_form else ()):
-        value = document_from_emission({"tools": [item.value]})["tools"][0]
-        if value != item.value:
-            found.tools[place] = replace(item, value=value, converted=True)
     return found
 
 

@@ -26,9 +26,8 @@ from world_api.core.canonical import content_hash
 from world_api.operations import operations_for
 from world_api.operations.registry import BESIDE
 
-#: plain: JSON in the text; structured: the server holds the reply to the language's JSON Schema; strict: to the form of it
-#: that keeps to the rules of OpenAI's strict mode
-Mode = Literal["plain", "structured", "strict"]
+#: plain: JSON in the text; structured: the server holds the reply to the language's JSON Schema
+Mode = Literal["plain", "structured"]
 T = TypeVar("T")
 _PACKAGE = "tool_induction.inducer"
 

@@ -181,9 +181,8 @@ class Requester:
             if value is not None and name not in self._without:
                 request[name] = value
         if self.mode != "plain":
-            strict = self.mode == "strict"
-            schema = emission_schema(strict=strict, groups=settings.groups, allow_judge=settings.allow_judge)
-            named = {"name": "tool_documents", "strict": strict, "schema": schema}
+            schema = emission_schema(groups=settings.groups, allow_judge=settings.allow_judge)
+            named = {"name": "tool_documents", "strict": False, "schema": schema}
             request["response_format"] = {"type": "json_schema", "json_schema": named}
         return request
 
@@ -199,9 +198,9 @@ class Requester:
         if fault.code not in _REFUSALS or not (refused or unnamed):
             raise fault
         if not refused or "response_format" in refused:
-            # A server without structured output may refuse it in any words, so the next simpler mode is tried.
-            before, self.mode = self.mode, "structured" if self.mode == "strict" else "plain"
-            said = f"{before} mode is refused, asked in {self.mode} mode instead: {fault.message}"
+            # A server without structured output may refuse it in any words.
+            self.mode = "plain"
+            said = f"structured mode is refused, asked in plain mode instead: {fault.message}"
             return Note("structured_refused", said)
         self._without.update(refused)
         return Note("setting_refused", f"asked without {', '.join(refused)}: {fault.message}")

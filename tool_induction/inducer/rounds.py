@@ -316,7 +316,7 @@ def induce(
 def _first_tools(answer: ModelReply | None, document: str, count: int) -> tuple[WrittenTools, list[Note]]:
     """Return the tools of the reply, or else the document, and notes (also on a wrong ``count``); raise ``no_tools`` if none."""
     text = document if answer is None else answer.text
-    written = read_tools(text, strict_form=answer is not None and answer.mode == "strict")
+    written = read_tools(text)
     notes = [*(() if answer is None else answer.notes), *_reading_notes(written, answer)]
     found = len(written.tools)
     if not found:
@@ -365,7 +365,7 @@ class _Rounds:
         self._progress(f"repair {number}: {len(failing)} of {len(draft.slots)} tools go back with their faults ...")
         tools = [_failing_tool(slot) for slot in failing]
         answer = requester.send(prompts.system, lambda mode: prompts.repair(domain, tools, usable=usable, mode=mode))
-        written = read_tools(answer.text, strict_form=answer.mode == "strict")
+        written = read_tools(answer.text)
         assigned, notes = _assign(written.tools, failing, draft.slots)
         rewritten = {slot: item for item, slot in zip(written.tools, assigned, strict=True) if slot is not None}
         retired = _retired(rewritten, failing)
@@ -420,8 +420,7 @@ class _Rounds:
 
 def _failing_tool(slot: Slot) -> FailingTool:
     written = slot.current.written
-    # Faults name places of the document, so a tool that was written in another form goes back as that document.
-    text = json.dumps(written.value, indent=1, ensure_ascii=False) if written.converted else written.text
+    text = written.text
     if written.value is not None and len(text) > _MAX_SPACED:
         text = json.dumps(written.value, separators=(",", ":"), ensure_ascii=False)
     if written.value is None and len(text) > _MAX_UNREADABLE:
