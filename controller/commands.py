@@ -20,7 +20,6 @@ from world_api.commands.cli import (
     StoreOption,
     VisionOptions,
     WithOption,
-    command_app,
     note,
     read_arguments,
     show,
@@ -74,10 +73,8 @@ MoneyOption = Annotated[float | None, typer.Option(min=0, metavar="USD", help="M
 
 USUAL_BUDGET = Budget()
 
-ask_app = command_app()
 
-
-@ask_app.command(cls=under_headings(HEADINGS))
+@under_headings(HEADINGS)
 @with_vision_options("prices")
 def ask(
     video: Annotated[str, typer.Argument(metavar="ID_OR_VIDEO_FILE", help="A world's id, or a video to build first.")],
@@ -245,10 +242,7 @@ NameArgument = Annotated[
     str | None, typer.Argument(metavar="[NAME]", help="With DIR: which of its episodes, as `show DIR` lists them.")
 ]
 
-replay_app = command_app()
 
-
-@replay_app.command()
 def replay(episode: EpisodeArgument, name: NameArgument = None, as_json: JsonOption = False) -> None:
     """Run recorded episodes again, offline, and compare byte for byte.
 
@@ -293,10 +287,6 @@ def _replay_text(found: list[dict[str, Any]], unfinished: list[str]) -> str:
     return "\n".join(lines if found else [*lines, "no episode is finished"])
 
 
-show_app = command_app()
-
-
-@show_app.command("show")
 def show_episode(
     episode: EpisodeArgument,
     name: NameArgument = None,

@@ -23,7 +23,7 @@ from controller.commands import (
     WireOption,
 )
 from eval.commands import JudgePromptOption, end_command
-from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, note, show, under_headings
+from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, note, show, under_headings
 from world_api.core.faults import EvalFault, VideoWorldError
 
 if TYPE_CHECKING:
@@ -32,10 +32,6 @@ if TYPE_CHECKING:
     from eval.scoring import AnswerJudge
 
 
-run_app = command_app()
-
-
-@run_app.command()
 def run(
     what: Annotated[
         Path | None,
@@ -132,10 +128,6 @@ def _run_text(outcome: RunOutcome, scored: Scored | None) -> str:
     return "\n".join(lines)
 
 
-score_app = command_app()
-
-
-@score_app.command()
 def score(
     run: Annotated[
         Path, typer.Argument(metavar="RUN", help="The folder of a run; a bundle has to be opened into one first.")
@@ -193,17 +185,13 @@ def _score_text(scored: Scored, counts: dict[str, Any] | None) -> str:
 
 _USUAL_LIBRARY = "hand_A"
 
-compare_app = command_app()
 
-
-@compare_app.command(
-    cls=under_headings(
-        {
-            "Systems": ("tools", "exposure", "seeds"),
-            "Model": ("model", "wire", "prices", "judge"),
-            "Budget": ("rounds", "calls", "max_tokens", "seconds", "money"),
-        }
-    )
+@under_headings(
+    {
+        "Systems": ("tools", "exposure", "seeds"),
+        "Model": ("model", "wire", "prices", "judge"),
+        "Budget": ("rounds", "calls", "max_tokens", "seconds", "money"),
+    }
 )
 def compare(
     video: Annotated[Path, typer.Argument(metavar="VIDEO", help="Your video.")],

@@ -13,7 +13,7 @@ import typer
 
 from eval.commands import RunOrBundle
 from tool_induction.judge.options import AllowJudgeOption
-from world_api.commands.cli import JsonOption, WithOption, command_app, show, with_options
+from world_api.commands.cli import JsonOption, WithOption, show, with_options
 
 if TYPE_CHECKING:
     from eval.tables import ArmComparison, Selected, Study
@@ -42,10 +42,8 @@ class Filters:
 
 
 EVERYTHING = Filters()
-compare_app = command_app()
 
 
-@compare_app.command()
 @with_options("filters", Filters)
 def compare(
     run: RunOrBundle,
@@ -104,14 +102,11 @@ def differs_text(differs: list[str], concerns: list[str]) -> str:
     return f"they differ in: {', '.join(differs)}{warning}"
 
 
-diff_app = command_app()
-
 OnlyOption = Annotated[
     Literal["a", "b", "all"], typer.Option(metavar="a|b|all", help="Only those that A, or B, alone got right.")
 ]
 
 
-@diff_app.command("diff")
 @with_options("filters", Filters)
 def diff(
     run: RunOrBundle,
@@ -166,12 +161,9 @@ def diff(
     show(record, as_json=as_json, text=text)
 
 
-transfer_app = command_app()
-
 TRANSFER = ("transfer", "transfer_difference", "own_other", "draws", "variance", "funnel")
 
 
-@transfer_app.command()
 @with_options("filters", Filters, "domain", "kind")
 def transfer(
     run: RunOrBundle,
@@ -193,10 +185,6 @@ def transfer(
     show(record, as_json=as_json, text=text)
 
 
-select_app = command_app()
-
-
-@select_app.command()
 @with_options("filters", Filters, "dataset", "kind", "seed")
 def select(
     run: RunOrBundle,

@@ -44,13 +44,14 @@ DEFAULT_SESSION = "default"
 #: A time as players show it: minutes and seconds, or hours, minutes and seconds.
 _CLOCK = re.compile(r"\d{1,4}(:\d{1,2}){1,2}(\.\d{1,6})?", re.ASCII)
 _LOSSES = 20  #: losses of a world that commands print
+_Command = Callable[..., None]
 
 
 class LazyCommand(NamedTuple):
-    """The module of a sub-command, the name of its Typer app there, and its one line of help."""
+    """The module of a sub-command, the name of its function there (of a group: its Typer app), and its one line of help."""
 
     module: str
-    app: str
+    entry: str
     help: str
 
 
@@ -73,21 +74,34 @@ def lazy_group(commands: Mapping[str, LazyCommand]) -> type[TyperGroup]:
             if name is None or stand_in is None:
                 return name, stand_in, rest
             lazy = commands[name]
-            command = typer.main.get_command(getattr(importlib.import_module(lazy.module), lazy.app))
+            command = loaded_command(getattr(importlib.import_module(lazy.module), lazy.entry))
             command.name = name
             return name, command, rest
 
     return LazyGroup
 
 
-def command_app(about: str | None = None) -> typer.Typer:
-    """Return a Typer app in plain style for one sub-command or, with the help text ``about``, for a group of them."""
-    group = about is not None
-    return typer.Typer(help=about, no_args_is_help=group, add_completion=False, rich_markup_mode=None)
+def loaded_command(entry: typer.Typer | _Command) -> Any:
+    """Return the sub-command of a function, or the group of a Typer app."""
+    if isinstance(entry, typer.Typer):
+        return typer.main.get_command(entry)
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(cls=getattr(entry, "command_class", None))(entry)
+    return typer.main.get_command(app)
 
 
-def under_headings(headings: Mapping[str, Sequence[str]]) -> type[TyperCommand]:
-    """Return a class of commands whose help lists its options under headings.
+def group_app(about: str, commands: Mapping[str, LazyCommand] | None = None) -> typer.Typer:
+    """Return a Typer app in plain style for a group of sub-commands with the help text ``about``; see ``lazy_group``."""
+    app = typer.Typer(
+        cls=TyperGroup if commands is None else lazy_group(commands), help=about, no_args_is_help=True,
+        add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False,
+    )  # fmt: skip
+    app.callback()(lambda: None)  # a group also where it holds no command yet
+    return app
+
+
+def under_headings(headings: Mapping[str, Sequence[str]]) -> Callable[[_Command], _Command]:
+    """Return a decorator for a command whose help lists its options under headings.
 
     ``headings`` maps each heading to the names of its parameters. Options without a heading come last, under "Options".
     """
@@ -109,7 +123,11 @@ def under_headings(headings: Mapping[str, Sequence[str]]) -> type[TyperCommand]:
                     with formatter.section(heading):
                         formatter.write_dl(records)
 
-    return UnderHeadings
+    def decorate(command: _Command) -> _Command:
+        command.command_class = UnderHeadings  # type: ignore[attr-defined]  # ``loaded_command`` reads it
+        return command
+
+    return decorate
 
 
 def _known_groups(names: list[str] | None) -> list[str] | None:
@@ -355,7 +373,6 @@ class VisionOptions:
 
 
 DEFAULT_VISION = VisionOptions()
-_Command = Callable[..., None]
 
 
 def with_options(name: str, kind: type[Any], *left_out: str) -> Callable[[_Command], _Command]:

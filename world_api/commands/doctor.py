@@ -13,11 +13,9 @@ from typing import Annotated, Any
 
 import typer
 
-from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, note, show
+from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, note, show
 from world_api.core.faults import BackendFault
 from world_api.installation import installed, project_version
-
-app = command_app()
 
 #: extra (empty: the core, of which nothing may be missing) -> purpose -> the distributions that serve it.
 _PURPOSES = {
@@ -66,7 +64,6 @@ _WIDTH = 118
 _MARGIN = 39
 
 
-@app.command()
 def doctor(
     store: StoreOption = DEFAULT_STORE,
     endpoint: Annotated[

@@ -15,7 +15,7 @@ from world_api.commands.cli import (
     AsOfOption,
     JsonOption,
     StoreOption,
-    command_app,
+    group_app,
     loss_lines,
     show,
 )
@@ -31,9 +31,7 @@ from world_api.world.tables import TABLES
 from world_api.world.verification import check_apart
 from world_api.world.view import View
 
-app = command_app()
-inspect_app = command_app()
-session_app = command_app("List, commit or drop what sessions wrote.")
+session_app = group_app("List, commit or drop what sessions wrote.")
 
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Id of the video's world.")]
 NameArgument = Annotated[str, typer.Argument(metavar="[NAME]", help="Which session.")]
@@ -43,7 +41,6 @@ _TITLE_CHARACTERS = 60
 _SHOWN = 12  #: entries of a table that `inspect` prints
 
 
-@app.command()
 def worlds(
     store: StoreOption = DEFAULT_STORE,
     search: Annotated[
@@ -128,7 +125,6 @@ def _search(store: Path, query: str, as_json: bool) -> None:
     show(record, as_json=as_json, text=lambda: "\n".join(lines) or "nothing matches")
 
 
-@inspect_app.command()
 def inspect(
     video_id: IdArgument,
     store: StoreOption = DEFAULT_STORE,
