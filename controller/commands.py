@@ -159,7 +159,7 @@ def ask(
     from tool_induction.judge.options import judge_from_options
     from world_api.api import ensure_world, open_session, vision_config
     from world_api.chat.messages import Prices
-    from world_api.chat.models import chat_model, takes_images, window_of
+    from world_api.chat.models import chat_model, images_and_window
     from world_api.commands.cli import progress_bars
     from world_api.core.execution import SystemClock
     from world_api.session.session import forget_reserved, reserve_session
@@ -169,12 +169,14 @@ def ask(
     spoken = language_of(query.text) if language == "auto" else language
     chosen = vision.choices(model=model, language=spoken)
     config = vision_config(chosen, clock=clock, environment=environment)
+    asked = chat_model(model, clock=clock, environment=environment, wire=wire, cache=cache)
+    takes_images, known_window = images_and_window(model, environment=environment)
     context = SystemContext(
-        model=chat_model(model, clock=clock, environment=environment, wire=wire, cache=cache),
+        model=asked,
         clock=clock,
         budget=Budget(
             rounds=rounds, calls=calls, tokens=max_tokens, seconds=seconds, money=money,
-            window=window or window_of(model, environment=environment),
+            window=window or known_window,
             digest_tokens=digest_tokens,
         ),
         prices=Prices.read(prices),
@@ -184,7 +186,7 @@ def ask(
         if judge_model is not None or judge_record is not None else None,
         domain=load_domain(domain) if domain is not None else None,
         options=read_arguments(settings, None, {}) | ({} if exposure is None else {"exposure": exposure}),
-        takes_images=takes_images(model, environment=environment),
+        takes_images=takes_images,
     )  # fmt: skip
     name = system or ("hier" if tools is not None else "flat")
     build_system(name, context)  # refuse what cannot be combined before anything is built

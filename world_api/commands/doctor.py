@@ -166,7 +166,6 @@ def examine_endpoint(url: str | None, model: str | None, *, again: bool) -> dict
         sleep=time.sleep,
         again=again,
     )
-    checks = [found.check(name) for name in CHECKS]
     return {
         "endpoint": endpoint.host,
         "model": model,
@@ -174,7 +173,7 @@ def examine_endpoint(url: str | None, model: str | None, *, again: bool) -> dict
         "wire": found.wire,
         "checks": [
             {"check": check.name, "outcome": check.outcome, "seen": check.seen, "means": check.meaning}
-            for check in checks
+            for check in map(found.check, CHECKS)
         ],
         "window": found.window,
         "requests": found.requests,
