@@ -51,7 +51,7 @@ class DomainRule(_Part):
 
 
 class DomainRules(_Part):
-    """Rules from questions to task domains: the first that fits, or ``otherwise``. A user's labels come first."""
+    """Rules from questions to task domains: the first that fits, else ``otherwise``. A domain given by the user comes first."""
 
     rules: list[DomainRule]
     otherwise: str | None = None
@@ -65,7 +65,7 @@ class ProtocolJudges(_Part):
 
 
 class PublishedFigure(_Part):
-    """A published accuracy in percent, of a system with a model, ``on`` some questions, with a budget."""
+    """A published accuracy in percent of a system with a model; ``on`` describes the questions, ``budget`` the limits."""
 
     system: str
     model: str

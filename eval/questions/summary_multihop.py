@@ -253,7 +253,7 @@ def _some_people(ask: Asker, length: int) -> list[Person]:
 
 
 def _end_and_origin(ask: Asker, thing: Thing, spans: Sequence[TimeSpan]) -> Iterator[Draft]:
-    """Yield a question (evidence: ``spans``) with four options: a right or wrong last holder and first place."""
+    """Yield a question (evidence: ``spans``) with four options: the right or a wrong last holder, with either first place."""
     states = ask.film.keeping[thing.id]
     holder = ask.film.person_by_id.get(states[-1].subject)
     firsts = [(item, ask.film.keeping[item.id][:1]) for item in ask.film.things if item is not thing]

@@ -38,7 +38,7 @@ def configured_judge(
     say: Callable[[str], object],
     prompt: Path | None = None,
 ) -> AnswerJudge | None:
-    """Return the judge that a configuration names, or None; ``models`` are those that gave the answers to judge.
+    """Return the judge that ``part`` names, None without one; ``models`` are those that gave the answers to judge.
 
     Recorded verdicts are not requested again. If no endpoint is configured, only these are used. ``say`` gets messages
     about the choice; ``prompt`` is a file that replaces the judge's prompt.

@@ -57,7 +57,7 @@ _HEIGHTS = {"bag": 47.0, "umbrella": 54.0, "scarf": 46.0, "key": 32.0, "hat": 25
 
 
 def grip_of(prop: Prop | None) -> Point:
-    """Return the offset from the hand to the lower middle of the thing it holds: pixels forwards and down."""
+    """Return the pixels (forwards, down) from a hand to the lower middle of the thing it holds (``prop``; None: a usual one)."""
     return _GRIPS.get(prop.category, GRIP) if prop else GRIP
 
 

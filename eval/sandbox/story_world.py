@@ -93,7 +93,7 @@ class Habit:
     seat: str = ""
 
     def is_of(self, kind: str, actor: Actor, location: Location) -> bool:
-        """Whether a person has a habit of this kind in this room."""
+        """Whether it is this person's habit of this kind (``waves``, ``seat``) in this room."""
         return (self.kind, self.person, self.room) == (kind, actor.id, location.id)
 
 
@@ -411,7 +411,7 @@ class Chronicle:
         self.learned_so_far.append(LearnedFact(id=own, kind=kind, text=text, values=dict(values), spans=spans))
 
     def facts(self, film: str, seed: int, cast: StoryCast, duration: float, extras: Mapping[str, object]) -> FilmFacts:
-        """Return all facts at the end of the film, and ``extras``; relations that still hold end with it."""
+        """Return all facts of the film (``film``: its id) and ``extras`` unchanged; relations that have not ended end with it."""
         for kind, subject, other in list(self._open):
             self.ends(kind, subject, other, duration)
         return FilmFacts(
