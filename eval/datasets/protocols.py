@@ -58,7 +58,7 @@ class DomainRules(_Part):
 
 
 class ProtocolJudges(_Part):
-    """The judges of open answers: the project's own, and the authors', whose prompt is a file of the user."""
+    """The judges of open answers: ``own``: the project's may be used; ``published`` describes that of the authors."""
 
     own: bool = True
     published: str = ""

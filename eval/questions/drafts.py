@@ -185,9 +185,9 @@ def windows_of(facts: FilmFacts) -> tuple[TimeSpan, ...]:
 def facts_within(facts: FilmFacts, window: TimeSpan) -> FilmFacts:
     """Return the facts of a window of a film. People, things and places are all kept; times remain those of the film.
 
-    Events and texts that are not inside the window are removed. Relations and visits are cut to it, so that the first
-    and last state of a thing are those at the window's ends. A ``LearnedFact`` (a rule, a habit, ...) is kept whole if
-    one of its spans overlaps the window.
+    Events and texts not inside the window are removed, and causes that name such an event. Relations and visits are
+    cut to it, so that the first and last state of a thing are those at the window's ends. A ``LearnedFact`` (a rule, a
+    habit, ...) is kept whole if one of its spans overlaps the window.
     """
 
     def inside(item: Event | ShownText) -> bool:

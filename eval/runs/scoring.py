@@ -78,7 +78,7 @@ def judge_part_of(manifest: RunManifest) -> JudgePart | None:
 class Scored:
     """The number of scored samples (``samples``), of right ones, and of samples by scorer.
 
-    ``damaged`` names the episodes that cannot be read. ``arms`` has, by arm, the number of scored and of right samples.
+    ``damaged``: name and fault of each unreadable episode. ``arms`` has, by arm, the number of scored and of right samples.
     """
 
     samples: int

@@ -330,7 +330,7 @@ def _rest(director: Director, scene: StagedShot, actor: Actor) -> None:
 
 
 def _talk(director: Director, scene: StagedShot, actor: Actor) -> None:
-    """Say something without consequences, to another person if there is one."""
+    """Say something without consequences, if there are others to one of them, who answers."""
     others = scene.others(actor)
     if not others:
         say_one(scene, actor, _TALK)

@@ -362,7 +362,7 @@ def clock_words(minute: int) -> str:
 
 
 def caption_of(room: str, events: Sequence[Event]) -> str:
-    """Return a sentence about a shot in a room: its first five actions at most, and the first words spoken."""
+    """Return a sentence about a shot in ``room`` (its name): up to five actions, no opening or closing, and the first words spoken."""
     deeds = [event for event in events if event.kind not in {"says", "stands_up", "opens", "closes"}]
     said = next((f' "{event.words}"' for event in events if event.kind == "says"), "")
     clauses = "; ".join(event.clause for event in deeds[:_MOST_CLAUSES]) or "nothing happens"

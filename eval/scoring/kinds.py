@@ -101,7 +101,7 @@ def has_cjk(text: str) -> bool:
 
 
 def overlap(given: Sequence[str], accepted: Sequence[str]) -> Overlap:
-    """Return exact match and F1 of two lists of tokens; F1 is 0 without a common token, also if both are empty."""
+    """Return exact match, F1, precision and recall of two lists of tokens; the last three are 0 without a common token."""
     shared = (Counter(given) & Counter(accepted)).total()
     exact = list(given) == list(accepted)
     if not shared:

@@ -209,7 +209,7 @@ def guarded(text: str) -> str:
 
 
 def _field(value: str | float | int | bool | None) -> str:
-    """Return a value as a CSV field: numbers with 10 digits, text guarded, None as an empty field."""
+    """Return a value as a CSV field: decimals with 10 digits, text ``guarded``, yes or no for a bool, "" for None."""
     if value is None:
         return ""
     if isinstance(value, bool):
