@@ -223,7 +223,7 @@ def _add(chance: random.Random, found: list[Prop], category: str, *, label: str 
 
 
 def _habits(chance: random.Random, actors: tuple[Actor, ...], locations: tuple[Location, ...]) -> tuple[Habit, ...]:
-    """Choose one or two people with a habit each."""
+    """Choose a person who waves on entering one room, and perhaps another with a usual seat in one room."""
     people = chance.sample(actors, 2)
     found = [Habit(kind="waves", person=people[0].id, room=chance.choice(locations).id)]
     several = [place for place in locations if len(place.plan.seats) > 1]
