@@ -46,7 +46,7 @@ _AS_PUBLISHED = "give the file of dialogues as it was published"
 
 
 def dialogue_of(name: str, conversation: object) -> Dialogue:
-    """Return the dialogue with title ``name`` of an object with LoCoMo's keys ``session_N`` and ``session_N_date_time``."""
+    """Return the dialogue ``name``, with invented times, from LoCoMo's keys ``session_N`` and ``session_N_date_time``."""
     if not isinstance(conversation, Mapping):
         raise bad(f"dialogue {name} is not an object of sessions", _AS_PUBLISHED)
     found = (_SESSION.fullmatch(key) for key in conversation if isinstance(key, str))

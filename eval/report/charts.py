@@ -455,7 +455,7 @@ def _draw_funnel(table: Table, rows: Sequence[TableRow]) -> ChartFigure | None:
 
 
 def _funnel_bars(row: TableRow, what: str, steps: dict[str, str]) -> list[Record]:
-    """Return a bar for each of the columns in ``steps`` (its words by key), which count ``what``, "tools"; the longest is 1."""
+    """Return a bar for each column in ``steps`` (its words by key), a count of ``what``, such as "tools"; the longest is 1."""
     held = [key for key in steps if row.has(key)]
     most = max((row.number_at(key) for key in held), default=0.0) or 1.0
     place = " · ".join(filter(None, (row.place((*SETTING, "arm")), row.word("library"))))

@@ -90,7 +90,7 @@ class ShownMoment:
 
 
 def moments_of(episode: Episode, item: Item) -> list[ShownMoment]:
-    """Return the moments to show: cited ones, those of the reference's evidence, those that tools saw; each once a reason."""
+    """Return the moments to show: cited ones, those of the reference's evidence, those that tools saw; each once per reason."""
     boxes = {call.id: list(_boxes(call.result)) for call in episode.calls}
     kept: list[ShownMoment] = []
     reference = (

@@ -349,7 +349,7 @@ def _checked(bundle: Path) -> Iterator[tuple[zipfile.ZipFile, Contents]]:
 
 
 def _contents(archive: zipfile.ZipFile) -> Contents:
-    """Return the contents of an archive. Raises EvalFault: it holds other files than these list, or they are too large."""
+    """Return the contents of an archive. Raises EvalFault: it does not hold exactly the files in them, or is too large."""
     entries = archive.infolist()
     names = [entry.filename for entry in entries]
     if CONTENTS not in names:

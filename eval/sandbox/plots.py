@@ -330,7 +330,7 @@ def _rest(director: Director, scene: StagedShot, actor: Actor) -> None:
 
 
 def _talk(director: Director, scene: StagedShot, actor: Actor) -> None:
-    """Say something without consequences, if there are others to one of them, who answers."""
+    """Say something without consequences; to another person, who answers, if there is one."""
     others = scene.others(actor)
     if not others:
         say_one(scene, actor, _TALK)
