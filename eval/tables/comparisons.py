@@ -151,7 +151,7 @@ def differing(pairs: Pairs) -> list[str]:
 
 
 def concerns(pairs: Pairs) -> list[str]:
-    """Return ``differing`` without the studied difference: systems, else libraries, else the only one; of several others all."""
+    """Return ``differing`` without the studied difference: systems, else libraries, else the only one (of several, none is)."""
     found = differing(pairs)
     return found[1:] if found and found[0] in ("systems", "libraries") else found if len(found) > 1 else []
 
