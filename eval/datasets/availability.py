@@ -99,7 +99,10 @@ class Availability:
 
 
 def check_availability(dataset: Dataset, store: Path, *, bad_scoring: str = "") -> Availability:
-    """Return the state of a dataset's worlds in a store and its subfolders for profiles, with ``bad_scoring``. Raises StoreFault."""
+    """Return the state of a dataset's worlds in a store and its subfolders named after profiles, with ``bad_scoring``.
+
+    Raises StoreFault: ``bad_video_id``.
+    """
     states: dict[str, WorldState] = {}
     profiles: dict[str, tuple[str, ...]] = {}
     ends: dict[str, float] = {}
