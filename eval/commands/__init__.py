@@ -42,8 +42,8 @@ JudgePromptOption = Annotated[
 def end_command(fault: VideoWorldError | None, *, interrupted: bool, as_json: bool) -> None:
     """End a command according to how its run ended; return if there is no fault.
 
-    Raises KeyboardInterrupt, if the run was interrupted; typer.Exit, if there is a fault and the printed JSON record
-    contains it; VideoWorldError: the fault.
+    Raises KeyboardInterrupt, if the run was interrupted; if there is a fault: typer.Exit if ``as_json`` (the
+    printed record contains the fault), otherwise the fault itself.
     """
     if interrupted:
         raise KeyboardInterrupt

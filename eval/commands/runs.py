@@ -104,7 +104,7 @@ def run(
 
 
 def _judge(what: Experiment, *, say: Callable[[str], object]) -> AnswerJudge | None:
-    """Return the judge of the configuration; ``say`` gets messages. Raises EvalFault, BackendFault: none available."""
+    """Return the judge that the configuration names, or None; ``say`` gets messages. Raises EvalFault, BackendFault."""
     from eval.runs.scoring import configured_judge
     from world_api.core.execution import SystemClock
 

@@ -93,7 +93,7 @@ _SHORT = "dataset world budget domain pairs videos accuracy accuracy_against dif
 
 
 def differs_text(differs: list[str], concerns: list[str]) -> str:
-    """Return a text that names in what two groups differ, and why their comparison may not be clean."""
+    """Return a text that lists how two groups differ, and warns of ``concerns``: differences beside the studied one."""
     if not differs:
         return "they do not differ in anything but their answers"
     warning = (

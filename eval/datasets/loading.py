@@ -98,10 +98,10 @@ def _own_dataset(
 
 
 def read_items(path: Path, parse: Callable[[Any, int], Item | None] | None = None, *, hint: str = _SHAPE) -> list[Item]:
-    """Return the items of a file in its order. ``parse`` turns a line's value and number into an item; None skips it.
+    """Return the items of a file in its order.
 
-    Raises EvalFault: ``dataset_unreadable``, ``dataset_too_large``; ``bad_dataset``: no items, or faults (up to eight
-    listed).
+    ``parse`` (default: ``item_from_record``) turns a line's value and number into an item, or None to leave it out.
+    Raises EvalFault: ``dataset_unreadable``, ``dataset_too_large``; ``bad_dataset``, with ``hint``: no items, or faults.
     """
     items: list[Item] = []
     first: dict[str, int] = {}
@@ -309,7 +309,7 @@ def _inside(folder: Path, name: str) -> Path | None:
 
 
 def _question(entry: Raw) -> tuple[Question, tuple[Any, ...]]:
-    """Return an entry's question and its other right answers, also equal options. Raises ValueError: one is invalid."""
+    """Return an entry's question, and ``also`` with options equal to the right one. Raises ValueError: an answer is invalid."""
     options, same = distinct(entry.options)
     question = Question(text=entry.question, kind=entry.kind, options=options, as_of=entry.as_of)
     also, letters = entry.also, question.letters

@@ -108,7 +108,7 @@ def _within(ask: Asker, kind: str, make: Maker, windows: Sequence[tuple[TimeSpan
 
 
 def _in_turns(drafts: list[Draft], chance: random.Random, words: Wording) -> list[Draft]:
-    """Return the drafts in an order that alternates between templates, and within a template between answers."""
+    """Return the drafts in random order, alternating between templates, and within a template between buckets or answers."""
     chance.shuffle(drafts)
     by_template: dict[str, dict[str, list[Draft]]] = {}
     for draft in drafts:
@@ -136,7 +136,7 @@ def _alternating(rows: Sequence[Sequence[Draft]]) -> list[Draft]:
 
 
 def _taken(ask: Asker, queues: Sequence[Sequence[Draft]], wanted: int) -> list[Item]:
-    """Return up to ``wanted`` questions, in turn from the queues of the types: no text twice, limited by type."""
+    """Return up to ``wanted`` questions, in turn from the ``queues`` (one per type, each limited), no text twice."""
     worder = _Worder(ask)
     most = max(_FEW, math.ceil(wanted * _SHARE))
     left = [islice(worder.items(queue), most) for queue in queues if queue]
@@ -190,7 +190,7 @@ class _Worder:
             )
 
     def _in_some_language(self, draft: Draft) -> tuple[Question, Any, str] | None:
-        """Return what ``_worded`` returns, for a random share of drafts in Chinese if it has the words, else in English.
+        """Return what ``_worded`` returns: for a random share of drafts in Chinese if Chinese has the words, else in English.
 
         None also if no language has the words.
         """

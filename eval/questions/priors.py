@@ -45,7 +45,7 @@ def _group_of(item: Item) -> str:
 
 
 class Constant:
-    """The best constant guess (for intervals: a part of the film) on ``items`` for each group (see ``_group_of``)."""
+    """For each group of ``items`` (``_group_of``) the one guess that is best for all its questions; of intervals a part of a film."""
 
     def __init__(self, items: Sequence[Item], durations: Mapping[str, float]) -> None:
         self._groups: dict[str, list[Item]] = {}
@@ -61,7 +61,7 @@ class Constant:
         return _part_of(item, found, self._durations) if item.question.kind == "interval" else found
 
     def drawn(self, item: Item) -> float | None:
-        """Return the probability that a random answer (for counts one of the group's) is right; None if undefined."""
+        """Return the probability that a random answer is right, of a count one of the group's different answers; None if undefined."""
         if item.question.kind != "count":
             return chance_of(item)
         numbers = {other.answer for other in self._groups.get(_group_of(item), ())}

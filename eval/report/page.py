@@ -318,7 +318,7 @@ def _libraries(run: Run) -> Iterator[RunFact]:
 
 
 def _worlds(run: Run) -> Iterator[RunFact]:
-    """Yield a fact for each profile: a hash over all its worlds, and the hashes of the first ones."""
+    """Yield a fact for each profile: a hash over all its worlds, and the hashes of the first ``_MANY`` worlds."""
     profiles = dict.fromkeys(profile for made in run.manifest.worlds.values() for profile in made)
     for profile in profiles:
         hashes = {video: made[profile] for video, made in run.manifest.worlds.items() if profile in made}

@@ -293,7 +293,7 @@ def _validated(text: YamlText, name: str, places: Mapping[Place, str]) -> Config
 
 
 def _override(document: dict[str, Any], pair: str) -> Place:
-    """Set the value of ``KEY=VALUE`` in the document; return the place of the key."""
+    """Set the key of ``pair`` (``KEY=VALUE``) in ``document``; return its place (keys and indices). Raises EvalFault."""
     key, equals, value = pair.partition("=")
     if not equals or not key:
         raise _bad_override(f"{pair[:80]!r} is not KEY=VALUE")

@@ -201,7 +201,8 @@ def _spending(
     """Return a table row: how much more often an arm is right than the baseline at a comparable cost.
 
     ``parts`` are the differences by question, one for each budget; the mean is over the questions that all parts have.
-    If there is no such question, the cell is blank with the reason ``why``. ``mark`` is a remark on the difference.
+    If there is no such question, the cell is blank with the reason ``why``. ``mark`` is a remark on the difference,
+    ``samples`` are the keys of all samples behind the row, ``cells`` further cells.
     """
     values = Values()
     for item in parts[0] if parts else ():

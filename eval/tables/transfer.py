@@ -265,7 +265,7 @@ def _gain_cells(values: Values, study: Study, names: Collection[str]) -> CellsBy
 
 
 def _component_cells(values: Values) -> Iterator[CellsByKey]:
-    """Yield the cells of each variance component of the gains: source, levels, variance and share."""
+    """Yield the cells of each variance component of the gains: source, levels, variance and share; blanks if Incomplete."""
     factors = {
         "library": list(values.libraries),
         "video": ["\n".join(item) for item in values.clusters],
