@@ -18,9 +18,8 @@ import pytest
 
 from tests.support.building import Broken, Listener, Silent, StandingClock
 from tests.support.decoders import decoding_that_dies_at, killing
-from world_api.api import build_world as build, open_session
+from world_api.api import build_world as build, open_session, source_path
 from world_api.build import Following, Job, build_world, follow_world
-from world_api.build.source import find_source
 from world_api.core import MediaFault, StoreFault, hash_bytes
 from world_api.media import VideoPass
 from world_api.operations import run
@@ -236,9 +235,9 @@ def test_a_file_that_is_shorter_than_the_world_of_its_beginning_is_another_one(t
     assert world.manifest.source.bytes == size
     with growing.open("ab") as file:
         file.write(b"more")
-    assert find_source(tmp_path / "store" / "film", world.manifest) == growing
+    assert source_path(world) == growing
     os.truncate(growing, size - 1)
-    assert find_source(tmp_path / "store" / "film", world.manifest) is None
+    assert source_path(world) is None
 
 
 @pytest.mark.nightly
