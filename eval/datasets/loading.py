@@ -40,12 +40,12 @@ from eval.datasets.items import (
     value_faults,
 )
 from eval.datasets.protocols import Protocol, load_protocol, protocol_hash
-from tool_induction.domains.yaml_text import MAX_BYTES, read_yaml
 from world_api.core.canonical import content_hash
 from world_api.core.faults import EpisodeFault, EvalFault, ToolFault
 from world_api.core.files import write_atomically
 from world_api.core.identifiers import is_name, video_id_from_file_name
 from world_api.core.spans import TimeSpan
+from world_api.core.yaml_text import MAX_BYTES, read_yaml
 
 DATASET_FILE, QUESTIONS_FILE = "dataset.json", "questions.jsonl"
 MAX_ITEMS = 500_000

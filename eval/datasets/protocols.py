@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from controller.answers import Kind
 from eval.datasets.files import validated
-from tool_induction.domains.yaml_text import read_yaml
+from world_api.core.yaml_text import read_yaml
 
 SCHEMA_VERSION = 1
 

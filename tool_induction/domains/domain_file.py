@@ -14,10 +14,10 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from tool_induction.domains import domain as stored
 from tool_induction.domains.guard import PLACEHOLDER, check_domain, example_template
-from tool_induction.domains.yaml_text import MAX_BYTES, Place, YamlText, read_yaml
 from tool_induction.language.diagnostics import did_you_mean
 from world_api.core.faults import ToolFault
 from world_api.core.files import hash_bytes, open_regular
+from world_api.core.yaml_text import MAX_BYTES, Place, YamlText, read_yaml
 
 SCHEMA_VERSION = 1
 _SUFFIX = ".yaml"
