@@ -568,7 +568,7 @@ _CLOSED = r"\s*[)）\]】.:：、]?\s*[-–—]?\s*"
 
 
 def _choice(question: Question, text: str, *, small: bool) -> str | None:
-    """Return the letter of the option that a text names, by its letter, by its words, or by both; otherwise None."""
+    """Return the letter of the option that a text names by letter, words or both; or None. ``small``: "a" can be A."""
     words = _lettered(question, text)
     if words is not None:
         return words

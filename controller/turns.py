@@ -177,10 +177,10 @@ class Rejection:
 
 @dataclass(frozen=True, kw_only=True)
 class TurnResult:
-    """The outcome of the calls of one reply; ``answer`` is None if none was accepted.
+    """The outcome of the calls of one reply; ``answer`` is the accepted final answer, or None.
 
-    ``malformed``: no call was executed, or at least one was malformed. ``call_seconds``: duration of each executed
-    call.
+    ``malformed``: a call was malformed, or none was executed; submitting an answer is no execution. ``call_seconds``:
+    the duration of each executed call, in order.
     """
 
     answer: FinalAnswer | None

@@ -483,7 +483,7 @@ def noticed(director: Director) -> Plot:
 
 
 def shared_number(director: Director) -> Plot:
-    """A person asks another for their telephone, locker or ticket number, and hears it."""
+    """A person is asked by another for their own telephone, locker or ticket number, and says it."""
     chance, chronicle = director.chance, director.chronicle
     people = director.free_people(2)
     room = director.room()

@@ -34,7 +34,7 @@ BOOKS = tuple(hexa(code) for code in ("#8c3b32", "#c98f3c", "#3f6a58", "#39507c"
 
 
 def planks(canvas: Canvas, top: float, near: Colour, far: Colour, *, seams: Colour) -> None:
-    """Paint a wooden floor from ``top`` (colour ``far``) to the lower edge (``near``), with boards towards the viewer."""
+    """Paint a floor of boards towards the viewer: ``far`` at ``top``, shading to ``near`` below; joints: ``seams``."""
     canvas.gradient(0, top, canvas.width, canvas.height - top, far, near)
     middle = canvas.width / 2
     for number in range(-14, 15):

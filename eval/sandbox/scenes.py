@@ -625,7 +625,7 @@ class Director:
         return self.chance.sample(found, count) if len(found) >= count else []
 
     def free_things(self, *, ruled: bool = False) -> list[Prop]:
-        """Return free things that are put somewhere, in random order: with a filing rule if ``ruled``, else without."""
+        """Return unreserved things on or in furniture, shuffled: with a filing rule if ``ruled``, else without one."""
         free = (prop for prop in self.cast.props if self.is_free(prop))
         put = (prop for prop in free if self.world.things[prop.id].place is not None)
         found = [prop for prop in put if (self.cast.rule_of(prop) is not None) == ruled]

@@ -402,7 +402,7 @@ class Chronicle:
             self._relations.append(Relation(kind=kind, subject=subject, object=other, start=start, end=time))
 
     def brings_about(self, cause: Event, effect: Event, reason: str) -> None:
-        """Record that one event caused another."""
+        """Record that one event caused another; ``reason``: a clause about what is seen or heard, as in ``Cause``."""
         self.causes.append(Cause(cause=cause.id, effect=effect.id, reason=reason))
 
     def learned(self, kind: LearnedKind, text: str, values: Mapping[str, str], shown: Sequence[Event]) -> None:

@@ -25,9 +25,9 @@ from world_api.core.canonical import canonical_json
 
 
 def _votes_of(group: Group) -> Iterator[tuple[int, list[SampleRow], list[SampleRow]]]:
-    """Yield a number of voters (2, 3, ...), the result of the vote on each question, and all samples that voted.
+    """Yield for 2, 3, ... voters: their number, the voted result for each question, and the samples of all voters.
 
-    The voters are the samples of so many lowest seeds. Only questions that were asked with each of these seeds count.
+    The n voters are the samples of the n lowest seeds. Only questions with a sample of each of these seeds count.
     """
     seeds = sorted({row.seed for row in group.rows})
     questions = grouped(group.rows, lambda row: row.item)

@@ -310,7 +310,7 @@ def notes_of(case: Case) -> Iterator[str]:
 
 
 def fixed_answer(tool: model.Tool) -> model.Output | None:
-    """Return the first output if it depends on no call, judgement or input; else None.
+    """Return the first of a tool's outputs; None if it depends on a call, judgement or input. Others are not examined.
 
     Such an output is the same on every video. A boolean or an enumerated value after a ``require`` counts as dependent
     on that condition.

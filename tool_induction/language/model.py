@@ -274,7 +274,7 @@ LOOPING = ("call_world_api", "call_tool", "loop")
 
 
 def _declarations(model: type[Input] | type[Output], *, least: int, most: int) -> Kind:
-    """Return the kind of ``least`` to ``most`` inputs or outputs: a record from name to type, or to a declaration."""
+    """Return the kind of inputs or outputs: a record of ``least`` to ``most`` names to types or declarations."""
     return Kind(
         schema={
             "maxProperties": most,

@@ -232,7 +232,7 @@ class MovingThingsWorker:
         return self._picture
 
     def _follow(self, frame: Frame, glance: Image, background: Background) -> None:
-        """Compare a frame with the background, and update the tracks and the background."""
+        """Compare a frame (``glance``: a tiny copy) with the background; update it and the tracks, or begin a shot."""
         elapsed = frame.time - self._close_time
         self._before = self._picture, self._close_time
         picture = self._look_closely(frame, glance)

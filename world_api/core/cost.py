@@ -145,10 +145,10 @@ _innermost: ContextVar[_Deadline | None] = ContextVar("deadline", default=None)
 
 @contextmanager
 def deadline(seconds: float, *, clock: Callable[[], float] | None = None) -> Iterator[None]:
-    """Limit requests made inside the block.
+    """Limit the time that requests made inside the block may take; ``remaining`` tells it to them.
 
     Without ``clock`` each request may take ``seconds``; with it, all of them together, counted from the start of the
-    block. An outer deadline is never extended.
+    block. Of nested deadlines, the one that leaves least holds.
     """
     until = math.inf if clock is None else clock() + seconds
     inner = _Deadline(seconds=seconds, until=until, clock=clock or (lambda: 0.0), outer=_innermost.get())

@@ -183,7 +183,7 @@ class _FreedSlots:
         self._lock = Lock()
 
     def add(self, slot: int) -> None:
-        """Return a slot now or with later ones; threads may call this at the same time."""
+        """Give a slot back to the decoding process, now or with later ones; threads may call this at the same time."""
         with self._lock:
             self._freed.append(slot)
             if len(self._freed) < self._size:

@@ -195,7 +195,7 @@ class ChildProcess:
         self._wire = Wire(read_from=ours_in, write_to=ours_out)
 
     def ask(self, request: Message) -> tuple[Message, bytes]:
-        """Send a request; return the last message of the answer, and its raw bytes.
+        """Send a request; return the last message of the answer and the bytes sent with that message, maybe none.
 
         Raises:
             VideoWorldError: raised by the service.

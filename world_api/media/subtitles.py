@@ -294,7 +294,7 @@ def _listed(made: Iterable[Cue | None], *, is_cut: bool) -> CueList:
 
 
 def _sidecar(path: Path, video: Path) -> SubtitleSource | None:
-    """Return the source of a file beside a video; None unless its name is the video's, alone or with a language."""
+    """Return a subtitle file as source; None unless its stem is the video's, maybe with ``.en`` or ``.en.forced``."""
     rest = path.stem[len(video.stem) :]
     found = _NAME.fullmatch(rest)
     if not path.stem.startswith(video.stem) or (rest and found is None):

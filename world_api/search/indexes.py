@@ -160,7 +160,7 @@ def best_first(scores: NDArray[np.float64] | NDArray[np.float32], count: int | N
 
 
 def fuse(rankings: Sequence[NDArray[np.int64]], count: int, *, k: int = 60) -> NDArray[np.float64]:
-    """Return scores of ``count`` items by reciprocal rank fusion (Cormack et al. 2009) of rankings, best first; 0: unranked."""
+    """Score ``count`` items by reciprocal rank fusion (Cormack et al. 2009): 1 / (k + rank) per ranking, best first."""
     fused = np.zeros(count, dtype=np.float64)
     for ranking in rankings:
         fused[ranking] += 1.0 / (k + 1 + np.arange(len(ranking)))

@@ -122,7 +122,7 @@ class LookBudget:
             self._counted.add(request)
 
     def reuse(self, request: str) -> None:
-        """Count a cached look, unless this session has used it before."""
+        """Count a look taken from the cache (``request``: its hash), unless this session has counted it before."""
         with self._lock:
             if request not in self._counted:
                 self.count()

@@ -655,9 +655,9 @@ def _shown(schema: pa.Schema) -> str:
 
 
 def world_key(manifest: Manifest) -> str:
-    """Return a hash of a world's content: the source file, facts about its video, the rows that sessions do not write.
+    """Return a hash of a world's content: the source file's hash, video facts, and the rows that sessions do not write.
 
-    The source file distinguishes worlds with few rows. Commits of sessions do not change the key.
+    The source file's hash distinguishes worlds with few rows. Commits of sessions do not change the key.
     """
     rows = sorted(f"{entry.table} {entry.sha256}" for entry in manifest.files if entry.table not in SESSION_TABLES)
     return content_hash([manifest.source.sha256, manifest.video.model_dump(mode="json"), rows])
