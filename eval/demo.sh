@@ -85,4 +85,7 @@ ablation() {
     echo 'What the rule-based model answers is plumbing, not a result.'
 }
 
-"$1"
+case ${1:-demo} in
+demo | ablation) "${1:-demo}" ;;
+*) echo "usage: sh eval/demo.sh demo|ablation" >&2 && exit 2 ;;
+esac

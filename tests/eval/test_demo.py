@@ -70,6 +70,12 @@ def test_the_demo_stops_at_the_first_failure_with_its_status(tmp_path: Path) -> 
     assert [arguments[0] for arguments in commands_of(done.stdout)] == ["build", "inspect"]
 
 
+def test_a_demo_of_another_name_is_refused(tmp_path: Path) -> None:
+    done = run_demo(tmp_path, "ablate")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "usage" in done.stderr
+
+
 def test_the_example_library_is_there(tmp_path: Path) -> None:
     (checked,) = {
         arguments[2] for arguments in commands_of(run_demo(tmp_path, "demo").stdout) if arguments[0] == "tools"

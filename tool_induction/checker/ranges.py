@@ -268,7 +268,7 @@ def check_span(
 
 
 def _lasts(at: Inference, start: ex.Expr, end: ex.Expr) -> bool | None:
-    """Return None if an interval may end after its start; otherwise whether it certainly ends before it, not at it."""
+    """Return None if an interval may end after its start; else True if it certainly ends before its start, False if maybe at it."""
     (first, before), (last, after) = _shifted(at, start), _shifted(at, end)
     turned = 0
     if isinstance(first, ex.Field) and isinstance(last, ex.Field) and first.base == last.base:

@@ -65,7 +65,7 @@ def load_domain(named: str | Path) -> stored.Domain:
             content = stream.read(MAX_BYTES + 1)
     except OSError as error:
         raise ToolFault("unreadable_domain", f"{source.name} cannot be read: {error.strerror}") from None
-    text = read_yaml(content, source.name)
+    text = read_yaml(content, source.name, if_empty="begin with one of the packaged domains")
     document = _checked(text, source.name)
     domain = _domain(document, hash_bytes(content))
     lines: dict[str, int] = {split: text.line(("videos", split)) for split in stored.SPLITS}

@@ -18,29 +18,11 @@ from world_api.core.ports import ChatModel, Clock
 
 #: Problems of a reply or its tools; each is noted in the log and in the report.
 Problem = Literal[
-    "no_choices",
-    "bad_message",
-    "empty_reply",
-    "refused_by_model",
-    "cut_reply",
-    "structured_refused",
-    "structured_ignored",
-    "setting_refused",
-    "prose_around",
-    "reasoning_in_reply",
-    "repeated",
-    "secret_in_reply",
-    "no_tools",
-    "unreadable_tool",
-    "fewer_tools",
-    "more_tools",
-    "too_many_tools",
-    "renamed",
-    "unasked",
-    "not_rewritten",
-    "retired",
-    "not_better",
-]
+    "no_choices", "bad_message", "empty_reply", "refused_by_model", "cut_reply", "structured_refused",
+    "structured_ignored", "setting_refused", "prose_around", "reasoning_in_reply", "repeated", "secret_in_reply",
+    "no_tools", "unreadable_tool", "fewer_tools", "more_tools", "too_many_tools", "renamed", "unasked",
+    "not_rewritten", "retired", "not_better",
+]  # fmt: skip
 #: Faults about the request itself: the same request gets the same fault again.
 _REFUSALS = ("endpoint_refused_request", "endpoint_unknown_model")
 #: Settings that a server may refuse, and the words by which its message names them.

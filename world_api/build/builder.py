@@ -379,7 +379,7 @@ class Predecessor:
     def refuse_other(self, *, profile: str, source_hash: str) -> None:
         """Raise a fault if the existing world was made with another profile, or from another file.
 
-        A growing file that was rewritten is no other file, unless sessions committed something to the existing world.
+        A growing file that was rewritten counts as the same file, unless sessions committed something to the existing world.
 
         Raises:
             StoreFault: ``world_exists``.

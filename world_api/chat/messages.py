@@ -490,13 +490,14 @@ _TABLE = TypeAdapter(dict[str, _Entry])
 
 
 def _load(path: Path) -> Any:
-    """Read a YAML or JSON file; the value of an empty one is an empty mapping. Raises BackendFault: ``bad_prices``."""
+    """Read a YAML or JSON file; an empty one is an empty mapping. Raises BackendFault: ``bad_prices``."""
     try:
         with open_regular(path) as stream:
             content = stream.read(MAX_BYTES + 1)
         if content.lstrip(codecs.BOM_UTF8).lstrip().startswith(b"{"):
             content = content.replace(b"\t", b" ")  # JSON is YAML except for its tabs
-        return read_yaml(content, path.name).value if content.strip() else {}
+        value = read_yaml(content, path.name, if_empty=None).value
+        return {} if value is None else value
     except OSError as error:
         raise _bad(f"{path.name}: it cannot be read: {error.strerror}") from None
     except ToolFault as fault:

@@ -70,7 +70,7 @@ def doctor(
         str | None,
         typer.Option(
             metavar="URL",
-            help="Examine a chat endpoint instead: about ten small requests, with the key of OPENAI_API_KEY.",
+            help="Examine a chat endpoint instead: a few small requests, with the key of OPENAI_API_KEY.",
         ),
     ] = None,
     model: Annotated[str | None, typer.Option(help="The model to examine on that endpoint.")] = None,
@@ -157,7 +157,7 @@ def examine_endpoint(url: str | None, model: str | None, *, again: bool) -> dict
         )
     configured = Endpoint.from_environment({**os.environ, "OPENAI_BASE_URL": url})
     endpoint = replace(configured, timeout=_REQUEST_SECONDS, total_timeout=2 * _REQUEST_SECONDS, retries=_RETRIES)
-    note(f"asking {endpoint.host} about {model}: about ten small requests")
+    note(f"asking {endpoint.host} about {model}: a few small requests")
     found = capabilities_of(
         endpoint,
         model,

@@ -145,7 +145,7 @@ _innermost: ContextVar[_Deadline | None] = ContextVar("deadline", default=None)
 
 @contextmanager
 def deadline(seconds: float, *, clock: Callable[[], float] | None = None) -> Iterator[None]:
-    """Limit the time that requests made inside the block may take; ``remaining`` tells it to them.
+    """Limit the time that requests made inside the block may take; ``remaining`` returns it.
 
     Without ``clock`` each request may take ``seconds``; with it, all of them together, counted from the start of the
     block. Of nested deadlines, the one that leaves least holds.

@@ -11,7 +11,7 @@ import hashlib
 import os
 import stat
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from io import BufferedReader
@@ -48,16 +48,18 @@ def write_atomically(path: Path, data: bytes, *, sync: bool = True) -> None:
         raise not_writable(path, error) from error
 
 
-def sync_files(paths: Collection[Path]) -> None:
+def sync_files(paths: Sequence[Path]) -> None:
     """Sync files and their folders to the disk, so that they survive a power failure.
 
-    In parallel, since a file system syncs many files in about the time of one.
+    Many are synced side by side, since a file system syncs many in about the time of one. A file that cannot be synced
+    is removed: a later build must not take it for whole.
 
     Raises StoreFault: ``store_not_writable``, ``disk_full``.
     """
-    with ThreadPoolExecutor(_SYNCED_AT_ONCE) as threads:
+    with ThreadPoolExecutor(_SYNCED_AT_ONCE) as threads:  # it starts threads when they are needed
+        each = threads.map if len(paths) > _SYNCED_AT_ONCE else map
         for places in (paths, {path.parent for path in paths}):
-            for _ in threads.map(_sync, places):
+            for _ in each(_sync, places):
                 pass
 
 
@@ -73,6 +75,8 @@ def _sync(path: Path) -> None:
         finally:
             os.close(handle)
     except OSError as error:
+        if path.is_file():
+            path.unlink(missing_ok=True)
         raise not_writable(path, error) from error
 
 

@@ -36,8 +36,10 @@ class YamlText:
         return self.lines.get(place, 1)
 
 
-def read_yaml(content: bytes, name: str) -> YamlText:
+def read_yaml(content: bytes, name: str, *, if_empty: str | None = "write its first key") -> YamlText:
     """Parse a document; ``name`` is the file's name for messages.
+
+    ``if_empty``: the hint of the fault of a document without a value; None: its value is None.
 
     Raises:
         ToolFault: ``bad_yaml``; the message contains the line.
@@ -57,10 +59,11 @@ def read_yaml(content: bytes, name: str) -> YamlText:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         problem = " ".join(str(getattr(error, "problem", None) or error).split())[:200]
         raise _bad(name, mark.line + 1 if mark else None, problem, "check indentation, quotes and colons") from None
-    if root is None:
-        raise _bad(name, 1, "it is empty", "write its first key")
     text = YamlText()
-    text.value = _value(root, (), text, name)
+    if root is not None:
+        text.value = _value(root, (), text, name)
+    elif if_empty is not None:
+        raise _bad(name, 1, "it is empty", if_empty)
     return text
 
 

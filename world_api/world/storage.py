@@ -9,8 +9,9 @@
                                                      a build that was interrupted continues from it
     STORE/ID/sessions/<name>.jsonl                   what sessions wrote; not part of the world
 
-Every file appears whole or not at all: it is written beside its place, synced, and renamed into it. To resume a build,
-a clip's file with its key is enough; the hash in its name shows whether it is unchanged.
+Every file appears whole or not at all: it is written beside its place and renamed into it. Rows and images are synced
+together, before the manifest. To resume a build, a clip's file with its key is enough; the hash in its name shows
+whether it is whole and unchanged.
 
 Two worlds are equal if their canonical rows are: the hash covers values in key order, column by column, so it does not
 depend on the clip in which a row is stored, on Arrow's chunks, or on the file format.
@@ -192,21 +193,28 @@ class Manifest(_Model):
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write the manifest atomically; from then on the folder is a world.
 
-    Files that the previous manifest does not name are synced to the disk first. They were written without sync, since a
-    build that resumes makes damaged ones again.
+    Its files are synced to the disk first, together, since they were not when they were written: a build that resumes
+    makes damaged ones again.
 
     Raises StoreFault: ``store_not_writable``, ``disk_full``.
     """
-    sync_files([folder / path for path in sorted(manifest.paths() - _synced(folder))])
+    sync_files(_unsynced(folder, manifest))
     write_atomically(folder / MANIFEST, manifest.model_dump_json(indent=1).encode())
 
 
-def _synced(folder: Path) -> set[str]:
-    """Return the paths of the files that are synced to the disk already: those of a readable manifest."""
+def _unsynced(folder: Path, manifest: Manifest) -> list[Path]:
+    """Return the files that may not be on the disk yet: not named by the existing manifest, or written after it."""
     try:
-        return read_manifest(folder).paths()
-    except StoreFault:
-        return set()
+        known, since = read_manifest(folder).paths(), (folder / MANIFEST).stat().st_ctime_ns
+    except (StoreFault, OSError):
+        known, since = set[str](), 0
+    found = []
+    for path in sorted(manifest.paths()):
+        with suppress(FileNotFoundError):  # reading the world says that it is missing
+            changed = (folder / path).stat().st_ctime_ns
+            if path not in known or changed >= since:
+                found.append(folder / path)
+    return found
 
 
 def read_manifest(folder: Path) -> Manifest:

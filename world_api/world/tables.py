@@ -21,7 +21,7 @@ from world_api.core import lazy
 
 if lazy.is_command and "pandas" not in sys.modules:
     # With the first value that it converts, pyarrow imports pandas if that is installed: 0.15 s for nothing. Not in other
-    # programs, where ``pa.array`` would not know a pandas Series any more.
+    # programs: without it ``pa.array`` takes the missing values of a pandas Series for plain objects.
     with lazy.hidden("pandas"):
         pa.array([])
 

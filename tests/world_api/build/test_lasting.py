@@ -233,6 +233,35 @@ def test_rows_are_on_the_disk_before_the_manifest_names_them(
     assert len(rows) > 4
     assert {path.stat().st_ino for path in places} <= before_manifest
 
+    synced.clear()
+    before_manifest.clear()
+    rows[0].unlink()
+    rows[1].write_bytes(b"cut off")
+    build(film, tmp_path, Seeing(), Counting())  # what is made again has the same name as before
+    again = {path.stat().st_ino for path in (rows[0], rows[1], rows[0].parent, rows[1].parent)}
+    assert again <= before_manifest
+    assert rows[2].stat().st_ino not in synced
+
+
+def test_rows_that_cannot_be_synced_are_not_taken_for_whole_later(
+    film: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed: list[int] = []
+
+    def failing(handle: int) -> None:
+        number = os.fstat(handle).st_ino
+        if not failed and any(path.stat().st_ino == number for path in tmp_path.rglob("*.arrow")):
+            failed.append(number)
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patch, pytest.raises(StoreFault):
+        patch.setattr(os, "fsync", failing)
+        build(film, tmp_path, Seeing())
+    left = {path.stat().st_ino for path in (tmp_path / "film").rglob("*.arrow")}
+    assert left
+    assert not left & set(failed)
+    assert check_world(open_world(tmp_path, build(film, tmp_path, Seeing()).video_id)) == []
+
 
 def test_limits_that_cut_a_video_make_another_world(film: Path, tmp_path: Path) -> None:
     whole = build(film, tmp_path / "whole", Seeing())
