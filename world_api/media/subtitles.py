@@ -70,7 +70,7 @@ def parse_cues(text: str) -> Iterator[Cue | None]:
 
 
 def make_cue(start: float, end: float, raw: str, *, speaker: str = "") -> Cue | None:
-    """Return a cue without markup; None without text, or if times are invalid or over 10 min apart. ``speaker``: if ``raw`` has none."""
+    """Return a cue without markup; None without text, or if times are wrong or over 10 min apart. ``speaker``: if ``raw`` has none."""
     raw = raw[:_MOST_RAW]
     voice = _VOICE.search(raw)
     try:
