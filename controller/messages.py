@@ -29,26 +29,10 @@ MAX_ARGUMENT_CHARACTERS = 100_000
 MAX_CALLS_IN_A_REPLY = 64
 
 Problem = Literal[
-    "no_choices",
-    "bad_message",
-    "empty_reply",
-    "call_in_text",
-    "bad_call",
-    "arguments_not_json",
-    "arguments_not_object",
-    "unknown_tool",
-    "missing_call_id",
-    "duplicate_call_id",
-    "repeated_call",
-    "too_many_calls",
-    "bad_answer",
-    "second_answer",
-    "call_after_answer",
-    "early_answer",
-    "cut_reply",
-    "untyped_answer",
-    "asked_before",
-]
+    "no_choices", "bad_message", "empty_reply", "call_in_text", "bad_call", "arguments_not_json",
+    "arguments_not_object", "unknown_tool", "missing_call_id", "duplicate_call_id", "repeated_call", "too_many_calls",
+    "bad_answer", "second_answer", "call_after_answer", "early_answer", "cut_reply", "untyped_answer", "asked_before",
+]  # fmt: skip
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _THOUGHT_FIELDS = ("reasoning_content", "reasoning")

@@ -52,6 +52,7 @@ from world_api.world.storage import (
     SourceFacts,
     StageFacts,
     VideoFacts,
+    is_whole,
     read_manifest,
     read_table,
     write_manifest,
@@ -218,8 +219,13 @@ def _if_up_to_date(job: Job, subject: Subject, started: float) -> BuildReport | 
         return None  # the fault is raised again once the lock is held
     is_same = existing.source.sha256 == subject.source_hash and existing.profile == job.recipe.profile
     stages = {stage.name: stage.key for stage in existing.stages}
-    is_whole = existing.complete and all((job.folder / path).is_file() for path in existing.paths())
-    if job.force or not is_same or stages != subject.keys or not is_whole:
+    if (
+        job.force
+        or not is_same
+        or stages != subject.keys
+        or not existing.complete
+        or not is_whole(job.folder, existing)
+    ):
         return None
     try:
         remember_source(job.folder, job.video)
@@ -436,7 +442,7 @@ class Predecessor:
 
         Files that sessions committed are removed only if the old manifest contains them.
         """
-        wanted = manifest.paths()
+        wanted = manifest.hashes()
         named = {entry.path for entry in self.manifest.files} if self.manifest is not None else set()
         for path in (path for part in (ROWS, IMAGES) for path in sorted((self.folder / part).rglob("*"))):
             name = path.relative_to(self.folder).as_posix()

@@ -185,9 +185,10 @@ class Manifest(_Model):
         """Return the files of one table, in clip order."""
         return sorted((entry for entry in self.files if entry.table == table), key=lambda entry: entry.clip)
 
-    def paths(self) -> set[str]:
-        """Return the paths of all files of rows and images, relative to the world's folder."""
-        return {entry.path for entry in self.files} | {image.path for image in self.images}
+    def hashes(self) -> dict[str, str]:
+        """Return the hash of each file of rows and each image by its path, relative to the world's folder."""
+        rows = {entry.path: entry.sha256 for entry in self.files}
+        return rows | {image.path: image.sha256 for image in self.images}
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
@@ -205,11 +206,11 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 def _unsynced(folder: Path, manifest: Manifest) -> list[Path]:
     """Return the files that may not be on the disk yet: not named by the existing manifest, or written after it."""
     try:
-        known, since = read_manifest(folder).paths(), (folder / MANIFEST).stat().st_ctime_ns
+        known, since = read_manifest(folder).hashes(), (folder / MANIFEST).stat().st_ctime_ns
     except (StoreFault, OSError):
-        known, since = set[str](), 0
+        known, since = {}, 0
     found = []
-    for path in sorted(manifest.paths()):
+    for path in sorted(manifest.hashes()):
         with suppress(FileNotFoundError):  # reading the world says that it is missing
             changed = (folder / path).stat().st_ctime_ns
             if path not in known or changed >= since:
@@ -392,6 +393,11 @@ def _is_there(path: Path, digest: str) -> bool:
         return hash_stored(path) == digest
     except OSError:
         return False
+
+
+def is_whole(folder: Path, manifest: Manifest) -> bool:
+    """Whether all files of rows and images exist and have the content that the manifest says."""
+    return all(_is_there(folder / path, digest) for path, digest in manifest.hashes().items())
 
 
 def find_rows(folder: Path, *, table: str, key: str) -> dict[int, FileEntry]:

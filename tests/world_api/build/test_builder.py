@@ -129,6 +129,20 @@ def test_building_again_changes_nothing(two_shots: Path, tmp_path: Path) -> None
     assert all_files(tmp_path / "store") == before
 
 
+def test_building_again_makes_damaged_rows_and_images_again(two_shots: Path, tmp_path: Path) -> None:
+    first = build(two_shots, tmp_path / "store")
+    before = all_files(tmp_path / "store")
+    for pattern in ("rows/sightings/*", "rows/looks/000001-*", "images/*"):
+        for path in (tmp_path / "store" / "two_shots").glob(pattern):
+            path.write_bytes(path.read_bytes()[:100])
+    second = build(two_shots, tmp_path / "store")
+    assert second.changed
+    assert second.world_hash == first.world_hash
+    rows = {name: data for name, data in before.items() if "/rows/" in name or "/images/" in name}
+    assert rows
+    assert {name: data for name, data in all_files(tmp_path / "store").items() if name in rows} == rows
+
+
 def test_two_builds_give_the_same_rows(two_shots: Path, tmp_path: Path) -> None:
     assert build(two_shots, tmp_path / "a").world_hash == build(two_shots, tmp_path / "b").world_hash
 
