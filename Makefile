@@ -27,10 +27,10 @@ help:
 	@sed -n 's/^#   //p' Makefile
 
 demo: $(READY)
-	@$(BIN)/python -m eval.demo
+	@PYTHON=$(BIN)/python sh eval/demo.sh demo
 
 ablation: $(READY)
-	@$(BIN)/python -m eval.demo ablation
+	@PYTHON=$(BIN)/python sh eval/demo.sh ablation
 
 test: $(READY)
 	@seed=$(SEED); echo "tests in random order: make $@ SEED=$$seed runs them in the same order"; \
@@ -57,7 +57,7 @@ imports: $(READY)
 	$(BIN)/lint-imports
 
 docs: $(READY)
-	$(BIN)/python -m world_api.schemas.pages docs
+	$(BIN)/python docs/write_operations.py
 	$(BIN)/python docs/write_commands.py
 	$(BIN)/python -m tool_induction.reference docs
 	$(BIN)/python docs/write_diagnostics.py

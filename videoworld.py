@@ -14,8 +14,8 @@ try:
 
     import typer
 
-    from world_api.commands.cli import LazyCommand, lazy_group
-    from world_api.core.lazy import lazy_names
+    from world_api.commands.cli import LazyCommand, group_app
+    from world_api.core import lazy
 except KeyboardInterrupt:  # these imports are most of the time a short command takes
     sys.exit(130)
 
@@ -50,20 +50,20 @@ if TYPE_CHECKING:
     )
     from world_api.chat import RuleBasedChatModel as RuleBasedChatModel, chat_model as chat_model
 
-__getattr__, __dir__, __all__ = lazy_names(__name__)
+__getattr__, __dir__, __all__ = lazy.lazy_names(__name__)
 __all__ += ["main"]
 
-#: The Typer app of each command, by its module.
-_APPS = {
-    "world_api.commands.build": {"build": "app", "reindex": "reindex_app"},
-    "world_api.commands.worlds": {"worlds": "app", "inspect": "inspect_app", "session": "session_app"},
-    "world_api.commands.operations": {"ops": "ops_app", "call": "app"},
-    "tool_induction.commands": {"tools": "app", "domains": "domains_app", "induce": "induce_app", "serve": "serve_app"},
-    "controller.commands": {"ask": "ask_app", "replay": "replay_app", "show": "show_app"},
-    "eval.commands.runs": {"compare": "compare_app"},
+#: The function of each command, or the Typer app of a group, by its module.
+_ENTRIES = {
+    "world_api.commands.build": {"build": "build", "reindex": "reindex"},
+    "world_api.commands.worlds": {"worlds": "worlds", "inspect": "inspect", "session": "session_app"},
+    "world_api.commands.operations": {"ops": "ops", "call": "call"},
+    "tool_induction.commands": {"tools": "app", "domains": "domains", "induce": "induce", "serve": "serve"},
+    "controller.commands": {"ask": "ask", "replay": "replay", "show": "show_episode"},
+    "eval.commands.runs": {"compare": "compare"},
     "eval.commands": {"eval": "app"},
-    "eval.commands.datasets": {"sandbox": "sandbox_app", "sample": "sample_app"},
-    "world_api.commands.doctor": {"doctor": "app"},
+    "eval.commands.datasets": {"sandbox": "sandbox_app", "sample": "sample"},
+    "world_api.commands.doctor": {"doctor": "doctor"},
 }
 #: The commands in the order of `--help`, each with its line there.
 _HELP = {
@@ -88,20 +88,14 @@ _HELP = {
     "sample": "Draw and encode the sample video.",
     "doctor": "Check this installation, or a chat endpoint, and say what is missing.",
 }
-_PLACES = {name: (module, app) for module, apps in _APPS.items() for name, app in apps.items()}
+_PLACES = {name: (module, entry) for module, entries in _ENTRIES.items() for name, entry in entries.items()}
 COMMANDS = {name: LazyCommand(*_PLACES[name], about) for name, about in _HELP.items()}
 
 
 USAGE = 2  #: the exit status of wrong usage
 INTERRUPTED = 130  #: the exit status after Ctrl-C, as shells have it
 
-app = typer.Typer(
-    cls=lazy_group(COMMANDS),
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
+app = group_app("Long videos as worlds that a language model can act in.", COMMANDS)
 
 
 def _show_version(wanted: bool) -> None:
@@ -118,13 +112,14 @@ def videoworld(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and leave.")
     ] = False,
 ) -> None:
-    """Long videos as worlds that a language model can act in."""
+    """Run a sub-command."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line. Exit status: 0 success, 1 a fault, 2 wrong usage, 130 interrupted by Ctrl-C."""
     # A garbage collection of all imported objects at the end of the process would take as long as an import.
     atexit.register(gc.freeze)
+    lazy.is_command = True
     try:
         _run(list(sys.argv[1:] if arguments is None else arguments))
     except KeyboardInterrupt:

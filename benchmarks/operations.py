@@ -187,7 +187,7 @@ def _decoding(store: Path, video: Path | None, calls: int, seed: int) -> Row:
     rng = np.random.default_rng(seed)
 
     def look(at: float) -> float:
-        return 1e3 * _seconds(lambda: detector.detect(frames.frame_played_at(at), "person"))
+        return 1e3 * _seconds(lambda: detector.detect(frames.pictures_played_at([at], None)[0], "person"))
 
     count = max(5, calls // 10)
     times = [look(at) for at in rng.uniform(0, length, count + 1).tolist()]

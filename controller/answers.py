@@ -37,7 +37,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 MAX_QUESTION_CHARACTERS = 20_000
 MAX_OPTIONS = 26  #: as many as there are letters
-#: The two answers of a question that ``may_abstain``, whatever its kind.
+#: The two answers of a question that ``may_abstain``, of any kind.
 NOT_THERE, UNDETERMINABLE = "not_there", "cannot_be_told"
 ABSTENTIONS = (NOT_THERE, UNDETERMINABLE)
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -187,7 +187,7 @@ def span_of(given: Any) -> TimeSpan:
     if not (is_finite_number(start) and is_finite_number(end) and 0 <= start <= _MOST and 0 <= end <= _MOST):
         raise InvalidAnswer("start_time and end_time are seconds from the start of the video, as numbers")
     if end < start:
-        raise InvalidAnswer("end_time lies before start_time")
+        raise InvalidAnswer("end_time is before start_time")
     return TimeSpan(start=float(start), end=float(end))
 
 
@@ -599,7 +599,7 @@ _CLOSED = r"\s*[)）\]】.:：、]?\s*[-–—]?\s*"
 
 
 def _choice(question: Question, text: str, *, small: bool) -> str | None:
-    """Return the letter of the option that a text names, by its letter, by its words, or by both; otherwise None."""
+    """Return the letter of the option that a text names by letter, words or both; or None. ``small``: "a" can be A."""
     words = _lettered(question, text)
     if words is not None:
         return words
@@ -664,7 +664,7 @@ def _order(question: Question, text: str) -> list[str] | None:
 
 
 def _item(question: Question, text: str, place: int) -> str | None:
-    """Return the letter of the option that a list entry names; None if its number, if any, is not ``place`` (from 1)."""
+    """Return the letter of the option that a list entry names; None if it names none, or has a number other than ``place``."""
     number = re.match(r"(?:(\d{1,2})\s*[.)、：:]|[-•])\s*", text)
     if number and number[1] and int(number[1]) != place:
         return None

@@ -20,7 +20,6 @@ from world_api.commands.cli import (
     StoreOption,
     VisionOptions,
     WithOption,
-    command_app,
     note,
     read_arguments,
     show,
@@ -74,10 +73,8 @@ MoneyOption = Annotated[float | None, typer.Option(min=0, metavar="USD", help="M
 
 USUAL_BUDGET = Budget()
 
-ask_app = command_app()
 
-
-@ask_app.command(cls=under_headings(HEADINGS))
+@under_headings(HEADINGS)
 @with_vision_options("prices")
 def ask(
     video: Annotated[str, typer.Argument(metavar="ID_OR_VIDEO_FILE", help="A world's id, or a video to build first.")],
@@ -166,7 +163,7 @@ def ask(
     from tool_induction.judge.options import judge_from_options
     from world_api.api import ensure_world, open_session, vision_config
     from world_api.chat.messages import Prices
-    from world_api.chat.models import chat_model, takes_images, window_of
+    from world_api.chat.models import chat_model, images_and_window
     from world_api.commands.cli import progress_bars
     from world_api.core.execution import SystemClock
     from world_api.session.session import forget_reserved, reserve_session
@@ -176,12 +173,14 @@ def ask(
     spoken = language_of(query.text) if language == "auto" else language
     chosen = vision.choices(model=model, language=spoken)
     config = vision_config(chosen, clock=clock, environment=environment)
+    asked = chat_model(model, clock=clock, environment=environment, wire=wire, cache=cache)
+    takes_images, known_window = images_and_window(model, environment=environment)
     context = SystemContext(
-        model=chat_model(model, clock=clock, environment=environment, wire=wire, cache=cache),
+        model=asked,
         clock=clock,
         budget=Budget(
             rounds=rounds, calls=calls, tokens=max_tokens, seconds=seconds, money=money,
-            window=window or window_of(model, environment=environment),
+            window=window or known_window,
             digest_tokens=digest_tokens,
         ),
         prices=Prices.read(prices),
@@ -191,7 +190,7 @@ def ask(
         if judge_model is not None or judge_record is not None else None,
         domain=load_domain(domain) if domain is not None else None,
         options=read_arguments(settings, None, {}) | ({} if exposure is None else {"exposure": exposure}),
-        takes_images=takes_images(model, environment=environment),
+        takes_images=takes_images,
     )  # fmt: skip
     name = system or ("hier" if tools is not None else "flat")
     build_system(name, context)  # refuse what cannot be combined before anything is built
@@ -229,7 +228,7 @@ def ask(
 
 
 def _commit(store: Path, video_id: str, session: str) -> dict[str, Any]:
-    """Add the session's writes to the world; return as JSON how many memories and entities these are, maybe 0."""
+    """Add the session's writes to the world; return as JSON their numbers by kind (``memories``, ``entities``), maybe 0."""
     from world_api.core.faults import StoreFault
     from world_api.session.session import commit_session
 
@@ -249,10 +248,7 @@ NameArgument = Annotated[
     str | None, typer.Argument(metavar="[NAME]", help="With DIR: which of its episodes, as `show DIR` lists them.")
 ]
 
-replay_app = command_app()
 
-
-@replay_app.command()
 def replay(episode: EpisodeArgument, name: NameArgument = None, as_json: JsonOption = False) -> None:
     """Run recorded episodes again, offline, and compare byte for byte.
 
@@ -297,10 +293,6 @@ def _replay_text(found: list[dict[str, Any]], unfinished: list[str]) -> str:
     return "\n".join(lines if found else [*lines, "no episode is finished"])
 
 
-show_app = command_app()
-
-
-@show_app.command("show")
 def show_episode(
     episode: EpisodeArgument,
     name: NameArgument = None,

@@ -99,11 +99,11 @@ class Conversation:
         return len(self._foldable[place]) == _STAGES
 
     def estimate(self, *, with_tools: bool) -> int:
-        """Return the estimated tokens of the next request (``with_tools``: it declares the tools), without the scale."""
+        """Return the estimated tokens of the next request (``with_tools``: it declares the tools), not scaled by a server's count."""
         return sum(self._tokens) + (self._tools if with_tools else 0)
 
     def learn(self, usage: Usage, *, with_tools: bool) -> None:
-        """Set the scale of estimates from the server's count for the latest request (``with_tools``: it declared tools)."""
+        """Set the scale of estimates from the server's count, if any, for the latest request (``with_tools``: it declared tools)."""
         estimate = self.estimate(with_tools=with_tools)
         if usage.prompt and estimate and not usage.estimated:
             self._factor = min(max(usage.prompt / estimate, _FACTORS[0]), _FACTORS[1])
@@ -144,7 +144,7 @@ class Conversation:
         self._window = min(self._window or self._scaled(with_tools), self._scaled(with_tools))
 
     def most_characters(self, results: int) -> int:
-        """Return how many characters each of ``results`` (a number) of one reply may have, if all earlier ones are folded."""
+        """Return how many characters each of ``results`` (a number) results of one reply may have, if all earlier ones are folded."""
         fixed = self.estimate(with_tools=True) - sum(self._tokens[place] for place in self._foldable)
         free = _ROUND_SHARE * (self._request_limit() / self._factor - fixed)
         together = min(_MAX_ROUND_CHARACTERS, max(0.0, free) * _CHARACTERS_A_TOKEN)

@@ -101,7 +101,7 @@ def summary_text(
 
 
 def doubts_of(episode: Episode) -> list[dict[str, Any]]:
-    """Return what the calls behind the answer could not tell: those that returned a cited span, or if none did, all.
+    """Return what the calls behind the answer could not determine: those that returned a cited span, or if none did, all.
 
     One record for each such call: ``tool``, the ``status`` and ``summary`` of an incomplete result, the words
     ``unmatched`` (if what was found may lack them) and ``not_judged``, and the intervals ``not_examined``.
@@ -157,7 +157,7 @@ def _cost_parts(accounts: Accounts) -> dict[str, str]:
 
 
 def _tools_text(calls: list[CallRecord]) -> str:
-    """Return the tools in the order of their calls, with operations inside and failures; equal entries are counted."""
+    """Return the names of the called tools in order, with number of inner operations and "failed"; equal neighbours are counted."""
     names = [
         call.tool
         + (f" ({plural(len(call.inner_calls), 'operation')})" if call.inner_calls else "")
@@ -251,9 +251,9 @@ def arguments_text(arguments: Mapping[str, Any]) -> str:
 
 
 def result_text(result: Mapping[str, Any]) -> str:
-    """Return the content of a result on one line: its fault, or its status unless it is ``ok``, its interval and fields.
+    """Return on one line the fault of a result, or its status unless it is ``ok``, its interval and its other fields.
 
-    If there is nothing of these: its hint, or "nothing".
+    Fields that most results have (``_ASIDE``) are left out. If nothing remains: the hint, or "nothing".
     """
     error = result.get("error")
     if isinstance(error, Mapping):
@@ -268,7 +268,7 @@ def result_text(result: Mapping[str, Any]) -> str:
 
 
 def outputs_text(origins: Mapping[str, Any]) -> str:
-    """Return a text that names, for each output of a tool, the numbers of the inner calls it was made from."""
+    """Return as text, for each output of a tool, the numbers of the first six inner calls it was made from."""
     outputs = origins.get("outputs")
     parts = []
     for name, source in outputs.items() if isinstance(outputs, Mapping) else ():
@@ -357,7 +357,7 @@ def _reply_lines(episode: Episode, record: RoundRecord, *, full: bool) -> Iterat
 
 
 def _labelled(label: str, text: str, limit: int | None = None) -> Iterator[str]:
-    """Yield the lines of a text with a label before the first; after ``limit`` lines only how many remain."""
+    """Yield the lines of a text with a label before the first; after ``limit`` of them, a line with the number of the others."""
     lines = list(wrapped(text, WIDTH - _LABEL))
     for place, line in enumerate(lines[:limit]):
         yield f"{label if place == 0 else '':{_LABEL}}{line}".rstrip()
@@ -463,7 +463,7 @@ def episode_page(entry: JournalEntry, *, only: int | None = None, full: bool = F
         lines += ["", *round_lines(episode, number, full=full)]
         if only == 0:
             for title, text in _given(episode.messages):
-                lines += _labelled("told", title)
+                lines += _labelled("given", title)
                 if text:
                     lines += _labelled("", single_line(text) if full else cut(single_line(text), _BEGINNING))
     if only is None:
@@ -499,7 +499,7 @@ def _head(episode: Episode, name: str, conditions: Conditions) -> Iterator[str]:
         ("settings", ", ".join(_settings(task.settings))),
         ("model", f"{episode.model}, prompts in {episode.language} {episode.prompt_hash[:_HASH]}"),
         ("budget", ", ".join(bounds)),
-        ("told", f"{given}, before anything was called" if given else ""),
+        ("given", f"{given}, before anything was called" if given else ""),
         ("recorded", f"{name}, by version {conditions.version}"),
     )
 

@@ -74,7 +74,7 @@ class Budget(Record):
     def __post_init__(self) -> None:
         if any(amount is not None and not 0 <= amount <= _MOST for amount in asdict(self).values()):
             raise EpisodeFault(
-                "bad_budget", f"a budget lies between 0 and {_MOST:,}", hint="use 0 to allow none, or a smaller number"
+                "bad_budget", f"a budget is between 0 and {_MOST:,}", hint="use 0 to allow none, or a smaller number"
             )
 
 

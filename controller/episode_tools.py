@@ -168,14 +168,14 @@ class JudgedItems:
 
 
 def judging_tokens(result: Mapping[str, Any]) -> int:
-    """Return the judge's tokens in the cost of a result; 0 if there is none, as in results of operations."""
+    """Return the tokens in a result's cost: of judging, and the price of looks inside a tool; 0 without a cost (operations)."""
     cost = result.get("cost")
     tokens = cost.get("tokens") if isinstance(cost, Mapping) else None
     return tokens if isinstance(tokens, int) and tokens > 0 else 0
 
 
 def split_result(result: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]:
-    """Split a tool result into its content, the operations called inside it, and the origins of its outputs."""
+    """Split a result into its content, the calls of operations inside it, and the origins of its outputs and evidence."""
     found = {key: value for key, value in result.items() if key != TRACE}
     nodes = list(_nodes(result.get(TRACE)))
     tool = next((node for node in nodes if node.get("kind") == "tool"), {})  # the tool that was called

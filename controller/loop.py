@@ -210,7 +210,7 @@ class _Loop:
             malformed += 1
 
     def _answer_without_calls(self, reply: Reply) -> tuple[FinalAnswer | None, Problem | None]:
-        """Return the answer in a reply without calls, and the problem with the reply; None if it is accepted."""
+        """Return the answer in a reply without calls, if any, and the problem with the reply; no problem if it is accepted."""
         if reply.fault is not None:
             return None, reply.fault
         if self.turns.is_early:

@@ -29,26 +29,10 @@ MAX_ARGUMENT_CHARACTERS = 100_000
 MAX_CALLS_IN_A_REPLY = 64
 
 Problem = Literal[
-    "no_choices",
-    "bad_message",
-    "empty_reply",
-    "call_in_text",
-    "bad_call",
-    "arguments_not_json",
-    "arguments_not_object",
-    "unknown_tool",
-    "missing_call_id",
-    "duplicate_call_id",
-    "repeated_call",
-    "too_many_calls",
-    "bad_answer",
-    "second_answer",
-    "call_after_answer",
-    "early_answer",
-    "cut_reply",
-    "untyped_answer",
-    "asked_before",
-]
+    "no_choices", "bad_message", "empty_reply", "call_in_text", "bad_call", "arguments_not_json",
+    "arguments_not_object", "unknown_tool", "missing_call_id", "duplicate_call_id", "repeated_call", "too_many_calls",
+    "bad_answer", "second_answer", "call_after_answer", "early_answer", "cut_reply", "untyped_answer", "asked_before",
+]  # fmt: skip
 
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _THOUGHT_FIELDS = ("reasoning_content", "reasoning")
@@ -304,7 +288,7 @@ def _numbers_in(value: Any) -> Iterator[float]:
 
 
 def leaves(value: Any, under: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield (key, scalar) for the scalars of a JSON value in order; the key is the nearest one above the scalar."""
+    """Yield (key, scalar) for the scalars of a JSON value in order; the key is the innermost around it, ``under`` if there is none."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield from leaves(item, str(key))
@@ -386,11 +370,11 @@ class Observation:
         return self._answering(body)
 
     def folded(self, prompts: Prompts) -> dict[str, Any]:
-        """Return the message that replaces the whole one if room is needed: arguments and a summary of the result."""
+        """Return the message that replaces the whole one if space is needed: arguments and a summary of the result."""
         return self._answering({DATA: {"folded": _gist(self.call, self.result)}, "notice": prompts.notice("folded")})
 
     def dropped(self, prompts: Prompts) -> dict[str, Any]:
-        """Return the message that replaces the folded one when even more room is needed: only a notice."""
+        """Return the message that replaces the folded one if even more space is needed: only a notice."""
         return self._answering({"notice": prompts.notice("dropped")})
 
     def _answering(self, body: dict[str, Any]) -> dict[str, Any]:
@@ -481,7 +465,7 @@ def _what_fits(result: dict[str, Any], limit: int) -> dict[str, Any]:
 
 
 def _cut_largest(root: dict[str, Any], weigh: Callable[[Any], int], over: int) -> bool:
-    """Shorten the value of the largest weight by ``over`` characters, at most by half; False if none has a weight."""
+    """Shorten the value of the largest weight (in characters) by ``over``, at most by half; False if all weigh 0."""
     best: tuple[int, Any, Any] | None = None
     nodes: list[Any] = [root]
     while nodes:

@@ -202,7 +202,7 @@ def _result(session: Session, operation: str, arguments: dict[str, Any]) -> dict
 
 
 def _fitting(make: Callable[[int], Entries], most: int, tokens: int) -> Entries:
-    """Return ``make(number)`` for the largest tried ``number`` up to ``most`` that fits into ``tokens``; else empty."""
+    """Return ``make(number)`` for the largest tried ``number`` up to ``most`` that takes at most ``tokens``; none if 1 takes more."""
     number = most
     while number > 0:
         entries = make(number)

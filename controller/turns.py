@@ -38,7 +38,7 @@ _SHORTEST_WAIT = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class CallOutcome:
-    """The outcome of one call: its whole result, what it spent, and the seconds since the previous result.
+    """The outcome of one call: its whole result, what it spent, and the seconds since the result before (or the start).
 
     ``timed_out``: the call did not end in time, and the result is a notice of this. ``ran`` is False if no time was
     left to start it.
@@ -177,10 +177,10 @@ class Rejection:
 
 @dataclass(frozen=True, kw_only=True)
 class TurnResult:
-    """The outcome of the calls of one reply; ``answer`` is None if none was accepted.
+    """The outcome of the calls of one reply; ``answer`` is the accepted final answer, or None.
 
-    ``malformed``: no call was executed, or at least one was malformed. ``call_seconds``: duration of each executed
-    call.
+    ``malformed``: a call was malformed, or none was executed; submitting an answer is no execution. ``call_seconds``:
+    the duration of each executed call, in order.
     """
 
     answer: FinalAnswer | None

@@ -40,7 +40,7 @@ class Case:
 
     code: Code
     when: str
-    example: Json  #: a document, or JSON text where the fault lies in the text
+    example: Json  #: a document, or JSON text if the fault is in the text
     mended: Changes | str
     entities: tuple[str, ...] = ()
 
@@ -116,7 +116,7 @@ def _level(number: int) -> Json:
 FAULTS: tuple[Case, ...] = (
     Case(
         code="E_JSON",
-        when="The text is not JSON, a key stands twice, a number is not finite, or the bytes are not UTF-8.",
+        when="The text is not JSON, a key occurs twice, a number is not finite, or the bytes are not UTF-8.",
         example='{"tool_name": "find_first_hit",}',
         mended='{"tool_name": "find_first_hit", "description": "Finds when something that is said comes first.", '
         '"inputs": {"video_id": "string", "query": "string"}, "outputs": {"start_time": "Time"}, "steps": ['
@@ -174,7 +174,7 @@ FAULTS: tuple[Case, ...] = (
     ),
     Case(
         code="E_EXPR_SYNTAX",
-        when="What stands between braces cannot be read as an expression, or text stands around it where none may.",
+        when="The text between braces cannot be read as an expression, or there is text around it where none may be.",
         example=tool(EARLIEST, {"type": "require", "condition": "{{ first_hit && query }}"}),
         mended=((("steps", 2, "condition"), "{{ first_hit and query != '' }}"),),
     ),
@@ -218,7 +218,7 @@ FAULTS: tuple[Case, ...] = (
     ),
     Case(
         code="E_TYPE",
-        when="A value cannot stand where it stands: a list for a time, a field that is not there, a constant out of range.",
+        when="A value cannot be used in its place: a list for a time, a field that is not there, a constant out of range.",
         example=tool(_LOOK | {"params": {**_LOOK["params"], "timestamp": "{{ hits }}"}}, _FIRST_SEEN),
         mended=((("steps", 1, "params", "timestamp"), "{{ item.center_time }}"),),
     ),
@@ -355,7 +355,7 @@ NOTES: tuple[Case, ...] = (
     ),
     Case(
         code="W_IMPLICIT_REQUIRE",
-        when="A value that may be missing is needed where it stands: without it the tool ends with status 'empty'.",
+        when="A value that may be missing is needed: without it the tool ends with status 'empty'.",
         example=tool(outputs={"start_time": {"type": "Time", "from": "{{ first_hit.start_time }}"}}),
         mended=((("steps", 2), {"type": "require", "condition": "{{ first_hit is not none }}", "reason": "no hit"}),),
     ),
@@ -398,7 +398,7 @@ NOTES: tuple[Case, ...] = (
     ),
     Case(
         code="W_CONSTANT_CONDITION",
-        when="A condition is always true, or never, whatever the video holds: a length is never below 0, a constant never changes.",
+        when="A condition is always or never true, for any video: a length is never below 0, a constant never changes.",
         example=tool(_COUNT, {"type": "require", "condition": "{{ n >= 0 }}", "reason": "no hit"}, EARLIEST),
         mended=((("steps", 2, "condition"), "{{ n > 0 }}"),),
     ),
@@ -424,7 +424,7 @@ NOTES: tuple[Case, ...] = (
     ),
     Case(
         code="L_WRAPPER",
-        when="The tool makes one call and hands on what comes of it.",
+        when="The tool makes one call and returns its result.",
         example=tool(
             steps=[SEARCH], outputs={"start_time": {"type": "Time?", "from": "{{ hits.candidates[0].start_time }}"}}
         ),
@@ -482,7 +482,7 @@ NOTES: tuple[Case, ...] = (
     ),
     Case(
         code="L_NO_EVIDENCE",
-        when="No output is a time or evidence: nobody can look the answer up.",
+        when="No output is a time or evidence: the answer cannot be looked up.",
         example=tool(_COUNT, outputs={"n": "int"}),
         mended=((("steps", 2), EARLIEST), (("outputs", "start_time"), _FROM)),
     ),

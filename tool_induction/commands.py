@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from tool_induction.library import ToolLibrary
     from world_api.session.vision import VisionConfig
 
-app = cli.command_app("Check, run, review, edit and export high-level tools.")
-domains_app, induce_app, serve_app = cli.command_app(), cli.command_app(), cli.command_app()
+app = cli.group_app("Check, run, review, edit and export high-level tools.")
 
 Source = Annotated[
     str, typer.Argument(metavar="FILE_OR_LIBRARY", help="A tool document, a library folder, or a packaged library.")
@@ -398,7 +397,6 @@ def arm(
     )
 
 
-@domains_app.command()
 def domains(
     domain: Annotated[
         str | None, typer.Argument(metavar="[DOMAIN]", help="A packaged domain or a YAML file to check and show.")
@@ -463,7 +461,6 @@ def _domain_page(domain: Domain) -> str:
     return "\n".join(lines)
 
 
-@induce_app.command()
 def induce(
     domain: Annotated[str, typer.Argument(metavar="DOMAIN", help="A packaged domain or a YAML file.")],
     model: Annotated[str | None, typer.Option("--model", help="A model on the endpoint of OPENAI_BASE_URL.")] = None,
@@ -475,7 +472,8 @@ def induce(
     mode: Annotated[
         Literal["plain", "structured", "strict"],
         typer.Option(
-            "--mode", help="plain: JSON in the reply's text; structured, strict: by the server's schema output."
+            "--mode",
+            help="plain: JSON in the reply's text; structured: by the server's schema output; strict: the same.",
         ),
     ] = "plain",
     temperature: Annotated[
@@ -527,6 +525,8 @@ def induce(
 
     loaded = load_domain(domain)
     switched_on = check_groups(groups or ())
+    if mode == "strict":  # another name, for scripts that have it
+        mode = "structured"
     settings = Settings(
         mode=mode,
         seed=seed,
@@ -613,7 +613,6 @@ def _induced_text(record: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-@serve_app.command()
 @with_vision_options()
 def serve(
     video_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the video's world.")],

@@ -3,14 +3,11 @@
 ``language_schema`` is the language as JSON Schema (2020-12). The schema of a step is chosen by its ``type`` with
 ``if`` / ``then``, so that a fault is reported for that kind of step only; ``oneOf`` would report it for every kind.
 
-``emission_schema`` is for constrained decoding. Its loose form uses only keywords that decoders support (``anyOf`` and
-``$ref``). Its strict form obeys OpenAI's strict mode, which has no maps with free keys: each such map becomes a list of
-``{name, value}``, and ``document_from_emission`` converts these lists back.
+``emission_schema`` is for constrained decoding and uses only keywords that decoders support (``anyOf`` and ``$ref``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -21,48 +18,25 @@ from tool_induction.language.model import (
     LOOP_KEYS,
     LOOPING,
     STEP_MODELS,
-    Aggregate,
-    Block,
-    CallTool,
-    CallWorldApi,
+    Aggregate as Aggregate,
+    Block as Block,
+    CallTool as CallTool,
+    CallWorldApi as CallWorldApi,
     DocumentPart,
-    Filter,
-    If,
-    Input,
-    JudgeStep,
-    Loop,
-    Output,
-    Project,
-    Require,
-    Set,
-    Tool,
+    Filter as Filter,
+    If as If,
+    Input as Input,
+    JudgeStep as JudgeStep,
+    Loop as Loop,
+    Output as Output,
+    Project as Project,
+    Require as Require,
+    Set as Set,
+    Tool as Tool,
     keys_of,
 )
 from tool_induction.language.types import known_types
 from world_api.operations import OPERATIONS, operations_for
-from world_api.schemas.formats import strict_schema
-
-__all__ = [
-    "Aggregate",
-    "Block",
-    "CallTool",
-    "CallWorldApi",
-    "Filter",
-    "If",
-    "Input",
-    "JudgeStep",
-    "Loop",
-    "Output",
-    "Project",
-    "Require",
-    "Set",
-    "Tool",
-    "document_from_emission",
-    "emission_schema",
-    "language_schema",
-    "tool_schema",
-]
-
 
 Schema = dict[str, Any]
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -196,59 +170,52 @@ def _key_schema(key: Key) -> Schema:
 # --- structured outputs
 
 
-_SCALAR: Schema = {"type": ["string", "number", "boolean", "null"]}
-_BLOCKS = ("do", "then", "else")
-#: maps of a document that are lists of entries in the strict form
-_ENTRY_KEYS = ("params", "fields")
-
-
 @lru_cache(maxsize=8)
-def emission_schema(*, strict: bool, groups: frozenset[str] = frozenset(), allow_judge: bool = False) -> Schema:
+def emission_schema(*, groups: frozenset[str] = frozenset(), allow_judge: bool = False) -> Schema:
     """Return the JSON Schema of a model's reply with tools, ``{"tools": [...]}``, for ``response_format``.
 
     ``groups`` are the optional groups of operations that tools may call. The step ``judge`` is left out unless
-    ``allow_judge``. ``document_from_emission`` converts a strict reply to a document.
+    ``allow_judge``.
     """
-    kinds = tuple(kind for kind in STEP_MODELS if allow_judge or kind != "judge")
-    steps = {kind: _callable_step(kind, groups) for kind in kinds}
-    made: Schema = _typed(strict_schema(_entries_form(steps)) if strict else _loose_form(steps))
+    kinds = [kind for kind in STEP_MODELS if allow_judge or kind != "judge"]
+    whole = language_schema()["$defs"]
+    parts = {key: whole[key] for key in ("tool", "block", "input", "output")}
+    parts["step"] = {"anyOf": [_of(kind) for kind in kinds]}
+    parts |= {f"{kind}_step": _callable_step(kind, groups) for kind in kinds}
+    made: Schema = _decodable(
+        {
+            "type": "object",
+            "properties": {"tools": whole["tools"]},
+            "required": ["tools"],
+            "additionalProperties": False,
+            "$defs": parts,
+        }
+    )
     return made
-
-
-def document_from_emission(emission: Any) -> Any:
-    """Return the document of an emission in the strict form; a value of any other form is unchanged."""
-    if not isinstance(emission, Mapping) or not isinstance(emission.get("tools"), Sequence):
-        return emission
-    return {**emission, "tools": [_tool(tool) for tool in emission["tools"]]}
 
 
 def _callable_step(kind: str, groups: frozenset[str]) -> Schema:
     """Return the schema of a step with a required ``type``, and with only existing operations and aggregates."""
     step = _step_schema(kind)
     words = {"type": [kind], "api": list(operations_for(groups)), "operation": list(AGGREGATES)}
-    said = {key: {"description": part["description"]} for key, part in step["properties"].items()}
-    properties = {
-        key: said[key] | {"enum": words[key]} if key in words else part for key, part in step["properties"].items()
+    closed = {
+        key: {"description": part["description"], "enum": words[key]}
+        for key, part in step["properties"].items()
+        if key in words
     }
-    return {**step, "required": ["type", *step["required"]], "properties": properties}
-
-
-def _loose_form(steps: Mapping[str, Schema]) -> Schema:
-    whole = language_schema()["$defs"]
-    parts = {key: whole[key] for key in ("tool", "block", "input", "output")}
-    parts["step"] = {"anyOf": [_of(kind) for kind in steps]}
-    parts |= {f"{kind}_step": step for kind, step in steps.items()}
-    made: Schema = _decodable({**_record({"tools": whole["tools"]}), "$defs": parts})
-    return made
+    return {**step, "required": ["type", *step["required"]], "properties": step["properties"] | closed}
 
 
 def _decodable(node: Any) -> Any:
-    """Return the schema without keywords that constrained decoders do not support; the compiler checks those."""
+    """Return the schema without keywords that constrained decoders do not support; the compiler checks those.
+
+    Enumerations of strings get the type ``string``, which some servers need.
+    """
     if isinstance(node, list):
         return [_decodable(item) for item in node]
     if not isinstance(node, dict):
         return node
-    kept: Schema = {}
+    kept: Schema = {"type": "string"} if all(isinstance(word, str) for word in node.get("enum", [None])) else {}
     for key, value in node.items():
         if key in ("properties", "$defs"):
             kept[key] = {name: _decodable(part) for name, part in value.items()}
@@ -257,134 +224,3 @@ def _decodable(node: Any) -> Any:
         elif key not in ("not", "if", "then", "dependentRequired", "propertyNames", "examples"):
             kept[key] = _decodable(value)
     return kept
-
-
-def _typed(node: Any) -> Any:
-    """Return the schema with the type ``string`` added to every enumeration of strings; some servers need it."""
-    if isinstance(node, list):
-        return [_typed(item) for item in node]
-    if not isinstance(node, dict):
-        return node
-    words = node.get("enum")
-    is_bare = isinstance(words, list) and "type" not in node and all(isinstance(word, str) for word in words)
-    return ({"type": "string"} if is_bare else {}) | {key: _typed(value) for key, value in node.items()}
-
-
-def _entries_form(steps: Mapping[str, Schema]) -> Schema:
-    tool = tool_schema()
-    plain = [_closed(kind, step, inner={}) for kind, step in steps.items() if kind not in ("loop", "if")]
-    inner = {"type": "array", "items": {"anyOf": plain}}
-    every = [_closed(kind, step, inner=inner) for kind, step in steps.items()]
-    words = {key: _decodable(tool["properties"][key]) for key in ("tool_name", "description")}
-    properties = words | {
-        "inputs": _declared(tool["$defs"]["input"], tool["properties"]["inputs"]["description"]),
-        "outputs": _declared(tool["$defs"]["output"], tool["properties"]["outputs"]["description"]),
-        "steps": {"type": "array", "items": {"anyOf": every}},
-    }
-    return _record({"tools": {"type": "array", "items": _record(properties)}})
-
-
-def _record(properties: Schema, required: Sequence[str] | None = None) -> Schema:
-    needed = list(properties) if required is None else list(required)
-    return {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
-
-
-def _declared(declaration: Schema, description: str) -> Schema:
-    properties: Schema = {"name": {"type": "string", "description": "Its name."}}
-    for key, part in declaration["properties"].items():
-        properties[key] = _decodable(part) if "type" in part else {**part, **_SCALAR}
-    return {"type": "array", "description": description, "items": _record(properties, ["name", "type"])}
-
-
-def _closed(kind: str, step: Schema, *, inner: Schema) -> Schema:
-    """Return the schema of a step in the strict form; ``inner`` is the schema of the blocks in it."""
-    properties: Schema = {}
-    for key, part in step["properties"].items():
-        described = {"description": part["description"]}
-        if key in _BLOCKS:
-            properties[key] = {**described, **inner}
-        elif key in _ENTRY_KEYS:
-            entry = _record({"name": {"type": "string"}, "value": _SCALAR})
-            properties[key] = {**described, "type": "array", "items": entry}
-        elif kind == "aggregate" and key == "inputs":
-            pair = _record({"a": {"type": "string"}, "b": {"type": "string"}})
-            names = {"type": "array", "items": {"type": "string"}}
-            properties[key] = {**described, "anyOf": [{"type": "string"}, names, pair]}
-        elif "enum" in part or part.get("type") in ("integer", "array"):
-            properties[key] = _decodable(part)
-        else:
-            properties[key] = {**described, **(_SCALAR if key == "value" else {"type": "string"})}
-    needed = [*step["required"], *(("loop_over",) if kind == "loop" else ())]
-    return _record(properties, [key for key in properties if key in needed])
-
-
-def _tool(tool: Any) -> Any:
-    if not isinstance(tool, Mapping):
-        return tool
-    return _lists_read(tool, {"inputs": _by_name, "outputs": _by_name, "steps": _steps})
-
-
-def _lists_read(value: Mapping[str, Any], readers: Mapping[str, Callable[[list[Any]], Any]]) -> dict[str, Any]:
-    """Return the value with each list under a key of ``readers`` replaced by what the reader returns for it."""
-    read = {key: reader(value[key]) for key, reader in readers.items() if isinstance(value.get(key), list)}
-    return {**value, **read}
-
-
-def _steps(steps: list[Any]) -> list[Any]:
-    return [_step(step) for step in steps]
-
-
-def _named(entries: list[Any]) -> dict[str, Any]:
-    return {one["name"]: one for one in entries if isinstance(one, Mapping) and isinstance(one.get("name"), str)}
-
-
-def _by_name(entries: list[Any]) -> Any:
-    """Return declarations as a map by name.
-
-    If an entry has no name, or two have the same, the list is returned unchanged, and the compiler refuses it.
-    """
-    named = {
-        name: {key: value for key, value in entry.items() if key != "name" and value is not None}
-        for name, entry in _named(entries).items()
-    }
-    return named if len(named) == len(entries) else entries
-
-
-def _step(step: Any) -> Any:
-    if not isinstance(step, Mapping):
-        return step
-    whole = {key: value for key, value in step.items() if value is not None or key == "value"}
-    whole = _lists_read(whole, dict.fromkeys(_BLOCKS, _steps) | {"params": _nested, "fields": _flat})
-    if whole.get("type") in LOOPING and "loop_over" not in whole:
-        whole.pop("as", None)  # required in strict mode; without a loop it has no meaning
-    return whole
-
-
-def _flat(entries: list[Any]) -> Any:
-    named = {name: entry["value"] for name, entry in _named(entries).items() if "value" in entry}
-    return named if len(named) == len(entries) else entries
-
-
-def _nested(entries: list[Any]) -> Any:
-    """Return parameters as a map in which dotted names (``span.start``, ``items.0``) are nested records and lists."""
-    flat = _flat(entries)
-    if not isinstance(flat, dict):
-        return entries
-    made: Schema = {}
-    for name, value in flat.items():
-        holder, parts = made, name.split(".")
-        for part in parts[:-1]:
-            inner = holder.setdefault(part, {})
-            if not isinstance(inner, dict):
-                return flat  # a name has both a value and inner names: the compiler refuses it
-            holder = inner
-        holder[parts[-1]] = value
-    return {name: _lists(value) for name, value in made.items()}
-
-
-def _lists(value: Any) -> Any:
-    if not isinstance(value, dict):
-        return value
-    whole = {key: _lists(inner) for key, inner in value.items()}
-    is_list = bool(whole) and list(whole) == [str(place) for place in range(len(whole))]
-    return list(whole.values()) if is_list else whole

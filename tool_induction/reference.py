@@ -73,7 +73,7 @@ def _params(spec: AggregateSpec) -> str:
 
 
 def _operations() -> Iterator[tuple[str, str, str, str]]:
-    """Yield each operation with its parameters, the fields of its result, and whether it reads or writes."""
+    """Yield of each operation its name, its parameters and result fields as Markdown, and "reads" or "writes"."""
     for name, operation in OPERATIONS.items():
         typed = types.operation_types(name)
         params = (

@@ -191,7 +191,7 @@ def vision_config(chosen: VisionChoices, *, clock: Clock, environment: Mapping[s
                 hint="add --profile endpoint; frames of the video are then sent to the endpoint",
             )
         return None
-    from world_api.chat.models import endpoint_model, takes_images
+    from world_api.chat.models import endpoint_model, images_and_window
     from world_api.chat.rule_based import RULE_BASED
     from world_api.chat.transport import Endpoint
     from world_api.perception.endpoint import EmbeddingsWire
@@ -204,7 +204,7 @@ def vision_config(chosen: VisionChoices, *, clock: Clock, environment: Mapping[s
             "--profile endpoint needs the name of a model that takes pictures",
             hint="add --vision-model MODEL (or --model MODEL); OPENAI_BASE_URL says where it is served",
         )
-    if takes_images(name, environment=environment) is False:
+    if images_and_window(name, environment=environment)[0] is False:
         raise BackendFault(
             "endpoint_takes_no_images",
             f"{name} takes no pictures, as `videoworld doctor --endpoint` found",

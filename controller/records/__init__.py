@@ -9,8 +9,3 @@ from controller.records.conditions import Conditions
 from controller.records.journal import EPISODES, RECORDINGS, DamagedEntry, Journal, JournalEntry, exchange_sum, sealed
 from controller.records.recorder import Answered, Unanswered, answer, answer_many, answer_recorded
 from controller.records.replay import Replayed, replay_entry, replay_recorded
-
-__all__ = [
-    "EPISODES", "RECORDINGS", "Answered", "Conditions", "DamagedEntry", "Journal", "JournalEntry", "Replayed",
-    "Unanswered", "answer", "answer_many", "answer_recorded", "exchange_sum", "replay_entry", "replay_recorded", "sealed",
-]  # fmt: skip

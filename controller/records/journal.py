@@ -242,7 +242,7 @@ def _not_writable(folder: Path, error: OSError) -> EpisodeFault:
     return EpisodeFault(
         "record_not_writable",
         f"cannot record in {folder}: {error.strerror}",
-        hint="give --record a folder that can be written and has room",
+        hint="give --record a folder that can be written and has free space",
     )
 
 

@@ -242,7 +242,7 @@ def _refuse_what_changed(conditions: Conditions) -> None:
     if conditions.broken_off:
         raise EpisodeFault(
             "broken_off_episode",
-            "the episode was broken off and has no end that could be reached again",
+            "the episode was interrupted and has no end to replay",
             hint="`videoworld show` shows what there is of it",
         )
     changed = conditions.changed_prompts()

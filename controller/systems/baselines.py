@@ -61,7 +61,7 @@ def transcript(session: Session, *, max_tokens: int) -> dict[str, Any]:
             break
         lines.append(line)
     if not len(spoken):
-        return {"lines": [], "hint": "nothing was heard, or nobody wrote down what is said"}
+        return {"lines": [], "hint": "nothing was heard, or no transcript of what is said exists"}
     if len(lines) == len(spoken):
         return {"lines": lines}
     until = lines[-1]["end_time"] if lines else 0.0
@@ -221,7 +221,7 @@ class Socratic(LoopSystem[SocraticOptions]):
     def _visible(self, session: Session) -> float:
         """Return the length of the visible video in seconds.
 
-        Raises EpisodeFault: ``looks_too_few``, if the vision model may not look at every clip.
+        Raises EpisodeFault: ``looks_too_few``, if the vision model may look fewer times than there are clips.
         """
         length, seeing = session.view.duration, session.backends.seeing
         wanted = len(clips(session.video_id, length, self.options.clip_seconds))

@@ -165,7 +165,7 @@ class Hier(_WithLibrary):
 
 
 def arm_of(library: ToolLibrary) -> dict[str, Any]:
-    """Return from a manifest what was done (``arm``) to which library (``of``), and the origin and domain."""
+    """Return from a manifest the kind of arm (``arm``), the library it was made of (``of``), origin and domain; None if missing."""
     manifest = library.manifest
     arm = {key: manifest.get(key) for key in ("arm", "origin", "domain", "of")}
     return arm | {"domain": arm["domain"] or None}

@@ -10,10 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from tool_induction.domains.domain import SplitName
-from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, note, progress_bars, show
+from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, group_app, note, progress_bars, show
 from world_api.core.identifiers import plural
-
-check_app = command_app()
 
 _MOST_SHOWN = 8
 #: The text for worlds that exist and cannot be used, by their state.
@@ -24,7 +22,6 @@ _STATES = {
 }
 
 
-@check_app.command()
 def check(
     dataset: Annotated[
         str,
@@ -110,12 +107,7 @@ def _some(names: list[str]) -> str:
     return ", ".join(names[:_MOST_SHOWN]) + more
 
 
-sandbox_app = command_app("Make videos with exact truth, and questions about them.")
-
-
-@sandbox_app.callback()
-def sandbox() -> None:
-    """Make videos with exact truth, and questions about them."""
+sandbox_app = group_app("Make videos with exact truth, and questions about them.")
 
 
 @sandbox_app.command("check")
@@ -221,10 +213,6 @@ def _films_text(record: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-sample_app = command_app()
-
-
-@sample_app.command()
 def sample(
     folder: Annotated[Path, typer.Argument(metavar="OUT_DIR", help="Folder for the files; made when missing.")],
     seed: Annotated[int, typer.Option(min=0, help="Decides who plays, in what colours, and at what times.")] = 7,

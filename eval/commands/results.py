@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eval.commands import JudgePromptOption, RunArgument, RunOrBundle
-from world_api.commands.cli import JsonOption, command_app, show
+from world_api.commands.cli import JsonOption, show
 from world_api.core.faults import EvalFault
 
 if TYPE_CHECKING:
@@ -20,12 +20,9 @@ if TYPE_CHECKING:
     from eval.scoring.labels import GivenAnswer
 
 
-report_app = command_app()
-
 _MOST_FRAMES = 400
 
 
-@report_app.command()
 def report(
     run: RunOrBundle,
     out: Annotated[
@@ -34,7 +31,7 @@ def report(
     ] = None,
     frames: Annotated[int, typer.Option(min=0, max=5000, help="Most pictures on the page; 0 for none.")] = _MOST_FRAMES,
     store: Annotated[
-        Path | None, typer.Option(help="Where worlds lie, for pictures; by default that of the run's configuration.")
+        Path | None, typer.Option(help="Where worlds are, for pictures; by default that of the run's configuration.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -59,10 +56,6 @@ def text_of(written: WrittenReport) -> str:
     return first + f"\n{written.page.parent / 'tables'}: {written.tables} tables as LaTeX and CSV" + damaged
 
 
-bundle_app = command_app()
-
-
-@bundle_app.command()
 def bundle(
     what: Annotated[
         Path, typer.Argument(metavar="RUN|BUNDLE", help="The folder of a run; with --open or --check, a bundle.")
@@ -122,10 +115,6 @@ def _bundle_text(record: dict[str, Any], done: str, gone: Gone) -> str:
     return "\n".join(lines)
 
 
-export_app = command_app()
-
-
-@export_app.command()
 def export(
     run: RunArgument,
     out: Annotated[
@@ -152,10 +141,6 @@ def export(
     show({"run": str(run), "logs": files}, as_json=as_json, text=lambda: "\n".join(lines))
 
 
-judge_app = command_app()
-
-
-@judge_app.command()
 def judge(
     judge_model: Annotated[
         str | None,
@@ -184,10 +169,6 @@ def judge(
     show(found.record(), as_json=as_json, text=lambda: found.text)
 
 
-label_app = command_app()
-
-
-@label_app.command()
 def label(
     run: RunArgument,
     out: Annotated[
@@ -204,7 +185,7 @@ def label(
     """Draw open answers of a run to be labelled by people, without saying whose they are; take the labels back.
 
     Set "right" of each to true or false. Then videoworld eval judge --judge-model M --pairs FILE measures a judge on them, and
-    with --take FILE the run's tables tell how far its scorers agree with them.
+    with --take FILE the run's tables say how far its scorers agree with them.
     """
     from eval.runs.stored_run import read_run
 

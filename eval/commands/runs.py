@@ -23,7 +23,7 @@ from controller.commands import (
     WireOption,
 )
 from eval.commands import JudgePromptOption, end_command
-from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, note, show, under_headings
+from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, note, show, under_headings
 from world_api.core.faults import EvalFault, VideoWorldError
 
 if TYPE_CHECKING:
@@ -32,10 +32,6 @@ if TYPE_CHECKING:
     from eval.scoring import AnswerJudge
 
 
-run_app = command_app()
-
-
-@run_app.command()
 def run(
     what: Annotated[
         Path | None,
@@ -47,7 +43,7 @@ def run(
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="RUN", help="The run's folder; by default runs/NAME.")] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Tell what would be asked, what it may cost, and what it could show.")
+        bool, typer.Option("--dry-run", help="Show what would be asked, what it may cost, and what it could show.")
     ] = False,
     pilot: Annotated[
         Path | None, typer.Option(metavar="RUN", help="With --dry-run: take costs per question from that run.")
@@ -108,7 +104,7 @@ def run(
 
 
 def _judge(what: Experiment, *, say: Callable[[str], object]) -> AnswerJudge | None:
-    """Return the judge of the configuration; ``say`` gets messages. Raises EvalFault, BackendFault: none available."""
+    """Return the judge that the configuration names, or None; ``say`` gets messages. Raises EvalFault, BackendFault."""
     from eval.runs.scoring import configured_judge
     from world_api.core.execution import SystemClock
 
@@ -132,10 +128,6 @@ def _run_text(outcome: RunOutcome, scored: Scored | None) -> str:
     return "\n".join(lines)
 
 
-score_app = command_app()
-
-
-@score_app.command()
 def score(
     run: Annotated[
         Path, typer.Argument(metavar="RUN", help="The folder of a run; a bundle has to be opened into one first.")
@@ -181,7 +173,7 @@ def score(
 
 def _score_text(scored: Scored, counts: dict[str, Any] | None) -> str:
     who = ", ".join(f"{name} {count:,}" for name, count in scored.scorers.items())
-    lines = [f"{scored.samples:,} samples scored, {scored.right:,} right; by {who or 'nobody'}"]
+    lines = [f"{scored.samples:,} samples scored, {scored.right:,} right; by {who or 'no scorer'}"]
     if counts is not None:
         lines.append(
             f"judged: {counts['asked']:,} by new requests, {counts['remembered']:,} from file; {counts['given_up']:,} counted as "
@@ -193,17 +185,13 @@ def _score_text(scored: Scored, counts: dict[str, Any] | None) -> str:
 
 _USUAL_LIBRARY = "hand_A"
 
-compare_app = command_app()
 
-
-@compare_app.command(
-    cls=under_headings(
-        {
-            "Systems": ("tools", "exposure", "seeds"),
-            "Model": ("model", "wire", "prices", "judge"),
-            "Budget": ("rounds", "calls", "max_tokens", "seconds", "money"),
-        }
-    )
+@under_headings(
+    {
+        "Systems": ("tools", "exposure", "seeds"),
+        "Model": ("model", "wire", "prices", "judge"),
+        "Budget": ("rounds", "calls", "max_tokens", "seconds", "money"),
+    }
 )
 def compare(
     video: Annotated[Path, typer.Argument(metavar="VIDEO", help="Your video.")],

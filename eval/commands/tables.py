@@ -13,7 +13,7 @@ import typer
 
 from eval.commands import RunOrBundle
 from tool_induction.judge.options import AllowJudgeOption
-from world_api.commands.cli import JsonOption, WithOption, command_app, show, with_options
+from world_api.commands.cli import JsonOption, WithOption, show, with_options
 
 if TYPE_CHECKING:
     from eval.tables import ArmComparison, Selected, Study
@@ -42,10 +42,8 @@ class Filters:
 
 
 EVERYTHING = Filters()
-compare_app = command_app()
 
 
-@compare_app.command()
 @with_options("filters", Filters)
 def compare(
     run: RunOrBundle,
@@ -95,7 +93,7 @@ _SHORT = "dataset world budget domain pairs videos accuracy accuracy_against dif
 
 
 def differs_text(differs: list[str], concerns: list[str]) -> str:
-    """Return a text that names in what two groups differ, and why their comparison may not be clean."""
+    """Return a text that lists how two groups differ, and warns of ``concerns``: differences beside the studied one."""
     if not differs:
         return "they do not differ in anything but their answers"
     warning = (
@@ -104,14 +102,11 @@ def differs_text(differs: list[str], concerns: list[str]) -> str:
     return f"they differ in: {', '.join(differs)}{warning}"
 
 
-diff_app = command_app()
-
 OnlyOption = Annotated[
     Literal["a", "b", "all"], typer.Option(metavar="a|b|all", help="Only those that A, or B, alone got right.")
 ]
 
 
-@diff_app.command("diff")
 @with_options("filters", Filters)
 def diff(
     run: RunOrBundle,
@@ -166,12 +161,9 @@ def diff(
     show(record, as_json=as_json, text=text)
 
 
-transfer_app = command_app()
-
 TRANSFER = ("transfer", "transfer_difference", "own_other", "draws", "variance", "funnel")
 
 
-@transfer_app.command()
 @with_options("filters", Filters, "domain", "kind")
 def transfer(
     run: RunOrBundle,
@@ -193,10 +185,6 @@ def transfer(
     show(record, as_json=as_json, text=text)
 
 
-select_app = command_app()
-
-
-@select_app.command()
 @with_options("filters", Filters, "dataset", "kind", "seed")
 def select(
     run: RunOrBundle,
@@ -204,11 +192,11 @@ def select(
     out: Annotated[Path, typer.Option(metavar="DIR", help="The new library's folder; must not be there.")],
     arm: Annotated[str | None, typer.Option(help="Which arm of hier, where several have the library.")] = None,
     sure: Annotated[
-        bool, typer.Option("--sure", help="Keep a tool only where the interval of its gain lies above zero.")
+        bool, typer.Option("--sure", help="Keep a tool only if the interval of its gain is above zero.")
     ] = False,
     name: Annotated[str | None, typer.Option(help="The new library's name; by default the folder's.")] = None,
     source: Annotated[
-        str | None, typer.Option("--from", metavar="LIBRARY", help="Where the library lies, if not in the run.")
+        str | None, typer.Option("--from", metavar="LIBRARY", help="Where the library is, if not in the run.")
     ] = None,
     filters: Filters = EVERYTHING,
     allow_judge: AllowJudgeOption = False,

@@ -56,7 +56,7 @@ class Sources:
     files: Mapping[str, Path] = field(default_factory=dict)
 
     def other(self, what: str, *names: str) -> Path | None:
-        """Return the file for the purpose ``what``: the given one, else the first of ``names`` beside the annotations."""
+        """Return the given file for the purpose ``what``, else the first of ``names`` beside the annotations, else None."""
         return self.files.get(what) or self._named(names)
 
     def main(self, *names: str) -> Path:
@@ -117,7 +117,7 @@ class Entry:
         return int(text)
 
     def texts(self, *keys: str) -> tuple[str, ...]:
-        """Return the first of these fields that is a list or a string, as texts. Raises Unusable: there is none."""
+        """Return the texts of the first of these fields that is a list or one string. Raises Unusable: there is none."""
         for value in map(self.raw, keys):
             if isinstance(value, str):
                 return (value,)
@@ -197,7 +197,7 @@ def without_letters(options: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def split_question(text: str) -> tuple[str, tuple[str, ...]]:
-    """Split a text into the question and its options, lines "(A) ...", "(B) ...". Raises Unusable: no options."""
+    """Return the question before the lines "(A) ...", "(B) ..." of a text, and the options without letters. Raises Unusable: none."""
     parts = _LINE.split(text)
     question, letters, options = parts[0], parts[1::2], parts[2::2]
     if not options or letters != [chr(ord("A") + place) for place in range(len(letters))]:

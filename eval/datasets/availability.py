@@ -34,8 +34,8 @@ class Availability:
     """The state of a dataset's worlds by video id, and problems of its questions.
 
     ``profiles`` are those of the worlds found. ``late`` are ids of questions whose evidence begins after the last
-    second of the world; ``leaks`` are messages about questions that their split does not allow; ``bad_scoring`` is a
-    fault of the scorers.
+    second of the world; ``leaks`` are messages about questions that their split does not allow; ``bad_scoring`` is
+    the message of a fault of the dataset's scorers, or "".
     """
 
     dataset: Dataset
@@ -99,7 +99,10 @@ class Availability:
 
 
 def check_availability(dataset: Dataset, store: Path, *, bad_scoring: str = "") -> Availability:
-    """Find a dataset's worlds in a store and its subfolders named after profiles. Raises StoreFault: ``bad_video_id``."""
+    """Return the state of a dataset's worlds in a store and its subfolders named after profiles, with ``bad_scoring``.
+
+    Raises StoreFault: ``bad_video_id``.
+    """
     states: dict[str, WorldState] = {}
     profiles: dict[str, tuple[str, ...]] = {}
     ends: dict[str, float] = {}
@@ -130,7 +133,7 @@ def check_availability(dataset: Dataset, store: Path, *, bad_scoring: str = "") 
 
 
 def _leaks(dataset: Dataset, packaged: set[str]) -> Iterator[str]:
-    """Yield messages about questions whose video or template their domain, if in ``packaged``, has in another split."""
+    """Yield messages: a question's video or template is in another split of its domain (only domains in ``packaged``)."""
     groups: dict[tuple[str, SplitName], list[PlannedQuestion]] = {}
     for item in dataset.items:
         if item.split is not None and item.domain in packaged:
@@ -145,7 +148,7 @@ def _leaks(dataset: Dataset, packaged: set[str]) -> Iterator[str]:
 
 
 def _look(store: Path, video: VideoFile) -> tuple[WorldState, Manifest | None]:
-    """Return the state of a video's world in one store, and its manifest if that can be read."""
+    """Return the state of a video's world in one store ("other": made from another file), and its readable manifest or None."""
     from world_api.world.storage import read_manifest
     from world_api.world.store import world_folder
 

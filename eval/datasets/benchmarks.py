@@ -47,7 +47,7 @@ def _labels(**labels: str) -> dict[str, str]:
 
 
 def _choice(entry: Entry, options: tuple[str, ...], answer: str, **fields: Any) -> Raw:
-    """Return a choice whose right option has the letter ``answer``; ``fields`` may replace the entry's ``question``."""
+    """Return a choice with the right letter ``answer`` and further ``fields`` of Raw; by default the entry's ``question``."""
     fields = {"question": entry.text("question"), **fields} if "question" not in fields else fields
     return Raw(where=entry.where, kind="choice", options=options, answer=answer, **fields)
 

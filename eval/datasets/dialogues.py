@@ -46,7 +46,7 @@ _AS_PUBLISHED = "give the file of dialogues as it was published"
 
 
 def dialogue_of(name: str, conversation: object) -> Dialogue:
-    """Return a dialogue from LoCoMo's keys ``session_N`` and ``session_N_date_time``, with invented times."""
+    """Return the dialogue ``name``, with invented times, from LoCoMo's keys ``session_N`` and ``session_N_date_time``."""
     if not isinstance(conversation, Mapping):
         raise bad(f"dialogue {name} is not an object of sessions", _AS_PUBLISHED)
     found = (_SESSION.fullmatch(key) for key in conversation if isinstance(key, str))
@@ -162,7 +162,7 @@ def _question(entry: Entry, dialogues: Mapping[str, Dialogue]) -> Raw:
 
 
 def _evidence(value: object, dialogue: Dialogue) -> tuple[tuple[tuple[float, float], ...], list[str]]:
-    """Return the sorted intervals of the turns in ``value`` ("D1:3", "D:1:3", ...), and texts without or with unknown turns."""
+    """Return the sorted intervals of the turns that ``value`` names ("D1:3", ...), and its texts that name none or an unknown one."""
     places = {turn.id: (turn.start, turn.end) for session in dialogue.sessions for turn in session.turns}
     found: dict[tuple[float, float], None] = {}
     unknown = []

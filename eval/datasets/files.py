@@ -141,7 +141,7 @@ Shape = TypeVar("Shape", bound=BaseModel)
 def validated(shape: type[Shape], value: object, name: str, hint: str, line: LineOf | None = None) -> Shape:
     """Return a value from a file as an instance of ``shape``. Raises EvalFault: ``bad_dataset``.
 
-    ``name`` is the file in messages; ``line`` returns the line of a place (a path of keys and indices).
+    ``name`` is the file in the message, ``hint`` the fault's; ``line`` returns the line number of a path of keys and indices.
     """
     try:
         return shape.model_validate(value)

@@ -40,12 +40,12 @@ from eval.datasets.items import (
     value_faults,
 )
 from eval.datasets.protocols import Protocol, load_protocol, protocol_hash
-from tool_induction.domains.yaml_text import MAX_BYTES, read_yaml
 from world_api.core.canonical import content_hash
 from world_api.core.faults import EpisodeFault, EvalFault, ToolFault
 from world_api.core.files import write_atomically
 from world_api.core.identifiers import is_name, video_id_from_file_name
 from world_api.core.spans import TimeSpan
+from world_api.core.yaml_text import MAX_BYTES, read_yaml
 
 DATASET_FILE, QUESTIONS_FILE = "dataset.json", "questions.jsonl"
 MAX_ITEMS = 500_000
@@ -101,10 +101,10 @@ def _own_dataset(
 
 
 def read_items(path: Path, parse: Callable[[Any, int], Item | None] | None = None, *, hint: str = _SHAPE) -> list[Item]:
-    """Return the items of a file in its order. ``parse`` turns a line's value and number into an item; None skips it.
+    """Return the items of a file in its order.
 
-    Raises EvalFault: ``dataset_unreadable``, ``dataset_too_large``; ``bad_dataset``: no items, or faults (up to eight
-    listed).
+    ``parse`` (default: ``item_from_record``) turns a line's value and number into an item, or None to leave it out.
+    Raises EvalFault: ``dataset_unreadable``, ``dataset_too_large``; ``bad_dataset``, with ``hint``: no items, or faults.
     """
     items: list[Item] = []
     first: dict[str, int] = {}
@@ -235,7 +235,7 @@ def assemble(entries: Iterable[Raw | SkippedEntry], protocol: Protocol, wanted: 
     if not items:
         why = f" ({left_out[0].where}: {left_out[0].reason})" if left_out else ""
         raise bad(f"{wanted.name}: no question can be asked{why}", "give the files as they were published")
-    # Beside figures stand the whole file, its hash, and the user's changes.
+    # Recorded with the figures: the whole file, its hash, and the user's changes.
     recorded = {**protocol.model_dump(mode="json"), "hash": protocol_hash(protocol.name)}
     if wanted.only:
         recorded["only"] = {name: list(values) for name, values in sorted(wanted.only.items())}
@@ -312,7 +312,7 @@ def _inside(folder: Path, name: str) -> Path | None:
 
 
 def _question(entry: Raw) -> tuple[Question, tuple[Any, ...]]:
-    """Return an entry's question and its other right answers, also equal options. Raises ValueError: one is invalid."""
+    """Return an entry's question, and ``also`` with options equal to the right one. Raises ValueError: an answer is invalid."""
     options, same = distinct(entry.options)
     question = Question(text=entry.question, kind=entry.kind, options=options, as_of=entry.as_of)
     also, letters = entry.also, question.letters

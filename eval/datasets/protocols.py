@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from controller.answers import Kind
 from eval.datasets.files import validated
-from tool_induction.domains.yaml_text import read_yaml
+from world_api.core.yaml_text import read_yaml
 
 SCHEMA_VERSION = 1
 
@@ -51,21 +51,21 @@ class DomainRule(_Part):
 
 
 class DomainRules(_Part):
-    """Rules from questions to task domains: the first that fits, or ``otherwise``. A user's labels come first."""
+    """Rules from questions to task domains: the first that fits, else ``otherwise``. A domain given by the user comes first."""
 
     rules: list[DomainRule]
     otherwise: str | None = None
 
 
 class ProtocolJudges(_Part):
-    """The judges of open answers: the project's own, and the authors', whose prompt is a file of the user."""
+    """The judges of open answers: ``own``: the project's may be used; ``published`` describes that of the authors."""
 
     own: bool = True
     published: str = ""
 
 
 class PublishedFigure(_Part):
-    """A published accuracy in percent, of a system with a model, ``on`` some questions, with a budget."""
+    """A published accuracy in percent of a system with a model; ``on`` describes the questions, ``budget`` the limits."""
 
     system: str
     model: str

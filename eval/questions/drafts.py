@@ -185,9 +185,9 @@ def windows_of(facts: FilmFacts) -> tuple[TimeSpan, ...]:
 def facts_within(facts: FilmFacts, window: TimeSpan) -> FilmFacts:
     """Return the facts of a window of a film. People, things and places are all kept; times remain those of the film.
 
-    Events and texts that are not inside the window are removed. Relations and visits are cut to it, so that the first
-    and last state of a thing are those at the window's ends. A ``LearnedFact`` (a rule, a habit, ...) is kept whole if
-    one of its spans overlaps the window.
+    Events and texts not inside the window are removed, and causes that name such an event. Relations and visits are
+    cut to it, so that the first and last state of a thing are those at the window's ends. A ``LearnedFact`` (a rule, a
+    habit, ...) is kept whole if one of its spans overlaps the window.
     """
 
     def inside(item: Event | ShownText) -> bool:
@@ -352,7 +352,7 @@ def by_shape(pool: Iterable[Event]) -> dict[Shape, list[Event]]:
 
 
 def as_rare(ask: Asker, right: Event, pool: Iterable[Event]) -> list[Event]:
-    """Return the events of the pool that only one person does, if ``right`` is such; else those that several people do.
+    """Return the events of the pool that only one person does, if only one does ``right``; else those that several do.
 
     A deed of several people would be a more likely answer than a rare one.
     """
@@ -372,10 +372,9 @@ def says_the_same(one: Event, other: Event) -> bool:
 
 
 def neighbour(events: Sequence[Event], event: Event, step: int) -> Event | None:
-    """Return the event right before (``step`` -1) or right after (1) another; ``events`` are in order of time.
+    """Return which of ``events`` is right before (``step`` -1) or right after (1) ``event``.
 
-    None if an event overlaps ``event``, if the nearest is more than ``RIGHT`` seconds away, or if two are about equally
-    near.
+    None if another one overlaps ``event``, if none is within ``RIGHT`` seconds, or if two are about equally near.
     """
     others = [item for item in events if item is not event]
     if any(item.start < event.start < item.end or event.start <= item.start < event.end for item in others):

@@ -34,7 +34,7 @@ from world_api.core.vocabulary import content_words
 CHINESE_SHARE = 0.25
 #: The share of questions about something that is not in the film, each the twin of one about what is (``pairs``).
 ABSENT_SHARE = 0.2
-#: The share of questions that name a person by a name that the film does not tell, and of those by one that it tells.
+#: The share of questions that name a person by a name that the film does not show, and of those by one that it shows.
 NAMED_SHARE = 0.1
 #: domain -> type of question -> its maker
 MAKERS: Mapping[str, Mapping[str, Maker]] = {
@@ -118,7 +118,7 @@ def _within(ask: Asker, kind: str, make: Maker, windows: Sequence[tuple[TimeSpan
 
 
 def _in_turns(drafts: list[Draft], chance: random.Random, words: Wording) -> list[Draft]:
-    """Return the drafts in an order that alternates between templates, and within a template between answers."""
+    """Return the drafts in random order, alternating between templates, and within a template between buckets or answers."""
     chance.shuffle(drafts)
     by_template: dict[str, dict[str, list[Draft]]] = {}
     for draft in drafts:
@@ -138,7 +138,7 @@ def _alternating(rows: Sequence[Sequence[Draft]]) -> list[Draft]:
 
 
 def _taken(ask: Asker, queues: Sequence[Sequence[Draft]], wanted: int) -> list[Item]:
-    """Return up to ``wanted`` questions, in turn from the queues of the types: no text twice, limited by type.
+    """Return up to ``wanted`` questions, in turn from the ``queues`` (one per type, each limited), no text twice.
 
     The last of them are about what is not in the film.
     """
@@ -217,7 +217,7 @@ class _Worder:
         return twin
 
     def some_named(self, items: list[Item], chance: random.Random, *, most: int) -> list[Item]:
-        """Return the questions, up to ``most`` of them with a name that the film tells, and each again with one that it does not.
+        """Return the questions, up to ``most`` of them with a name that the film shows, and each again with one that it does not.
 
         The latter take the places of other questions. Questions of minimal pairs stay as they are.
         """
@@ -242,7 +242,7 @@ class _Worder:
         return self._chinese if item.labels["language"] == "zh" else self._english
 
     def _in_some_language(self, draft: Draft) -> tuple[Question, Any, str] | None:
-        """Return what ``_worded`` returns, for a random share of drafts in Chinese if it has the words, else in English.
+        """Return what ``_worded`` returns: for a random share of drafts in Chinese if Chinese has the words, else in English.
 
         None also if no language has the words.
         """

@@ -204,7 +204,7 @@ def cause(ask: Asker) -> Iterator[Draft]:
 
 
 def _other_reasons(ask: Asker, effect: Event, reason: str) -> list[str]:
-    """Return the reason with other people in place of the one it begins with, or with other times of day."""
+    """Return the reason with other people in place of the one it begins with, else with other times of day, or nothing."""
     people = [item for item in ask.film.people if item.id != effect.actor]
     for person in people:
         if reason.startswith(person.description + " "):
@@ -257,7 +257,7 @@ def state_change(ask: Asker) -> Iterator[Draft]:
 
 
 def _shown(ask: Asker, thing: Thing, state: Relation, until: float) -> TimeSpan | None:
-    """Return the span of the event that began a state, else the last by ``until`` in which the thing is seen in it."""
+    """Return the span of the event that began ``state``, else the last one before ``until`` that shows the thing in it, or None."""
     if (put := put_there(ask, thing, state)) is not None:
         return span_of(put)
     end = min(until, state.end)
@@ -269,7 +269,7 @@ def other_states(ask: Asker, thing: Thing, right: Relation, apart_from: Sequence
     """Return lists of wrong options for where a thing is, or who has it, if ``right`` is the true state.
 
     If a person has the thing, these are other people except ``apart_from`` (ids); otherwise places of the thing at
-    other times, then those of other things.
+    other times, then of things of its category, then of other things.
     """
     if is_with_person(right):
         people = [item for item in ask.film.people if item.id != right.subject and item.id not in apart_from]
@@ -294,7 +294,7 @@ def put_there(ask: Asker, thing: Thing, state: Relation) -> Event | None:
 
 
 def where(ask: Asker, thing: Thing, state: Relation) -> Say:
-    """Return where a thing is, with the room, or who has it, as a part of a question."""
+    """Return the words for a thing's ``state``: where it is, with the room, or who has it."""
     if is_with_person(state):
         keeper = ask.film.person_by_id.get(state.subject)
         return say.kept(state, keeper, None) if keeper is not None else say.never

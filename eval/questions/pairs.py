@@ -1,11 +1,11 @@
 """Minimal pairs: a question about a film, and the same question with one thing changed so that it is not in the film.
 
-The person gets a coat that nobody wears, the thing a colour that no such thing has, the event another actor, the deed
-becomes one that the person never does, the quoted words another colour or number. Whatever else the question says, and
+The person gets a coat that no one wears, the thing a colour that no such thing has, the event another actor, the deed
+becomes one that the person never does, the quoted words another colour or number. All else that the question says, and
 the options, stay the same, so that only the film shows which question of a pair has an answer.
 
-What a film does not determine is who a name belongs to that nobody says. Some questions name a person by name instead of
-by looks: equally many by a name that the film tells, and by one that it does not.
+What a film does not determine is who a name belongs to that no one says. Some questions name a person by name instead of
+by looks: equally many by a name that the film shows, and by one that it does not.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from eval.sandbox.story_world import COATS, LABELS, NAMES, VIVID
 from eval.scoring.abstention import ABSENCE
 from world_api.core.vocabulary import content_words
 
-NAMED = "named"  #: label of a question that names a person by name: whether the film tells whose name it is
+NAMED = "named"  #: label of a question that names a person by name: whether the film shows whose name it is
 PAIR = "pair"  #: label of a question about something absent: the id of the question that it was made from
 _CHANGED = re.compile(rf"\b(?:{'|'.join(VIVID)})\b|\b(\d{{1,2}}):(\d{{2}})\b|\d+")
 #: Types of questions that say by more than looks or name who is meant: what the person does, or has to do.
@@ -60,7 +60,7 @@ def absent_twin(ask: Asker, item: Item, draft: Draft, words: Wording, chance: ra
 
 
 def known_names(facts: FilmFacts) -> dict[str, str]:
-    """Return the names that the film tells, by id of person: said to this person while no third one is on screen."""
+    """Return the names that the film shows, by id of person: said to this person while no third one is on screen."""
     names = {person.id: person.name for person in facts.people}
     found = {}
     for event in facts.events:
@@ -72,7 +72,7 @@ def known_names(facts: FilmFacts) -> dict[str, str]:
 
 
 def unknown_names(facts: FilmFacts) -> list[str]:
-    """Return names that nobody says, if the film leaves open what two people who are seen in it are called; else none."""
+    """Return names that no one says, if the film leaves open what two people who are seen in it are called; else none."""
     heard = " ".join([*(event.words for event in facts.events), *(text.text for text in facts.written)])
     seen = {visit.subject for visit in facts.visits}
     free = [name for name in NAMES if re.search(rf"\b{name}\b", heard) is None]
@@ -80,9 +80,9 @@ def unknown_names(facts: FilmFacts) -> list[str]:
 
 
 def by_name(item: Item, draft: Draft, words: Wording, names: Mapping[str, str], *, known: bool) -> Item | None:
-    """Return the question with a person called by name; None if it names nobody by looks of whom ``names`` has a name.
+    """Return the question with a person called by name; None if it names no one by looks of whom ``names`` has a name.
 
-    ``known``: whether the film tells whose name it is; otherwise the question cannot be answered. None also if the
+    ``known``: whether the film shows whose name it is; otherwise the question cannot be answered. None also if the
     question says what the person does, by which it could be.
     """
     if "action" in draft.slots or draft.template.id.startswith(_SAYS_WHO) or " react " in draft.template.en:
@@ -98,7 +98,7 @@ def by_name(item: Item, draft: Draft, words: Wording, names: Mapping[str, str], 
 
 
 def _common(texts: list[str]) -> list[int]:
-    """Return how many words each two texts share: a pair must not be told apart by whom question and options repeat."""
+    """Return how many words each two texts share: a pair must not be distinguishable by whom question and options repeat."""
     return [len(one & other) for one, other in combinations([set(content_words(text)) for text in texts], 2)]
 
 
@@ -167,7 +167,7 @@ def _by(ask: Asker, event: Event, person: Person) -> Event:
 
 
 def _other_words(ask: Asker, text: str, chance: random.Random) -> list[Say]:
-    """Return quoted words with another colour or number, which nobody says and which cannot be read in the film."""
+    """Return quoted words with another colour or number, which no one says and which cannot be read in the film."""
     known = [item.words for item in ask.film.events] + [item.text for item in ask.film.facts.written]
 
     def other(found: re.Match[str]) -> str:

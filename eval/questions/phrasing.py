@@ -79,7 +79,7 @@ class Wording:
         return f"the {colour} {category}"
 
     def furniture(self, target: str) -> str:
-        """Return a piece of furniture in or on which things are put: "the left drawer"."""
+        """Return the words for furniture on or in which things are put; ``target``: in English, "the left drawer"."""
         return target
 
     def clause(self, event: Event) -> str:
@@ -99,7 +99,7 @@ class Wording:
         return event.clause.removeprefix(self.people[event.actor].description + " ")
 
     def kept(self, relation: Relation, keeper: Person | None, place: Place | None) -> str:
-        """Return where a thing is, "on the desk in the office" (``place``), or who has it, "worn by" a ``keeper``."""
+        """Return a relation in words: "worn by" or "in the hands of" ``keeper``; if None "on the desk in" ``place``."""
         if keeper is not None:
             return ("worn by " if relation.kind == "wears" else "in the hands of ") + keeper.description
         where = "in" if relation.kind in ("in", "inside") else "on"

@@ -47,7 +47,7 @@ def _group_of(item: Item) -> str:
 
 
 class Constant:
-    """The best constant guess (for intervals: a part of the film) on ``items`` for each group (see ``_group_of``)."""
+    """For each group of ``items`` (``_group_of``) the one guess that is best for all its questions; of intervals a part of a film."""
 
     def __init__(self, items: Sequence[Item], durations: Mapping[str, float]) -> None:
         self._groups: dict[str, list[Item]] = {}
@@ -63,7 +63,7 @@ class Constant:
         return _part_of(item, found, self._durations) if item.question.kind == "interval" else found
 
     def drawn(self, item: Item) -> float | None:
-        """Return the probability that a random answer (for counts one of the group's) is right; None if undefined."""
+        """Return the probability that a random answer is right, of a count one of the group's different answers; None if undefined."""
         if item.question.kind != "count":
             return chance_of(item)
         numbers = {other.answer for other in self._groups.get(_group_of(item), ())}
@@ -183,7 +183,7 @@ class TextPrior:
         return question.letters[best] if question.kind == "choice" else best
 
     def pairs(self, items: Sequence[Item]) -> Iterator[tuple[Item, str, bool]]:
-        """Yield the questions of pairs, the kind of pair, and whether words tell which of the two has no answer."""
+        """Yield the questions of pairs, the kind of pair, and whether words show which of the two has no answer."""
         for item, kind, is_so, rows in _of_pairs(items):
             weights = self._pairs.get(kind, np.zeros(FEATURES))
             answered, unanswered = (float(weights[row].sum()) for row in rows)
@@ -199,7 +199,7 @@ def _of_pairs(items: Sequence[Item]) -> Iterator[tuple[Item, str, bool, list[lis
     """Yield the questions of pairs: kind of pair, whether it is the one without an answer, features of "no" and "yes".
 
     ``absence``: of a minimal pair one is about something absent. ``naming``: of questions that name a person by name some
-    cannot be told. Features are the words of the question, and how many of these each option repeats.
+    have no answer. Features are the words of the question, and how many of these each option repeats.
     """
     by_id = {item.id: item for item in items}
     found = [(item, "naming", item.labels[NAMED] == "unknown") for item in items if NAMED in item.labels]

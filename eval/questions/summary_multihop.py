@@ -103,7 +103,7 @@ def _row(ask: Asker, events: Mapping[Shape, Sequence[Event]], wanted: Mapping[Sh
 
 
 def person_summary(ask: Asker) -> Iterator[Draft]:
-    """Yield questions about what a person does: three deeds of this person only; wrong options are of others."""
+    """Yield questions about what a person does: three deeds of this person only; wrong options are three deeds of another."""
     for person in ask.some(ask.film.people):
         if ask.says("everything") and not _ROW <= len(ask.film.deeds_of[person.id]) <= _ROW + 1:
             continue  # no row of that length is everything
@@ -115,7 +115,7 @@ def person_summary(ask: Asker) -> Iterator[Draft]:
 
 
 def _any_row(ask: Asker, events: Sequence[Event]) -> list[Event]:
-    """Return three random events with different words, in their order; empty if there are too few."""
+    """Return three random events with different clauses, in order of time; empty if there are too few."""
     distinct = list({item.clause: item for item in events}.values())
     return sorted(ask.chance.sample(distinct, _ROW), key=lambda item: item.start) if len(distinct) >= _ROW else []
 
@@ -253,7 +253,7 @@ def _some_people(ask: Asker, length: int) -> list[Person]:
 
 
 def _end_and_origin(ask: Asker, thing: Thing, spans: Sequence[TimeSpan]) -> Iterator[Draft]:
-    """Yield a question (evidence: ``spans``) with four options: a right or wrong last holder and first place."""
+    """Yield a question (evidence: ``spans``) with four options: the right or a wrong last holder, with either first place."""
     states = ask.film.keeping[thing.id]
     holder = ask.film.person_by_id.get(states[-1].subject)
     firsts = [(item, ask.film.keeping[item.id][:1]) for item in ask.film.things if item is not thing]

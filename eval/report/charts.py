@@ -84,7 +84,7 @@ class TableRow:
         return {f"{prefix}{name}": None if end is None else end * scale for name, end in found.items()}
 
     def behind(self, key: str, words: str) -> Record:
-        """Return a mark's description (``words``) and its link to the episodes of the cell in column ``key`` (``href``)."""
+        """Return ``words``, a mark's description, and ``href``, its link to the samples behind the cell in column ``key`` (or "")."""
         number = self.sets.number(self.table.samples(self.number, key))
         return {"words": printable(words), "href": "" if number is None else f"#episodes?set={number}"}
 
@@ -131,7 +131,7 @@ _COST_CAPTION = (
 def _draw_cost(table: Table, rows: Sequence[TableRow]) -> ChartFigure | None:
     """Draw accuracy against tokens, and against money if prices are known.
 
-    For the main table draw only accuracy against calls, and only if no tokens were spent.
+    For the table ``main`` draw accuracy against calls instead; None if tokens were spent, as the curve shows these.
     """
     axes = {key: axis for key, axis in _COST_AXES.items() if any(row.number_at(key) for row in rows)}
     if table.name == "main":  # the curve has tokens and money, if there are any
@@ -406,7 +406,7 @@ def _heat_map(tiles: list[Record], title: str) -> alt.LayerChart:
 
 
 def _draw_tools(table: Table, rows: Sequence[TableRow]) -> ChartFigure | None:
-    """Draw right and wrong episodes per tool as bars, for the first ``_MOST_BARS``."""
+    """Draw bars of right and wrong episodes for the first ``_MOST_BARS`` tools that were called."""
     held = [row for row in rows if row.number_at("used")]
     pieces = []
     for number, row in enumerate(held[:_MOST_BARS]):
@@ -442,7 +442,7 @@ _EPISODE_STEPS = {
 
 
 def _draw_funnel(table: Table, rows: Sequence[TableRow]) -> ChartFigure | None:
-    """Draw how many of each library's tools, and how many of its episodes, reach each step."""
+    """Draw how many of each library's tools, and how many of its episodes, pass each step."""
     about = "How many tools of a library, and how many of its episodes, come how far; each step counts what passed all before it."
     drawings = []
     for row in rows[:_MOST_FUNNELS]:
@@ -455,7 +455,7 @@ def _draw_funnel(table: Table, rows: Sequence[TableRow]) -> ChartFigure | None:
 
 
 def _funnel_bars(row: TableRow, what: str, steps: dict[str, str]) -> list[Record]:
-    """Return a bar for each of the steps (words by column) of ``what``, such as "tools"; lengths are 0 to 1."""
+    """Return a bar for each column in ``steps`` (its words by key), a count of ``what``, such as "tools"; the longest is 1."""
     held = [key for key in steps if row.has(key)]
     most = max((row.number_at(key) for key in held), default=0.0) or 1.0
     place = " · ".join(filter(None, (row.place((*SETTING, "arm")), row.word("library"))))

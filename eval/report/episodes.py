@@ -189,7 +189,7 @@ def value_in_words(question: Question, value: Any) -> str | None:
 
 
 def _coded(values: Sequence[str | None]) -> dict[str, Any]:
-    """Return the distinct values, and for every sample the number of its value; -1 for None."""
+    """Return the distinct ``values``, and as ``codes`` for every sample the index of its value; -1 for None."""
     known = [value for value in dict.fromkeys(values) if value is not None]
     numbers: dict[str | None, int] = {value: number for number, value in enumerate(known)}
     return {"values": known, "codes": [numbers.get(value, -1) for value in values]}

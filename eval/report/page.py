@@ -94,7 +94,7 @@ _CSV_ONLY = "seconds"
 _MOST_ARMS = 24  #: most arms in the first chart of the page; the table has all
 _LEAD_NOTE = (
     "The contrast that was named before the run: paired differences in accuracy on the same questions and seeds, with the "
-    "95 % interval over videos. Whatever else this page compares is secondary."
+    "95 % interval over videos. Everything else that this page compares is secondary."
 )
 
 
@@ -318,7 +318,7 @@ def _libraries(run: Run) -> Iterator[RunFact]:
 
 
 def _worlds(run: Run) -> Iterator[RunFact]:
-    """Yield a fact for each profile: a hash over all its worlds, and the hashes of the first ones."""
+    """Yield a fact for each profile: a hash over all its worlds, and the hashes of the first ``_MANY`` worlds."""
     profiles = dict.fromkeys(profile for made in run.manifest.worlds.values() for profile in made)
     for profile in profiles:
         hashes = {video: made[profile] for video, made in run.manifest.worlds.items() if profile in made}

@@ -90,7 +90,7 @@ class ShownMoment:
 
 
 def moments_of(episode: Episode, item: Item) -> list[ShownMoment]:
-    """Return the moments to show: cited ones, those of the reference's evidence, those that tools saw; each once."""
+    """Return the moments to show: cited ones, those of the reference's evidence, those that tools saw; each once per reason."""
     boxes = {call.id: list(_boxes(call.result)) for call in episode.calls}
     kept: list[ShownMoment] = []
     reference = (
@@ -104,7 +104,7 @@ def moments_of(episode: Episode, item: Item) -> list[ShownMoment]:
 
 
 def _cited(episode: Episode, boxes: Mapping[str, _Boxes]) -> Iterator[ShownMoment]:
-    """Yield a moment for each cited interval: at the time of a box or evidence of its calls, else at its middle."""
+    """Yield a moment for each cited interval: at a box or evidence of the calls that returned it, else at its middle."""
     for span in episode.spans[:_CITED]:
         calls = [call for call in episode.calls if call.id in span.returned_by]
         boxed = [time for call in calls for time, _ in boxes[call.id] if span.start_time <= time <= span.end_time]
@@ -237,7 +237,7 @@ class PictureCache:
         )
 
     def put(self, frame: FrameKey, picture: ReportPicture) -> None:
-        """Store a picture, unless the video's id is no name. Raises StoreFault: ``store_not_writable``, ``disk_full``."""
+        """Store a picture, unless the video's id cannot name a folder. Raises StoreFault: ``store_not_writable``, ``disk_full``."""
         video, time = frame
         if not is_name(video):
             return

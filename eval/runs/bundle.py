@@ -95,7 +95,7 @@ class Contents(BaseModel):
 
 
 def _check_sizes(contents: Contents, *, packed: int) -> None:
-    """Check that the contents are not too large to unpack; ``packed`` is their compressed size in bytes."""
+    """Raise EvalFault ``bundle_refused`` if contents are too large to unpack; ``packed`` is their compressed size in bytes."""
     if contents.size > MOST_BYTES:
         raise _refused(f"it would unpack to more than {MOST_BYTES // 2**30} GiB")
     if contents.size > packed * MOST_TIMES + SLACK:
@@ -121,7 +121,7 @@ def read_contents(data: bytes) -> Contents:
     for path in read.parts:
         _check_path(path)
         if any(parent.as_posix() in read.parts for parent in PurePosixPath(path).parents):
-            raise _refused(f"{path[:80]!r} lies within another part")
+            raise _refused(f"{path[:80]!r} is within another part")
     if read.hash != digest:
         raise _damaged(f"the hash in {CONTENTS} is not that of its parts")
     return read
@@ -349,7 +349,7 @@ def _checked(bundle: Path) -> Iterator[tuple[zipfile.ZipFile, Contents]]:
 
 
 def _contents(archive: zipfile.ZipFile) -> Contents:
-    """Return the contents of an archive; the archive must hold exactly the listed files."""
+    """Return the contents of an archive. Raises EvalFault: it does not hold exactly the files in them, or is too large."""
     entries = archive.infolist()
     names = [entry.filename for entry in entries]
     if CONTENTS not in names:

@@ -15,12 +15,12 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from tool_induction.domains.domain import SplitName
-from tool_induction.domains.yaml_text import MAX_BYTES, Place, YamlText, read_yaml
 from tool_induction.language.diagnostics import closest, did_you_mean
 from world_api.chat.models import WireChoice
 from world_api.core.canonical import parse_json
 from world_api.core.faults import EvalFault, ToolFault
 from world_api.core.files import open_regular
+from world_api.core.yaml_text import MAX_BYTES, Place, YamlText, read_yaml
 
 SCHEMA_VERSION = 1
 #: A configuration with comments, as ``videoworld eval run --example`` prints it.
@@ -293,7 +293,7 @@ def _validated(text: YamlText, name: str, places: Mapping[Place, str]) -> Config
 
 
 def _override(document: dict[str, Any], pair: str) -> Place:
-    """Set the value of ``KEY=VALUE`` in the document; return the place of the key."""
+    """Set the key of ``pair`` (``KEY=VALUE``) in ``document``; return its place (keys and indices). Raises EvalFault."""
     key, equals, value = pair.partition("=")
     if not equals or not key:
         raise _bad_override(f"{pair[:80]!r} is not KEY=VALUE")

@@ -128,15 +128,14 @@ class SampleRunner:
 
     def __post_init__(self) -> None:
         from world_api.chat.messages import Prices
-        from world_api.chat.models import chat_model, takes_images, window_of
+        from world_api.chat.models import chat_model, images_and_window
 
         document, path = self.configuration.document, self.configuration.path
         cache = path(document.cache) if document.cache is not None else None
         self.model: ChatModel = chat_model(
             document.model, clock=self.clock, environment=self.environment, wire=document.wire, cache=cache
         )
-        self.takes_images = takes_images(document.model, environment=self.environment)
-        self.window = window_of(document.model, environment=self.environment)
+        self.takes_images, self.window = images_and_window(document.model, environment=self.environment)
         self.prices = Prices.read(path(document.prices) if document.prices is not None else None)
 
     @functools.cached_property

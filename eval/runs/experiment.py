@@ -150,7 +150,7 @@ def run_experiment(
 
 
 def _resumed_tally(plan: RunPlan, state: ResumeState, *, say: Callable[[str], object]) -> Tally:
-    """Count the finished samples, add what the run has cost so far, and show messages on what was found.
+    """Return the counts of finished samples and the cost of the run so far, and show messages on what was found.
 
     The cost includes that of samples that do not count, such as those asked again. ``say`` shows a message.
     """
@@ -235,7 +235,7 @@ def run_lock(folder: RunFolder, *, clock: Clock) -> Iterator[int]:
 
 
 def begin(plan: RunPlan, folder: RunFolder, *, progress: Progress, clock: Clock) -> RunManifest:
-    """Build missing worlds and write the run's files. If the run exists, check that it is the same.
+    """Build missing worlds and write the run's files; return the manifest. If the run exists, check that it is the same.
 
     Raises EvalFault: ``run_changed``, naming the difference; ``run_damaged``; MediaFault, StoreFault, BackendFault:
     those of building worlds.

@@ -108,7 +108,7 @@ def load_run_libraries(
 
 
 def copy_libraries(configuration: Configuration, folder: Path, used: Collection[str]) -> None:
-    """Copy the ``used`` libraries from elsewhere into the run, so that the run is complete if they are deleted.
+    """Copy the ``used`` libraries (names in the run) into its ``folder``, so that it is complete if they are deleted.
 
     Raises StoreFault: ``store_not_writable``, ``disk_full``.
     """
@@ -123,7 +123,7 @@ def copy_libraries(configuration: Configuration, folder: Path, used: Collection[
 
 
 def _source(configuration: Configuration, path: str) -> Path | str:
-    """Return the path relative to the configuration if it exists there, unless it is the name of a packaged library."""
+    """Return the path relative to the configuration if that exists and ``path`` names no packaged library; else ``path``."""
     there = configuration.path(path)
     return there if there.exists() and path not in packaged_libraries() else path
 

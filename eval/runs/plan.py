@@ -266,10 +266,10 @@ def check_runnable(
     libraries: Mapping[str, ToolLibrary],
     runner: SampleRunner,
 ) -> None:
-    """Check that every arm can be built and that its questions are allowed for the libraries.
+    """Check that every arm can be built, that scorers exist, and that questions are allowed for the libraries.
 
-    Raises EvalFault: ``bad_configuration``, at the arm that cannot be built; ``images_needed``; EpisodeFault:
-    ``no_price``; ToolFault: ``split_leak``, ``no_such_template``.
+    Raises EvalFault: ``images_needed``, as ``check_protocol``; the faults of building an arm, naming its place in the
+    file; EpisodeFault: ``no_price``; ToolFault: ``split_leak``, ``no_such_template``.
     """
     arms = [arm.name for arm in configuration.document.arms]
     questions = {one.name: one for one in picked}

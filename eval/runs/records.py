@@ -462,6 +462,6 @@ def note_provenance(
     changed = [name for key, name in _CHANGES.items() if before and getattr(before, key) != getattr(now, key)]
     if changed and finished:
         names = ", ".join(changed)
-        say(f"{names} changed since the run was begun; manifest.json tells which samples were asked by which")
+        say(f"{names} changed since the run was begun; manifest.json lists which samples were asked by which")
     kept = [one for one in manifest.provenance if one.first < finished]  # one without samples is dropped
     write_manifest(folder.manifest, replace(manifest, provenance=(*kept, now)))

@@ -38,7 +38,7 @@ def configured_judge(
     say: Callable[[str], object],
     prompt: Path | None = None,
 ) -> AnswerJudge | None:
-    """Return the judge that a configuration names, or None; ``models`` are those that gave the answers to judge.
+    """Return the judge that ``part`` names, None without one; ``models`` are those that gave the answers to judge.
 
     Recorded verdicts are not requested again. If no endpoint is configured, only these are used. ``say`` gets messages
     about the choice; ``prompt`` is a file that replaces the judge's prompt.
@@ -78,7 +78,7 @@ def judge_part_of(manifest: RunManifest) -> JudgePart | None:
 class Scored:
     """The number of scored samples (``samples``), of right ones, and of samples by scorer.
 
-    ``damaged`` names the episodes that cannot be read. ``arms`` has, by arm, the number of scored and of right samples.
+    ``damaged``: name and fault of each unreadable episode. ``arms`` has, by arm, the number of scored and of right samples.
     """
 
     samples: int

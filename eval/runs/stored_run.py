@@ -66,7 +66,7 @@ class Run:
 
     @cached_property
     def provenance(self) -> tuple[tuple[Provenance, int], ...]:
-        """Each record of code and endpoint, with the number of samples that it ran; one run twice counts twice."""
+        """Each record of code and endpoint, with the number of samples that it ran; a sample run twice counts twice."""
         known = self.manifest.provenance
         if not known:
             return ()

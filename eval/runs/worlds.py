@@ -99,7 +99,7 @@ def hash_of(store: Path, profile: str, video: VideoFile) -> str | None:
 def can_be_built(profile: str, video: VideoFile | None) -> bool:
     """Whether this profile can build a world of the video; False for None.
 
-    The video needs its file (or dialogue) and an id that is a name; ``oracle`` also needs the truth file of a film.
+    The video needs its file (or dialogue) and an id that can name a folder; ``oracle`` also needs the truth file of a film.
     """
     from world_api.build.truth import truth_path
 
@@ -143,7 +143,7 @@ _OF_THE_CALLER = "memory"
 
 
 def operations_on(step: str) -> tuple[str, ...]:
-    """Return the names of the operations that ``step`` stands for, in their published order.
+    """Return the names of the operations of ``step``, in their published order.
 
     ``step`` names operations, categories or ``all``, joined by ``+``: ``detect_objects``, ``entities+meta``.
     Raises EvalFault: ``unknown_rung``.
@@ -307,7 +307,7 @@ class TrueWorld:
 
 
 def _translated(value: Any, counterparts: Counterparts, during: TimeSpan | None) -> Any:
-    """Return the value with perceived ids for true ones, those of the interval of the record around an id, or ``during``."""
+    """Return the value with perceived ids for true ones, chosen for the interval of the record with the id, else ``during``."""
     if isinstance(value, dict):
         own = _window(value) or during
         return {key: _translated(part, counterparts, own) for key, part in value.items()}

@@ -23,10 +23,3 @@ from eval.sandbox.room_plans import plan_of
 from eval.sandbox.sample import DEFAULT_SEED, SampleFiles, cast, lost_folder, make_sample, questions
 from eval.sandbox.sound import SAMPLE_RATE, SpokenLines, Synthesiser, installed_voices, soundtrack
 from eval.sandbox.stories import Story, tell, video_id
-
-__all__ = [
-    "DEFAULT_SEED", "SAMPLE_RATE", "FilmFacts", "FilmFiles", "SampleFiles", "SpokenLines", "Story", "Subtitle",
-    "Synthesiser", "TruthWriter", "cast", "encode_film", "installed_voices", "lost_folder", "make_film", "make_sample",
-    "plan_of", "questions", "read_facts", "soundtrack", "subtitles_of", "tell", "video_id", "work_folder", "write_facts",
-    "write_mp4", "write_srt",
-]  # fmt: skip

@@ -166,7 +166,7 @@ _RIM = np.stack([np.cos(_TURNS), np.sin(_TURNS)], axis=1)  #: a circle of radius
 class Sheet:
     """A sheet on which one figure is drawn enlarged, part by part, before it is reduced into the frame.
 
-    Its points are (right, up) from ``feet`` (pixels of the frame), in units of ``size`` pixels; x is times ``broad``.
+    Its points are (right, up) from ``feet`` (pixels of the frame), in units of ``size`` pixels; ``broad`` multiplies x.
     """
 
     def __init__(self, feet: Point, size: float, *, broad: float = 1.0) -> None:

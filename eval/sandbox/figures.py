@@ -22,7 +22,7 @@ from world_api.core.spans import Box
 
 
 def paint_hat(sheet: Sheet, hat: Prop, head: Point, facing: int) -> Box:
-    """Paint a hat on a head with its middle at ``head`` (point of the sheet); return its box in pixels of the frame."""
+    """Paint a hat on a head around ``head`` (point of the sheet); ``facing`` as in ``Pose``; return its box in pixels of the frame."""
     colour, (x, y) = COLOURS[hat.colour], head
     x -= facing * 0.012
     crown = [((x + side * 0.05, y + up), 0.022) for side in (-1, 1) for up in (0.062, 0.125)]
@@ -57,7 +57,7 @@ _HEIGHTS = {"bag": 47.0, "umbrella": 54.0, "scarf": 46.0, "key": 32.0, "hat": 25
 
 
 def grip_of(prop: Prop | None) -> Point:
-    """Return the offset from the hand to the lower middle of the thing it holds: pixels forwards and down."""
+    """Return the pixels (forwards, down) from a hand to the lower middle of the thing it holds (``prop``; None: a usual one)."""
     return _GRIPS.get(prop.category, GRIP) if prop else GRIP
 
 

@@ -228,7 +228,7 @@ def subtitles_of(film: Film) -> list[Subtitle]:
 
 
 def _actions(start: float, shot: Shot, tracks: Mapping[Actor | Prop, str]) -> list[Record]:
-    """Return records of all actions, except those that end before the shot begins."""
+    """Return records of all walks, gestures and lines, except those that end before the shot begins (``start`` in the film)."""
     found: list[tuple[Walk | Gesture | Line, str, Actor]] = []
     for performance in shot.performances:
         found += [(walk, _walk_label(walk), performance.actor) for walk in performance.walks]

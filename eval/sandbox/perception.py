@@ -141,7 +141,7 @@ def step_of(tracks: Sequence[TrueTrack]) -> float:
 
 
 def owner_of(track: Track, drawn: Sequence[Drawn]) -> str | None:
-    """Return the name of the drawn person or thing in whose place at least half of a track's sightings are, or None."""
+    """Return the name of the drawn person or thing whose boxes fit at least half of a track's sightings, or None."""
     votes: Counter[str] = Counter()
     for place, time in enumerate(track.times):
         box = track.box(place)
@@ -316,7 +316,7 @@ def _returns(mains: Sequence[Track], whose: Mapping[str, str | None], view: View
 def _texts(found: Sequence[ScreenText], true: Sequence[TrueScreenText]) -> tuple[MatchCounts, tuple[str, ...]]:
     """Return counts of texts, and the true texts that were not read.
 
-    A true text is read if the same letters and digits were read within its interval; ``found`` adds wrong readings.
+    A true text is ``right`` if the same letters and digits were read in its interval; ``found``: these and wrong readings.
     """
     read = [(text.span, plain(part)) for text in found for part in text.text.split(_BETWEEN)]
     written = [(TimeSpan(start=text.start, end=text.end), plain(text.text)) for text in true]

@@ -271,7 +271,7 @@ def uncovered(director: Director) -> Plot:
 
 
 def _freed(director: Director, fits: Callable[[PersonState], bool]) -> Plot:
-    """A free person who ``fits`` puts down the thing that they hold, or the last one that they wear."""
+    """A free person who ``fits`` puts down the thing that they hold, else takes off and puts down the last worn one."""
     people = [who for who in director.world.people.values() if director.is_free(who.actor) and fits(who)]
     if not people:
         return
@@ -330,7 +330,7 @@ def _rest(director: Director, scene: StagedShot, actor: Actor) -> None:
 
 
 def _talk(director: Director, scene: StagedShot, actor: Actor) -> None:
-    """Say something without consequences, to another person if there is one."""
+    """Say something without consequences; to another person, who answers, if there is one."""
     others = scene.others(actor)
     if not others:
         say_one(scene, actor, _TALK)
@@ -483,7 +483,7 @@ def noticed(director: Director) -> Plot:
 
 
 def shared_number(director: Director) -> Plot:
-    """A person asks another for their telephone, locker or ticket number, and hears it."""
+    """A person is asked by another for their own telephone, locker or ticket number, and says it."""
     chance, chronicle = director.chance, director.chronicle
     people = director.free_people(2)
     room = director.room()
@@ -624,7 +624,7 @@ def misplaced(director: Director) -> Plot:
 
 
 def _found_again(director: Director, owner: Actor, mover: Actor, thing: Prop, between: str, missed: Event) -> Plot:
-    """Because of ``missed`` the owner asks the mover (off screen: in the room ``between``), finds the thing and takes it."""
+    """Because of ``missed`` the owner asks the mover (in the room ``between`` if in none), finds the thing and takes it."""
     name, away, left = thing.reference, where_is(director, thing), where_words(director, thing)
     met = director.world.people[mover.id].room or between
     scene = yield SceneRequest(room=met)

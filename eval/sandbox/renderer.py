@@ -204,7 +204,7 @@ class DrawnFrame:
 
 
 def backdrop_of(part: Shot | Card) -> Backdrop:
-    """Return the picture of an empty room for a shot, or of the card."""
+    """Return the picture of a shot's room, without people and movable things, or the picture of the card."""
     return paint_card(part) if isinstance(part, Card) else paint_room(part.room)
 
 

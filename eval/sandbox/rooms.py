@@ -34,7 +34,7 @@ BOOKS = tuple(hexa(code) for code in ("#8c3b32", "#c98f3c", "#3f6a58", "#39507c"
 
 
 def planks(canvas: Canvas, top: float, near: Colour, far: Colour, *, seams: Colour) -> None:
-    """Paint a wooden floor from ``top`` (colour ``far``) to the lower edge (``near``), with boards towards the viewer."""
+    """Paint a floor of boards towards the viewer: ``far`` at ``top``, shading to ``near`` below; joints: ``seams``."""
     canvas.gradient(0, top, canvas.width, canvas.height - top, far, near)
     middle = canvas.width / 2
     for number in range(-14, 15):
@@ -391,7 +391,7 @@ def _board(canvas: Canvas, room: Room, piece: Piece) -> list[WrittenText]:
 
 
 def _window(canvas: Canvas, room: Room, piece: Piece) -> list[WrittenText]:
-    """Paint a window with a view of the sky and roofs."""
+    """Paint a window with a view of the sky and roofs; return []."""
     chance, frame = random.Random(piece.seed + room.seed), hexa("#eceae4")
     x, y, width, height = piece.x - 50, 34, 100, 76
     canvas.shadow(x - 2, y, width + 8, height + 10, blur=10, strength=0.25)
@@ -411,7 +411,7 @@ def _window(canvas: Canvas, room: Room, piece: Piece) -> list[WrittenText]:
 
 
 def _picture(canvas: Canvas, room: Room, piece: Piece) -> list[WrittenText]:
-    """Paint a framed landscape."""
+    """Paint a framed landscape; return []."""
     chance = random.Random(piece.seed + room.seed)
     x, y, width, height = piece.x - 29, 46, 58, 44
     canvas.shadow(x + 1, y + 4, width, height, blur=6, strength=0.3)

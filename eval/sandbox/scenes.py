@@ -134,7 +134,7 @@ class StagedShot:
     # -- actions
 
     def enter(self, actor: Actor, goal: Feet | None = None) -> Event:
-        """Let a person come in and walk to ``goal``, by default to a free position."""
+        """Let a person come in, walk to ``goal``, by default a free position, and wave if that is their habit here."""
         who = self.state(actor)
         who.room = self.location.id
         if goal is not None:
@@ -625,7 +625,7 @@ class Director:
         return self.chance.sample(found, count) if len(found) >= count else []
 
     def free_things(self, *, ruled: bool = False) -> list[Prop]:
-        """Return free things that are put somewhere, in random order: with a filing rule if ``ruled``, else without."""
+        """Return unreserved things on or in furniture, shuffled: with a filing rule if ``ruled``, else without one."""
         free = (prop for prop in self.cast.props if self.is_free(prop))
         put = (prop for prop in free if self.world.things[prop.id].place is not None)
         found = [prop for prop in put if (self.cast.rule_of(prop) is not None) == ruled]
@@ -645,7 +645,7 @@ class Director:
     # -- scenes
 
     def play(self, plot: Plot, wanted: SceneRequest) -> tuple[StagedShot, SceneRequest | None]:
-        """Let a plot play its scene; return the scene, unfinished, and the plot's next request (None: the plot is over)."""
+        """Let a plot play its scene, then all leave; return the unfinished scene and the next request (None: the plot is over)."""
         # The clocks show a time before all other appointments.
         if wanted.at is not None:
             self._jumped += wanted.at - self.minute()

@@ -254,7 +254,7 @@ class Film:
                 yield start, part
 
     def tracks(self) -> dict[Actor | Prop, str]:
-        """Return the track id (``s0001``, ...) of each person and thing, numbered in script order to reveal nothing."""
+        """Return the track id of each person and thing: ``s0001``, ... in the order of the script, so that it reveals no name."""
         found: dict[Actor | Prop, str] = {}
         for _, shot in self.shots():
             seen: list[Actor | Prop] = [item.prop for item in shot.resting]

@@ -205,7 +205,7 @@ class _Telling:
         self._director.time += _CARD
 
     def _turn(self) -> None:
-        """Add one scene."""
+        """Finish the last scene and let a plot play the next one, after a title card if a new chapter begins."""
         director = self._director
         if director.time > self._next_chapter:
             self._next_chapter += _CHAPTER
@@ -236,7 +236,7 @@ class _Telling:
             self._director.time = on_frame(self._scene.start + self._scene.length)
 
     def _wait(self, room: str) -> float:
-        """Return the seconds to add to the last scene before a room can be next; infinite if it cannot."""
+        """Return the seconds to add to the last scene before a room can be next; infinite if it cannot (it is in that scene)."""
         if self._scene is not None and self._scene.location.id == room:
             return math.inf
         wait = on_frame(max(0.0, self._left_at.get(room, -math.inf) + _FORGOTTEN - self._director.time))

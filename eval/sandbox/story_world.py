@@ -93,7 +93,7 @@ class Habit:
     seat: str = ""
 
     def is_of(self, kind: str, actor: Actor, location: Location) -> bool:
-        """Whether a person has a habit of this kind in this room."""
+        """Whether it is this person's habit of this kind (``waves``, ``seat``) in this room."""
         return (self.kind, self.person, self.room) == (kind, actor.id, location.id)
 
 
@@ -223,7 +223,7 @@ def _add(chance: random.Random, found: list[Prop], category: str, *, label: str 
 
 
 def _habits(chance: random.Random, actors: tuple[Actor, ...], locations: tuple[Location, ...]) -> tuple[Habit, ...]:
-    """Choose one or two people with a habit each."""
+    """Choose a person who waves on entering one room, and perhaps another with a usual seat in one room."""
     people = chance.sample(actors, 2)
     found = [Habit(kind="waves", person=people[0].id, room=chance.choice(locations).id)]
     several = [place for place in locations if len(place.plan.seats) > 1]
@@ -362,7 +362,7 @@ def clock_words(minute: int) -> str:
 
 
 def caption_of(room: str, events: Sequence[Event]) -> str:
-    """Return a sentence about a shot in a room: its first five actions at most, and the first words spoken."""
+    """Return a sentence about a shot in ``room`` (its name): up to five actions, no opening or closing, and the first words spoken."""
     deeds = [event for event in events if event.kind not in {"says", "stands_up", "opens", "closes"}]
     said = next((f' "{event.words}"' for event in events if event.kind == "says"), "")
     clauses = "; ".join(event.clause for event in deeds[:_MOST_CLAUSES]) or "nothing happens"
@@ -402,7 +402,7 @@ class Chronicle:
             self._relations.append(Relation(kind=kind, subject=subject, object=other, start=start, end=time))
 
     def brings_about(self, cause: Event, effect: Event, reason: str) -> None:
-        """Record that one event caused another."""
+        """Record that one event caused another; ``reason``: a clause about what is seen or heard, as in ``Cause``."""
         self.causes.append(Cause(cause=cause.id, effect=effect.id, reason=reason))
 
     def learned(self, kind: LearnedKind, text: str, values: Mapping[str, str], shown: Sequence[Event]) -> None:
@@ -411,7 +411,7 @@ class Chronicle:
         self.learned_so_far.append(LearnedFact(id=own, kind=kind, text=text, values=dict(values), spans=spans))
 
     def facts(self, film: str, seed: int, cast: StoryCast, duration: float, extras: Mapping[str, object]) -> FilmFacts:
-        """Return all facts at the end of the film, and ``extras``; relations that still hold end with it."""
+        """Return all facts of the film (``film``: its id) and ``extras`` unchanged; relations that have not ended end with it."""
         for kind, subject, other in list(self._open):
             self.ends(kind, subject, other, duration)
         return FilmFacts(

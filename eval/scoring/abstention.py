@@ -1,7 +1,7 @@
 """Scoring questions that may abstain: whether what is asked about is there, and whether the video determines the answer.
 
 The gold of a question is ``present`` (it has an answer of its type), ``absent`` (what it asks about is not in the
-video) or ``undeterminable`` (the video does not determine the answer, whatever a profile perceives of it). An answer
+video) or ``undeterminable`` (the video does not determine the answer, no matter what a profile perceives of it). An answer
 says the same three things. Some typed answers say "absent" too: the count 0, and the option that the label ``absence``
 of an item names, such as the letter of "No".
 """

@@ -308,7 +308,7 @@ def answer_judge(
     record: Path | None = None,
     wire: WireChoice = "auto",
 ) -> AnswerJudge | None:
-    """Return a judge with this model (``words``: token F1), without a model one with recorded verdicts only, or None.
+    """Return a judge with this model (``words``: token F1), without a model one with recorded verdicts, without these None.
 
     ``prompt`` is a file with a published judge's prompt, ``record`` the file of verdicts, ``wire`` the protocol of the
     endpoint.

@@ -101,7 +101,7 @@ def has_cjk(text: str) -> bool:
 
 
 def overlap(given: Sequence[str], accepted: Sequence[str]) -> Overlap:
-    """Return exact match and F1 of two lists of tokens; F1 is 0 without a common token, also if both are empty."""
+    """Return exact match, F1, precision and recall of two lists of tokens; the last three are 0 without a common token."""
     shared = (Counter(given) & Counter(accepted)).total()
     exact = list(given) == list(accepted)
     if not shared:
@@ -180,7 +180,7 @@ class IntervalSettings:
 
 
 def score_interval(item: Item, value: Any, answer: str | None, context: Context) -> Score:
-    """Score the interval ``value`` by its best IoU with an accepted one; recall@1 tells if it reaches each threshold."""
+    """Score the interval ``value`` by its best IoU with an accepted one; recall@1 is whether it is at or above each threshold."""
     settings = context.read(IntervalSettings)
     accepted = [span_of(one) for one in accepted_values(item)]
     typed = given_value(item, value)
@@ -240,7 +240,7 @@ def score_order(item: Item, value: Any, answer: str | None, context: Context) ->
 
 @dataclass(frozen=True, kw_only=True)
 class TextSettings:
-    """A text is correct if its words are those of an accepted one, or (``f1_at`` above 0) if its F1 is high enough."""
+    """A text is correct if its words are those of an accepted one, or, with ``f1_at`` above 0, if its F1 is at least that."""
 
     f1_at: Annotated[float, Field(ge=0, le=1)] = 0.0
 
@@ -268,7 +268,7 @@ def score_judged(item: Item, value: Any, answer: str | None, context: Context) -
 
 
 def text_scorer_for(item: Item) -> str:
-    """Return the name of the scorer by words that fits the script of the accepted answers."""
+    """Return "text_cjk", the name of a scorer by words, if an accepted answer has CJK characters, else "text"."""
     return "text_cjk" if any(map(has_cjk, accepted_texts(item))) else "text"
 
 
@@ -336,7 +336,7 @@ _BY_KIND: dict[str, tuple[ShownMeasure, ...]] = {
 
 
 def measures_of(kind: str, details: Sequence[Mapping[str, Any]]) -> tuple[ShownMeasure, ...]:
-    """Return the measures that scores of one kind of answer have; none for choices and judged answers."""
+    """Return the measures of a kind of answer that occur in ``details`` of its scores; none for choices and judged answers."""
     names = list(dict.fromkeys(name for one in details for name in one))
     shown = [measure for measure in _BY_KIND.get(kind, ()) if measure.name in names]
     for name in sorted(name for name in names if name.startswith(RECALL)) if kind == "interval" else ():

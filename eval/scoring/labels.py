@@ -206,7 +206,7 @@ def of_these(answers: Iterable[GivenAnswer], pairs: Iterable[LabelledPair]) -> l
 
 
 def merged(before: Iterable[LabelledPair], taken: Iterable[LabelledPair], *, by: str) -> list[LabelledPair]:
-    """Return earlier labels and new ones (``taken``, by the person ``by``), sorted by id; of two with one id, the new."""
+    """Return labels of ``before`` and ``taken`` (by the person ``by``), sorted by id; of two with one id the new, with all arms."""
     found = {pair.id: pair for pair in before}
     for pair in taken:
         arms = {*pair.arms, *(found[pair.id].arms if pair.id in found else ())}

@@ -31,7 +31,7 @@ _LEAST_EFFECTIVE = 5  #: least effective number of clusters, however unequal the
 _MOST_NUMBERS = 4_000_000  #: most numbers of one kind in memory
 _NOTES: dict[str, str] = {
     "one_cluster": "one cluster only: no interval",
-    "no_spread": "all clusters say the same: the interval tells nothing of other clusters",
+    "no_spread": "all clusters say the same: the interval says nothing about other clusters",
     "few_clusters": f"fewer than {FEW_CLUSTERS} clusters: a rough interval",
 }
 

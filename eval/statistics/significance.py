@@ -65,7 +65,7 @@ def sign_flip(differences: Sequence[float], clusters: Sequence[Hashable], *, see
 
 
 def holm(values: Mapping[str, float]) -> dict[str, float]:
-    """Return the p values of one family, adjusted by Holm (1979), in the order given.
+    """Return the p values (by name) of one family, adjusted by Holm (1979), in the order given.
 
     Raises:
         EvalFault: ``bad_sample``: a value is no probability; BackendFault: ``extra_missing``.
@@ -176,7 +176,7 @@ def power(questions: Sequence[int], *, effect: float, **assumed: Any) -> Power:
 
 
 def standard_error(plan: ContrastPlan, effect: float) -> float:
-    """Return the standard error of the mean paired difference over all questions and seeds."""
+    """Return the standard error of the mean paired difference over all questions and seeds, if it is truly ``effect``."""
     sizes = np.asarray(plan.questions, dtype=np.float64)
     size = float((sizes**2).sum() / sizes.sum())
     alone = (1 + (plan.repeats - 1) * plan.repeat_correlation) / plan.repeats

@@ -16,11 +16,3 @@ from eval.tables.selection import Selected, check_split, choose, evidence_of, li
 from eval.tables.study import Labels, Study, chosen, filtered, grouped, independent, opened_study, study_of
 from eval.tables.table import Column, Kind, Row, Table, TableCell
 from eval.tables.writing import cell_text, comma_separated, fields_text, latex, table_text, write_tables
-
-__all__ = [
-    "CONTROLS", "ArmComparison", "Column", "Kind", "Labels", "LibraryFacts", "Row", "SampleRow", "Selected", "Study",
-    "Table", "TableCell", "ToolUse", "Which", "cell_text", "check_split", "choose", "chosen", "comma_separated",
-    "compare", "concerns", "evidence_of", "fields_text", "filtered", "flip_text", "flipped", "flips_of", "grouped",
-    "independent", "ladder_of", "latex", "library_rows", "opened_study", "paired_groups", "pairs_of", "read_rows",
-    "rows_of", "study_of", "table_text", "tables_of", "write_tables",
-]  # fmt: skip

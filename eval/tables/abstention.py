@@ -54,7 +54,7 @@ def _confusion_table(study: Study) -> Table:
         _CONFUSION,
         subjects(),
         note="Gold: what is asked about is in the video (present), is not in it (absent), or the video does not determine the "
-        "answer (undeterminable), whatever a profile perceives. An answer of the question's type says present, also a wrong "
+        "answer (undeterminable), no matter what a profile perceives. An answer of the question's type says present, also a wrong "
         "one; the number 0, a no to whether something is seen, and `not_there` say absent; `cannot_be_told` says undeterminable.",
     )
 

@@ -25,9 +25,9 @@ from world_api.core.canonical import canonical_json
 
 
 def _votes_of(group: Group) -> Iterator[tuple[int, list[SampleRow], list[SampleRow]]]:
-    """Yield a number of voters (2, 3, ...), the result of the vote on each question, and all samples that voted.
+    """Yield for 2, 3, ... voters: their number, the voted result for each question, and the samples of all voters.
 
-    The voters are the samples of so many lowest seeds. Only questions that were asked with each of these seeds count.
+    The n voters are the samples of the n lowest seeds. Only questions with a sample of each of these seeds count.
     """
     seeds = sorted({row.seed for row in group.rows})
     questions = grouped(group.rows, lambda row: row.item)
@@ -201,7 +201,8 @@ def _spending(
     """Return a table row: how much more often an arm is right than the baseline at a comparable cost.
 
     ``parts`` are the differences by question, one for each budget; the mean is over the questions that all parts have.
-    If there is no such question, the cell is blank with the reason ``why``. ``mark`` is a remark on the difference.
+    If there is no such question, the cell is blank with the reason ``why``. ``mark`` is a remark on the difference,
+    ``samples`` are the keys of all samples behind the row, ``cells`` further cells.
     """
     values = Values()
     for item in parts[0] if parts else ():

@@ -151,7 +151,7 @@ def differing(pairs: Pairs) -> list[str]:
 
 
 def concerns(pairs: Pairs) -> list[str]:
-    """Return ``differing`` without the studied difference: systems, else libraries, else the difference if there is one only."""
+    """Return ``differing`` without the studied difference: systems, else libraries, else the only one (of several, none is)."""
     found = differing(pairs)
     return found[1:] if found and found[0] in ("systems", "libraries") else found if len(found) > 1 else []
 
@@ -480,7 +480,7 @@ class ArmComparison:
 
     @property
     def differs(self) -> list[str]:
-        """How the two groups differ, in words; the first difference is the one that is studied."""
+        """How the two groups differ, in words: ``across``, then ``differing``."""
         return [*self.across, *differing(self.pairs)]
 
     @property

@@ -36,7 +36,7 @@ By = Literal["left_out", "use", "nothing"]
 class Evidence:
     """The evidence on one tool: its gain in accuracy, the tokens it saves per question, and whether it is selected (``enters``).
 
-    ``by``: against the library without it (``left_out``), against the baseline where it was called (``use``), or neither.
+    ``by``: against the library without it (``left_out``), against the baseline where it was called (``use``), or ``nothing``.
     """
 
     tool: str
@@ -70,7 +70,7 @@ class Evidence:
 
 
 def library_rows(study: Study, library: str, arm: str | None) -> list[SampleRow]:
-    """Return the samples of ``hier`` with a library (its name in the run, or hash) and of ``arm``, if it is given.
+    """Return the samples of ``hier`` with a library (its name in the run, or hash), of ``arm`` only if that is given.
 
     Raises:
         EvalFault: ``unknown_library``; ``several_arms``: they are not all of one arm.

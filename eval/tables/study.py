@@ -233,7 +233,7 @@ LABELS = "labels.json"
 
 
 def labels_of(run: Run, rows: Iterable[SampleRow]) -> Labels:
-    """Return the labels of a run's samples; none if the file cannot be read or lacks a label."""
+    """Return the labels of a run's samples; none if the file is missing or not valid (a pair without a label)."""
     path = run.folder.root / LABELS
     if not path.exists():
         return Labels()
@@ -259,7 +259,7 @@ FILTERS = (
 
 
 def chosen(rows: Sequence[SampleRow], wanted: str) -> list[SampleRow]:
-    """Return the samples of one arm; ``wanted`` names it, or its system, with filters after ``@``: ``flat@world=oracle``.
+    """Return the samples of one arm; ``wanted`` names it, or its system, with filters or a library after ``@``: ``flat@world=oracle``.
 
     Raises:
         EvalFault: ``unknown_arm``, with the nearest name; ``bad_filter``; ``nothing_chosen``; ``several_arms``.

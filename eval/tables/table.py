@@ -26,7 +26,7 @@ Subject_contra = TypeVar("Subject_contra", contravariant=True)
 class Column:
     """A column: ``key`` is stable and names it in CSV, ``title`` is its heading, ``about`` explains it in a sentence.
 
-    A column with ``aside`` is omitted if there is little room, as on paper and in a terminal.
+    A column with ``aside`` is omitted if there is little space, as on paper and in a terminal.
     """
 
     key: str
@@ -95,10 +95,10 @@ def figure(
     about: str = "",
     aside: bool = False,
 ) -> Figure[Subject_contra]:
-    """Return a column with the function for its cells; ``value`` returns a cell or only its value.
+    """Return a column with the function for its cells; ``value`` makes a subject's cell, or only the value in it.
 
-    Without ``value`` the cell is read from the subject: from its ``cells`` by key, from an attribute, or from its
-    ``setting``. The title is the key by default.
+    Without ``value`` it is the subject's ``cells[key]``, else its attribute ``key``, else that of its ``setting``. The
+    title is ``key`` by default; ``about`` and ``aside`` are those of ``Column``.
     """
 
     def cell(subject: Subject_contra) -> TableCell:

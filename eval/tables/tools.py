@@ -60,7 +60,7 @@ def tools_table(study: Study) -> Table:
         [_tool(group, name) for group in groups for name in {name: None for row in group.rows for name in row.offered}],
         of=[row for group in groups for row in group.rows],
         note="True use: calls of the tool by name and by the hash of its document. A tool that is used in right answers need not be "
-        "why they are right; leaving it out tells.",
+        "why they are right; leaving it out shows that.",
     )
 
 
@@ -206,7 +206,7 @@ _FUNNEL: Figures[Group] = (
 
 
 def funnel_table(study: Study) -> Table:
-    """Return the table of how many tools and episodes of each library reach each step up to a right answer."""
+    """Return the table of how many tools and episodes of each library pass each step up to a right answer."""
     return study.table(
         "funnel",
         "From a library's tools to right answers",

@@ -118,7 +118,7 @@ def own_other_table(study: Study) -> Table:
         lines,
         note="For each question and seed the mean over the libraries of its own domain less the mean over those of other domains; "
         "intervals (95 %) over videos. Placebo and random libraries are left out, and of libraries made from one another all but "
-        "one. This is what tells a library that fits the domain from any library. Where a domain has several libraries, own and "
+        "one. This distinguishes a library that fits the domain from any other library. Where a domain has several libraries, own and "
         "other ones are crossed with videos and seeds as draws, and the interval alone counts.",
         left_out={FORKS: forks},
     )
@@ -265,7 +265,7 @@ def _gain_cells(values: Values, study: Study, names: Collection[str]) -> CellsBy
 
 
 def _component_cells(values: Values) -> Iterator[CellsByKey]:
-    """Yield the cells of each variance component of the gains: source, levels, variance and share."""
+    """Yield the cells of each variance component of the gains: source, levels, variance and share; blanks if Incomplete."""
     factors = {
         "library": list(values.libraries),
         "video": ["\n".join(item) for item in values.clusters],

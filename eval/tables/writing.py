@@ -40,7 +40,7 @@ def cell_text(cell: TableCell, column: Column, *, interval: bool = True) -> str:
 
 
 def value_text(value: str | float | int | bool, column: Column) -> str:
-    """Return a value as text, in the format of its column."""
+    """Return a value as text, in the format of its column: shares and points in percent, yes or no for a bool."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):
@@ -79,7 +79,7 @@ def table_text(table: Table, *, only: Sequence[str] | None = None) -> str:
 
 
 def fields_text(table: Table, place: int) -> str:
-    """Return one row of a table (``place`` is its index) as text, one field per line."""
+    """Return one row of a table (``place`` is its index) as text, one field per line, with the table's title and notes."""
     pairs = list(zip(table.columns, table.rows[place].cells, strict=True))
     width = max(width_of(heading(column)) for column, _ in pairs)
     lines = _title(table)
@@ -209,7 +209,7 @@ def guarded(text: str) -> str:
 
 
 def _field(value: str | float | int | bool | None) -> str:
-    """Return a value as a CSV field: numbers with 10 digits, text guarded, None as an empty field."""
+    """Return a value as a CSV field: decimals with 10 digits, text ``guarded``, yes or no for a bool, "" for None."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -27,6 +27,7 @@ NEVER = {
     "mcp",
     "onnxruntime",
     "openai",
+    "pandas",
     "rapidocr",
     "scipy",
     "sqlite3",

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import grimp
@@ -17,6 +20,8 @@ IDIOM = frozenset(
     "told stretch stretches somebody whoever nobody anew lies stands lay reach reaches board shelf eyes eye sights sight "
     "standing tape workshop wishes patience blotted scout".split()
 )
+#: Those of them, and two more, that prose has no plain use for. Strings are left out: questions and vocabularies hold them.
+PROSE = frozenset("told tells stretch stretches somebody whoever nobody anew lies blotted".split())
 #: Names that results and recorded episodes hold, and a function of NumPy.
 STORED = frozenset({"told_until", "patience", "eye"})
 #: Real furniture and faces of the films that the project draws.
@@ -107,6 +112,33 @@ def test_identifiers_use_the_words_of_the_field() -> None:
         for name in sorted(_identifiers(path)):
             if name not in STORED and IDIOM & {word.lower() for part in name.split("_") for word in WORD.findall(part)}:
                 idiomatic.append(f"{place}: {name}")
+    assert idiomatic == []
+
+
+def _prose(path: Path) -> Iterator[str]:
+    """The docstrings and comments of a module; the text of any other file without its code."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".py":
+        yield re.sub(r"```.*?```|`[^`]*`", "", text, flags=re.DOTALL)
+        return
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield re.sub(r"``.*?``", "", ast.get_docstring(node) or "")
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            yield re.sub(r"``.*?``", "", token.string)
+
+
+def test_docstrings_comments_pages_and_prompts_use_plain_words() -> None:
+    prompts = [path for package in PACKAGES for path in (ROOT / package).rglob("*.jinja")]
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    idiomatic = [
+        f"{path.relative_to(ROOT).as_posix()}: {found}"
+        for path in [*_modules(), *prompts, *pages]
+        if not path.relative_to(ROOT).as_posix().startswith(DRAWN)
+        for text in _prose(path)
+        if (found := sorted(PROSE & set(re.findall(r"\w+", text.lower()))))
+    ]
     assert idiomatic == []
 
 

@@ -97,7 +97,7 @@ def test_an_interval_is_itself_cited() -> None:
         ("order", ["A", "A", "B", "E"], "(there is no E; more than once A; missing C)"),
         ("order", "B, A, C", "answer: give a list of letters"),
         ("interval", [1, 2], "answer: give an object of start_time and end_time"),
-        ("interval", {"start_time": 9, "end_time": 3}, "answer: end_time lies before start_time"),
+        ("interval", {"start_time": 9, "end_time": 3}, "answer: end_time is before start_time"),
         ("interval", {"start_time": -1, "end_time": 3}, "answer: start_time and end_time are seconds"),
     ],
 )

@@ -173,7 +173,7 @@ def test_round_0_is_what_was_given_before_the_first(hold: Any, replies: Any) -> 
     given = Preamble(digest={"scenes": [{"start_time": 0.0, "end_time": 9.0, "brief_caption": "a garden " * 99}]})
     episode = hold(replies.submits(), preamble=given).episode
     told, whole = page(episode, only=0), page(episode, only=0, full=True)
-    assert told.startswith("before the first round\ntold")
+    assert told.startswith("before the first round\ngiven")
     assert "digest (" in told
     assert "a garden" in told
     assert len(told) < len(whole)

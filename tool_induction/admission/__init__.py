@@ -7,20 +7,5 @@ yields the trials on artificial worlds.
 
 from tool_induction.admission.admission import admit
 from tool_induction.admission.rules import REASONS, Admission, Reason, Verdict
-from tool_induction.admission.schema_world import SchemaWorld, schema_worlds
-from tool_induction.admission.trials import ExampleWorld, MadeUpJudge, TrialRun, schema_trials, tried
-
-__all__ = [
-    "REASONS",
-    "Admission",
-    "ExampleWorld",
-    "MadeUpJudge",
-    "Reason",
-    "SchemaWorld",
-    "TrialRun",
-    "Verdict",
-    "admit",
-    "schema_trials",
-    "schema_worlds",
-    "tried",
-]
+from tool_induction.admission.schema_world import schema_worlds
+from tool_induction.admission.trials import ExampleWorld, MadeUpJudge, schema_trials, tried

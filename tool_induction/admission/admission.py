@@ -103,7 +103,7 @@ def _verdict(
 
 
 def _refuse_callers(tools: Tools, verdicts: dict[str, Verdict]) -> None:
-    """Refuse every tool that calls a refused one, directly or through others."""
+    """Change ``verdicts``: refuse every tool that calls a refused one, directly or through others."""
     changed = True
     while changed:
         changed = False
@@ -123,8 +123,8 @@ def _refuse_callers(tools: Tools, verdicts: dict[str, Verdict]) -> None:
 def _duplicates(tools: Tools, verdicts: Mapping[str, Verdict], run_of: RunOf) -> dict[str, tuple[str, str]]:
     """Return the admitted tools to drop as duplicates: for each, the name of the tool that is kept, and the reason.
 
-    Duplicates have equal plans, or gave the same answers in all trials. The cheaper one is kept, of equals the first. A
-    tool that another one calls is never dropped.
+    Duplicates have equal plans, or gave the same answers in all trials. A tool that another one calls is never dropped;
+    of others the one with the fewest calls (expected, then at most) is kept, of equals the first.
     """
     names = [name for name in tools if verdicts[name].admitted]
     called = {target for name in names for target in calls_of(tools[name].tool)}
@@ -162,9 +162,9 @@ def _plan_hash(tool: Tool) -> str:
 
 
 def _alike(tools: Tools, names: Sequence[str], verdicts: Mapping[str, Verdict], run_of: RunOf) -> Iterator[list[str]]:
-    """Yield groups of tools with equal types and the same answers in all trials, also in those made on real worlds.
+    """Yield groups (names) of tools with equal types of inputs and outputs and the same answers in all trials.
 
-    A tool unlike all others is a group of its own.
+    Runs on real worlds count, too. A group may be one tool; a tool whose types no other has is in no group.
     """
     for candidates in _grouped(names, lambda name: _signature(tools[name].tool)):
         words = tuple(dict.fromkeys(word for name in candidates for word in trials.words_of(tools[name].tool)))
@@ -187,7 +187,7 @@ def _signature(tool: Tool) -> str:
 
 
 def _are_same(one: Sequence[trials.TrialRun], other: Sequence[trials.TrialRun]) -> bool:
-    """Whether two tools gave the same answers, at least three of them different from each other.
+    """Whether two tools gave the same answers (status and outputs) in all runs; at least three answers must be different.
 
     Runs with different arguments (as on real worlds) and disturbed runs are not compared.
     """

@@ -24,7 +24,7 @@ _SECOND = frozenset({"second", "b", "2", "later", "other"})
 
 @dataclass(frozen=True, kw_only=True)
 class Offer:
-    """Values for arguments. ``duration``: seconds; ``named``: words and ids by the name of their field or input."""
+    """Values for arguments. ``duration``: of the video (seconds); ``named``: words and ids by the name of their input."""
 
     video_id: str
     texts: tuple[str, ...]
@@ -52,7 +52,7 @@ def arguments_for(tool: Tool, offer: Offer, *, turn: int = 0, whole: bool = Fals
 def _places(inputs: Sequence[tuple[str, types.Type]]) -> list[int]:
     """Return the rank of each input, by which its value is chosen.
 
-    It is the input's position, but a lower bound comes before its upper bound.
+    It is the input's position, but of two times or two amounts the lower bound, or first thing, has the lower rank.
     """
     places = list(range(len(inputs)))
     for fits in (_is_moment, _is_amount):
@@ -63,7 +63,7 @@ def _places(inputs: Sequence[tuple[str, types.Type]]) -> list[int]:
 
 
 def _role(name: str) -> tuple[int, int]:
-    """Return a sort key from an input's name: 0 or 1 (first or second of two things), then -1 (start), 0 or 1 (end)."""
+    """Return a sort key from an input's name: 1 for the second of two things, else 0; then -1 (start), 1 (end), else 0."""
     words = name.lower().split("_")
     which = int(any(word in _SECOND for word in words))
     is_lower, is_upper = (any(word in known for word in words) for known in (_LOWER, _UPPER))
@@ -157,7 +157,7 @@ class _Values:
 
 
 def made_up_ids(tool: Tool) -> dict[str, list[str]]:
-    """Return six ids of the imagined film for each input that takes ids, by its name or the parameter it serves for."""
+    """Return, by the name of each input that takes ids, six ids of the imagined film for its id parameter or its own name."""
     names = {item.name.removesuffix("s"): item.name for item in tool.inputs if item.name.endswith(("_id", "_ids"))}
     return {
         name: [own_id(field, place) for place in range(6)] for name, field in (_id_parameters(tool) | names).items()
@@ -165,7 +165,7 @@ def made_up_ids(tool: Tool) -> dict[str, list[str]]:
 
 
 def _id_parameters(tool: Tool) -> dict[str, str]:
-    """Return the id parameter that each input is passed to, whole or item by item; inputs without one are left out."""
+    """Return by input the name of the id parameter it is passed to, whole or item by item; inputs without one are left out."""
     inputs = {item.name for item in tool.inputs}
     found: dict[str, str] = {}
 
@@ -187,7 +187,7 @@ def _id_parameters(tool: Tool) -> dict[str, str]:
 
 
 def found_words(tool: Tool, call: Caller, video_id: str) -> dict[str, list[str]]:
-    """Return values from a real world for the inputs of a tool, by input.
+    """Return values from a real world by the names of a tool's inputs; inputs without any are left out.
 
     The values of an input are those of the field of the same name (of the id parameter's name, if the input is passed
     to one) in the results of all operations that need only the video: ``entity_id`` and ``category`` come from the

@@ -282,7 +282,7 @@ _RULES: tuple[tuple[Reason, Callable[[Case], Iterator[str]], str], ...] = (
 
 
 def notes_of(case: Case) -> Iterator[str]:
-    """Yield remarks about a tool that are no reason to refuse it."""
+    """Yield sentences about a tool that are no reason to refuse it: large results, constant outputs, failed calls ..."""
     longest = max((run.tokens for run in case.runs), default=0)
     if longest > MANY_TOKENS:
         yield f"a result has up to {longest} tokens; about {MANY_TOKENS} are read with ease"
@@ -310,7 +310,7 @@ def notes_of(case: Case) -> Iterator[str]:
 
 
 def fixed_answer(tool: model.Tool) -> model.Output | None:
-    """Return the first output if it depends on no call, judgement or input; else None.
+    """Return the first of a tool's outputs; None if it depends on a call, judgement or input. Others are not examined.
 
     Such an output is the same on every video. A boolean or an enumerated value after a ``require`` counts as dependent
     on that condition.
@@ -372,7 +372,7 @@ def has_fraction_written_in(tool: model.Tool, value: object) -> bool:
 
 
 def ignoring(tool: model.Tool, unread: Sequence[str]) -> Refusal | None:
-    """Return a refusal if all required inputs (the video aside) are among the unread ones; else None."""
+    """Return a refusal if all required inputs (the video aside) are among ``unread``; None otherwise, or if none is required."""
     wanted = [item.name for item in tool.inputs if item.required and item.name != VIDEO]
     if not wanted or not set(wanted) <= set(unread):
         return None

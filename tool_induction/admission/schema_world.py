@@ -440,7 +440,7 @@ class Answering:
         return found
 
     def _parts(self, about: TimeSpan, count: int) -> list[TimeSpan]:
-        """Return parts of an interval, in order; their number and bounds depend on the words of the call."""
+        """Return ``count`` parts of an interval, in order; words searched for determine their bounds and may make them fewer."""
         words, spans = self.question.words, []
         if words and count > 1:
             count = 1 + self._chance("count") % count

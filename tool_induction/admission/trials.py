@@ -139,7 +139,7 @@ def _offer(tool: Tool, world: SchemaWorld, texts: Sequence[str]) -> Offer:
 def unread_inputs(run: Runner, tool: Tool, texts: Sequence[str]) -> list[str]:
     """Return the names of inputs whose change alone left status, outputs and numbers of calls and evidence the same.
 
-    This must hold on every film, and at least two of the unchanged runs of an input must have found something.
+    ``run`` makes a trial. The above must hold on every film, and two of an input's pairs of runs must have ended as ``ok``.
     """
     worlds = schema_worlds((*words_of(tool), *texts))
     films = [worlds["many"], *(worlds["crowded"].of_seed(seed) for seed in range(_FILMS_FOR_INPUTS))]
@@ -252,7 +252,7 @@ def _misfit(compiled: CompiledTool, result: Mapping[str, Any]) -> str:
 
 
 def _overspent(compiled: CompiledTool, result: Mapping[str, Any]) -> str:
-    """Return a message about the first part of the cost that exceeds the compiler's maximum, or an empty text."""
+    """Return a message about the first part of the cost (calls, tokens ...) above the compiler's maximum, or an empty text."""
     most = compiled.price.most.record()
     for part, spent in result["cost"].items():
         if part in Cost().record() and spent > most[part] + 1e-6:

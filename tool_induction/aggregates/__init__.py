@@ -6,15 +6,3 @@
 from tool_induction.aggregates.functions import evidence_of, span_of
 from tool_induction.aggregates.spellings import ALIASES
 from tool_induction.aggregates.table import AGGREGATES, UNSURE, AggregateSpec, Parameter, field_type, surely_timed
-
-__all__ = [
-    "AGGREGATES",
-    "ALIASES",
-    "UNSURE",
-    "AggregateSpec",
-    "Parameter",
-    "evidence_of",
-    "field_type",
-    "span_of",
-    "surely_timed",
-]

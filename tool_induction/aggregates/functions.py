@@ -130,7 +130,7 @@ def rank_key(item: Item, place: int) -> tuple[float, int]:
 
 
 def _first_by(items: Sequence[Item], key: Callable[[Item], tuple[float, ...] | None]) -> Json:
-    """Return the item with the smallest key. An item whose key is None is returned only if no item has a key."""
+    """Return the item with the smallest key. If all keys are None, it is the first item; without items None."""
     keyed = [(key(item), rank_key(item, place), place) for place, item in enumerate(items)]
     ranked = [(value, rank, place) for value, rank, place in keyed if value is not None]
     return items[min(ranked)[-1]] if ranked else first(items)
@@ -338,7 +338,7 @@ _MOST_LOOKS = 2_000_000  #: comparisons of spans in one aggregate
 
 
 def interval_span(interval: Mapping[str, Json]) -> TimeSpan:
-    """Return the span of an interval parameter.
+    """Return the span of an interval parameter ``{start_time, end_time}`` (seconds).
 
     Raises:
         ToolFault: ``bad_interval``, if a bound is missing or the end is before the start.

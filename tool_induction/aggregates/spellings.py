@@ -98,7 +98,7 @@ ORDER_NAMES = frozenset(
     "order direction sort_order reverse reversed desc descending decreasing asc ascending increasing".split()
 )
 _OTHER_TIMES = (
-    "a stretch is always start_time to end_time; to take other times for these make them so first, with a step of "
+    "a time span is always start_time to end_time; to take other times for these make them so first, with a step of "
     'type "project"'
 )
 #: ``aggregate.parameter`` that one aggregate has not, or a parameter that none has -> what has them
@@ -108,11 +108,11 @@ PARAMETERS_ELSEWHERE: dict[str, str] = {
     "that key, then first",
     "pick_longest.key": "pick_longest takes the item that lasts longest; for the highest of another field pick_best with "
     "that key",
-    "first.key": "first takes the list as it stands; for the lowest of a field sort_by with that key before it, for the "
+    "first.key": "first takes the list as it is; for the lowest of a field sort_by with that key before it, for the "
     "highest pick_best with that key",
     "count.where": 'put a step of type "filter" with this "where" before, and count what it keeps',
     "count.key": "to count different values use count_distinct with that key; count counts all items",
-    "merge_intervals.key": "it joins all stretches that touch; group_by first, where those of different things must not be "
+    "merge_intervals.key": "it joins all spans that touch; group_by first, where those of different things must not be "
     "joined",
     "start_key": _OTHER_TIMES,
     "end_key": _OTHER_TIMES,

@@ -205,7 +205,7 @@ UNSURE: Mapping[str, tuple[str, str]] = {
     ),
     "kept": (
         "concat_lists sort_by filter_by_score filter_in_interval clamp intersect_by difference_by",
-        "what may belong to it; a sure item is one that surely does, whatever becomes of the possible ones",
+        "what may belong to it; a sure item is one that surely does, no matter what becomes of the possible ones",
     ),
     "remade": (
         "top_k dedupe_by merge_intervals group_by join_nearest_in_time",

@@ -6,7 +6,4 @@ about names; ``nulls``, ``ranges`` and ``scores`` find values that may be null, 
 used as numbers.
 """
 
-from tool_induction.checker.steps import Signature, StepChecker, operation_result
-from tool_induction.checker.values import bind_outputs, check_answers
-
-__all__ = ["Signature", "StepChecker", "bind_outputs", "check_answers", "operation_result"]
+from tool_induction.checker.steps import operation_result

@@ -46,7 +46,7 @@ def check_aggregate(step: Aggregate, environment: Environment, at: Inference) ->
 def _learn(
     step: Aggregate, result: ty.Type, lists: list[ty.ListType], environment: Environment, *, drops: bool
 ) -> Environment:
-    """Return the environment after a step, with the facts that its result and its list imply about each other.
+    """Return the environment after a step, with facts such as: if its list is not empty, its result is not null.
 
     ``drops``: the list may contain nulls, which an aggregate ignores. The facts are then about the list without them,
     since a list of nothing but nulls is not empty, and nothing can be picked from it.
@@ -155,7 +155,7 @@ def _each(parts: list[tuple[str | int, ex.Expr]], what: str, at: Inference) -> t
 
 
 def _several(inputs: ex.Expr, at: Inference) -> tuple[ex.Expr, list[ty.ListType]]:
-    """Check the lists to be joined: a JSON list or record of them, or an expression whose value is a list of lists."""
+    """Return the lists to be joined (a JSON list or record of them, or a list of lists) as checked expression, and their types."""
     parts: list[tuple[str | int, ex.Expr]] = []
     if isinstance(inputs, ex.JsonList):
         parts = list(enumerate(inputs.items))
@@ -243,7 +243,7 @@ def _params(
 
 
 def _check_labels(inputs: ex.Expr, labels: ex.Expr, at: Inference) -> None:
-    """Note if there are not as many labels as items; checked only if the document lists both."""
+    """Note if the numbers of labels and of items differ; checked only if the document lists both."""
     items = inputs.entries if isinstance(inputs, ex.JsonRecord) else _written(inputs)
     names = _written(labels)
     if items is not None and names is not None and len(items) != len(names):
@@ -289,7 +289,7 @@ def _check_key(value: ex.Expr, parameter: Parameter, item: ty.Type, spec: Aggreg
 
 
 def _implied_key(spec: AggregateSpec, item: ty.Type, at: Inference) -> list[tuple[str, ex.Expr]]:
-    """Return ``[("key", field)]`` if exactly one field fits, else []; note an error if the aggregate cannot do without."""
+    """Return ``[("key", field)]`` if one field alone has the type to be read, else []; note a missing key that is required."""
     inner = ty.plain(item)
     if not isinstance(inner, ty.RecordType) or inner.is_open:
         return []
@@ -320,7 +320,7 @@ SHARE = Parameter(least=0, most=1)
 
 
 def check_limits(at: Inference, name: str, value: ex.Expr, parameter: Parameter) -> None:
-    """Note a constant, or a value computed from defaults of inputs, that is out of the range of a parameter."""
+    """Note a constant, or a value computed from defaults of inputs, that is out of a parameter's range. ``name``: for messages."""
     number = value.value if isinstance(value, ex.Const) else at.environment.by_default(value)
     if not isinstance(number, int | float) or isinstance(number, bool):
         return

@@ -113,7 +113,7 @@ class Environment:
     def under(self, condition: ex.Expr, *, holds: bool, always: bool) -> Environment:
         """Return the environment of the steps that run if a condition holds (with ``holds`` false: if it does not).
 
-        ``defaults`` is emptied where a run without optional inputs may never reach these steps. With ``always``
+        ``defaults`` is emptied where a run without optional inputs may never execute these steps. With ``always``
         (steps after a ``require``) it stays if the condition depends on no optional input and is unknown before the run.
         """
         usual = self.by_default(condition)
@@ -240,7 +240,7 @@ def facts_of(condition: ex.Expr, environment: Environment, *, holds: bool = True
             return facts_of(value, environment, holds=not holds)
         case ex.Logic(op, left, right):
             both = [facts_of(part, environment, holds=holds) for part in (left, right)]
-            # "a and b" that holds tells both; "a or b" that fails tells both negations; otherwise only what both say.
+            # "a and b" that holds implies both; "a or b" that fails implies both negations; otherwise only what both imply.
             return both[0] | both[1] if (op == "and") == holds else both[0] & both[1]
         case ex.IsNone(value, negated):
             if negated == holds:
@@ -288,7 +288,7 @@ def _compared(condition: ex.Compare, environment: Environment, *, holds: bool) -
 
 
 def _measured(left: ex.Expr, op: str, number: float, environment: Environment) -> frozenset[Fact]:
-    """Return the facts from a comparison with a number: the minimum length of a list, or that a number is not zero."""
+    """Return what follows from ``left op number``: a list's minimum length, that it is empty, that a value is not zero or null."""
     facts: set[Fact] = set()
     if not COMPUTED[op](0, number):
         facts.add(("nonzero", ex.to_text(left)))
@@ -322,7 +322,7 @@ class TypedList(NamedTuple):
 
 
 def list_field(type_: ty.Type) -> tuple[str, ty.ListType] | None:
-    """Return key and type of the one list of a record (``candidates`` of a search result); None without just one."""
+    """Return key and type of the only list (``BOOKKEEPING`` aside) of a record without a type name; None for other types."""
     if not isinstance(type_, ty.RecordType):
         return None
     found = [
@@ -347,7 +347,7 @@ JOINING = (
 
 
 def joined_field(type_: ty.Type) -> tuple[str, ty.ListType] | None:
-    """Return key and type of the list that a loop joins: a record's only field, ``BOOKKEEPING`` aside; else None."""
+    """Return key and type of a list that is a record's only field (``BOOKKEEPING`` aside), so that a loop joins it; else None."""
     one = list_field(type_)
     if one is None or not isinstance(type_, ty.RecordType):
         return None

@@ -31,7 +31,7 @@ class Inference:
     in_call: bool = False
 
     def note(self, code: Code, message: str, *, found: str = "", suggestion: str | Suggestion = "") -> None:
-        """Note a finding at the current place; ``E_OPTIONAL`` only if no faulty condition before it could rule it out."""
+        """Note a finding at the current place; not ``E_OPTIONAL`` after a faulty condition, which may have excluded null."""
         if code == "E_OPTIONAL" and self.environment.is_unsure:
             return
         self.findings.add(code, self.path, message, found=found, suggestion=suggestion)
@@ -319,7 +319,7 @@ def compare(at: Inference, expr: ex.Compare) -> ex.Expr:
 
 
 def _with_null(at: Inference, written: ex.Compare, left: Typed, right: Typed) -> ex.Expr:
-    """Return a comparison; null (uncalibrated) passes the minimum of a confidence. Note any other operand that may be null."""
+    """Return a comparison that a null confidence passes if it is one with a minimum. Note any other operand that may be null."""
     loose = [side for side in (left, right) if isinstance(side.type, ty.OptionalType)]
     if not loose:
         return written
@@ -329,7 +329,7 @@ def _with_null(at: Inference, written: ex.Compare, left: Typed, right: Typed) ->
         lenient = ex.Logic("or", ex.IsNone(value, negated=False), written)
         at.note(
             "W_COERCED",
-            f"{ex.to_text(value)} is null where nobody calibrated it, and then passes the threshold",
+            f"{ex.to_text(value)} is null if it was not calibrated, and then passes the threshold",
             suggestion=f"to drop such items write {ex.to_text(value)} | default(0)",
         )
         return lenient
@@ -387,7 +387,7 @@ def _membership(at: Inference, expr: ex.Compare) -> ex.Expr:
 
 
 def members(at: Inference, rows: Typed) -> list[Typed]:
-    """Return the items of a list literal with their types; for another list, its expression with the type of an item."""
+    """Return the items of a list literal with their types; for another list one entry: its expression, typed as an item."""
     if isinstance(rows.expr, ex.ListExpression | ex.JsonList):
         return [at.knowing(()).infer(item) for item in rows.expr.items]
     inner = ty.plain(rows.type)
@@ -395,7 +395,7 @@ def members(at: Inference, rows: Typed) -> list[Typed]:
 
 
 def no_number(at: Inference, rows: Typed) -> ty.Type | None:
-    """Return the type of an item of a list that is surely no number and not null, or None."""
+    """Return the type of the first item of a list that is surely no number and not null, or None if there is none."""
     types = [ty.plain(member.type) for member in members(at, rows)]
     return next((type_ for type_ in types if not ty.is_numeric(type_) and type_ != ty.NULL), None)
 

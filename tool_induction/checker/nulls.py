@@ -99,7 +99,7 @@ class Demand:
 
 
 def implicit_require(demand: Demand, findings: Findings, *, message: str = "", suggestion: str = "") -> Require:
-    """Return a ``require`` step that ends a tool as ``empty`` if a needed value is missing; note a warning."""
+    """Return a ``require`` step that ends a tool as ``empty`` if a needed value is missing; warn, with the given texts if any."""
     condition, path = demand.condition, demand.path
     text = ex.to_text(demand.of)
     findings.add(

@@ -238,7 +238,7 @@ def from_the_start(at: Inference, value: ex.Expr) -> ex.Expr:
     """Return a computed time limited to 0 or more, if it may be before the start of the video."""
     if not may_be_negative(at, value):
         return value
-    at.note("W_COERCED", f"{ex.to_text(value)} may lie before the video's start, and is then read as 0")
+    at.note("W_COERCED", f"{ex.to_text(value)} may be before the video's start, and is then read as 0")
     return ex.Filtered(ex.ListExpression((value, ex.Const(0))), "max", ())
 
 
@@ -268,7 +268,7 @@ def check_span(
 
 
 def _lasts(at: Inference, start: ex.Expr, end: ex.Expr) -> bool | None:
-    """Return True if an interval certainly ends before its start, False if certainly at or before it; None if its end may be later."""
+    """Return None if an interval may end after its start; else True if it certainly ends before its start, False if maybe at it."""
     (first, before), (last, after) = _shifted(at, start), _shifted(at, end)
     turned = 0
     if isinstance(first, ex.Field) and isinstance(last, ex.Field) and first.base == last.base:
@@ -400,7 +400,7 @@ _FAILING: dict[str, ex.Comparator] = {"!=": "==", ">=": "<", "<=": ">", "not in"
 
 
 def _parts(condition: ex.Expr, *, holds: bool) -> Iterator[tuple[ex.Expr, str, ex.Scalar]]:
-    """Yield the comparisons with constants that hold if a condition holds, or fails; other conditions as ``== true``."""
+    """Yield (value, operator, constant) of each comparison that holds if a condition holds, or fails; other parts as ``== true``."""
     match _compared_confidence(condition):
         case ex.Not(value):
             yield from _parts(value, holds=not holds)
@@ -432,7 +432,7 @@ def _meet(type_: ty.Type, parts: Sequence[tuple[str, ex.Scalar]]) -> bool:
     if numbers or any(op not in ("==", "!=") for op, _ in parts):
         return True
     closed = (True, False) if inner == ty.BOOL else inner.values if isinstance(inner, ty.EnumType) else ()
-    others = () if closed and not isinstance(type_, ty.OptionalType) else (None,)  # None stands for any other value
+    others = () if closed and not isinstance(type_, ty.OptionalType) else (None,)  # None means any other value
     return any(
         all((one == constant) == (op == "==") for op, constant in parts) for one in (*(closed or constants), *others)
     )

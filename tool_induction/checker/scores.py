@@ -101,7 +101,7 @@ def _hides_score(found: ty.Type, wanted: ty.Type) -> bool:
 
 
 def refuse_score(at: Inference, score: ex.Expr, why: str, *, instead: str = "") -> None:
-    """Note a misused rank score and suggest what to write instead."""
+    """Note a misused rank score: ``why`` it is wrong; suggest ``instead``, if given, and ``instead_of_score``."""
     at.note(
         "E_SCORE",
         f"{ex.to_text(score)} is a rank score, which only orders the hits of one search: {why}",

@@ -35,7 +35,7 @@ class StepChecker:
         self._inputs: frozenset[str] = frozenset()
         #: inputs that are texts to search for or to describe by -> the parameter that they are given to
         self._texts: dict[str, str] = {}
-        #: those of them that are given to memories, which may tell of ids
+        #: those of them that are given to memories, which may mention ids
         self._kept: set[str] = set()
         #: the steps at which the tool may end as ``ok``, and what is known there
         self.answers: list[tuple[model.Require, Environment]] = []
@@ -231,7 +231,7 @@ class StepChecker:
     def _rows(
         self, step: model.Filter | model.Project, environment: Environment, what: str
     ) -> tuple[ex.Expr, ty.ListType, Inference]:
-        """Return the list that a step works on, its type, and the inference for an item of it."""
+        """Return the list that a step works on, its type, and the inference for an item of it. ``what``: for messages."""
         at = Inference(environment, self._findings, step.path)
         with at.at("inputs"):
             rows = want_list(at, step.inputs, what)
@@ -291,7 +291,7 @@ class StepChecker:
         if ranges.may_be_negative(at, typed.expr):
             after = after.assume([("signed", step.save_as)])
         usual = environment.by_default(typed.expr)
-        if isinstance(usual, int | float):  # also what two names stand for, so no texts, which could double each time
+        if isinstance(usual, int | float):  # names may be added up, so no texts, which could double each time
             after = replace(after, defaults={**after.defaults, step.save_as: usual})
         return replace(step, value=typed.expr), after
 
@@ -322,7 +322,7 @@ class StepChecker:
         return written, environment
 
     def _decided(self, condition: ex.Expr, at: Inference) -> Environment:
-        """Return the environment, with ``is_unsure`` set if the condition is faulty or reads a name of unknown type."""
+        """Return the environment, ``is_unsure`` if the condition is faulty or (in a tool with errors) reads a name of unknown type."""
         environment, findings = at.environment, self._findings
         reads_unknown = any(isinstance(environment.type_of(name), ty.AnyType) for name in ex.names(condition))
         is_unsure = findings.faulty((*at.path, "condition")) or (findings.errors > 0 and reads_unknown)

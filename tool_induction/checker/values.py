@@ -55,7 +55,7 @@ def _single(at: Inference, typed: Typed, wanted: ty.Type, name: str) -> ex.Expr:
     elif found.how == "optional":
         null_not_handled(at, typed, name)
     elif isinstance(inner, ty.RecordType) and isinstance(have, ty.RecordType) and _is_richer(have, inner):
-        at.note("W_COERCED", f"of {text} only {', '.join(inner.keys)} are handed on")  # operations take no other keys
+        at.note("W_COERCED", f"of {text} only {', '.join(inner.keys)} are passed on")  # operations take no other keys
         return ex.JsonRecord(tuple((key, ex.Field(typed.expr, key)) for key in inner.keys))
     elif found.how == "coerced" and inner == ty.INT and have == ty.FLOAT and _is_computed(typed.expr):
         rounded = f"{{{{ {text if isinstance(typed.expr, ex.Filtered) else f'({text})'} | round }}}}"
@@ -123,7 +123,7 @@ def _interval(at: Inference, expr: ex.JsonList, name: str) -> ex.Expr:
 
 
 def want_list(at: Inference, expr: ex.Expr, what: str) -> TypedList:
-    """Return an expression as a list to iterate over; one that may be null gets the empty list as its default."""
+    """Return an expression as a list to iterate over, with the empty list as default of null. ``what``: its user, for messages."""
     rows = at.as_list(expr)
     if isinstance(rows.type, ty.OptionalType):
         at.note("W_COERCED", f"{ex.to_text(rows.expr)} may be null; {what} reads null as the empty list")
@@ -165,7 +165,7 @@ def suggestion(at: Inference, typed: Typed, wanted: ty.Type, name: str) -> str |
 
 
 def _likely_field(item: ty.Type, wanted: ty.Type, name: str) -> str | None:
-    """Return the field of a record that most likely was meant, by name, else by type; None if there is none."""
+    """Return the key of a record's field of type ``wanted`` that was most likely meant by ``name``; None if unclear."""
     if not isinstance(item, ty.RecordType):
         return None
     name = name.rsplit(".", 1)[-1]
@@ -292,7 +292,7 @@ class _Binder:
         elif holders:
             near = f'"from" is one of {", ".join(holders)}'
         elif output.name in {item.name for item in self.tool.inputs}:
-            near = f'to hand the input back, "from": "{{{{ {output.name} }}}}"'
+            near = f'to return the input, "from": "{{{{ {output.name} }}}}"'
         message = f"nothing gives the output {output.name!r}: no step saves that name, the last step's result has no such field"
         known = ", ".join(saved)
         near = near or 'add "from": "{{ ... }}"'
@@ -374,7 +374,7 @@ def _with_unknown_confidence(at: Inference, typed: Typed, output: Output) -> Out
     unknown = isinstance(typed.expr, ex.Field) and typed.expr.key == "confidence"
     if not unknown or not isinstance(typed.type, ty.OptionalType) or isinstance(output.type, ty.OptionalType):
         return output
-    at.note("W_COERCED", f"the output {output.name!r} is null where nobody calibrated the confidence")
+    at.note("W_COERCED", f"the output {output.name!r} is null if the confidence was not calibrated")
     return replace(output, type=ty.OptionalType(output.type), type_name=f"optional<{output.type_name}>")
 
 

@@ -141,7 +141,7 @@ class _Compiler:
         return Compilation(tools=tools, names=tuple(self._names), diagnostics=by_relevance(items))
 
     def _shape(self, raw: Any, path: Path) -> None:
-        """Run pass 1 on one tool: check its shape, then read it (parse expressions, look up the names of types)."""
+        """Run pass 1 on one tool: check its shape, then read and keep it (parse expressions, look up the names of types)."""
         name = name_of(raw, path)
         findings = Findings(tool=name)
         self._order.append(findings)
@@ -162,7 +162,7 @@ class _Compiler:
         self._findings[name] = findings
 
     def _compile(self, as_read: Tool, findings: Findings) -> None:
-        """Run passes 2 to 6 on one tool; the tools that it calls were compiled before."""
+        """Run passes 2 to 6 on one tool and keep it if it has no errors; the tools that it calls were compiled before."""
         # pass 2: do operations, tools, aggregates, parameters exist?
         tools = dict.fromkeys(self._names) | self._models
         tool = resolve(as_read, tools, findings, groups=self.groups)

@@ -53,9 +53,9 @@ def _carries_evidence(output: Output) -> bool:
 
 
 def _unknowable(tool: Tool) -> dict[str, str]:
-    """Return the inputs that are ids (by their name or the parameter they are used for), each with the name of the id.
+    """Return the inputs that are ids by their name, and all names that are passed as ids, each with the name of the id.
 
-    A caller that only has the question cannot know them.
+    A caller that only has the question cannot know such inputs.
     """
     found = {item.name: item.name for item in tool.inputs if _is_id(item.name)}
     for step in walk_steps(tool.steps):

@@ -168,7 +168,7 @@ def _check_aggregate(step: Aggregate, findings: Findings) -> Aggregate:
         findings.add("W_ALIAS", path, f"the aggregate {step.operation!r} is read as {name!r}", expected=name)
     inputs = _check_inputs(step, spec, findings)
     if inputs is not step.inputs:
-        # Parameters that stand among the inputs have been reported there and are not missed again.
+        # Parameters among the inputs have been reported there and are not missed again.
         among = dict(step.inputs.entries) if isinstance(step.inputs, ex.JsonRecord) else {}
         misplaced = sorted((among.keys() & spec.params.keys()) - dict(step.params).keys())
         step = replace(step, params=(*step.params, *((key, ex.Broken(key)) for key in misplaced)))
@@ -185,7 +185,7 @@ def _check_aggregate(step: Aggregate, findings: Findings) -> Aggregate:
 
 
 def _check_inputs(step: Aggregate, spec: AggregateSpec, findings: Findings) -> ex.Expr:
-    """Return the inputs of an aggregate step; note parameters that stand among them, and inputs that are missing.
+    """Return the inputs of an aggregate step; note parameters among them, and inputs that are missing.
 
     A record of names is only right for an aggregate that takes a pair, or several inputs of any kind.
     """
@@ -208,7 +208,7 @@ def _check_inputs(step: Aggregate, spec: AggregateSpec, findings: Findings) -> e
         suggestion = moved_to_params(key, value, step, spec) or parameter_instead(key, spec)
         if spec.takes == "list" and key not in spec.params and (key in _LIST_WORDS or len(keys) == 1):
             meant = value if not isinstance(value, ex.JsonRecord | ex.JsonList) else meant
-            suggestion = 'the list stands by itself under "inputs", and what says how under "params"'
+            suggestion = 'the list is alone under "inputs", and what says how under "params"'
         message = f"the inputs of {spec.name} are {wanted}, not a record with {key!r}"
         findings.add("E_UNKNOWN_PARAM", (*path, key), message, found=key, expected=wanted, suggestion=suggestion)
     for key in (key for key in pair if key not in keys):

@@ -81,7 +81,7 @@ def _check(value: Any, path: Path, findings: Findings, parts: Iterator[int]) -> 
     elif isinstance(value, dict):
         repeated = value.repeated if isinstance(value, JsonObject) else ()
         for key in (key for key in repeated if not holds_secret(key)):
-            findings.add("E_JSON", (*path, key), f"the key {key!r} stands here more than once", found=key)
+            findings.add("E_JSON", (*path, key), f"the key {key!r} is here more than once", found=key)
         for key, item in value.items():
             if isinstance(key, str) and printable(key) == key and not holds_secret(key):
                 _check(item, (*path, key), findings, parts)

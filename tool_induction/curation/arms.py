@@ -46,9 +46,9 @@ def make_arm(
     allow_judge: bool = False,
     groups: Collection[str] = (),
 ) -> ToolLibrary:
-    """Freeze an arm of a library; ``kind`` is one of ``ARM_KINDS``. Only the tools of ``random`` are drawn, with ``seed``.
+    """Freeze an arm of a library: ``random`` (see ``composites_like``), ``placebo`` (``placebo_of``), or a label for its tools.
 
-    The manifest of every arm except ``random`` keeps what the induction of ``library`` saw, for the leak guard.
+    Only ``random`` uses ``seed``; other manifests keep what the induction of ``library`` saw, for the leak guard.
 
     Raises:
         ToolFault: ``unknown_arm``, ``already_an_arm``, ``no_composite``, ``no_placebo``; the faults of freezing.
@@ -210,14 +210,14 @@ def _expense(tool: CompiledTool, tools: Mapping[str, CompiledTool]) -> Expense:
 
 
 def _ratios(one: Expense, other: Expense) -> dict[str, float]:
-    """Return ``one / other`` for each part; before the division 1 is added to both (to seconds 0.01)."""
+    """Return ``one / other`` for each part of the price; before the division 1 is added to both (to seconds 0.01)."""
     little = {"seconds": _LITTLE_SECONDS}
     return {part: (one[part] + little.get(part, 1)) / (other[part] + little.get(part, 1)) for part in one}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Composite:
-    """A composite, and the record of it in the manifest.
+    """A composite (the document of a tool of randomly drawn operations), and its record in the manifest.
 
     ``record``: the names of the composite (``tool``) and of its counterpart (``like``), the number of steps of both
     (inner ones included), the highest prices of both with the ``ratios`` of their parts, and whether they judge items.
@@ -278,7 +278,7 @@ def _length(tool: CompiledTool) -> int:
 def _writer(
     work: Workload, judged: int, aim: Expense, steps: int, operations: Mapping[str, Operation], chance: Random
 ) -> _Writer:
-    """Return a writer of about the calls in ``work`` and ``judged`` items in ``steps`` steps, or more if these cannot cost ``aim``."""
+    """Return the writer of a tool with about the calls of ``work``, ``judged`` judgements, ``steps`` steps (more to cost ``aim``)."""
     kinds = sorted({_kind(operations[name]) for name in _FOR_EACH if name in operations})
     calls: Workload = Counter()
     for kind, count in work.items():

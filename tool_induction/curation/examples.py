@@ -43,7 +43,7 @@ class Material:
     words: tuple[str, ...]
 
     def texts_for(self, name: str) -> tuple[str, ...]:
-        """Return texts of the kind that fits an input of this name; events if no kind fits or the fitting one has no texts."""
+        """Return texts of the kind that fits an input of this name; else, or if the video has none, events; never empty."""
         kind = next((kind for kind, marks in _MARKS.items() if any(mark in name.lower() for mark in marks)), "events")
         texts: tuple[str, ...] = getattr(self, kind)
         return texts or self.events or ("person",)
@@ -91,7 +91,7 @@ class ExampleRuns:
         return cls(session=(call, session), material=material_of(call, video_id), given=given or {})
 
     def of(self, tools: Mapping[str, CompiledTool], name: str) -> dict[str, Any]:
-        """Return the record of a tool's example: ``world`` (name or video id), ``made_up``, ``arguments, result``."""
+        """Return the record of a tool's example: ``world`` (name or video id), ``made_up``, ``arguments``, ``result`` (or fault)."""
         tool, material = tools[name].tool, self.material
         world = schema_worlds((*material.looks, *material.events, *material.words))["many"]
         call, state = self.session or (world, world)

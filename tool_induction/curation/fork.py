@@ -117,7 +117,7 @@ def _frozen(tools: Mapping[str, CompiledTool]) -> dict[str, Any]:
 
 
 def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the names of the tools that were changed, dropped and added, in library order."""
+    """Return the names of tools under ``changed``, ``dropped`` and ``added``, each in library order."""
     return {
         "changed": [name for name in before if name in after and before[name] != after[name]],
         "dropped": [name for name in before if name not in after],

@@ -9,16 +9,6 @@ from tool_induction.domains.domain_file import load_domain, packaged_domains
 from tool_induction.domains.guard import PlannedQuestion, Seen, leaks, refuse_leaks
 
 __all__ = [
-    "SPLITS",
-    "AnswerType",
-    "Domain",
-    "PlannedQuestion",
-    "Seen",
-    "Split",
-    "SplitName",
-    "WorkedExample",
-    "leaks",
-    "load_domain",
-    "packaged_domains",
-    "refuse_leaks",
-]
+    "SPLITS", "AnswerType", "Domain", "PlannedQuestion", "Seen", "Split", "SplitName", "WorkedExample", "leaks",
+    "load_domain", "packaged_domains", "refuse_leaks",
+]  # fmt: skip

@@ -14,10 +14,10 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from tool_induction.domains import domain as stored
 from tool_induction.domains.guard import PLACEHOLDER, check_domain, example_template
-from tool_induction.domains.yaml_text import MAX_BYTES, Place, YamlText, read_yaml
 from tool_induction.language.diagnostics import did_you_mean
 from world_api.core.faults import ToolFault
 from world_api.core.files import hash_bytes, open_regular
+from world_api.core.yaml_text import MAX_BYTES, Place, YamlText, read_yaml
 
 SCHEMA_VERSION = 1
 _SUFFIX = ".yaml"
@@ -65,7 +65,7 @@ def load_domain(named: str | Path) -> stored.Domain:
             content = stream.read(MAX_BYTES + 1)
     except OSError as error:
         raise ToolFault("unreadable_domain", f"{source.name} cannot be read: {error.strerror}") from None
-    text = read_yaml(content, source.name)
+    text = read_yaml(content, source.name, if_empty="begin with one of the packaged domains")
     document = _checked(text, source.name)
     domain = _domain(document, hash_bytes(content))
     lines: dict[str, int] = {split: text.line(("videos", split)) for split in stored.SPLITS}
@@ -206,7 +206,7 @@ def _explained(error: Mapping[str, Any]) -> str:
 
 
 def _known(place: Place) -> tuple[str, ...]:
-    """Return the keys that are allowed at a place of the file."""
+    """Return the keys that are allowed in the record in which the key at ``place`` (keys and indexes) stands."""
     if place[0] == "videos" or ("templates" in place and len(place) == 4):
         return stored.SPLITS
     parts: dict[str | int, type[Any]] = {

@@ -42,7 +42,7 @@ class Seen:
 
     @classmethod
     def by(cls, manifest: Mapping[str, Any]) -> Seen:
-        """Return what the manifest of a library records; empty for a library that was not induced."""
+        """Return what a library's induction saw, by its manifest; only ``domain`` is set if it records none."""
         found = manifest.get("induction")
         found = found if isinstance(found, Mapping) else {}
         return cls(

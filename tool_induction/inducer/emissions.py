@@ -18,7 +18,6 @@ from typing import Any, Literal
 
 from tool_induction import limits
 from tool_induction.compiler.source import decode
-from tool_induction.documents import document_from_emission
 from tool_induction.language.diagnostics import Findings
 from world_api.core.canonical import canonical_json
 
@@ -52,7 +51,6 @@ class WrittenTool:
     value: Any = None
     fault: str = ""
     cut_off: bool = False
-    converted: bool = False  #: the value is the document that the text encodes in the strict emission form
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,11 +83,8 @@ class WrittenTools:
     is_pure: bool = False
 
 
-def read_tools(reply: str, *, strict_form: bool = False) -> WrittenTools:
-    """Return the tools in a reply: objects with ``tool_name`` or ``steps``, alone, in a list, or under ``tools``.
-
-    ``strict_form``: the model wrote the other JSON form that the mode ``strict`` requires; it is converted to documents.
-    """
+def read_tools(reply: str) -> WrittenTools:
+    """Return the tools in a reply: objects with ``tool_name`` or ``steps``, alone, in a list, or under ``tools``."""
     found = WrittenTools()
     if len(reply) > limits.MAX_DOCUMENT_BYTES:
         found.tools.append(
@@ -110,10 +105,6 @@ def read_tools(reply: str, *, strict_form: bool = False) -> WrittenTools:
     found.tools, repeats = _without_repeats(reply, tools)
     aside = sorted([*thoughts, *repeats], key=lambda part: part.start)
     found.left_out = sorted([*aside, *_between(reply, found.tools, aside)], key=lambda part: part.start)
-    for place, item in enumerate(found.tools if strict_form else ()):
-        value = document_from_emission({"tools": [item.value]})["tools"][0]
-        if value != item.value:
-            found.tools[place] = replace(item, value=value, converted=True)
     return found
 
 
@@ -202,7 +193,7 @@ class _Scanner:
             at = found[-1].end if found else end if end is not None and self._holds_no_tool(start, end) else start + 1
 
     def _holds_no_tool(self, start: int, end: int) -> bool:
-        """Whether a text is valid JSON without any key of a tool, so that it can be skipped as a whole."""
+        """Whether the reply from ``start`` to ``end`` is valid JSON without any key of a tool, and can be skipped as a whole."""
         text = self._reply[start:end]
         findings = Findings()
         decode(text, findings)

@@ -192,9 +192,9 @@ def _freeze(
     checkpoint: Checkpoint,
     date: str,
 ) -> ToolLibrary:
-    """Write library, unpruned library (with duplicates), log, report and recording; move them to the path of the library.
+    """Freeze the library at ``checkpoint.out``; inside: the unpruned one (with duplicates), log, report, recording.
 
-    If nothing is admitted, log and report remain in the checkpoint's folder, and no library is frozen.
+    If nothing is admitted, raises ToolFault ``nothing_admitted``; log and report remain in the checkpoint's folder.
     """
     out, work, made = checkpoint.out, checkpoint.folder, checkpoint.folder / _FROZEN
     settings, domain, admission = options.settings, options.domain, induction.draft.admission

@@ -22,6 +22,7 @@ from tool_induction.domains import Domain
 from tool_induction.inducer.rounds import Ending, Induction, Round, Slot, Version
 from world_api.chat.messages import CURRENCY, Price, Prices, Usage, usage_of
 from world_api.chat.recording import Exchange
+from world_api.core.canonical import map_texts
 from world_api.core.faults import BackendFault
 
 LOG_SCHEMA_VERSION = 1
@@ -96,32 +97,20 @@ def price_of(model: str, file: Path | None) -> Price | None:
 
 
 def log_lines(induction: Induction) -> Iterator[dict[str, Any]]:
-    """Yield one record for each round: a reply (or the given document) with all tools read from it.
+    """Yield one record for each round: a reply (or the given document) with all tools read from it; then one more.
 
-    The last record has the ending and the final status of each tool. Credentials are redacted.
+    This last one has the ending, numbers of tools, and the final status of each tool. Credentials are redacted.
     """
     for item in induction.rounds:
-        yield _redacted({"schema_version": LOG_SCHEMA_VERSION, **_emission(item)})
-    yield _redacted(
-        {
-            "schema_version": LOG_SCHEMA_VERSION,
-            "ending": induction.ending,
-            "yields": induction.yields(),
-            "tools": [_tool_record(slot) for slot in induction.draft.slots],
-            "retired": [_tool_record(slot) for slot in induction.draft.retired],
-        }
-    )
-
-
-def _redacted(value: Any) -> Any:
-    """Return a JSON value with the credentials in its texts redacted."""
-    if isinstance(value, str):
-        return without_secrets(value)
-    if isinstance(value, dict):
-        return {_redacted(key): _redacted(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_redacted(item) for item in value]
-    return value
+        yield map_texts({"schema_version": LOG_SCHEMA_VERSION, **_emission(item)}, without_secrets)
+    ending = {
+        "schema_version": LOG_SCHEMA_VERSION,
+        "ending": induction.ending,
+        "yields": induction.yields(),
+        "tools": [_tool_record(slot) for slot in induction.draft.slots],
+        "retired": [_tool_record(slot) for slot in induction.draft.retired],
+    }
+    yield map_texts(ending, without_secrets)
 
 
 def _emission(item: Round) -> dict[str, Any]:

@@ -26,9 +26,8 @@ from world_api.core.canonical import content_hash
 from world_api.operations import operations_for
 from world_api.operations.registry import BESIDE
 
-#: plain: JSON in the text; structured: the server holds the reply to the language's JSON Schema; strict: to the form of it
-#: that keeps to the rules of OpenAI's strict mode
-Mode = Literal["plain", "structured", "strict"]
+#: plain: JSON in the text; structured: the server holds the reply to the language's JSON Schema
+Mode = Literal["plain", "structured"]
 T = TypeVar("T")
 _PACKAGE = "tool_induction.inducer"
 
@@ -133,7 +132,7 @@ _TAKES = {
 
 
 def operation_lines(groups: Collection[str] = ()) -> Iterator[tuple[str, str]]:
-    """Yield the signature and the description of each operation."""
+    """Yield signature and description of each of the sixteen operations and of those in the optional ``groups``."""
     for name, operation in operations_for(groups).items():
         typed = types.operation_types(name)
         properties = typed.parameters_schema.get("properties", {})

@@ -18,29 +18,11 @@ from world_api.core.ports import ChatModel, Clock
 
 #: Problems of a reply or its tools; each is noted in the log and in the report.
 Problem = Literal[
-    "no_choices",
-    "bad_message",
-    "empty_reply",
-    "refused_by_model",
-    "cut_reply",
-    "structured_refused",
-    "structured_ignored",
-    "setting_refused",
-    "prose_around",
-    "reasoning_in_reply",
-    "repeated",
-    "secret_in_reply",
-    "no_tools",
-    "unreadable_tool",
-    "fewer_tools",
-    "more_tools",
-    "too_many_tools",
-    "renamed",
-    "unasked",
-    "not_rewritten",
-    "retired",
-    "not_better",
-]
+    "no_choices", "bad_message", "empty_reply", "refused_by_model", "cut_reply", "structured_refused",
+    "structured_ignored", "setting_refused", "prose_around", "reasoning_in_reply", "repeated", "secret_in_reply",
+    "no_tools", "unreadable_tool", "fewer_tools", "more_tools", "too_many_tools", "renamed", "unasked",
+    "not_rewritten", "retired", "not_better",
+]  # fmt: skip
 #: Faults about the request itself: the same request gets the same fault again.
 _REFUSALS = ("endpoint_refused_request", "endpoint_unknown_model")
 #: Settings that a server may refuse, and the words by which its message names them.
@@ -181,14 +163,13 @@ class Requester:
             if value is not None and name not in self._without:
                 request[name] = value
         if self.mode != "plain":
-            strict = self.mode == "strict"
-            schema = emission_schema(strict=strict, groups=settings.groups, allow_judge=settings.allow_judge)
-            named = {"name": "tool_documents", "strict": strict, "schema": schema}
+            schema = emission_schema(groups=settings.groups, allow_judge=settings.allow_judge)
+            named = {"name": "tool_documents", "strict": False, "schema": schema}
             request["response_format"] = {"type": "json_schema", "json_schema": named}
         return request
 
     def _fall_back(self, request: Mapping[str, Any], fault: BackendFault) -> Note:
-        """Leave out the setting that a server refuses, in later requests too; return a note on it.
+        """Omit the setting that a server refuses, or use a simpler mode, in later requests too; return a note on it.
 
         Raises:
             BackendFault: the given fault, if it is not the refusal of a setting.
@@ -199,9 +180,9 @@ class Requester:
         if fault.code not in _REFUSALS or not (refused or unnamed):
             raise fault
         if not refused or "response_format" in refused:
-            # A server without structured output may refuse it in any words, so the next simpler mode is tried.
-            before, self.mode = self.mode, "structured" if self.mode == "strict" else "plain"
-            said = f"{before} mode is refused, asked in {self.mode} mode instead: {fault.message}"
+            # A server without structured output may refuse it in any words.
+            self.mode = "plain"
+            said = f"structured mode is refused, asked in plain mode instead: {fault.message}"
             return Note("structured_refused", said)
         self._without.update(refused)
         return Note("setting_refused", f"asked without {', '.join(refused)}: {fault.message}")

@@ -76,7 +76,7 @@ class Version:
     def progress(self) -> tuple[int, ...]:
         """Return a sort key; a better version has a greater one: status; then faults, or the reason of the refusal and failed runs.
 
-        The first check of the compiler with unequal numbers of faults decides; a reason that is checked later is better.
+        Better is a version with fewer faults in the compiler's first check in which two differ; or refused by a later rule.
         """
         if self.status == "faulty":  # faults that follow from another tool's do not count
             errors = (item for item in self.diagnostics if item.severity == "error" and not item.follows)
@@ -253,7 +253,7 @@ class Induction:
         return next((item.answer.mode for item in self.rounds if item.answer is not None), "")
 
     def yields(self) -> dict[str, int]:
-        """Return numbers of tools: requested (``asked``), written, compiled and admitted, at first and in the end."""
+        """Return numbers of tools ``asked``, ``written``, ``compiled``, ``admitted`` (these two also ``_first``), ``duplicates``."""
         first, last = self.rounds[0].counts, self.rounds[-1].counts
         return {
             "asked": self.requested,
@@ -316,7 +316,7 @@ def induce(
 def _first_tools(answer: ModelReply | None, document: str, count: int) -> tuple[WrittenTools, list[Note]]:
     """Return the tools of the reply, or else the document, and notes (also on a wrong ``count``); raise ``no_tools`` if none."""
     text = document if answer is None else answer.text
-    written = read_tools(text, strict_form=answer is not None and answer.mode == "strict")
+    written = read_tools(text)
     notes = [*(() if answer is None else answer.notes), *_reading_notes(written, answer)]
     found = len(written.tools)
     if not found:
@@ -365,7 +365,7 @@ class _Rounds:
         self._progress(f"repair {number}: {len(failing)} of {len(draft.slots)} tools go back with their faults ...")
         tools = [_failing_tool(slot) for slot in failing]
         answer = requester.send(prompts.system, lambda mode: prompts.repair(domain, tools, usable=usable, mode=mode))
-        written = read_tools(answer.text, strict_form=answer.mode == "strict")
+        written = read_tools(answer.text)
         assigned, notes = _assign(written.tools, failing, draft.slots)
         rewritten = {slot: item for item, slot in zip(written.tools, assigned, strict=True) if slot is not None}
         retired = _retired(rewritten, failing)
@@ -393,7 +393,7 @@ class _Rounds:
         text: str = "",
         requested: Sequence[str] = (),
     ) -> None:
-        """Record and report a round. ``slots``: of its tools; ``requested``: names sent back; ``text``: if there is no ``answer``."""
+        """Record and report a round. ``slots``: number for each tool; ``requested``: names sent back; ``text``: if no ``answer``."""
         text = text if answer is None else answer.text
         if holds_secret(text):
             why = "it holds what looks like a credential; only the recording has that as it came"
@@ -420,8 +420,7 @@ class _Rounds:
 
 def _failing_tool(slot: Slot) -> FailingTool:
     written = slot.current.written
-    # Faults name places of the document, so a tool that was written in another form goes back as that document.
-    text = json.dumps(written.value, indent=1, ensure_ascii=False) if written.converted else written.text
+    text = written.text
     if written.value is not None and len(text) > _MAX_SPACED:
         text = json.dumps(written.value, separators=(",", ":"), ensure_ascii=False)
     if written.value is None and len(text) > _MAX_UNREADABLE:

@@ -6,5 +6,3 @@ a file; ``options`` are the options with which commands allow judging.
 
 from tool_induction.judge.models import ChatJudge, FileJudge
 from tool_induction.judge.port import JUDGEMENT, Judge, RememberedJudge, chosen, plain_answer
-
-__all__ = ["JUDGEMENT", "ChatJudge", "FileJudge", "Judge", "RememberedJudge", "chosen", "plain_answer"]

@@ -142,7 +142,7 @@ class FileJudge:
         self._known[judgement.question, judgement.answers, judgement.item][judgement.judge] = judgement
 
     def _of(self, given: Mapping[str, _Judgement]) -> _Judgement | None:
-        """Return one of the judgements ``given`` (by judge) or None: that of the named judge, else one if all agree."""
+        """Return the named judge's judgement of those ``given`` (by judge); without a name the first, or raise if they differ."""
         if self._judge is not None:
             return given.get(self.name)
         if len({judged.answer for judged in given.values()}) > 1:

@@ -217,13 +217,13 @@ class Findings:
         return did_you_mean(word, words) if len(self.items) < limits.MAX_SUGGESTIONS else ""
 
     def _original(self, path: Path) -> Path:
-        """Return a path as it was before other spellings were replaced."""
+        """Return the path that a part had in the written document, before ``canonical_spelling`` moved it."""
         lengths = range(len(path), 0, -1) if self.moves else ()
         return next(((*self.moves[path[:n]], *path[n:]) for n in lengths if path[:n] in self.moves), path)
 
     @property
     def errors(self) -> int:
-        """Number of findings that stop the tool."""
+        """Number of findings of the severity ``error``, which stop the tool."""
         return sum(item.severity == "error" for item in self.items)
 
 

@@ -170,7 +170,7 @@ Expr: TypeAlias = Const | Name | Field | Index | _Computed | ListExpression | Te
 
 
 def children(expr: Expr) -> Iterator[Expr]:
-    """Yield the direct parts of a tree."""
+    """Yield the expressions directly inside an expression; of a record its values."""
     for item in fields(expr):
         value = getattr(expr, item.name)
         if isinstance(value, tuple):
@@ -234,7 +234,7 @@ def _text(expr: Expr, outside: int) -> str:  # noqa: PLR0912 - one case a node t
             text, strength = f"{_text(then, 1)} if {_text(condition, 1)} else {_text(otherwise, 1)}", 0
         case Broken(source):
             text = source
-        case Text() | JsonRecord():  # they stand beside expressions; this is how messages show them
+        case Text() | JsonRecord():  # not expressions; this is how messages show them
             text = json.dumps(to_json(expr), ensure_ascii=False)
     return f"({text})" if outside > strength else text
 
@@ -442,7 +442,7 @@ def _constant(value: object) -> Const:
 def _check_unicode(text: str) -> None:
     """Refuse lone surrogates, which escapes in a text may produce when Jinja reads them."""
     if printable(text) != text:
-        raise ExpressionFault("E_EXPR_SYNTAX", "a text is not valid Unicode: an escape stands for half a character")
+        raise ExpressionFault("E_EXPR_SYNTAX", "a text is not valid Unicode: an escape is half a character")
 
 
 def _plain_key(key: str) -> str:

@@ -18,7 +18,7 @@ Schema = dict[str, Any]
 
 #: words of the expression language, and the default name of a loop's item
 RESERVED = ("and", "or", "not", "in", "is", "if", "else", "true", "false", "none", "True", "False", "None", "item")
-# Python lets "$" stand before a last line break as well; "\Z" is not in every reader of JSON Schema.
+# Python lets "$" match before a last line break as well; "\Z" is not in every reader of JSON Schema.
 NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9_]{0,63}$(?!\n)"
 TOOL_NAME_PATTERN = r"^[a-z][a-z0-9_]{0,63}$(?!\n)"
 
@@ -112,7 +112,7 @@ def _read(raw: Any, path: Path, findings: Findings, parse: Callable[[str], ex.Ex
 
 
 def write_expression(expr: ex.Expr) -> Any:
-    """Return an expression as JSON, always with braces, so that it cannot be read as text."""
+    """Return an expression as JSON, with braces (except around true and false), so that it cannot be read as text."""
     match expr:
         case ex.JsonRecord(entries):
             return {key: write_expression(value) for key, value in entries}
@@ -171,7 +171,7 @@ VALUE = Kind(schema={}, read=read_value, write=ex.to_json)
 CONSTANT = Kind(schema={}, read=lambda raw, path, findings: ex.Const(raw), write=lambda constant: constant.value)
 #: a value; a text without braces is an expression
 OUTPUT_VALUE = replace(VALUE, read=_read_output_value)
-#: a text in which expressions may stand
+#: a text in which expressions may be
 TEMPLATE = replace(VALUE, schema=TEXT.schema)
 VALUES = Kind(
     schema={"additionalProperties": {}, "type": "object"},

@@ -80,7 +80,7 @@ class Output(DocumentPart):
 
     name: str = ""
     type_name: Annotated[str, Key(keys.TYPE_NAME, "The type; with '?' it may be missing.", "type")]
-    description: Annotated[str, Key(keys.DESCRIPTION, "What it tells, with the unit.")] = ""
+    description: Annotated[str, Key(keys.DESCRIPTION, "What it says, with the unit.")] = ""
     #: None until the compiler binds it
     source: Annotated[
         Expr | None, Key(keys.OUTPUT_VALUE, 'The value, for instance "{{ first_hit.start_time }}".', "from")
@@ -274,7 +274,7 @@ LOOPING = ("call_world_api", "call_tool", "loop")
 
 
 def _declarations(model: type[Input] | type[Output], *, least: int, most: int) -> Kind:
-    """Return the kind of ``least`` to ``most`` inputs or outputs: a record from name to type, or to a declaration."""
+    """Return the kind of inputs or outputs: a record of ``least`` to ``most`` names to types or declarations."""
     return Kind(
         schema={
             "maxProperties": most,
@@ -404,7 +404,7 @@ def _read_type(raw: str, path: Path, findings: Findings) -> tuple[ty.Type, str]:
 
 
 def _fits(default: Any, type_: ty.Type, path: Path, findings: Findings) -> bool:
-    """Whether a default is a single value, whichever type it has; a list, a record or another type than ``type_`` is noted."""
+    """Whether a default is no list or record; one of these, or a value that does not fit ``type_``, is noted."""
     if isinstance(default, list | dict):
         findings.add("E_TYPE", path, "a default is a single value, not a list or a record")
         return False
@@ -453,7 +453,7 @@ def walk_steps(steps: tuple[Step, ...]) -> Iterator[Step]:
 
 
 def binds(step: Step) -> tuple[str, ...]:
-    """Return the names that a step binds for the steps after it."""
+    """Return the names that a step binds for the steps after it; of an ``if``, those that both branches bind."""
     match step:
         case If():
             then = [name for inner in step.then for name in binds(inner)]

@@ -131,7 +131,7 @@ def is_text(type_: Type) -> bool:
 
 
 def show(type_: Type) -> str:
-    """Return the type as a document writes it."""
+    """Return the type as a document writes it; of a record without a name also up to three fields."""
     match type_:
         case ScalarType(name):
             return "float" if type_ == SCORE else name
@@ -174,7 +174,7 @@ def with_field(record: RecordType, key: str, type_: Type) -> RecordType:
 
 @dataclass(frozen=True)
 class Fit:
-    """How a found type fits a wanted one. ``optional``: it fits except for null; ``coerced``: not every value fits."""
+    """How a found type fits a wanted one. ``optional``: except for null; ``coerced``: only some values do."""
 
     how: Literal["yes", "coerced", "optional", "no"]
     note: str = ""

@@ -6,22 +6,7 @@ where outputs came from.
 """
 
 from tool_induction.runtime.budget import RunLimits
-from tool_induction.runtime.calls import Caller, Memo, WorldState
+from tool_induction.runtime.calls import Memo
 from tool_induction.runtime.runner import check_arguments, run_tool
 from tool_induction.runtime.trace import Trace, TraceNode, tree_lines
 from tool_induction.runtime.values import Unfit, check_json, fitted
-
-__all__ = [
-    "Caller",
-    "Memo",
-    "RunLimits",
-    "Trace",
-    "TraceNode",
-    "Unfit",
-    "WorldState",
-    "check_arguments",
-    "check_json",
-    "fitted",
-    "run_tool",
-    "tree_lines",
-]

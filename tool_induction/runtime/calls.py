@@ -207,7 +207,7 @@ class OperationCalls:
 
 @lru_cache(maxsize=64)
 def listed_under(name: str) -> str | None:
-    """Return the name of the only list field of an operation's result; None if it has none or several."""
+    """Return the name of the only list field of an operation's result; None if it has none or several (``BOOKKEEPING`` aside)."""
     found = operation_types(name).result
     one = list_field(RecordType(fields=found.fields)) if isinstance(found, RecordType) else None
     return None if one is None else one[0]

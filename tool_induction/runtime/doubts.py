@@ -1,7 +1,7 @@
 """Three-valued results: what is not sure of a value, and how that follows from what it was computed from.
 
 An item with a list ``lacks`` that is not empty is possible, any other is sure. A run computes with both. A ``Doubt``
-beside a name tells what is not sure of its value; a name without one has a sure value, apart from its possible items.
+beside a name says what is not sure of its value; a name without one has a sure value, apart from its possible items.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tool_induction.language import expressions as ex
 from tool_induction.language.evaluation import Json, as_text, evaluate
 from tool_induction.runtime.trace import Calls, Origins
 
-#: stands for words where stretches were not examined
+#: takes the place of words if spans were not examined
 NOT_EXAMINED = "(not examined)"
 #: fields that say what was not judged
 _UNJUDGED = frozenset("unused_words unmatched not_judged not_examined lacks".split())
@@ -49,7 +49,7 @@ class Doubt:
     fields: Mapping[str, Doubt | None] | None = None
 
     def record(self, judged: Callable[[str], bool]) -> dict[str, Json]:
-        """Return the doubt as it stands in a result; ``judged``: whether a word could be judged at all."""
+        """Return the doubt as a result has it; ``judged``: whether a word could be judged at all."""
         words: list[Json] = [word for word in self.words if word != NOT_EXAMINED]
         is_judged = all(judged(word) for word in self.words if word != NOT_EXAMINED)
         why = "not_judged" if not is_judged else "lacks" if words else "not_examined"
@@ -166,7 +166,7 @@ def read(expr: ex.Expr, scope: Scope) -> tuple[Json, Doubt | None]:
             record, doubt = read(base, scope)
             if not isinstance(record, dict):
                 return None, doubt
-            if key in _UNJUDGED:  # whoever leaves out what lacks a word has not shown that it is absent
+            if key in _UNJUDGED:  # leaving out what lacks a word does not show that it is absent
                 return record.get(key), joined(doubt, _of_words(record.get(key)))
             if doubt is not None and doubt.fields is not None:
                 return record.get(key), doubt.field(key)

@@ -125,16 +125,23 @@ class Parallel:
     memo: Memo
     meter: RunMeter
     _effects: dict[int, Effect] = field(default_factory=dict)
-    _groups: dict[int, tuple[Steps, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._turns = Semaphore(self.meter.limits.concurrency)
 
     def groups(self, steps: Steps) -> tuple[Steps, ...]:
         """Return the steps of a block in order, in groups: neighbouring independent calls together, others alone."""
-        if id(steps) not in self._groups:
-            self._groups[id(steps)] = self._grouped(steps)
-        return self._groups[id(steps)]
+        groups: list[list[Step]] = [[]]
+        for step in steps:
+            # a call of an operation, or of a tool without loops, that may be made in parallel
+            is_single = isinstance(step, Call) and step.loop is None and self._effect(step) == Effect.WAITS
+            bound = {name for before in groups[-1] for name in binds(before)}
+            if not is_single or bound & {name for _, value in values(step) for name in names(value)}:
+                groups.append([])
+            groups[-1].append(step)
+            if not is_single:
+                groups.append([])
+        return tuple(tuple(group) for group in groups if group)
 
     def of_group(self, group: Steps, scope: Mapping[str, Json]) -> list[Task]:
         """Return a task for each step of a group; none if parallel calls gain nothing."""
@@ -177,19 +184,6 @@ class Parallel:
     def _is_off(self) -> bool:
         return self.calls.prepared is not None or bool(self.meter.exhausted)
 
-    def _grouped(self, steps: Steps) -> tuple[Steps, ...]:
-        groups: list[list[Step]] = [[]]
-        for step in steps:
-            # a call of an operation, or of a tool without loops, that may be made in parallel
-            is_single = isinstance(step, Call) and step.loop is None and self._effect(step) == Effect.WAITS
-            bound = {name for before in groups[-1] for name in binds(before)}
-            if not is_single or bound & {name for _, value in values(step) for name in names(value)}:
-                groups.append([])
-            groups[-1].append(step)
-            if not is_single:
-                groups.append([])
-        return tuple(tuple(group) for group in groups if group)
-
     def _effect(self, step: Step) -> Effect:
         if id(step) not in self._effects:
             self._effects[id(step)] = self._found(step)
@@ -216,7 +210,7 @@ class Parallel:
         return found
 
     def _inner(self, step: Step) -> Effect:
-        """Return the effects of the steps inside a step, and of the tool it calls."""
+        """Return the union of the effects of the steps inside a step and in the tool it calls, not its own."""
         inside = [one for block in blocks(step) for one in block]
         if isinstance(step, Call) and step.kind == "tool":
             inside = [*inside, *self.tools[step.target].tool.steps]

@@ -122,14 +122,14 @@ def outcome_of(
 
 
 def _doubt(output: Output, scope: Scope) -> Doubt | None:
-    """Return what is in doubt about an output; evidence is exempt, since it is told what it is evidence of."""
+    """Return what is in doubt about an output; evidence is exempt, since it names what it is evidence of."""
     if output.source is None or not ex.names(output.source) <= set(scope.values):
         return None
     return None if show(plain(output.type)) == "list<Evidence>" else doubt_of(output.source, scope)
 
 
 def surely(value: Json, output: Output, doubt: Doubt | None) -> Json:
-    """Return what can be told of an output that is in doubt, in its declared type.
+    """Return what is known of an output that is in doubt, in its declared type.
 
     Of a number that is its sure part, of a truth value null or, if it must not be null, false; of any other, and of a field
     of a candidate, the candidate.
@@ -288,7 +288,7 @@ def bookkeeping(record: dict[str, Json]) -> Collection[str]:
 
 
 def text_of(value: Json) -> str:
-    """Return a list or record as readable text; a very large one as a remark in brackets."""
+    """Return a list or record as readable text, cut if it is long; for a very large one a remark in brackets."""
     if weight(value, most=_LARGEST_TEXT) > _LARGEST_TEXT:
         return "(too large to be written out)"
     return shorten(_written(value), limits.MAX_STRING_RESULT)
@@ -426,7 +426,7 @@ def _listed(result: Mapping[str, Json], key: str, type_: type = object) -> list[
 
 
 def _merged(spans: list[Json]) -> list[Json]:
-    """Return spans in time order, with touching ones joined."""
+    """Return spans in time order, with overlapping and touching ones joined."""
     found = [span for one in spans if isinstance(one, dict) and (span := span_of(one)) is not None]
     return [{"start_time": span.start, "end_time": span.end} for span in merge_spans(found)]
 

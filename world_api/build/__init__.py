@@ -15,37 +15,32 @@ from typing import TYPE_CHECKING
 from world_api.core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from world_api.build.builder import BuildReport as BuildReport, Job as Job, build_world as build_world
-    from world_api.build.following import Following as Following, follow_world as follow_world
-    from world_api.build.key_frames import KeyFrames as KeyFrames, Looks as Looks
-    from world_api.build.look_links import LookLinks as LookLinks
-    from world_api.build.moving_things import MovingThings as MovingThings
-    from world_api.build.scheduler import Progress as Progress
-    from world_api.build.screen_texts import ScreenTexts as ScreenTexts
-    from world_api.build.shots import Cuts as Cuts, SceneCuts as SceneCuts
-    from world_api.build.source import (
-        clear_beside as clear_beside,
-        find_beside as find_beside,
-        recording_of as recording_of,
-        remembered_source as remembered_source,
-    )
-    from world_api.build.speech import RecognisedSpeech as RecognisedSpeech, SubtitleLines as SubtitleLines
+    from world_api.build.builder import BuildReport, Job, build_world
+    from world_api.build.following import Following, follow_world
+    from world_api.build.key_frames import KeyFrames, Looks
+    from world_api.build.look_links import LookLinks
+    from world_api.build.moving_things import MovingThings
+    from world_api.build.scheduler import Progress
+    from world_api.build.screen_texts import ScreenTexts
+    from world_api.build.shots import Cuts, SceneCuts
+    from world_api.build.source import clear_beside, find_beside, recording_of, remembered_source
+    from world_api.build.speech import RecognisedSpeech, SubtitleLines
     from world_api.build.stage import (
-        Clip as Clip,
-        FrameStage as FrameStage,
-        Recipe as Recipe,
-        Record as Record,
-        Records as Records,
-        RowStage as RowStage,
-        Sampling as Sampling,
-        Stage as Stage,
-        StageSpec as StageSpec,
-        Worker as Worker,
-        clip_span as clip_span,
-        keys_of as keys_of,
+        Clip,
+        FrameStage,
+        Recipe,
+        Record,
+        Records,
+        RowStage,
+        Sampling,
+        Stage,
+        StageSpec,
+        Worker,
+        clip_span,
+        keys_of,
     )
-    from world_api.build.stage_process import BuildProcesses as BuildProcesses
-    from world_api.build.stitches import Stitches as Stitches
-    from world_api.build.truth import Truth as Truth, read_truth as read_truth
+    from world_api.build.stage_process import BuildProcesses
+    from world_api.build.stitches import Stitches
+    from world_api.build.truth import Truth, read_truth
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

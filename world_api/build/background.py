@@ -52,7 +52,7 @@ class Difference:
 
 
 class Smooth:
-    """A small picture, blurred against noise: ``bgr``, and its channels as ``planes``, on which most work is faster."""
+    """A small picture, blurred against noise: ``bgr``, and as ``planes`` its channels, three arrays, on which most work is faster."""
 
     def __init__(self, picture: Image) -> None:
         self.bgr: Image = cv2.GaussianBlur(picture, (3, 3), 0)
@@ -104,9 +104,10 @@ class Background:
         self._refresh()
 
     def edge_gain(self, picture: Smooth, place: Place, band: Mask) -> float:
-        """Return the mean edge strength of the background minus 1.3 times the frame's; positive at a ghost's outline.
+        """Return the mean edge strength of the background minus 1.3 times that of ``picture``.
 
-        ``place``: rows and columns to compare; ``band``: mask of the same size, the pixels that count.
+        It is positive at the outline of a ghost, a thing that is only in the background. ``place``: rows and columns to
+        compare; ``band``: mask of the same size, the pixels that count.
         """
         known = cv2.merge([plane[place] for plane in self._known])
         return _edges(known, band) - _GHOST_RATIO * _edges(picture.bgr[place], band)
@@ -147,7 +148,7 @@ def _largest_gap(one: Planes, other: Planes) -> Mask:
 
 
 def _without_shadow(weak: Mask, picture: Planes, expected: Planes) -> Mask:
-    """Return the mask ``weak`` without shadows, pixels whose brightness changed but whose colour did not."""
+    """Return the mask ``weak`` without shadows, pixels as bright as 0.6 to 1.25 times ``expected``, in nearly its colour."""
     places = np.flatnonzero((weak & 1).view(np.bool_))
     now = [np.take(plane, places).astype(np.float32) for plane in picture]
     then = [np.take(plane, places).astype(np.float32) for plane in expected]
@@ -246,7 +247,7 @@ def unite(blobs: list[Blob]) -> Blob:
 
 
 def outline(blob: Blob, shape: tuple[int, int]) -> tuple[Place, Mask]:
-    """Return a window (rows, columns) around a blob in a picture of ``shape`` (height, width), and a mask of its edge there."""
+    """Return the rows and columns of a blob and 3 pixels around, inside ``shape`` (height, width), and a mask of its edge there."""
     rows, columns = blob.place
     top, left = max(0, rows.start - _BAND), max(0, columns.start - _BAND)
     bottom, right = min(shape[0], rows.stop + _BAND), min(shape[1], columns.stop + _BAND)
@@ -259,7 +260,7 @@ def outline(blob: Blob, shape: tuple[int, int]) -> tuple[Place, Mask]:
 def _trimmed(component: Mask, solid: Mask, x: int, y: int) -> Blob | None:
     """Return the part of a component inside the convex hull of its ``solid`` pixels; None if too few are solid.
 
-    ``x``, ``y``: the left and top end of the component in the picture.
+    Both masks are of the component's box; ``x``, ``y``: the left and top end of that in the picture.
     """
     if cv2.countNonZero(solid) < max(1.0, _SOLID_SHARE * cv2.countNonZero(component)):
         return None

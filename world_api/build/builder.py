@@ -52,6 +52,7 @@ from world_api.world.storage import (
     SourceFacts,
     StageFacts,
     VideoFacts,
+    is_whole,
     read_manifest,
     read_table,
     write_manifest,
@@ -87,7 +88,7 @@ class BuildReport:
 class Job:
     """A world to build. ``force``: make all rows again, and replace a world of another file or profile.
 
-    ``waits``: wait for another process that writes the same world; otherwise that is the fault ``world_locked``.
+    ``waits``: wait for another process that writes the same world; if False, such a process is the fault ``world_locked``.
     """
 
     video: Path
@@ -113,7 +114,7 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """A video as the build found it: its probe, its stages with the keys of their rows, its hash and its file state."""
+    """A video as the build found it: its probe, its stages with the keys of their rows, the hash of the file and its ``stamp``."""
 
     source: Probe
     stages: Sequence[Stage]
@@ -172,8 +173,8 @@ def build_locked(
 ) -> BuildReport:
     """Build a world whose lock the caller holds; with ``reuse``, stored rows with the right key are not made again.
 
-    ``placed`` are the stages to run, some of them replaced by ones in child processes; by default those of ``subject``.
-    ``is_followed``: the caller has written the existing world while it followed the video.
+    ``placed``: the stages to run, some replaced by ones in child processes; None: those of ``subject``. ``started``: when
+    the build began (monotonic seconds). ``is_followed``: the caller wrote the existing world while it followed the video.
     """
     folder, stages, keys, source_hash = job.folder, subject.stages, subject.keys, subject.source_hash
     old = find_predecessor(folder, job.video, force=job.force, is_followed=is_followed)
@@ -208,7 +209,7 @@ def row_source(source_hash: str, limits: Limits) -> str:
 
 
 def _if_up_to_date(job: Job, subject: Subject, started: float) -> BuildReport | None:
-    """Return a report if a complete world exists that these stages made from this file; else, or with ``force``, None.
+    """Return a report if a complete world exists that the stages of ``subject`` made from its file; else, or with ``force``, None.
 
     The world is read without its lock, since its store may be read-only.
     """
@@ -218,9 +219,13 @@ def _if_up_to_date(job: Job, subject: Subject, started: float) -> BuildReport | 
         return None  # the fault is raised again once the lock is held
     is_same = existing.source.sha256 == subject.source_hash and existing.profile == job.recipe.profile
     stages = {stage.name: stage.key for stage in existing.stages}
-    paths = [*(entry.path for entry in existing.files), *(image.path for image in existing.images)]
-    is_whole = existing.complete and all((job.folder / path).is_file() for path in paths)
-    if job.force or not is_same or stages != subject.keys or not is_whole:
+    if (
+        job.force
+        or not is_same
+        or stages != subject.keys
+        or not existing.complete
+        or not is_whole(job.folder, existing)
+    ):
         return None
     try:
         remember_source(job.folder, job.video)
@@ -234,7 +239,7 @@ def _if_up_to_date(job: Job, subject: Subject, started: float) -> BuildReport | 
 def _make_rows(
     job: Job, source: Probe, stages: Sequence[Stage], rows: RowStore, log: DecodeLog, worker: MediaWorker
 ) -> PassState:
-    """Make the rows that are missing; return the state of a decode pass at the end of the video."""
+    """Make the rows that are missing; return the state of the decode pass, this or an earlier one, at the end of the video."""
     decode: VideoPass | None = None
     scheduler = Scheduler(stages=stages, rows=rows, progress=job.progress, expected=source.declared_duration or 0.0)
     try:
@@ -267,7 +272,7 @@ def _make_rows(
 def _report(
     job: Job, manifest: Manifest, started: float, *, rows: RowStore | None = None, notes: Sequence[Loss] = ()
 ) -> BuildReport:
-    """Return the report of a build that began at ``started`` (monotonic); without ``rows`` the world was up to date."""
+    """Return the report of a build begun at ``started`` (monotonic). ``rows``: None if none were made; ``notes``: more losses."""
     duration = manifest.video.duration
     return BuildReport(
         video_id=manifest.video_id,
@@ -380,7 +385,7 @@ class Predecessor:
     def refuse_other(self, *, profile: str, source_hash: str) -> None:
         """Raise a fault if the existing world was made with another profile, or from another file.
 
-        It may be made from another content of a growing file that was rewritten, unless sessions committed something to it.
+        A growing file that was rewritten counts as the same file, unless sessions committed something to the existing world.
 
         Raises:
             StoreFault: ``world_exists``.
@@ -413,7 +418,7 @@ class Predecessor:
         return [entry for entry in self.manifest.files if entry.table in SESSION_TABLES]
 
     def set_sessions_aside(self, source_hash: str) -> list[Loss]:
-        """Rename the folder of sessions if they are on another video; return a note about it, else an empty list.
+        """Rename the folder of sessions if the old world is of another or unknown video; return a list with a note about it, or [].
 
         Raises:
             StoreFault: ``store_not_writable``, ``disk_full``.
@@ -437,7 +442,7 @@ class Predecessor:
 
         Files that sessions committed are removed only if the old manifest contains them.
         """
-        wanted = {entry.path for entry in manifest.files} | {image.path for image in manifest.images}
+        wanted = manifest.hashes()
         named = {entry.path for entry in self.manifest.files} if self.manifest is not None else set()
         for path in (path for part in (ROWS, IMAGES) for path in sorted((self.folder / part).rglob("*"))):
             name = path.relative_to(self.folder).as_posix()
@@ -450,9 +455,9 @@ class Predecessor:
 
 
 def find_predecessor(folder: Path, video: Path, *, force: bool, is_followed: bool = False) -> Predecessor:
-    """Return the existing world of a folder; its ``manifest`` is None if there is no world.
+    """Return the existing world of a folder; its ``manifest`` is None if there is no world, or none that can be read.
 
-    Without ``force``, a world that cannot be read is a fault. ``is_followed``: the caller has written the world while
+    The latter is a fault without ``force``. ``is_followed``: the caller has written the world while
     it followed the video.
 
     Raises:

@@ -81,7 +81,7 @@ class Motion:
 
     @property
     def largest_shift(self) -> float:
-        """The largest movement of the four corners of the picture, in pixels."""
+        """The largest movement of a corner of the picture to one side, up or down, in pixels."""
         height, width = self.shape
         ends = np.array([[0, 0], [width, 0], [0, height], [width, height]], dtype=np.float64)
         return float(np.abs(ends @ self.matrix[:, :2].T + self.matrix[:, 2] - ends).max())
@@ -160,7 +160,7 @@ CameraKind = Literal["still", "pan_left", "pan_right", "tilt_up", "tilt_down", "
 
 @dataclass(frozen=True, kw_only=True)
 class CameraMove:
-    """The camera's movement in about a second; ``strength`` is the picture's speed, in picture widths a second."""
+    """The camera's movement in about a second; ``strength``: the picture's speed in its widths a second, 0 if still."""
 
     kind: CameraKind
     strength: float
@@ -308,9 +308,9 @@ def is_break(before: Look, after: Look) -> bool:
 
 
 def _move(motions: Iterable[Motion | None], seconds: float) -> CameraMove | None:
-    """Return the camera's movement from the picture's motions (None: still) in ``seconds``; None if one fits badly.
+    """Return the camera's movement from successive motions of the picture (None: still) that took ``seconds`` in all.
 
-    It is their strongest component (pan, tilt, zoom or turn), ``shake``, or ``still``.
+    It is their strongest component (pan, tilt, zoom or turn), ``shake``, or ``still``; None if one motion fits badly.
     """
     right = down = zoom = turn = way = 0.0
     width = 1.0
@@ -351,7 +351,7 @@ def _changed_beyond_light(previous: Image, current: Image) -> NDArray[np.float32
 
 
 def _changed_parts(previous: Image, current: Image) -> float:
-    """Return the share of the 5 x 8 parts of the picture that changed at all, 0 to 1."""
+    """Return the share of the 5 x 8 parts of the picture, 0 to 1, in which some pixels changed by more than 6 levels."""
     changed = cv2.threshold(cv2.absdiff(current, previous), _HARDLY, 255, cv2.THRESH_BINARY)[1]
     parts = cv2.resize(changed, PARTS[::-1], interpolation=cv2.INTER_AREA)
     return float(np.count_nonzero(parts) / parts.size)

@@ -156,7 +156,7 @@ class DecodeLog:
         return next((state for state in reversed(self.states) if state.last_time < time), None)
 
     def note_death(self, loss: LossNote) -> None:
-        """Log that a decoder died. Later rows may lack frames, so they are reused only if the pass is finished."""
+        """Log that a decoder died. Rows may lack frames then: a later build reuses none unless this pass is finished."""
         self._write({"died": vars(loss)})
 
     def note(self, state: PassState) -> None:
@@ -167,7 +167,7 @@ class DecodeLog:
             self._write({"state": asdict(state)})
 
     def finish(self, state: PassState, lost: Sequence[LossNote]) -> None:
-        """Log the end of the video, and what was lost with decoders that died, also in the passes before this one."""
+        """Log the end of the video, and add to the losses of earlier passes what this pass ``lost`` besides them."""
         known, holes = {one.place for one in self.lost}, holes_in(one.place for one in self.lost)
         found = (one for one in lost if one.place not in known)
         new = [one for one in found if not (spans := holes_in([one.place])) or without_spans(spans[0], holes)]
@@ -175,7 +175,7 @@ class DecodeLog:
         self._write({"final": asdict(state), "lost": [vars(one) for one in self.lost]})
 
     def _read(self) -> bool:
-        """Read the log if it is of this video, and cut it at a damaged line; return whether it can be continued."""
+        """Read the log if it is of this video, and remove all from its first damaged line on; return False if nothing is usable."""
         try:
             lines = self._path.read_bytes().splitlines(keepends=True)
         except OSError:

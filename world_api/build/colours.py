@@ -51,7 +51,7 @@ def colour_words(picture: Image, mask: Mask) -> list[str]:
 
 @cache
 def _names() -> NDArray[np.uint8]:
-    """Return a table of the numbers of colour words; its index is a coarse colour, the upper 6 bits of B, G and R together."""
+    """Return a table of the numbers of colour words. Its index, of 18 bits, is the upper 6 bits of B, of G and of R in a row."""
     levels = (np.arange(1 << _BITS, dtype=np.uint8) << _STEP) + (1 << _STEP >> 1)
     colours = np.stack(np.meshgrid(levels, levels, levels, indexing="ij"), axis=-1).reshape(-1, 3).astype(np.uint8)
     return _name(colours).astype(np.uint8)

@@ -59,7 +59,7 @@ def _edges(picture: Image) -> NDArray[np.float64]:
 def _directions(right: NDArray[np.int16], down: NDArray[np.int16]) -> NDArray[np.uint8]:
     """Return the direction of each gradient, without its sign, as one of four bins of 45 degrees: 0 to 3 from horizontal.
 
-    No gradient is 3. Comparing signs and sizes takes a fifteenth of the time that arctangents do.
+    A pixel without gradient gets 3. Comparing signs and sizes takes a fifteenth of the time that arctangents do.
     """
     falling = (((right ^ down) < 0) & (down != 0)) | (right == 0)
     across, along = np.abs(down), np.abs(right)
@@ -70,6 +70,6 @@ def _directions(right: NDArray[np.int16], down: NDArray[np.int16]) -> NDArray[np
 
 @cache
 def _first_bins(height: int, width: int) -> NDArray[np.int64]:
-    """Return for each pixel the index of the first bin of its cell in the 4 x 4 grid."""
+    """Return for each pixel the index of the first of the four bins of its cell in the 4 x 4 grid, counted over all cells."""
     rows, columns = np.arange(height) * _GRID // height, np.arange(width) * _GRID // width
     return (rows[:, None] * _GRID + columns[None, :]) * _ORIENTATIONS

@@ -157,7 +157,7 @@ class _Followed:
     def is_of(self, subject: Subject) -> bool:
         """Whether the pass read the whole file without loss, so that its rows equal those of a normal build.
 
-        Where the header says that the video ends is not known before; packets refused after its last frame make a hole there.
+        False, too, if packets after the last frame gave no picture: a normal build, which knows the header's end, has a hole there.
         """
         source, decode = subject.source, self.decode
         is_same = all(getattr(decode.source, name) == getattr(source, name) for name in _FACTS)

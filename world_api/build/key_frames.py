@@ -80,7 +80,7 @@ class KeyFramesWorker:
         return {"key_frames": self._rows}
 
     def _decide(self) -> None:
-        """Keep the sharpest frame of the last moment, unless it is blank or looks like one kept shortly before."""
+        """Keep the sharpest frame of the last two seconds, unless it is blank or looks like one kept shortly before."""
         if self._best is None:
             return
         (best, sharpness), self._best = self._best, None
@@ -96,7 +96,7 @@ class KeyFramesWorker:
             self._rows.append(self._row(best, sharpness))
 
     def _row(self, best: Frame, sharpness: float) -> Record:
-        """Store a frame as JPEG and return its row, which is known at the end of its moment."""
+        """Store a frame as JPEG and return its row, which is known at the end of its two seconds."""
         _, jpeg = cv2.imencode(".jpg", best.picture(_KEPT_SIDE), [cv2.IMWRITE_JPEG_QUALITY, _JPEG_QUALITY])
         return {
             "time": round_time(best.time),

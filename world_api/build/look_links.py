@@ -59,7 +59,7 @@ class LookLinks:
 
 @dataclass(frozen=True, kw_only=True)
 class _Look:
-    """A thing's known descriptors: their median (zeros if they are too few), the first and the last time (seconds)."""
+    """A thing's known descriptors: their median at length 1 (zeros if they are too few), the first and the last time (seconds)."""
 
     typical: Vector
     first: float
@@ -121,7 +121,7 @@ def _most_alike(
 
 
 def _chains(things: Sequence[_Thing], stitches: Sequence[Record]) -> list[int]:
-    """Return for each thing the index of the first thing in its chain of stitches, or its own index."""
+    """Return for each thing the index of the first thing in its chain of stitches, its own index if it has none."""
     number = {thing.track: index for index, thing in enumerate(things)}
     first = list(range(len(things)))
 

@@ -102,7 +102,7 @@ class Notes:
         followed.pending.append({"time": round_time(time), **columns, "colours": followed.colours})
 
     def release(self, number: int, time: float) -> None:
-        """Write the pending rows of a confirmed thing, as known at ``time`` and with the category voted so far."""
+        """Move the rows held back for a confirmed thing to the output, as known at ``time``, with the category voted so far."""
         followed = self.followed[number]
         if not followed.pending:
             return
@@ -218,7 +218,7 @@ class MovingThingsWorker:
         }
 
     def _is_same(self, glance: Image, time: float) -> bool:
-        """Whether ``glance`` (a tiny gray picture) is almost that of the last full comparison, whose blobs can be used again."""
+        """Whether ``glance`` (a tiny gray picture) is almost that of the last full comparison, whose blobs then still hold."""
         age = time - self._close_time
         if self._glance is None or age > _SAME[1]:
             return False
@@ -232,7 +232,7 @@ class MovingThingsWorker:
         return self._picture
 
     def _follow(self, frame: Frame, glance: Image, background: Background) -> None:
-        """Compare a frame with the background, and update the tracks and the background."""
+        """Compare a frame (``glance``: a tiny copy) with the background; update it and the tracks, or begin a shot."""
         elapsed = frame.time - self._close_time
         self._before = self._picture, self._close_time
         picture = self._look_closely(frame, glance)
@@ -279,8 +279,8 @@ class MovingThingsWorker:
     def _settle(self, time: float, background: Background) -> None:
         """Make things that have stopped moving a part of the background picture, and end their tracks.
 
-        These are objects left behind, and things at rest for a long time (longer for people). A track that is not seen
-        at ``time`` is unchanged.
+        These are objects left behind, and things at rest for a long time (longer for people and in shared blobs). A track
+        that is not seen at ``time`` is unchanged.
         """
         undecided = self._tracker.undecided(time)
         for track in list(self._tracker.alive):
@@ -293,7 +293,7 @@ class MovingThingsWorker:
                 self._tracker.drop(track)
 
     def _without_ghosts(self, blobs: list[Blob], picture: Smooth, background: Background) -> list[Blob]:
-        """Return the blobs that are no ghosts. Ghosts, edges only in the background picture, are removed from it."""
+        """Return the blobs that are no ghosts. Ghosts, whose edges only the background picture has, are removed from that."""
         real, suspects = [], []
         for blob in blobs:
             if background.edge_gain(picture, *outline(blob, picture.shape)) > _GHOST_GAIN:

@@ -166,7 +166,7 @@ def _belongs(one: Box, other: Box) -> bool:
 
 
 def _moves(box: Box, changes: Image, width: int) -> bool:
-    """Whether a larger share changes inside a box (of a picture ``width`` wide) than around it. ``changes``: 1 where changed."""
+    """Whether 2 % of a box (picture: ``width`` wide) changes, and 1.5 times the share outside it. ``changes``: 1 where changed."""
     scale = changes.shape[1] / width
     rows = slice(max(0, int(box.y1 * scale)), max(1, int(box.y2 * scale)))
     columns = slice(max(0, int(box.x1 * scale)), max(1, int(box.x2 * scale)))

@@ -160,6 +160,7 @@ class Scheduler:
             MediaFault: the file cannot be read any more.
         """
         wants = list(zip(self._frame_stages, decode.wants, strict=True))
+        wants.sort(key=lambda pair: pair[0].executor is None)  # threads first: they work meanwhile
         previous = decode.resume_from.last_time if decode.resume_from is not None else None
         for frame in decode:
             if frame.has_pixels:
@@ -188,10 +189,9 @@ class Scheduler:
         if not stages:
             frame.release()
             return
-        frame.share(len(stages))
-        for stage in sorted(stages, key=lambda stage: stage.executor is None):  # threads first: they work meanwhile
+        frame.hold(len(stages) - 1)
+        for stage in stages:
             self._submit(stage.executor, stage.name, partial(stage.see, frame))
-        self._check()
 
     def _submit(self, executor: Executor | None, name: str, work: Callable[[], None]) -> None:
         """Run work of the stage ``name`` on its thread, after the work submitted before; now if ``executor`` is None."""

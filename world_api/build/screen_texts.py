@@ -57,7 +57,7 @@ def likely_places(gray: Gray) -> list[Box]:
 
 
 def looks_same(one: Gray, other: Gray, place: Box) -> bool:
-    """Whether no block of a place has changed between two pictures; False if the pictures differ in size."""
+    """Whether no block of 8 x 8 pixels in a place has changed between two pictures; False if the pictures differ in size."""
     if one.shape != other.shape:
         return False
     change = cv2.absdiff(_part(one, place), _part(other, place))
@@ -128,7 +128,7 @@ class ScreenTexts:
 
 @dataclass(frozen=True, kw_only=True)
 class _Seen:
-    """A small grey picture and its time; until the video time ``until`` a place that looks as in it is not examined again."""
+    """A small grey picture and its time. Up to the video time ``until``, places that look as they do in it are not examined."""
 
     time: float
     gray: Gray
@@ -233,7 +233,7 @@ class ScreenTextsWorker:
         return {"screen_texts": self._rows}
 
     def _watch(self, seen: _Seen, found: Sequence[Box]) -> None:
-        """Keep the lines that this picture still shows. Write their rows if a line ended, and every five seconds."""
+        """Keep the lines that this picture still shows. Write the rows of all of them if a line ended, and every five seconds."""
         staying = [again for line in self._present if (again := line.in_next(seen.gray, found)) is not None]
         is_less = len(staying) < len(self._present)
         self._present = staying

@@ -44,7 +44,7 @@ class Change:
 
 
 class ShotChanges:
-    """Finds cuts and fades in pictures given in order; ``rate`` is frames a second, ``shortest`` the frames of the shortest shot."""
+    """Finds cuts and fades in pictures given in order; ``rate``: frames a second; ``shortest``: frames of the shortest shot."""
 
     def __init__(self, *, rate: float, shortest: int) -> None:
         # Imports the whole package: done while the first frames are decoded.
@@ -73,9 +73,9 @@ class ShotChanges:
         return found + [Change(kind="fade", number=fade) for fade in self._fades_at(number, brightness)]
 
     def _sharp_cuts(self, number: int, is_large: bool) -> list[int]:
-        """Return the frame numbers of cuts: large differences; of several close together the first, after a long run the last.
+        """Return the frame numbers of cuts: of large differences close together the first, and after a long run the last, too.
 
-        ``is_large``: frame ``number`` differs much from the one before. PySceneDetect's slow filter runs only if it may change.
+        ``is_large``: frame ``number`` differs much from the one before. PySceneDetect's slow filter runs only where needed.
         """
         if not is_large and number not in (0, self._last_sharp + self._shortest):
             return []
@@ -100,7 +100,7 @@ class _Adaptive:
         self._last_cut = 0
 
     def see(self, number: int, difference: float) -> list[int]:
-        """Process the next difference; return the frame number of a cut, two frames late, in a list (empty: no cut)."""
+        """Process the next difference; return the number of the frame two before in a list if it is a cut, else []."""
         self._window.append(difference)
         if len(self._window) < 2 * ADAPTIVE_WINDOW + 1:
             return []
@@ -276,7 +276,7 @@ class SceneCuts:
 
 
 def _judge(cut: Record, times: NDArray[np.float64], vectors: Vectors) -> Record | None:
-    """Return a row with a strength (0 to 1) if a scene ends at a cut, else None: a picture from before the cut returns.
+    """Return a row with a strength (0 to 1) if a scene ends at a cut; None if a picture from before it returns or none is known.
 
     ``vectors``: the descriptors of the pictures at ``times``. A cut is judged by what is known six seconds after it.
     """

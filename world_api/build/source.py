@@ -35,7 +35,7 @@ _HEAD, _SHORTEST_HEAD = 1 << 16, 1 << 12
 
 
 def stamp_of(video: Path) -> Stamp:
-    """Return inode, size and time of a file; raises as :func:`world_api.media.container.check_file`, and ``source_missing``."""
+    """Return inode, size and last write of a file; raises as :func:`world_api.media.container.check_file`, and ``source_missing``."""
     check_file(video)
     with source_errors(video):
         return Stamp.at(video)
@@ -260,7 +260,7 @@ def _remove_recording(path: Path, store: Path) -> bool:
 
 
 def _entries(parent: Path, is_wanted: Callable[[Path], bool]) -> list[Path]:
-    """Return the entries of a folder that ``is_wanted`` accepts, without links; none if it is a link or unreadable."""
+    """Return the entries that ``is_wanted`` accepts, sorted, without links; none if the folder is a link or unreadable."""
     try:
         if parent.is_symlink() or not parent.is_dir():
             return []

@@ -169,7 +169,7 @@ class FrameStage(Protocol):
 
     @property
     def spec(self) -> StageSpec:
-        """Its description."""
+        """The description of the stage."""
 
     def open(self, clip: Clip) -> Worker:
         """Return a new worker for one clip; it must not share state with another."""
@@ -181,7 +181,7 @@ class RowStage(Protocol):
 
     @property
     def spec(self) -> StageSpec:
-        """Its description."""
+        """The description of the stage."""
 
     def make_rows(self, clip: Clip) -> Records:
         """Return the rows of one clip, by table, as :meth:`Worker.finish` does."""
@@ -282,7 +282,7 @@ class EarlierRows(Generic[T]):
         self._found: list[T] = []
 
     def before(self, clip: Clip, *, oldest: float = 0.0) -> list[T]:
-        """Return what was read between ``oldest`` (seconds; never decreasing) and the clip, maybe with older items."""
+        """Return the items from ``oldest`` (seconds; must never decrease) to the start of the clip, maybe with older ones."""
         if clip.span.start < self._end:  # another pass
             self._end, self._found = 0.0, []
         begin = max(self._end, oldest)

@@ -2,14 +2,15 @@
 
 Python runs one thread at a time, and a stage that makes many small calls blocks the others. The build holds a
 ``RemoteStage`` in place of such a stage. The build makes the pictures, as for the other stages, so the rows are the same
-whether or not a stage runs in another process. With a frame it sends those pictures that the stage used of the frame
-before; the process requests others that it needs.
+whether or not a stage runs in another process. With a frame it sends those pictures that the stage used of an earlier
+one; the process requests others that it needs. A frame is shown while the process looks at the one before.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from itertools import accumulate
@@ -37,28 +38,54 @@ class RemoteStage:
     def __init__(self, maker: str) -> None:
         self._maker = maker
         self._process = ChildProcess("world_api.build.stage_process:serve", maker)
-        self._used: list[PictureKey] = []  #: the pictures that the stage used of the last frame
-        self._time = -1.0  #: of the last frame
+        self._used: list[PictureKey] = []  #: the pictures that the stage used of the last frame that it has seen
+        self._shown: Frame | None = None  #: the frame that the process may be looking at
 
     def open(self, clip: Clip) -> Worker:
         """Return a new worker for one clip. This and the worker raise the faults of the stage, and ``stage_died``."""
         self.ask({"open": clip.number, "part": clip.part, "source": asdict(clip.source)})
         return RemoteWorker(number=clip.number, stage=self)
 
-    def ask(self, request: Message, frame: Frame | None = None) -> Message:
-        """Return the answer to a request; until it comes, send the pictures of ``frame`` that the process requests."""
-        try:
-            pictures: list[Image] = []
-            if frame is not None and frame.time != self._time:  # several clips may want the same frame
-                pictures = [np.ascontiguousarray(frame.picture(*key)) for key in self._used]
-                request |= {"pictures": self._used, "shapes": [picture.shape for picture in pictures]}
-                self._time = frame.time
+    def show(self, frame: Frame) -> None:
+        """Show a frame to all open workers, once; return when they have seen the frame before it.
+
+        A fault of a frame is raised at the next call, of this method or another.
+        """
+        if frame is self._shown:  # several clips may want the same frame
+            return
+        with self._named_death():
+            pictures = [np.ascontiguousarray(frame.picture(*key)) for key in self._used]
+            request = {"see": frame.time, "shape": frame.shape, "pictures": self._used}
+            request |= {"shapes": [picture.shape for picture in pictures]}
             self._process.notify(request, *(picture.data for picture in pictures))
-            while "picture" in (answer := self._process.receive()[0]) and frame is not None:
-                picture = np.ascontiguousarray(frame.picture(*answer["picture"]))
+            self._wait()
+        frame.hold()
+        self._shown = frame
+
+    def ask(self, request: Message) -> Message:
+        """Return the answer to a request that shows no frame, once the frame before it was seen; raises as :meth:`open`."""
+        with self._named_death():
+            self._wait()
+            self._process.notify(request)
+            return self._process.receive()[0]
+
+    def _wait(self) -> None:
+        """Wait until the process has seen the frame that it is looking at; send the pictures that it requests meanwhile."""
+        shown, self._shown = self._shown, None
+        if shown is None:
+            return
+        try:
+            while "picture" in (answer := self._process.receive()[0]):
+                picture = np.ascontiguousarray(shown.picture(*answer["picture"]))
                 self._process.notify({"shape": picture.shape}, picture.data)
-            self._used = answer.get("used", self._used)
-            return answer
+            self._used = answer["used"]
+        finally:
+            shown.release()
+
+    @contextmanager
+    def _named_death(self) -> Iterator[None]:
+        try:
+            yield
         except ProcessGone as gone:
             raise BackendFault(
                 "stage_died",
@@ -67,8 +94,11 @@ class RemoteStage:
             ) from gone
 
     def close(self) -> None:
-        """End the process, in any state; may be called again."""
+        """End the process, in any state, and release its frame; may be called again."""
         self._process.end()
+        shown, self._shown = self._shown, None
+        if shown is not None:
+            shown.release()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,11 +109,11 @@ class RemoteWorker:
     stage: RemoteStage
 
     def see(self, frame: Frame) -> None:
-        """Process one sampled frame of the clip's window."""
-        self.stage.ask({"see": self.number, "t": frame.time, "shape": frame.shape}, frame)
+        """Show a frame to the workers of all clips; a fault of it is raised at the next call."""
+        self.stage.show(frame)
 
     def finish(self) -> Records:
-        """The rows of the clip's own span, by table."""
+        """Return the rows of the clip's own span, by table."""
         rows: Records = self.stage.ask({"finish": self.number})["rows"]
         return rows
 
@@ -144,7 +174,11 @@ class RemoteFrame(Frame):
         if (picture := self._sent.get((max_side, pixel_format))) is not None:
             return picture
         self._wire.send({"picture": (max_side, pixel_format)})
-        message, payload = self._wire.receive()
+        received = self._wire.receive()
+        if "see" in received[0]:  # the next frame, which the build showed before it could know of this request
+            next_frame, received = received, self._wire.receive()
+            self._wire.put_back(next_frame)
+        message, payload = received
         return np.frombuffer(payload, dtype=np.uint8).reshape(message["shape"])
 
 
@@ -155,16 +189,15 @@ class StageServer:
         self._wire = wire
         self._stage = stage
         self._open: dict[int, Worker] = {}
-        self._frame: RemoteFrame | None = None
 
     def answer(self, request: Message, payload: bytes) -> tuple[Message, bytes]:
         """Return the answer to one request, and no bytes (``b""``); raises ``Closed`` if the build's process has ended."""
         if "see" in request:
-            if self._frame is None or "pictures" in request:
-                sent = zip(map(tuple, request["pictures"]), _split(payload, request["shapes"]), strict=True)
-                self._frame = RemoteFrame(self._wire, time=request["t"], shape=request["shape"], sent=dict(sent))
-            self._open[request["see"]].see(self._frame)
-            return {"used": self._frame.used}, b""
+            sent = zip(map(tuple, request["pictures"]), _split(payload, request["shapes"]), strict=True)
+            frame = RemoteFrame(self._wire, time=request["see"], shape=request["shape"], sent=dict(sent))
+            for worker in self._open.values():
+                worker.see(frame)
+            return {"used": frame.used}, b""
         if "open" in request:
             number, source = request["open"], Probe.restored(request["source"])
             clip = Clip(

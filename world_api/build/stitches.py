@@ -196,7 +196,7 @@ class _Stays:
         return links, filled
 
     def _best(self, rows: Sequence[Record], seen: Sequence[Vector], moment: float) -> tuple[Record, float] | None:
-        """Return the last sighting of the person that a new track most likely shows, and the similarity of the two; or None.
+        """Return the last sighting of the person whom a new track most likely shows, and how alike they look (cosine); or None.
 
         ``rows``, ``seen``: the sightings and descriptors of the new track that are known at ``moment``.
         """

@@ -32,7 +32,7 @@ class Candidate:
     """A track of blobs (connected foreground regions). ``born``, ``seen`` (last), ``confirmed_at`` and ``moved_at`` (last): seconds.
 
     While it shares a blob with others (``shared``), ``box`` is its expected place in the blob, and ``look`` is its
-    descriptor from before. Since ``doubted_at`` (seconds) there is no evidence that it is still in the blob.
+    descriptor from before that. Since ``doubted_at`` (seconds) there is no evidence that it is still in the blob.
     """
 
     number: int
@@ -140,11 +140,11 @@ class TwoPictures:
     appearance: AppearanceEmbedder
 
     def before(self, blob: Blob, time: float) -> Vector | None:
-        """Return the vector of a blob last seen at ``time``; None if it has none, or the picture before is newer."""
+        """Return the vector in the picture before of a blob last seen at ``time``; None if it has none, or that picture is newer."""
         return self._embed(self.before_picture, blob) if time >= self.before_time else None
 
     def now(self, blob: Blob) -> Vector | None:
-        """Return the vector of a blob of the current picture; None if there is none."""
+        """Return the vector of a blob in the current picture; None if it has none."""
         return self._embed(self.picture, blob)
 
     def _embed(self, picture: Image, blob: Blob) -> Vector | None:
@@ -178,7 +178,7 @@ def join_groups(
     """Find tracks of ``real`` (confirmed) without a blob that are inside another's; return shared blobs with their tracks.
 
     ``claims``: the blobs of each track, from which shared ones are removed. ``expected``: each track's expected box.
-    ``hosts`` maps tracks that shared a blob to the track whose blob they are in, if known. All three by track number.
+    ``hosts``: for tracks of a group that split, the number of the track whose blob they are in. All by track number.
     """
     meetings: dict[int, list[Candidate]] = {}
     holders = {track.number: track for track in real if track.number in claims}
@@ -221,7 +221,8 @@ def share(members: Sequence[Candidate], blob: Blob, time: float, looks: TwoPictu
 def _host(track: Candidate, place: Box, holders: Mapping[int, Candidate], boxes: Mapping[int, Box]) -> int | None:
     """Return the number of the track whose blob contains ``track``, which has no blob; None if there is none.
 
-    ``place``: its expected box; the blob it shared before counts instead. ``holders``, ``boxes``: tracks with blobs, and their boxes.
+    ``place``: its expected box, not used if it shared a blob before, whose box then counts. ``holders``, ``boxes``: tracks
+    with blobs, and the boxes of these.
     """
     if track.shared is not None:
         place = track.shared.box
@@ -259,7 +260,7 @@ def _is_above(one: Box, other: Box) -> bool:
 def _assigned(
     members: Sequence[Candidate], parts: Sequence[list[Blob]], region: Blob, looks: TwoPictures
 ) -> list[Meeting]:
-    """Return each of ``parts`` (of the shared blob ``region``) with the members it most likely shows; as many as can get one."""
+    """Return each of ``parts`` (of the shared blob ``region``) with the members it most likely shows, if any."""
     members, whole = members[:_MOST], [unite(column) for column in parts[:_MOST]]
     seen = [looks.now(blob) for blob in whole]
     described = all(look is not None for look in seen) and all(track.look is not None for track in members)
@@ -282,7 +283,7 @@ def _assigned(
 
 
 def _places(members: Sequence[Candidate], region: Box, time: float) -> list[Box]:
-    """Return a box for each thing in the box that they share: its size as before, the outermost things at the sides."""
+    """Return a box for each thing in the box they share, of its size when last alone; the outermost things touch the sides."""
     expected = [track.expected(time) for track in members]
     order = sorted(range(len(members)), key=lambda place: expected[place].center[0])
     boxes = []
@@ -396,7 +397,7 @@ def _take_one_each(
 def _take_pieces(
     claims: Claims, tracks: Sequence[Candidate], blobs: Sequence[Blob], expected: Mapping[int, Box]
 ) -> None:
-    """Add to ``claims`` free blobs for tracks that have one: those close to it and inside the track's expected box."""
+    """Add to ``claims`` free blobs for tracks that have one: those close to it that overlap the track's expected or last box."""
     taken = _taken(claims)
     holders = [(track, claims[track.number][0].box) for track in tracks if track.number in claims]
     for blob in (blob for blob in blobs if id(blob) not in taken):
@@ -416,7 +417,7 @@ def _share(track: Candidate, expected: Box, blob: Blob) -> float:
 
 
 def _fit(track: Candidate, expected: Box, blob: Blob) -> float:
-    """Return how well a blob fits the expected box of a track, 0 to 1; 0 if it is elsewhere or much too small."""
+    """Return how well a blob fits the expected or last box of a track (IoU); 0 if it is elsewhere or much too small."""
     inside = _share(track, expected, blob) >= _INSIDE and blob.area >= _REMNANT * track.area
     return max(expected.iou(blob.box), track.box.iou(blob.box)) if inside else 0.0
 

@@ -12,7 +12,7 @@
      "actions": [{"start": 1.0, "end": 4.0, "label": "enters from the left", "track": "red-square"}],
      "captions": [{"start": 0.0, "end": 4.0, "text": "Ann comes in."}]}
 
-Times in seconds from the first frame, half-open; boxes in pixels of the displayed frame. What lies wholly beside it is
+Times in seconds from the first frame, half-open; boxes in pixels of the displayed frame. What is wholly outside it is
 not seen: it gives no row. Every list may be left out; other top-level fields (title, duration, ...) are ignored here.
 """
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         from_cache,
         usage_of,
     )
-    from world_api.chat.models import OpenAIChatModel, chat_model, endpoint_model, window_of
+    from world_api.chat.models import OpenAIChatModel, chat_model, endpoint_model, images_and_window
     from world_api.chat.recording import (
         CachingChatModel,
         Exchange,

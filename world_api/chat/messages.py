@@ -15,6 +15,7 @@ only if the user states prices in a file.
 
 from __future__ import annotations
 
+import codecs
 import functools
 import hashlib
 import json
@@ -27,13 +28,14 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeGuard
 
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError
 
 from world_api.core.canonical import Record, canonical_json, is_deep, json_line, json_object, parse_json
 from world_api.core.cost import Spent
-from world_api.core.faults import BackendFault
+from world_api.core.faults import BackendFault, ToolFault
 from world_api.core.files import open_regular
 from world_api.core.ports import ChatModel
+from world_api.core.yaml_text import MAX_BYTES, read_yaml
 
 if TYPE_CHECKING:
     from jinja2.sandbox import SandboxedEnvironment
@@ -52,7 +54,7 @@ _noted: ContextVar[PromptHashes | None] = ContextVar("noted_prompts", default=No
 
 @contextmanager
 def noting_prompts() -> Iterator[PromptHashes]:
-    """Yield a dict that collects the folders whose prompts are rendered inside the block, with their files' hashes.
+    """Yield a dict that collects, by folder, the file hashes of each folder whose prompts are rendered inside the block.
 
     Prompts that other threads render are included only if these run in a copy of this context.
     """
@@ -110,7 +112,7 @@ def _environment(sources: tuple[tuple[str, str], ...]) -> SandboxedEnvironment:
 
 
 def data_line(value: Any) -> str:
-    """Return a value as one line of JSON without control tokens of chat templates; keys keep their order.
+    """Return a value as one line of JSON, keys in their order, control tokens of chat templates escaped (``<``, ``[``, ``]``).
 
     Raises ValueError: as ``json_line``.
     """
@@ -252,7 +254,7 @@ def call_position(text: str, tools: Set[str]) -> int | None:
 def json_objects(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield position (character index) and value of each outermost JSON object in a text.
 
-    Reading ends after ``MOST_FAILURES`` failed attempts, so that a hostile text does not take quadratic time.
+    Reading ends when ``MOST_FAILURES`` objects could not be parsed, so that a hostile text does not take quadratic time.
     """
     match, failures = _OBJECT.search(text), 0
     while match is not None and failures < MOST_FAILURES:
@@ -297,7 +299,7 @@ class OptionalSettings:
         self.settings: dict[str, Any] = settings
 
     def complete(self, model: ChatModel, request: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the request with the optional fields that were accepted, and the reply.
+        """Send the request with the optional fields, again without those that are refused; return it as accepted, and the reply.
 
         Raises BackendFault: the model's, if it refuses none of the fields.
         """
@@ -329,7 +331,6 @@ def without_refused(settings: dict[str, Any], fault: BackendFault) -> dict[str, 
 CURRENCY: Literal["USD"] = "USD"
 _MOST_USD = 1_000_000  #: per million tokens; a larger price is a mistake, and sums of it need not be finite
 _MILLION = 1_000_000
-_MOST_BYTES = 200_000
 #: Assumed tokens of an image if the server does not count: what 1024 x 1024 pixels cost at high and at low detail on the first
 #: OpenAI models that took images. Others count differently.
 IMAGE_TOKENS = 765
@@ -403,7 +404,7 @@ def estimate_tokens(value: Any) -> int:
 
 
 def _without_images(value: Any, depth: int = 0) -> tuple[Any, int]:
-    """Return the value without the images of its messages, and the assumed tokens of these images."""
+    """Return the value with None for each image in it, and the assumed tokens of these images; ``depth``: levels above it."""
     if depth > _IMAGE_DEPTH:
         return value, 0
     if isinstance(value, dict):
@@ -454,14 +455,13 @@ class Prices:
         if path is None:
             return cls()
         path = Path(path)
-        content = _load(path)
         try:
-            entries = _TABLE.validate_python({} if content is None else content)
+            entries = _TABLE.validate_python(_load(path))
         except ValidationError as error:
             first = error.errors()[0]
             place = ", ".join(map(repr, first["loc"]))
             reason = f"{place}: {first['msg']}" if place else "it is not a table of models and their prices"
-            raise _bad(path, reason) from None
+            raise _bad(f"{path.name}: {reason}") from None
         return cls(models={model: entry.price for model, entry in entries.items()})
 
     def of(self, model: str) -> Price | None:
@@ -469,7 +469,7 @@ class Prices:
         return self.models.get(model)
 
 
-_Amount = Annotated[float, Field(ge=0, le=_MOST_USD, allow_inf_nan=False)]
+_Amount = Annotated[float, BeforeValidator(str), Field(ge=0, le=_MOST_USD, allow_inf_nan=False)]
 
 
 class _Entry(BaseModel, extra="forbid"):
@@ -490,39 +490,23 @@ _TABLE = TypeAdapter(dict[str, _Entry])
 
 
 def _load(path: Path) -> Any:
-    """Read a YAML or JSON file, all scalars as text. Raises BackendFault: ``bad_prices``, also for repeated keys."""
-    import yaml
-
-    class DistinctKeys(yaml.BaseLoader):
-        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-            seen = set()
-            for key, _ in node.value:
-                if str(key.value) in seen:
-                    raise yaml.MarkedYAMLError(
-                        problem=f"{key.value!r} is a second time here", problem_mark=key.start_mark
-                    )
-                seen.add(str(key.value))
-            return super().construct_mapping(node, deep)
-
+    """Read a YAML or JSON file; an empty one is an empty mapping. Raises BackendFault: ``bad_prices``."""
     try:
         with open_regular(path) as stream:
-            content = stream.read(_MOST_BYTES + 1)
-        if len(content) > _MOST_BYTES:
-            raise _bad(path, f"it has more than {_MOST_BYTES} bytes")
-        text = content.decode("utf-8-sig")
-        # JSON is YAML except for its tabs.
-        return yaml.load(text.replace("\t", " ") if text.lstrip().startswith("{") else text, Loader=DistinctKeys)  # noqa: S506
+            content = stream.read(MAX_BYTES + 1)
+        if content.lstrip(codecs.BOM_UTF8).lstrip().startswith(b"{"):
+            content = content.replace(b"\t", b" ")  # JSON is YAML except for its tabs
+        value = read_yaml(content, path.name, if_empty=None).value
+        return {} if value is None else value
     except OSError as error:
-        raise _bad(path, f"it cannot be read: {error.strerror}") from None
-    except RecursionError:
-        raise _bad(path, "it is nested too deeply") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise _bad(path, " ".join(str(error).split())[:200]) from None
+        raise _bad(f"{path.name}: it cannot be read: {error.strerror}") from None
+    except ToolFault as fault:
+        raise _bad(fault.message) from None
 
 
-def _bad(path: Path, reason: str) -> BackendFault:
+def _bad(message: str) -> BackendFault:
     return BackendFault(
         "bad_prices",
-        f"{path.name}: {reason}",
+        message,
         hint='it looks like {"model-name": {"prompt": 2.5, "cached": 0.25, "completion": 10}}, in USD per million tokens',
     )

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
 from world_api.chat.messages import PROJECT_FIELD
 from world_api.chat.rule_based import RULE_BASED, RuleBasedChatModel
@@ -20,9 +20,6 @@ from world_api.chat.transport import Endpoint, Failure, NotAReply, ServerAnswer,
 from world_api.chat.wires import ChatCompletionsWire, ChatWire, ResponsesWire, WireName, points_to_other_api, wire_named
 from world_api.core.faults import BackendFault
 from world_api.core.ports import ChatModel, Clock
-
-if TYPE_CHECKING:
-    from world_api.chat.capabilities import Capabilities
 
 #: The API to use: ``auto`` is Chat Completions until the server reports that the model needs Responses.
 WireChoice = Literal["auto", "chat", "responses"]
@@ -174,7 +171,7 @@ def endpoint_model(
     Raises BackendFault: ``bad_model_name``, ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``,
     ``cache_not_writable``.
     """
-    from world_api.chat.capabilities import Capabilities, cache_folder, keep_finding, read_finding
+    from world_api.chat.capabilities import cache_folder, keep_finding, read_finding
     from world_api.chat.recording import CachingChatModel
 
     if not name.strip():
@@ -188,7 +185,7 @@ def endpoint_model(
     connect = partial(OpenAIChatModel, endpoint, name, clock=clock, sleep=time.sleep, chance=random.random)
     if wire == "auto":
         findings = cache_folder(environment, home=Path.home())
-        known = read_finding(findings, endpoint, name) or Capabilities(wire="chat")
+        known = read_finding(findings, endpoint, name)
         wires: list[ChatWire] = [ChatCompletionsWire(), ResponsesWire()]
         if known.wire == "responses":
             wires.reverse()
@@ -204,21 +201,15 @@ def endpoint_model(
     return CachingChatModel(model, cache, at=lambda: f"{model.wire_name} {endpoint.address}")
 
 
-def takes_images(name: str | None, *, environment: Mapping[str, str]) -> bool | None:
-    """Whether a model on the configured endpoint accepts images, as an earlier probe found; None if not known or no ``name``."""
-    known = _known(name, environment)
-    return known.can("images") if known is not None else None
+def images_and_window(name: str | None, *, environment: Mapping[str, str]) -> tuple[bool | None, int | None]:
+    """Return whether a model on the configured endpoint accepts images, and its context window in tokens.
 
-
-def window_of(name: str | None, *, environment: Mapping[str, str]) -> int | None:
-    """Return the model's context window (tokens) that the server reported to an earlier probe; else None."""
-    known = _known(name, environment)
-    return known.window if known is not None else None
-
-
-def _known(name: str | None, environment: Mapping[str, str]) -> Capabilities | None:
+    Both are what an earlier probe found; None if it is not known, or there is no ``name``.
+    """
+    if name is None or name == RULE_BASED:
+        return None, None
     from world_api.chat.capabilities import cache_folder, read_finding
 
-    if name is None or name == RULE_BASED:
-        return None
-    return read_finding(cache_folder(environment, home=Path.home()), Endpoint.from_environment(environment), name)
+    folder, endpoint = cache_folder(environment, home=Path.home()), Endpoint.from_environment(environment)
+    known = read_finding(folder, endpoint, name)
+    return known.can("images"), known.window

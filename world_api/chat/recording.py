@@ -73,7 +73,7 @@ class RecordingChatModel:
         self._before = before
 
     def complete(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return the other model's reply.
+        """Pass the request on, and return the other model's reply; the exchange is also passed to ``keep``.
 
         Raises BackendFault: the other model's; ``bad_model_reply`` if its reply cannot be stored.
         """
@@ -135,8 +135,8 @@ class CachingChatModel:
     """Answers requests from a folder of stored replies; new requests go to another model, whose replies are stored.
 
     A reply is stored under the hash of the whole request, the model's name and ``at()``: the server's address and the
-    API in use, which may change during a request. An equal request gets the same reply at any temperature; with another
-    ``seed`` it is a different request. Threads and processes may share the folder: entries are written atomically.
+    API in use, which may change during a request. An equal request gets the same reply even if its temperature is above 0;
+    with another ``seed`` it is a different request. Threads and processes may share the folder: entries are written atomically.
     Equal requests at the same time are sent once within one process. Faults and replies without a message are not
     stored; a damaged entry is requested again and replaced.
 
@@ -160,7 +160,7 @@ class CachingChatModel:
         self._guard = threading.Lock()
 
     def complete(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Return the stored reply, with the field ``"videoworld": {"from_cache": true}``; else the other model's reply.
+        """Return the stored reply, with ``"videoworld": {"from_cache": true}``; else the other model's, which is then stored.
 
         Raises BackendFault: the other model's; ``bad_model_reply`` if its reply is not JSON; ``endpoint_unreachable``
         if an equal request of another thread is not answered in time.

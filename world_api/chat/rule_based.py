@@ -63,7 +63,7 @@ _OPTION = re.compile(r"^([A-Z])\.\s+(.+)$", re.MULTILINE)
 _KINDS = {
     "order": (r"\border\b|顺序", "array"),
     "choice": (r"\boption\b|选项", "string"),
-    "interval": (r"stretch|片段", "object"),
+    "interval": (r"stretch|time span|片段", "object"),
     "count": (r"whole number|整数", "integer"),
 }
 #: Fields of results that hold sentences, and fields that describe how a result was obtained.
@@ -146,7 +146,7 @@ class _Planner:
         self._tools = tools
         schema = tools.get(_ANSWER_TOOL, {}).get("parameters", {}).get("properties", {}).get("answer")
         self.kind = next((kind for kind, (how, _) in _KINDS.items() if re.search(how, wanted, re.IGNORECASE)), "open")
-        #: The answers that mean "not in the video" and "cannot be told", if the question has them.
+        #: The answers that mean "not in the video" and "the video does not settle it", if the question has them.
         self.abstentions: list[str] = []
         if schema is not None and "anyOf" in schema:
             schema, abstention = schema["anyOf"]
@@ -192,12 +192,12 @@ class _Planner:
         return replace(ending, value=next(iter(found), best))
 
     def _each_option(self) -> _Steps[dict[str, TimeSpan]]:
-        """Search for each option; return the first span of each one that is found, by the option's letter, in their order."""
+        """Search for each option; return the first span found for it, by its letter. Options without one are left out."""
         results = yield [self._call(_SEARCHES[0], query=text, top_k=20) for text in self._options.values()]
         return {letter: span for letter, one in zip(self._options, results, strict=True) for span in _spans(one)[:1]}
 
     def _find(self) -> _Steps[_Conclusion]:
-        """Call a library tool that finds things, else search and confirm the candidates; then describe and remember."""
+        """Call a library tool that finds things, else search and look at the hits; then describe the best, write a memory."""
         [found] = yield from self._by_library(self._intent)
         hits, results = [found] if _spans(found) else [], [found]
         for tool in _SEARCHES:
@@ -259,7 +259,7 @@ class _Planner:
         return _Conclusion(text="\n".join(lines), spans=chosen)
 
     def _by_library(self, intent: str) -> _Steps[Sequence[_Json]]:
-        """Call the library tool whose name suits ``intent`` (a key of ``_INTENTS``) best and whose inputs are known.
+        """Call the library tool whose name suits ``intent`` (a key of ``_INTENTS``) best and whose inputs the question gives.
 
         Return one result in a list: ``{}`` if there is no such tool.
         """
@@ -311,7 +311,7 @@ def _calls_made(messages: Sequence[_Json]) -> list[tuple[str, _Json]]:
 
 
 def _given(text: str) -> list[tuple[str, _Json]]:
-    """Return the captions and speech lines in the user's message as the result of a search, the best matches first.
+    """Return the captions and speech lines in the user's message as search results, those with most words of the question first.
 
     Like ``_calls_made``: a list of (tool, result), here with one entry, or empty if there are no such lines.
     """

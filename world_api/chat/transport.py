@@ -20,7 +20,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-from world_api.core.canonical import content_hash, parse_json
+from world_api.core.canonical import content_hash, map_texts, parse_json
 from world_api.core.cost import remaining
 from world_api.core.faults import BackendFault
 from world_api.core.ports import Clock
@@ -378,7 +378,7 @@ class Transport:
             raise Failure(self._endpoint.unreachable(f"the request cannot be sent: {error}")) from None
 
     def _fetch(self, send: Send, seconds: float, given_up: Callable[[], bool]) -> tuple[bytes, str]:
-        """Return the body, read until it exceeds ``MAX_REPLY_BYTES`` or the caller gives up, and its content type."""
+        """Return the body and its content type. The body is incomplete if it exceeds ``MAX_REPLY_BYTES`` or the caller gives up."""
         body = bytearray()
         with send(self._client, seconds) as response:
             for chunk in response.iter_bytes():
@@ -393,7 +393,7 @@ class Transport:
         text = raw.decode("utf-8", errors="replace")
         try:
             # The key is redacted only after parsing: JSON can spell it in many ways.
-            body = _map_texts(parse_json(text), self._clean)
+            body = map_texts(parse_json(text), self._clean)
         except (ValueError, RecursionError):
             return ServerAnswer(status=200, body=None, message=self._describe(text, content_type), garbled=True)
         if not isinstance(body, dict):
@@ -427,17 +427,6 @@ class Transport:
 
 def _is_html(text: str) -> bool:
     return text.lstrip()[:200].lower().startswith(("<!doctype html", "<html"))
-
-
-def _map_texts(value: Any, clean: Callable[[str], str]) -> Any:
-    """Return a JSON value with ``clean`` applied to each text in it, keys included."""
-    if isinstance(value, str):
-        return clean(value)
-    if isinstance(value, list):
-        return [_map_texts(item, clean) for item in value]
-    if isinstance(value, dict):
-        return {clean(key): _map_texts(item, clean) for key, item in value.items()}
-    return value
 
 
 def retry_after(headers: Mapping[str, str], clock: Clock) -> float | None:

@@ -82,7 +82,7 @@ def points_to_other_api(answer: ServerAnswer) -> bool:
 
 
 class ChatCompletionsWire:
-    """``POST /chat/completions``. It remembers which added fields its server refuses in a request."""
+    """``POST /chat/completions``. Fields that the server added to replies are sent back, except those that it refused."""
 
     name = "chat"
 
@@ -91,7 +91,7 @@ class ChatCompletionsWire:
         self._refused: frozenset[str] = frozenset()
 
     def send(self, client: OpenAI, request: dict[str, Any], *, seconds: float) -> Sending:
-        """Send the request unchanged, except that the carried fields of its messages are back in their places."""
+        """Send the request; fields that the server had added to a message, kept in ``carried``, are put back into it."""
         rest = {key: value for key, value in request.items() if key not in ("model", "messages")}
         return client.chat.completions.with_streaming_response.create(
             model=request["model"],
@@ -101,9 +101,9 @@ class ChatCompletionsWire:
         )
 
     def read(self, answer: dict[str, Any]) -> dict[str, Any]:
-        """Return the body; added fields of its message are moved to ``carried``.
+        """Return the body; fields that the server added to the message are moved to the message's field ``carried``.
 
-        Raises NotAReply: it reports an error, or has no list of choices.
+        Raises NotAReply: the body reports an error, or has no list of choices.
         """
         if not isinstance(answer.get("choices"), list):
             raise error_in(answer) or NotAReply("it has no list of choices")
@@ -116,9 +116,9 @@ class ChatCompletionsWire:
         return {**answer, "choices": [first, *answer["choices"][1:]]}
 
     def adapt(self, refusal: str) -> bool:
-        """Omit from later requests the fields of earlier replies that ``refusal`` names; return whether to repeat the request.
+        """Omit from later requests the added fields that ``refusal`` rejects by name; return whether to repeat the request.
 
-        All are omitted if the refusal is of unknown fields without a name, or is not the first and names another field.
+        All are omitted if it rejects unknown fields without naming one, or if it names a new field after an earlier refusal.
         """
         named = {name for name in self._sent if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", refusal)}
         if (named and self._refused and not named <= self._refused) or (not named and _UNNAMED.search(refusal)):
@@ -403,7 +403,7 @@ def _items_to_carry(output: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]
 
 
 def _is_readable(item: Mapping[str, Any]) -> bool:
-    """Whether an item is of an opaque type (such as reasoning) and contains its content, so that it can be sent back."""
+    """Whether an item is reasoning or a compaction and contains its content, plain or encrypted, so that it can be sent back."""
     content = item.get("content")
     readable = _string(item.get("encrypted_content")) or (isinstance(content, list) and content)
     return item["type"] in _OPAQUE and bool(readable)

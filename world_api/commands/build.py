@@ -15,7 +15,6 @@ from world_api.commands.cli import (
     JsonOption,
     StoreOption,
     VisionOptions,
-    command_app,
     confirm,
     estimate_text,
     loss_lines,
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
     from world_api.session.session import Session
     from world_api.session.vision import VisionConfig
 
-app = command_app()
-reindex_app = command_app()
 
 _SHOWN = 3  #: failed captions that are listed
 
@@ -44,7 +41,6 @@ Speech = Literal["auto", "off", "faster-whisper", "pocketsphinx"]
 SpeechCompute = Literal["auto", "int8", "float16", "float32"]
 
 
-@app.command()
 @with_vision_options("profile", "looks")
 def build(
     videos: Annotated[list[str], typer.Argument(metavar="VIDEO...", help="Video files.")],
@@ -217,7 +213,7 @@ def _lines(report: dict[str, Any]) -> str:
 def caption_world(store: Path, video_id: str, config: VisionConfig, vision: VisionOptions) -> dict[str, Any]:
     """Caption every segment of a world and embed the captions, after the user has agreed to the estimate.
 
-    Returns the numbers of captions ``made``, ``kept`` and ``embedded``, the ``failed`` intervals and the ``tokens``.
+    Returns the numbers of captions ``made``, ``kept`` from before and ``embedded``, the ``failed`` intervals and the ``tokens``.
 
     Raises BackendFault: ``consent_needed``, ``consent_refused``, the endpoint's; StoreFault: those of opening a world.
     """
@@ -280,7 +276,6 @@ def _caption_lines(record: dict[str, Any]) -> list[str]:
     return lines
 
 
-@reindex_app.command()
 def reindex(store: StoreOption = DEFAULT_STORE, as_json: JsonOption = False) -> None:
     """Make the store's search indexes again from its worlds."""
     from world_api.api import reindex as make_again

@@ -44,13 +44,14 @@ DEFAULT_SESSION = "default"
 #: A time as players show it: minutes and seconds, or hours, minutes and seconds.
 _CLOCK = re.compile(r"\d{1,4}(:\d{1,2}){1,2}(\.\d{1,6})?", re.ASCII)
 _LOSSES = 20  #: losses of a world that commands print
+_Command = Callable[..., None]
 
 
 class LazyCommand(NamedTuple):
-    """The module of a sub-command, the name of its Typer app there, and its one line of help."""
+    """The module of a sub-command, the name of its function there (of a group: its Typer app), and its one line of help."""
 
     module: str
-    app: str
+    entry: str
     help: str
 
 
@@ -73,21 +74,34 @@ def lazy_group(commands: Mapping[str, LazyCommand]) -> type[TyperGroup]:
             if name is None or stand_in is None:
                 return name, stand_in, rest
             lazy = commands[name]
-            command = typer.main.get_command(getattr(importlib.import_module(lazy.module), lazy.app))
+            command = loaded_command(getattr(importlib.import_module(lazy.module), lazy.entry))
             command.name = name
             return name, command, rest
 
     return LazyGroup
 
 
-def command_app(about: str | None = None) -> typer.Typer:
-    """Return a Typer app in plain style for one sub-command or, with the help text ``about``, for a group of them."""
-    group = about is not None
-    return typer.Typer(help=about, no_args_is_help=group, add_completion=False, rich_markup_mode=None)
+def loaded_command(entry: typer.Typer | _Command) -> Any:
+    """Return the sub-command of a function, or the group of a Typer app."""
+    if isinstance(entry, typer.Typer):
+        return typer.main.get_command(entry)
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(cls=getattr(entry, "command_class", None))(entry)
+    return typer.main.get_command(app)
 
 
-def under_headings(headings: Mapping[str, Sequence[str]]) -> type[TyperCommand]:
-    """Return a class of commands whose help lists its options under headings.
+def group_app(about: str, commands: Mapping[str, LazyCommand] | None = None) -> typer.Typer:
+    """Return a Typer app in plain style for a group of sub-commands with the help text ``about``; see ``lazy_group``."""
+    app = typer.Typer(
+        cls=TyperGroup if commands is None else lazy_group(commands), help=about, no_args_is_help=True,
+        add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False,
+    )  # fmt: skip
+    app.callback()(lambda: None)  # a group also where it holds no command yet
+    return app
+
+
+def under_headings(headings: Mapping[str, Sequence[str]]) -> Callable[[_Command], _Command]:
+    """Return a decorator for a command whose help lists its options under headings.
 
     ``headings`` maps each heading to the names of its parameters. Options without a heading come last, under "Options".
     """
@@ -109,7 +123,11 @@ def under_headings(headings: Mapping[str, Sequence[str]]) -> type[TyperCommand]:
                     with formatter.section(heading):
                         formatter.write_dl(records)
 
-    return UnderHeadings
+    def decorate(command: _Command) -> _Command:
+        command.command_class = UnderHeadings  # type: ignore[attr-defined]  # ``loaded_command`` reads it
+        return command
+
+    return decorate
 
 
 def _known_groups(names: list[str] | None) -> list[str] | None:
@@ -154,7 +172,7 @@ def to_json(record: Any) -> str:
 
 
 def loss_lines(losses: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return a line for each of the losses of a world, given as JSON values; of very many only the first."""
+    """Return a line for each of the losses of a world, given as JSON values; of very many only the first, and how many more."""
     notes = (DECODER_RESTARTED, SESSIONS_SET_ASIDE)
     lines = [f"  {'note' if loss['code'] in notes else 'lost'}: {loss['message']}" for loss in losses[:_LOSSES]]
     left_out = len(losses) - len(lines)
@@ -184,9 +202,9 @@ def read_arguments(
 ) -> dict[str, Any]:
     """Read the arguments of a call from ``--args`` (a JSON object) and from ``key=value`` pairs, which override it.
 
-    ``properties`` are the JSON Schemas of the parameters. The value of a parameter of type string is used as typed; any
-    other value, also of an unknown parameter, is read as JSON, or used as typed if it is not JSON: the call itself then
-    reports what is wrong. Raises OperationFault: ``bad_arguments``.
+    ``properties`` are the JSON Schemas of the parameters. The value of a parameter of type string is used as typed
+    (``null`` as None if allowed); any other value, also of an unknown parameter, is read as JSON, or used as typed if it is
+    not JSON: the call itself then reports what is wrong. Raises OperationFault: ``bad_arguments``.
     """
     arguments: dict[str, Any] = {}
     if args is not None:
@@ -355,11 +373,10 @@ class VisionOptions:
 
 
 DEFAULT_VISION = VisionOptions()
-_Command = Callable[..., None]
 
 
 def with_options(name: str, kind: type[Any], *left_out: str) -> Callable[[_Command], _Command]:
-    """Return a decorator that replaces a command's parameter ``name`` by the fields of its dataclass ``kind``.
+    """Return a decorator that gives a command options for the fields of ``kind``, the dataclass of its parameter ``name``.
 
     Fields that are named in ``left_out`` are omitted and keep their defaults.
     """
@@ -392,7 +409,7 @@ with_vision_options = functools.partial(with_options, "vision", VisionOptions)
 
 
 def estimate_text(what: str, estimate: LookEstimate, config: VisionConfig, prices: Prices) -> str:
-    """Return an estimate as text that begins with ``what``: requests, model, host, frames, tokens, money, assumptions."""
+    """Return an estimate as lines of text that begin with ``what``: requests, model, host, frames, tokens, money, assumptions."""
     from world_api.chat.messages import Usage
 
     tokens = Usage(prompt=estimate.prompt, completion=estimate.completion)
@@ -454,7 +471,7 @@ def _frame_size(store: Path, video: str) -> tuple[int, int]:
 
 
 def spent_text(spent: Sequence[Spent], config: VisionConfig) -> str:
-    """Return a text for the user about the requests, frames and tokens that were sent to a vision model."""
+    """Return a line of text: the requests, frames and tokens sent to a vision model, or that nothing was sent."""
     sent = [item for item in spent if item.physical]
     if not sent:
         kept = "; all replies were kept from before" if spent else ""

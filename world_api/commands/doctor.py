@@ -13,11 +13,9 @@ from typing import Annotated, Any
 
 import typer
 
-from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, command_app, note, show
+from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, note, show
 from world_api.core.faults import BackendFault
 from world_api.installation import installed, project_version
-
-app = command_app()
 
 #: extra (empty: the core, of which nothing may be missing) -> purpose -> the distributions that serve it.
 _PURPOSES = {
@@ -66,14 +64,13 @@ _WIDTH = 118
 _MARGIN = 39
 
 
-@app.command()
 def doctor(
     store: StoreOption = DEFAULT_STORE,
     endpoint: Annotated[
         str | None,
         typer.Option(
             metavar="URL",
-            help="Examine a chat endpoint instead: about ten small requests, with the key of OPENAI_API_KEY.",
+            help="Examine a chat endpoint instead: a few small requests, with the key of OPENAI_API_KEY.",
         ),
     ] = None,
     model: Annotated[str | None, typer.Option(help="The model to examine on that endpoint.")] = None,
@@ -160,7 +157,7 @@ def examine_endpoint(url: str | None, model: str | None, *, again: bool) -> dict
         )
     configured = Endpoint.from_environment({**os.environ, "OPENAI_BASE_URL": url})
     endpoint = replace(configured, timeout=_REQUEST_SECONDS, total_timeout=2 * _REQUEST_SECONDS, retries=_RETRIES)
-    note(f"asking {endpoint.host} about {model}: about ten small requests")
+    note(f"asking {endpoint.host} about {model}: a few small requests")
     found = capabilities_of(
         endpoint,
         model,
@@ -169,7 +166,6 @@ def examine_endpoint(url: str | None, model: str | None, *, again: bool) -> dict
         sleep=time.sleep,
         again=again,
     )
-    checks = [found.check(name) for name in CHECKS]
     return {
         "endpoint": endpoint.host,
         "model": model,
@@ -177,7 +173,7 @@ def examine_endpoint(url: str | None, model: str | None, *, again: bool) -> dict
         "wire": found.wire,
         "checks": [
             {"check": check.name, "outcome": check.outcome, "seen": check.seen, "means": check.meaning}
-            for check in checks
+            for check in map(found.check, CHECKS)
         ],
         "window": found.window,
         "requests": found.requests,

@@ -22,7 +22,6 @@ from world_api.commands.cli import (
     VideoOption,
     VisionOptions,
     WithOption,
-    command_app,
     note,
     read_arguments,
     show,
@@ -36,11 +35,7 @@ from world_api.operations import EVERY_OPERATION, operations_for, run
 from world_api.perception.endpoint import MAY_BE_REFUSED
 from world_api.schemas.formats import Format, render
 
-app = command_app()
-ops_app = command_app()
 
-
-@app.command()
 @with_vision_options()
 def call(
     operation: Annotated[str, typer.Argument(help="Which operation; `videoworld ops` lists them.")],
@@ -79,7 +74,6 @@ def call(
     show(result, as_json=as_json, text=lambda: to_json(result))
 
 
-@ops_app.command()
 def ops(
     chosen: Annotated[Format, typer.Option("--format", help="Format of the declarations.")] = "table",
     groups: WithOption = None,

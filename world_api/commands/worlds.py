@@ -15,7 +15,7 @@ from world_api.commands.cli import (
     AsOfOption,
     JsonOption,
     StoreOption,
-    command_app,
+    group_app,
     loss_lines,
     show,
 )
@@ -31,9 +31,7 @@ from world_api.world.tables import TABLES
 from world_api.world.verification import check_apart
 from world_api.world.view import View
 
-app = command_app()
-inspect_app = command_app()
-session_app = command_app("List, commit or drop what sessions wrote.")
+session_app = group_app("List, commit or drop what sessions wrote.")
 
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Id of the video's world.")]
 NameArgument = Annotated[str, typer.Argument(metavar="[NAME]", help="Which session.")]
@@ -43,7 +41,6 @@ _TITLE_CHARACTERS = 60
 _SHOWN = 12  #: entries of a table that `inspect` prints
 
 
-@app.command()
 def worlds(
     store: StoreOption = DEFAULT_STORE,
     search: Annotated[
@@ -128,7 +125,6 @@ def _search(store: Path, query: str, as_json: bool) -> None:
     show(record, as_json=as_json, text=lambda: "\n".join(lines) or "nothing matches")
 
 
-@inspect_app.command()
 def inspect(
     video_id: IdArgument,
     store: StoreOption = DEFAULT_STORE,
@@ -222,7 +218,7 @@ def inspection(world: World, as_of: float | None) -> dict[str, Any]:
 
 
 def _loss_until(until: float, loss: Loss) -> dict[str, Any] | None:
-    """Return a loss as JSON values, without what is after a time (seconds); None if none of it is before that."""
+    """Return a loss as JSON values, its interval cut at the time ``until`` (seconds); None if all of it is later."""
     record = loss.model_dump(mode="json")
     start, end = loss.start_time, loss.end_time
     if start is not None and start >= until:
@@ -230,13 +226,13 @@ def _loss_until(until: float, loss: Loss) -> dict[str, Any] | None:
     if end is None or end <= until:
         return record
     if start is not None and f"{start:.1f}" == f"{until:.1f}":
-        return None  # its message has one decimal, and would tell of an empty interval
+        return None  # its message has one decimal, and would name an empty interval
     said = loss.message.replace(f"{end:.1f} s", f"{until:.1f} s")
     return record | {"message": said, "end_time": round_time(until)}
 
 
 def _words_from(world: World) -> str:
-    """Return the source of the spoken words: subtitles or a recogniser. Empty if there is no speech in the video."""
+    """Return in words the source of the speech: subtitles or a recogniser. Empty if there is no speech in the video."""
     manifest = world.manifest
     starts = world.rows("speech").column("start").to_pylist()
     if not any(start < manifest.video.duration for start in starts):

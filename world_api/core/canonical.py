@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Literal, TypeGuard
@@ -49,7 +50,7 @@ class Record:
     """A dataclass with a JSON form: the object of its fields."""
 
     def record(self) -> dict[str, Any]:
-        """Return the JSON form."""
+        """Return the fields of the dataclass, nested ones too, as a JSON object."""
         return asdict(self)
 
 
@@ -67,7 +68,7 @@ def parse_json(text: str, *, repeated: Literal["allow", "refuse", "note"] = "all
         repeated: Treatment of a repeated key of an object: ``allow`` keeps the last value, ``refuse`` raises, ``note``
             also keeps the last value and lists the key in ``repeated`` of the object, which is then a ``JsonObject``.
         finite: Whether NaN, Infinity and numbers beyond the range of a float are errors; if not, they are read as NaN
-            and infinities, so that the caller can say where they stand.
+            and infinities, so that the caller can say where they are.
 
     Raises ValueError: the text is not such JSON; a ``json.JSONDecodeError`` has the position.
     """
@@ -110,6 +111,17 @@ def is_deep(value: Any, *, levels: int = MAX_LEVELS) -> bool:
         if not nodes:
             return False
     return True
+
+
+def map_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """Return a JSON value with ``change`` applied to each text in it, keys included; tuples become lists."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list | tuple):
+        return [map_texts(item, change) for item in value]
+    if isinstance(value, dict):
+        return {map_texts(key, change): map_texts(item, change) for key, item in value.items()}
+    return value
 
 
 def _dump(value: Any, *, sort_keys: bool) -> str:

@@ -89,7 +89,7 @@ class Ledger:
             return tuple(sorted(self._items, key=lambda item: (item.purpose, item.model, item.request, item.physical)))
 
     def add(self, item: Spent) -> None:
-        """Add a charge, also to ``onward``."""
+        """Add a charge to this ledger, and to the ledger ``onward`` if there is one."""
         with self._lock:
             self._items.append(item)
         if self._onward is not None:
@@ -145,10 +145,10 @@ _innermost: ContextVar[_Deadline | None] = ContextVar("deadline", default=None)
 
 @contextmanager
 def deadline(seconds: float, *, clock: Callable[[], float] | None = None) -> Iterator[None]:
-    """Limit requests made inside the block.
+    """Limit the time that requests made inside the block may take; ``remaining`` returns it.
 
     Without ``clock`` each request may take ``seconds``; with it, all of them together, counted from the start of the
-    block. An outer deadline is never extended.
+    block. Of nested deadlines, the one that leaves least holds.
     """
     until = math.inf if clock is None else clock() + seconds
     inner = _Deadline(seconds=seconds, until=until, clock=clock or (lambda: 0.0), outer=_innermost.get())

@@ -13,7 +13,7 @@ from world_api.core.canonical import is_deep, json_line, parse_json
 
 
 class ErrorBody(TypedDict):
-    """The body of ``{"error": ...}``, the same in every interface."""
+    """Code, message and hint of a fault: the value in ``{"error": ...}``, the same in every interface."""
 
     code: str
     message: str

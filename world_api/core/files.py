@@ -11,7 +11,8 @@ import hashlib
 import os
 import stat
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
@@ -20,9 +21,13 @@ from uuid import uuid4
 from world_api.core.faults import StoreFault
 from world_api.core.identifiers import check_video_id
 
+_SYNCED_AT_ONCE = 16
 
-def write_atomically(path: Path, data: bytes) -> None:
+
+def write_atomically(path: Path, data: bytes, *, sync: bool = True) -> None:
     """Write a file atomically: after a crash or a power failure it has its old or its new content, never a part.
+
+    Without ``sync`` a power failure may leave a part, until :func:`sync_files` has synced the file.
 
     Raises StoreFault: ``store_not_writable``, ``disk_full``.
     """
@@ -31,13 +36,47 @@ def write_atomically(path: Path, data: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("wb") as file:
             file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
         temporary.replace(path)
-        _sync_folder(path.parent)
+        if sync:
+            _sync(path.parent)
     except OSError as error:
         if temporary.parent.is_dir():
             temporary.unlink(missing_ok=True)
+        raise not_writable(path, error) from error
+
+
+def sync_files(paths: Sequence[Path]) -> None:
+    """Sync files and their folders to the disk, so that they survive a power failure.
+
+    Many are synced side by side, since a file system syncs many in about the time of one. A file that cannot be synced
+    is removed: a later build must not take it for whole.
+
+    Raises StoreFault: ``store_not_writable``, ``disk_full``.
+    """
+    with ThreadPoolExecutor(_SYNCED_AT_ONCE) as threads:  # it starts threads when they are needed
+        each = threads.map if len(paths) > _SYNCED_AT_ONCE else map
+        for places in (paths, {path.parent for path in paths}):
+            for _ in each(_sync, places):
+                pass
+
+
+def _sync(path: Path) -> None:
+    """Sync a file to the disk, or a folder, so that a rename in it survives a power failure.
+
+    Raises StoreFault: ``store_not_writable``, ``disk_full``.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        if path.is_file():
+            path.unlink(missing_ok=True)
         raise not_writable(path, error) from error
 
 
@@ -111,15 +150,6 @@ def not_writable(path: Path, error: OSError) -> StoreFault:
         f"cannot write {path}: {error.strerror or error}",
         hint="choose another place to write to, or make this one writable",
     )
-
-
-def _sync_folder(folder: Path) -> None:
-    """Sync a folder to the disk, so that a rename in it survives a power failure."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 #: Greatest size, in bytes, of a file of rows (of one clip) or of an image.

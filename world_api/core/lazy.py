@@ -4,10 +4,32 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
+from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Any
+
+#: Whether this process runs the command ``videoworld`` and not another program that imports the project.
+is_command = False
+
+
+@contextmanager
+def hidden(package: str) -> Iterator[None]:
+    """Let a package that is not imported yet look as if it were not installed, inside the block."""
+
+    class Finder(MetaPathFinder):
+        def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+            if name == package:
+                raise ModuleNotFoundError(f"{package} is hidden", name=package)
+
+    finder = Finder()
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
 
 
 def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:

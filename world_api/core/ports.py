@@ -168,14 +168,8 @@ class AppearanceEmbedder(Protocol):
 class FrameSource(Protocol):
     """Random access to the frames of one video."""
 
-    def frame_played_at(self, seconds: float) -> Image:
-        """Return the frame on screen at a time: the last one whose presentation time is not after it.
-
-        Raises MediaFault: ``source_missing``, ``undecodable``.
-        """
-
     def pictures_played_at(self, times: Sequence[float], longest_side: int | None) -> Sequence[Image]:
-        """Return the frame on screen at each of the ascending times.
+        """Return the frame on screen at each of the ascending times: the last one whose presentation time is not after it.
 
         Frames are reduced to at most ``longest_side`` pixels on their longer side; None for full size.
 

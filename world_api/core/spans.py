@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 #: The code of a loss: a part of the video, with start and end, that was not decoded; in code a hole.
 NOT_DECODED = "not_decoded"
-#: Codes of losses that only tell what happened; nothing of the video is missing.
+#: Codes of losses that only say what happened; nothing of the video is missing.
 DECODER_RESTARTED, SESSIONS_SET_ASIDE = "decoder_restarted", "sessions_set_aside"
 #: Decimals to which times in results are rounded: a millisecond, finer than any frame.
 TIME_DECIMALS = 3
@@ -99,7 +99,7 @@ def merge_spans(spans: Iterable[TimeSpan], *, gap: float = 0.0) -> list[TimeSpan
 
 
 def holes_in(losses: Iterable[tuple[str, float | None, float | None]]) -> list[TimeSpan]:
-    """Return the holes among losses, merged and in time order; a loss is its code, start and end (None: unknown)."""
+    """Return the intervals not decoded, merged, in time order. A loss: code, start, end (seconds; None: unknown, left out)."""
     return merge_spans(
         TimeSpan(start=start, end=end)
         for code, start, end in losses
@@ -109,7 +109,7 @@ def holes_in(losses: Iterable[tuple[str, float | None, float | None]]) -> list[T
 
 
 def parts_within(spans: Iterable[TimeSpan], bounds: TimeSpan) -> list[TimeSpan]:
-    """Return the parts of spans that are inside ``bounds``."""
+    """Return the part of each span that is inside ``bounds``, in the given order and not merged; empty ones are left out."""
     return [part for span in spans if (part := span.clip(bounds)) is not None]
 
 

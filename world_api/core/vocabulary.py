@@ -160,7 +160,7 @@ def unseen_words(text: str) -> list[str]:
 def required_terms(text: str) -> list[str]:
     """Return the terms that a matching text must contain: words, and concepts such as ``#red`` instead of their words.
 
-    Words without content and everything after a negation are not required; if nothing else remains, all words are.
+    Stop words and everything after a negation are not required; if nothing else remains, all words are.
     """
     kept, _ = _before_negation(text)
     found: list[str] = []
@@ -347,7 +347,7 @@ def _belong_together(first: Clause, second: Clause) -> bool:
 
 
 def _chinese_tokens(run: str) -> list[str]:
-    """Split Chinese words around negations, after ``的``, before ``但``, ``而``, ``或`` (at an end or before 穿, 戴, 在)."""
+    """Split a Chinese text around negations, after ``的``, before ``但``, ``而``, and ``或`` at an end or before 穿, 戴, 在."""
     others = [match.span() for match in _CHINESE_OTHER.finditer(run)]
     parts: list[str] = []
     start = 0
@@ -426,7 +426,7 @@ class ParsedDescription:
 
     @property
     def is_judged(self) -> bool:
-        """Whether it has any requirement that can be judged."""
+        """Whether the description has any requirement that can be judged."""
         return bool(self.kinds or self.wanted or self.negated_kinds or self.negated_colours)
 
     @cached_property
@@ -516,7 +516,7 @@ class Vocabulary:
         """Whether the head noun of a description names something of no category of this vocabulary."""
         if CHINESE.search(text):
             if any(re.search(f"(?:{_CHINESE_OUTFIT.pattern})$", part.strip()) for part in _CONJUNCTION.split(text)):
-                return False  # clothes are those of somebody
+                return False  # clothes are those of a person
             pieces = [piece for piece in re.split(r"的|\s", text) if _CHINESE_AFFIX.sub("", piece)]
             last = _CHINESE_COLOUR.sub("", _OR.sub("", pieces[-1])).lstrip("这那哪某") if pieces else ""
             if last[:1] in {"穿", "戴"} or any(term.kind for term in self._chinese_terms(last)):
@@ -546,7 +546,7 @@ class Vocabulary:
     def _is_own_colour(self, tokens: Sequence[str], place: int, head: str | None) -> bool:
         """Whether the colour at a place of English tokens is of the thing described and not of a part of it.
 
-        A colour belongs to the noun that it stands before, or, after a form of "to be", to the noun before that.
+        A colour belongs to the noun that follows it, or, after a form of "to be", to the noun before that.
         """
         after, before = place + 1, place - 1
         while after < len(tokens) and (tokens[after] in _BETWEEN or tokens[after] in _ENGLISH_COLOURS):
@@ -742,7 +742,7 @@ _CHINESE_OUTFIT = longest_first(
 _DETERMINERS = frozenset("a an the his her their its my your our this that these those some any each every one".split())
 _WHERETO = frozenset("to into onto toward towards through across away up down out".split())
 _BOUNDARY = _EMPTY | _ENDING | _JOINING
-#: An adjective stands after these: "somebody tall".
+#: An adjective follows these: ``somebody tall``.
 _PRONOUNS = frozenset("somebody someone anybody anyone everybody everyone nobody".split())
 _NO_KIND = frozenset("first second third last other another same left right".split())
 #: Colours that, beside a word for a person, are of the skin.

@@ -13,28 +13,11 @@ from typing import TYPE_CHECKING
 from world_api.core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from world_api.media.audio import read_audio as read_audio
-    from world_api.media.container import (
-        DEFAULT_LIMITS as DEFAULT_LIMITS,
-        Limits as Limits,
-        Probe as Probe,
-        probe as probe,
-    )
-    from world_api.media.decode_pass import DecodePass as DecodePass, LossNote as LossNote, PassState as PassState
-    from world_api.media.decoder import MediaWorker as MediaWorker, VideoFrames as VideoFrames, VideoPass as VideoPass
-    from world_api.media.frames import (
-        DecodedFrame as DecodedFrame,
-        Frame as Frame,
-        PixelFormat as PixelFormat,
-        Want as Want,
-    )
-    from world_api.media.subtitles import (
-        Cue as Cue,
-        Subtitles as Subtitles,
-        SubtitleSource as SubtitleSource,
-        choose_subtitles as choose_subtitles,
-        look_into as look_into,
-        read_subtitles as read_subtitles,
-    )
+    from world_api.media.audio import read_audio
+    from world_api.media.container import DEFAULT_LIMITS, Limits, Probe, probe
+    from world_api.media.decode_pass import DecodePass, LossNote, PassState
+    from world_api.media.decoder import MediaWorker, VideoFrames, VideoPass
+    from world_api.media.frames import DecodedFrame, Frame, PixelFormat, Want
+    from world_api.media.subtitles import Cue, Subtitles, SubtitleSource, choose_subtitles, look_into, read_subtitles
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -253,9 +253,9 @@ class Probe:
 
     ``start`` is the presentation time (seconds) of the first frame on the file's own clock, or of the first packet if the
     beginning cannot be decoded; project time is that clock minus ``start``. ``width`` and ``height`` are pixels of the
-    displayed frame, after ``rotation`` (degrees counter-clockwise). ``frame_rate`` is 0 if unknown, also if a frame of that
-    rate were shown longer than possible. ``declared_duration``: seconds of video by the header; None if it has
-    none. That of a Matroska or WebM file may be longer, since it is that of the whole file.
+    displayed frame, after ``rotation`` (degrees counter-clockwise). ``frame_rate`` is 0 if unknown, or so low
+    that a frame would last longer than ``longest_frame``. ``declared_duration``: seconds of video by the header; None if it
+    has none. That of a Matroska or WebM file may be longer, since it is that of the whole file.
     """
 
     path: Path
@@ -276,7 +276,7 @@ class Probe:
 
     @property
     def frame_seconds(self) -> float:
-        """How long a frame is shown if the file does not tell (seconds); one second if the rate is unknown."""
+        """How long a frame is shown if the file does not say (seconds); one second if the rate is unknown."""
         return 1 / self.frame_rate if self.frame_rate > 0 else 1.0
 
     @classmethod
@@ -317,7 +317,7 @@ def probe(path: Path, *, limits: Limits = DEFAULT_LIMITS, file: IO[bytes] | None
             declared_duration=duration, has_audio=bool(container.streams.audio),
         )  # fmt: skip
         found = found if found.frame_seconds <= found.longest_frame else replace(found, frame_rate=0.0)
-        # A few packets before the first key frame are no damage, and one at an impossible time tells nothing.
+        # A few packets before the first key frame are no damage, and one at an impossible time says nothing.
         first = min(refused, default=found.start)
         return replace(found, start=first) if SHORTEST_HOLE < found.start - first <= found.longest_frame else found
 
@@ -353,7 +353,7 @@ def decoded(
 ) -> Iterator[Decoded]:
     """Yield what ``decode`` returns for each packet of a stream from the present position on.
 
-    The end is the end of the file or damage beyond which nothing can be read. Packets that cannot be decoded are left
+    It ends at the end of the file or at damage beyond which nothing can be read. Packets that cannot be decoded are left
     out; ``refused`` is called with each, and with None if no more can be read.
     """
     import av
@@ -391,7 +391,7 @@ def decode_pictures(packet: Packet[Any]) -> list[VideoFrame]:
 
 
 def packet_time(packet: Packet[Any]) -> float | None:
-    """Return when the picture of a packet is presented, on the file's own clock in seconds; None if the file does not tell."""
+    """Return when the picture of a packet is presented, on the file's own clock in seconds; None if the file gives none."""
     times = (packet.pts, packet.dts)
     if packet.stream.container.format.name in _WITHOUT_PRESENTATION_TIMES:
         times = (packet.dts, packet.pts)

@@ -57,7 +57,7 @@ class Tally:
         self.count += 1
 
     def times(self) -> str:
-        """Return when it happened, as a text."""
+        """Return when it happened, as a text: "at 3.0 s" or "from 3.0 s to 9.5 s"."""
         first, last = f"{self.first:.1f} s", f"{self.last:.1f} s"
         return f"at {first}" if first == last else f"from {first} to {last}"
 
@@ -104,7 +104,7 @@ class PassState:
 
     @classmethod
     def restored(cls, record: dict[str, Any]) -> PassState:
-        """Return the state from its ``asdict`` form."""
+        """Return the state from its ``asdict`` form, also from JSON."""
         fields: dict[str, Any] = {name: Tally(**v) if isinstance(v, dict) else v for name, v in record.items()}
         return cls(**fields)
 
@@ -140,7 +140,7 @@ class LossNote:
 
     @property
     def place(self) -> tuple[str, float | None, float | None]:
-        """Code, start and end: a part of the video that is lost again may be lost for another reason."""
+        """Code, start and end, by which notes are compared: the message may differ if the same part is lost again."""
         return self.code, self.start_time, self.end_time
 
 
@@ -166,7 +166,7 @@ def losses(source: Probe, state: PassState) -> list[LossNote]:
         )
         found.append(loss("times_leap", message, state.leaps.first))
     if damage := [tally for tally in (state.refused, state.corrupt) if tally.count]:
-        both, end = Tally(), state.duration  # a damaged packet may tell a time beyond the end
+        both, end = Tally(), state.duration  # a damaged packet may have a time beyond the end
         for time in [time for tally in damage for time in (tally.first, tally.last)]:
             both.add(min(time, end))
         message = (
@@ -349,7 +349,7 @@ class DecodePass:
         return round(end, 6) if is_known else None
 
     def _shown(self, seconds: float) -> float:
-        """Return how long a frame is shown of which the file says that it is for so many seconds."""
+        """Return ``seconds``, for which the file shows a frame, or the time of one frame by the rate if they are impossible."""
         return seconds if 0.0 < seconds <= self.source.longest_frame else self.source.frame_seconds
 
     def _refuse(self, own_time: float | None) -> None:
@@ -360,9 +360,9 @@ class DecodePass:
         heappush(self._refused, time)
 
     def _end_in_hole(self, ended: float, end: float) -> bool:
-        """Note the hole from the end of the last frame (seconds) to the end of the video, if it is one; return whether.
+        """Note a hole from the end of the last frame to the end of the video (seconds) if :meth:`_find_hole` does; return whether.
 
-        Damage at its end makes the video no shorter.
+        The state then ends at ``end``, since damage at its end makes the video no shorter.
         """
         state = self.state
         if not state.frames or not self._find_hole(state.last_time, ended, end):
@@ -371,9 +371,9 @@ class DecodePass:
         return True
 
     def _find_hole(self, before: float, ended: float, time: float) -> bool:
-        """Note a hole if one ends at a time (seconds), where a frame or the end is; return whether one was noted.
+        """Note a hole up to a time (seconds), at which a frame or the end of the video is; return whether one was noted.
 
-        ``before``, ``ended``: when the last frame begins and ends.
+        It needs refused packets and more than a second since ``ended``. ``before``, ``ended``: begin and end of the last frame.
         """
         refused = before
         while self._refused and self._refused[0] < time:

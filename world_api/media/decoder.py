@@ -19,12 +19,7 @@ from world_api.core.faults import MediaFault
 from world_api.core.ports import Image, Samples
 from world_api.core.spans import DECODER_RESTARTED, NOT_DECODED, TimeSpan
 from world_api.media.container import DEFAULT_LIMITS, Limits, Probe
-from world_api.media.decode_pass import (
-    LONGER_THAN_LIMIT,
-    LossNote,
-    PassState,
-    loss,
-)
+from world_api.media.decode_pass import LONGER_THAN_LIMIT, LossNote, PassState, loss
 from world_api.media.frames import DecodedFrame, Frame, PixelFormat, Want
 from world_api.media.process import ChildProcess, Message, ProcessGone
 from world_api.media.shared_memory import Slots, anonymous_file, read_frame
@@ -136,7 +131,7 @@ class MediaWorker:
 
 
 def _decoder_fault(gone: ProcessGone, name: str, *, is_second: bool) -> MediaFault:
-    """Return the fault for a decoder that stalled or failed; ``name``: the video file's; ``is_second``: it failed twice."""
+    """Return the fault for a decoder that stalled or failed; ``name``: of the video file; ``is_second``: it failed twice in a row."""
     if gone.stalled:
         return MediaFault(
             "decoder_stalled",
@@ -157,16 +152,11 @@ class VideoFrames:
         self._path = path
         self._worker = MediaWorker()
 
-    def frame_played_at(self, seconds: float) -> Image:
-        """Return the frame on screen at that time: the last one whose presentation time is not after it.
-
-        Times before the first frame give the first one, times after the end the last one. Raises as
-        :meth:`pictures_played_at`.
-        """
-        return self.pictures_played_at([seconds], None)[0]
-
     def pictures_played_at(self, times: Sequence[float], longest_side: int | None) -> list[Image]:
-        """Return the frames on screen at times in rising order, with no side longer than ``longest_side`` pixels (None: full size).
+        """Return one BGR picture for each of the rising ``times``, no side longer than ``longest_side`` pixels (None: full size).
+
+        It is of the last frame whose presentation time is not after the time asked for. Times before the first frame give the
+        first one, times after the end the last one.
 
         Raises:
             MediaFault: ``source_missing``, ``undecodable``, ``decoder_died``, ``decoder_stalled``.
@@ -193,7 +183,7 @@ class _FreedSlots:
         self._lock = Lock()
 
     def add(self, slot: int) -> None:
-        """Return a slot now or with later ones; threads may call this at the same time."""
+        """Give a slot back to the decoding process, now or with later ones; threads may call this at the same time."""
         with self._lock:
             self._freed.append(slot)
             if len(self._freed) < self._size:
@@ -257,10 +247,10 @@ class VideoPass:
         settled: Follow a file that grows, until it has not grown for this many seconds.
         until: Stop after the first frame at or after this time; None decodes to the end.
         process: A decoding process that runs already; the pass ends it.
-        noted, died: Called with states during the pass, and with the loss of every decoder that died.
+        noted, died: Called with states during the pass, and with a note of each decoder that died.
         final: Afterwards, the state at the end of the video; None if the pass stopped before.
         lost: Afterwards, what was lost when decoders died or where the file is damaged, and what was left out.
-        holes: The parts of the video that were not decoded, each from before the first frame after it is given.
+        holes: The parts of the video that were not decoded; each is added before the first frame after it is given.
         read: Afterwards, the SHA-256 of a growing file that was read to its end.
     """
 
@@ -378,7 +368,7 @@ class VideoPass:
         return state
 
     def _note_hole(self, before: PassState, end: float, why: str) -> bool:
-        """Note that nothing was decoded after a state up to a time (seconds), if a frame may be lost; return whether."""
+        """Note a hole from a state up to a time (seconds) if more than half a frame is missing; return whether it was."""
         start = before.duration
         end = end if self.until is None else min(end, self.until)
         if end - start <= before.last_duration / 2:
@@ -405,7 +395,7 @@ class VideoPass:
             last = self._damage[-1]
             hole = self._damage[-1] = self.holes[self.holes.index(last)] = TimeSpan(start=last.start, end=hole.end)
             self.lost = [one for one in self.lost if one.place != (NOT_DECODED, last.start, last.end)]
-            why = "packets in many parts of it gave no picture, and what lies between these parts counts with them"
+            why = "packets in many parts of it gave no picture, and what is between these parts counts with them"
         message = f"{hole.start:.1f}-{hole.end:.1f} s were not decoded: {why}"
         self.lost.append(loss(NOT_DECODED, message, hole.start, hole.end))
 

@@ -233,7 +233,7 @@ class FrameFinder:
         self._clock_leaps = self._has_leaps()
 
     def pictures_played_at(self, times: Sequence[float], longest_side: int | None) -> list[Image]:
-        """Return the frames on screen at times in rising order, with no side longer than ``longest_side`` pixels (None: full size).
+        """Return the BGR pictures on screen at the rising ``times``, no side longer than ``longest_side`` pixels (None: full size).
 
         The frame on screen is the last one whose presentation time is not after the requested time; times before the
         first frame give the first one, times after the end the last one. A frame counts as begun half a millisecond
@@ -263,9 +263,9 @@ class FrameFinder:
     def _seek(
         self, times: Sequence[float], back_off: float, longest_side: int | None, found: dict[float, Image]
     ) -> None:
-        """Add pictures to ``found`` (by time): seek ``back_off`` seconds before a time and decode from there.
+        """Add pictures to ``found`` (by time): seek ``back_off`` seconds before the first of ``times``, and decode from there.
 
-        Times before the frame at which a seek ends get no picture.
+        It seeks again for times much later. Times before the frame at which a seek ends get no picture.
         """
         wanted = deque((max(0.0, seconds) + self._source.start + _HALF_MILLISECOND, seconds) for seconds in times)
         with open_video(self._path, limits=self._limits) as container, suppress(av.FFmpegError):
@@ -317,7 +317,7 @@ class FrameFinder:
         return found
 
     def _has_leaps(self) -> bool:
-        """Whether the file's clock restarts inside it; always False for formats not made to be joined (as MPEG-TS is)."""
+        """Whether the file's clock restarts inside it; always False for formats other than MPEG-TS and the like."""
         with open_video(self._path, limits=self._limits) as container:
             if Flags.ts_discont not in Flags(container.format.flags):
                 return False

@@ -29,7 +29,7 @@ _AV_FORMATS = {"bgr": "bgr24", "gray": "gray"}
 
 
 def _scaled(raw: VideoFrame, width: int, height: int, pixel_format: PixelFormat) -> Image:
-    """Return the stored (not yet rotated) picture in that size, as an array of its own."""
+    """Return the stored (not yet rotated) picture scaled to that size, as an array that shares no memory with the frame."""
     tables = _scaling_tables(get_ident(), width, height, pixel_format)
     interpolation = "FAST_BILINEAR" if max(width, height) <= _QUICK_SIDE else "AREA"
     # One thread: small pictures cost more to split than to scale, and the result is the same on every machine.
@@ -99,9 +99,10 @@ class Frame:
         """Return the frame with its own memory for pixels, so that pictures can be requested later."""
         return self
 
-    def share(self, users: int) -> None:
-        """Set the number of users: the memory is reused only after as many calls of :meth:`release`."""
-        self._users = users
+    def hold(self, users: int = 1) -> None:
+        """Add users to the one that a frame has at first; the memory is reused after the last one's :meth:`release`."""
+        with self._lock:
+            self._users += users
 
     def release(self) -> None:
         """End the use by one user. After the last one the memory is reused, and no further picture can be made."""
@@ -158,7 +159,7 @@ class Fitter:
         self._graph: tuple[tuple[int, int, str, int], Graph] | None = None  #: for frames like the last one
 
     def fits(self, raw: VideoFrame) -> bool:
-        """Whether a stored (not yet rotated) frame has the size already."""
+        """Whether a stored (not yet rotated) frame has the video's size already."""
         return (raw.width, raw.height) == self.stored_size(quarter_turn(raw))
 
     def fit(self, raw: VideoFrame) -> VideoFrame:

@@ -22,7 +22,7 @@ ABANDONED = 150.0
 
 
 def being_written(path: Path) -> Path:
-    """Return the path of the marker file that this project touches about every second while it writes ``path``.
+    """Return the path (``<name>.part``) of the marker file that this project touches about every second while it writes ``path``.
 
     A writer that was killed leaves it there: ``is_being_written`` checks its age.
     """

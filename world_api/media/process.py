@@ -63,6 +63,7 @@ class Wire:
     def __init__(self, *, read_from: int, write_to: int) -> None:
         self._in, self._out = read_from, write_to
         self._buffer = bytearray()
+        self._put_back: tuple[Message, bytes] | None = None
         self.sent_at = monotonic()
 
     def send(self, message: Message, *payload: bytes | memoryview) -> None:
@@ -93,6 +94,9 @@ class Wire:
             Silent: nothing came in time.
             ValueError: the bytes that came are no message.
         """
+        if (received := self._put_back) is not None:
+            self._put_back = None
+            return received
         while (end := self._buffer.find(b"\n")) < 0:
             if len(self._buffer) > _LONGEST:
                 raise ValueError("a message without an end")
@@ -107,6 +111,10 @@ class Wire:
             parts.append(self._read(timeout, min(missing, _PIPE)))  # never as much as the other side claims to send
             missing -= len(parts[-1])
         return message, b"".join(parts)
+
+    def put_back(self, received: tuple[Message, bytes]) -> None:
+        """Let the next :meth:`receive` return a message again; only one message can be put back."""
+        self._put_back = received
 
     def _take(self, size: int) -> bytes:
         taken = bytes(memoryview(self._buffer)[:size])
@@ -187,7 +195,7 @@ class ChildProcess:
         self._wire = Wire(read_from=ours_in, write_to=ours_out)
 
     def ask(self, request: Message) -> tuple[Message, bytes]:
-        """Send a request; return the last message of the answer, and its raw bytes.
+        """Send a request; return the last message of the answer and the bytes sent with that message, maybe none.
 
         Raises:
             VideoWorldError: raised by the service.

@@ -70,7 +70,7 @@ def parse_cues(text: str) -> Iterator[Cue | None]:
 
 
 def make_cue(start: float, end: float, raw: str, *, speaker: str = "") -> Cue | None:
-    """Return a cue without markup; None if no text remains, or its times are invalid or more than ten minutes apart."""
+    """Return a cue without markup; None without text, or if times are wrong or over 10 min apart. ``speaker``: if ``raw`` has none."""
     raw = raw[:_MOST_RAW]
     voice = _VOICE.search(raw)
     try:
@@ -206,9 +206,9 @@ def language_code(code: str | None) -> str:
 
 
 def find_sidecars(video: Path) -> tuple[list[SubtitleSource], list[Path]]:
-    """Find subtitle files with the video's name, alone or with a language (``film.srt``, ``film.en.srt``, ``film.zh-CN.ass``).
+    """Return subtitle files with the video's name, alone or with a language (``film.zh-CN.ass``); those without one first.
 
-    The second list names links to other folders, which are not followed: the files beside a video are untrusted.
+    The second list has the links of such names to other folders, which are not followed: files beside a video are untrusted.
     """
     beside: list[Path] = []
     with suppress(OSError):
@@ -294,7 +294,7 @@ def _listed(made: Iterable[Cue | None], *, is_cut: bool) -> CueList:
 
 
 def _sidecar(path: Path, video: Path) -> SubtitleSource | None:
-    """Return the source of a file beside a video; None unless its name is the video's, alone or with a language."""
+    """Return a subtitle file as source; None unless its stem is the video's, maybe with ``.en`` or ``.en.forced``."""
     rest = path.stem[len(video.stem) :]
     found = _NAME.fullmatch(rest)
     if not path.stem.startswith(video.stem) or (rest and found is None):
@@ -401,7 +401,7 @@ def _damage(text: str) -> float:
 
 
 def _east_asian(sample: bytes) -> str | None:
-    """Return the encoding of Japanese, Korean or Chinese text; None if it is other text."""
+    """Return the name of the encoding if the bytes seem to be Japanese, Korean or Chinese text; else None."""
     decoded = {name: _whole_characters(name, sample) for name in (*_CHINESE_ENCODINGS, "cp932", "cp949")}
     texts = {name: text for name, text in decoded.items() if _damage(text) <= _EAST_ASIAN_DAMAGE}
     chinese = {name: _commonness(texts[name]) for name in _CHINESE_ENCODINGS if name in texts}
@@ -438,7 +438,7 @@ _BEYOND_READING = frozenset({"decoder_died", "decoder_stalled"})
 
 @dataclass(frozen=True, kw_only=True)
 class Subtitles:
-    """The subtitles that are used, why these, and what was lost. ``source`` is None if there are none."""
+    """The subtitles that are used, why these (in words), and what was lost. ``source`` is None if there are none."""
 
     source: SubtitleSource | None
     cues: tuple[Cue, ...]
@@ -539,7 +539,7 @@ def _first_with_cues(
             losses.append(loss("subtitles_damaged", message))
         if damaged := sum(cue.text.count(DAMAGED) for cue in read.cues):
             what = "1 character" if damaged == 1 else f"{damaged} characters"
-            losses.append(loss("subtitles_damaged", f"{what} of {source.name} could not be read and stand as U+FFFD"))
+            losses.append(loss("subtitles_damaged", f"{what} of {source.name} could not be read and show as U+FFFD"))
         if read.is_cut:
             losses.append(loss("subtitles_cut", f"{source.name} is too long; only its beginning was read"))
         if read.cues:

@@ -10,44 +10,25 @@ from collections.abc import Mapping
 
 from world_api.operations import entities, inspection, memory, navigation, perception  # they register operations
 from world_api.operations.registry import (
-    Operation,
-    check_groups,
-    group_names,
-    operation,
-    operations_for,
-    operations_of,
-    run,
+    Operation as Operation,
+    check_groups as check_groups,
+    group_names as group_names,
+    operation as operation,
+    operations_for as operations_for,
+    operations_of as operations_of,
+    run as run,
 )
 from world_api.operations.schema import (
-    MAX_MATCHES,
-    MAX_QUERY_CHARACTERS,
-    Confidence,
-    Interval,
-    Result,
-    Time,
-    TimeRange,
+    MAX_MATCHES as MAX_MATCHES,
+    MAX_QUERY_CHARACTERS as MAX_QUERY_CHARACTERS,
+    Confidence as Confidence,
+    Interval as Interval,
+    Result as Result,
+    Time as Time,
+    TimeRange as TimeRange,
 )
 
 #: name -> declaration of the sixteen, in the published order: by category, then as declared.
 OPERATIONS = operations_for(())
 #: name -> declaration of every operation, the sixteen first, whether or not a session offers it; a view.
 EVERY_OPERATION: Mapping[str, Operation] = ChainMap(OPERATIONS, operations_for(group_names()))
-
-__all__ = [
-    "EVERY_OPERATION",
-    "MAX_MATCHES",
-    "MAX_QUERY_CHARACTERS",
-    "OPERATIONS",
-    "Confidence",
-    "Interval",
-    "Operation",
-    "Result",
-    "Time",
-    "TimeRange",
-    "check_groups",
-    "group_names",
-    "operation",
-    "operations_for",
-    "operations_of",
-    "run",
-]

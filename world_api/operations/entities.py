@@ -112,7 +112,7 @@ def _moments_around(session: Session, at: float) -> TimeSpan:
 def _absent(entity: Track | Registration, at: float, within: TimeSpan | None) -> str:
     where = ""
     if within is not None and not within.contains(at):
-        where = f" inside {within.start:g} to {within.end:g} s, where that moment does not lie"
+        where = f" inside {within.start:g} to {within.end:g} s, which does not contain that moment"
     if isinstance(entity, Registration):
         seen = f"it was registered at {entity.time:g} s and not tracked"
     else:
@@ -145,7 +145,7 @@ def _looks(_: Session, entity: Track, __: float, ___: TimeSpan) -> str:
 def _company(session: Session, entity: Track, at: float, _: TimeSpan) -> str:
     others = [track for track in session.view.tracks_at(at) if track.track_id != entity.track_id]
     named = ", ".join(f"{track.hint} ({track.entity_id})" for track in others[:5])
-    return f"with {named}" if others else "nobody else is tracked then"
+    return f"with {named}" if others else "no one else is tracked then"
 
 
 def _heard(session: Session, _: Track, __: float, span: TimeSpan) -> str:
@@ -310,7 +310,7 @@ def query_entity_state(
 ) -> StateAnswer:
     """Ask about an entity at a moment: where it is, what it does, what it looks like, what is said meanwhile.
 
-    With a time_range, the moment must lie in it.
+    With a time_range, the moment must be in it.
     """
     at = moment(session, video_id, time)
     within = optional_interval(session, video_id, time_range)

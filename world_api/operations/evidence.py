@@ -49,7 +49,7 @@ def interval(session: Session, video_id: str, start_time: float, end_time: float
         raise OperationFault(
             "bad_time_range",
             f"end_time ({end_time:g}) must be after start_time ({start_time:g})",
-            hint="stretches are half-open, in seconds: start_time < end_time",
+            hint="spans are half-open, in seconds: start_time < end_time",
         )
     if start_time >= session.view.duration:
         raise beyond(session, start_time)
@@ -57,8 +57,8 @@ def interval(session: Session, video_id: str, start_time: float, end_time: float
     if end <= start:
         raise OperationFault(
             "bad_time_range",
-            f"the stretch from {start_time:g} to {end_time:g} s holds less than a millisecond of what is visible",
-            hint="give a longer stretch",
+            f"the span from {start_time:g} to {end_time:g} s holds less than a millisecond of what is visible",
+            hint="give a longer span",
         )
     return TimeSpan(start=start, end=end)
 
@@ -86,7 +86,7 @@ def beyond(session: Session, time: float) -> OperationFault:
     return OperationFault(
         "time_out_of_range",
         f"{time:g} s is not in the video, which ends at {session.view.duration:g} s",
-        hint=f"use times from 0 to just before {session.view.duration:g} s; stretches are half-open, so their end may be it",
+        hint=f"use times from 0 to just before {session.view.duration:g} s; spans are half-open, so their end may be it",
     )
 
 
@@ -177,8 +177,8 @@ def segment_hit(
 ) -> Hit:
     """Return the hit for a segment, as results list it.
 
-    ``passage`` is the best match. If there is none, ``snippet`` describes the segment, and the hit's source is
-    ``look``.
+    ``passage`` is the best match, which the hit quotes. If there is none, the hit contains ``snippet``, a description of
+    the segment, and its source is ``look``.
     """
     return Hit(
         **times(span),
@@ -337,7 +337,8 @@ def position(box: Box, view: View) -> str:
 def motions(view: View, track: Track, span: TimeSpan) -> list[TrackMotion]:
     """Return the motions of a track in an interval: for each appearance entering, then moving or staying, then leaving.
 
-    Entering and leaving are included if the appearance starts or ends in the interval; their spans may exceed it.
+    Entering and leaving are included if the appearance starts or ends in the interval, but not beside a hole, nor
+    leaving near the end of the visible part; their spans may exceed the interval.
     """
     found: list[TrackMotion] = []
     for appearance in track.appearances:

@@ -106,7 +106,7 @@ def _silence(session: Session) -> str:
 
 #: Matching lines of each match at most.
 LINES = 3
-_LINES_CUT = f"of a segment the first {LINES} matching lines are told"
+_LINES_CUT = f"of a segment the first {LINES} matching lines are listed"
 _CURSOR = re.compile(r"s([0-9a-f]{1,12})\.([0-9a-f]{16})", re.ASCII)
 
 
@@ -126,7 +126,10 @@ def _match(
     scores: NDArray[np.float64] | None,
     lacks: Sequence[str],
 ) -> tuple[Hit, EvidenceItem, bool]:
-    """Return a segment's hit, its evidence, and whether it omits matching lines; ``scores``: of all segments, if scored."""
+    """Return a segment's hit, its evidence, and whether it omits matching lines.
+
+    ``scores`` are those of all segments. Without ``query`` or ``scores`` the hit only describes the segment.
+    """
     span = session.view.segments[segment]
     if query is None or scores is None:
         hit = segment_hit(session, span, None, snippet=brief(session.view, span))
@@ -190,7 +193,7 @@ BeginsInside = Annotated[
     bool,
     Field(
         description="Leave out lines that began before start_time. True when reading on at next_start_time: the page "
-        "before told them.",
+        "before listed them.",
     ),
 ]
 Cursor = Annotated[
@@ -206,9 +209,9 @@ Cursor = Annotated[
 def inspect_segment(
     session: Session, *, video_id: VideoId, start_time: StartTime, end_time: EndTime, question: Question
 ) -> Inspection:
-    """Have a vision-language model look at the frames of a short stretch with a question.
+    """Have a vision-language model look at the frames of a short time span with a question.
 
-    A few frames are looked at, so short stretches are seen best. It hears nothing.
+    A few frames are looked at, so short spans are seen best. It hears nothing.
     """
     span = interval(session, video_id, start_time, end_time)
     seeing = session.backends.seeing
@@ -216,14 +219,14 @@ def inspect_segment(
         raise BackendFault(
             "no_vision_model",
             "no model that looks at frames was chosen for this session",
-            hint="describe_segment and detect_objects tell what was measured; whoever opens the session chooses a model "
+            hint="describe_segment and detect_objects say what was measured; the program that opens the session chooses a model "
             "(--profile endpoint --model MODEL, which sends frames to that endpoint)",
         )
     look = seeing.answer(span, question, until=session.view.duration)
     gap = span.duration / len(look.frame_times)
     hints = [f"the model cannot tell: {shorten(look.uncertain)}"] if look.uncertain else []
     if gap > SPARSE:
-        hints.append(f"the frames are {gap:.1f} s apart; ask about shorter stretches to see what happens between them")
+        hints.append(f"the frames are {gap:.1f} s apart; ask about shorter spans to see what happens between them")
     return Inspection(
         **times(span),
         answer=look.text,
@@ -243,7 +246,7 @@ def read_transcript(
     end_time: EndTime,
     begins_inside: BeginsInside = False,
 ) -> TranscriptPage:
-    """Read all lines that are said or stand on the screen in a stretch, word for word, in time order.
+    """Read all lines that are said or shown on the screen in a time span, word for word, in time order.
 
     Each says its source (speech or screen_text) and who speaks, where that is known. Long transcripts go on at next_start_time;
     a line of more than 2000 characters is cut, and hint names it.
@@ -300,7 +303,7 @@ def scan_segments(
 ) -> ScannedSegments:
     """Go through every segment in time order and list those that hold all words of a query; nothing is left out.
 
-    For counting, and for establishing that something is not there. A page tells how many segments match in all, and how
+    For counting, and for establishing that something is not there. A page says how many segments match in all, and how
     far it has got; next_cursor opens the next page.
     """
     within = optional_interval(session, video_id, time_range)
@@ -320,7 +323,7 @@ def scan_segments(
                 "bad_cursor",
                 "the cursor is none of this scan",
                 hint="give next_cursor as it was given, with the same query, time_range and min_confidence on the same video; "
-                "or leave it out to begin anew",
+                "or leave it out to begin again",
             )
     before = int(np.searchsorted(scan.matching, begin))
     listed = scan.matching[before : before + MAX_MATCHES].tolist()

@@ -64,10 +64,10 @@ UNRECOGNISED = "moving_object"
 
 @dataclass(frozen=True, kw_only=True)
 class HintMatch:
-    """How well a track fits a description, word by word (canonical words).
+    """How well a track fits a description: which required colours it has (words such as ``red``, ``grey or black``).
 
-    ``held`` words were measured and hold, ``missing`` words were measured and do not hold, ``unjudged`` words were not
-    measured on this track. ``excluded``: a negated word holds, or the track is of another category.
+    ``held`` words were measured and hold, ``missing`` words were measured and do not hold, ``unjudged`` words, also
+    the category of an unrecognised thing, were not measured. ``excluded``: a negated word holds, or the track is of another category.
     """
 
     held: tuple[str, ...] = ()
@@ -254,7 +254,7 @@ def find_objects(
     # Words that name no category that can be judged: without them nothing can be said.
     unjudged = list(reading.unmatched) if reading.kinds == frozenset() else []
     hint = ""
-    # Where nothing was examined, the registry tells of the hole.
+    # If nothing was examined, the registry reports the hole.
     if not found and (examined or reading.kinds == frozenset() or missing is not None):
         hint = _why_nothing(session, category, reading, of_kind or near, missing, within)
     if found and all(one.lacks for one in found):
@@ -280,7 +280,7 @@ def find_objects(
 def _read_deeds(session: Session, reading: ParsedDescription, text: str) -> tuple[ParsedDescription, list[str]]:
     """Return a parsed text in which words that the world's truth would record are judged, and these words.
 
-    A thing of which the truth tells without a box may be anywhere, so that nothing is judged of it.
+    A thing that the truth records without a box may be anywhere, so that nothing is judged of it.
     """
     recorded = recorded_words(session.view, text, session.vocabulary)
     units = {
@@ -295,7 +295,7 @@ def _read_deeds(session: Session, reading: ParsedDescription, text: str) -> tupl
 
 
 def _judge_deeds(session: Session, track: Track, match: HintMatch, words: Sequence[str], span: TimeSpan) -> HintMatch:
-    """Add to a match the words of which the truth tells whether the track's actions in an interval have them."""
+    """Add to a match the words that the truth judges of the track's actions in an interval: held, or missing."""
     if not words:
         return match
     labels = [action.text for action in session.view.actions.during(span) if action.subject == track.track_id]
@@ -445,7 +445,7 @@ def _unseen(missing: MediaFault) -> str:
 
 
 def _sureness(match: HintMatch, reading: ParsedDescription) -> float:
-    """Return the factor (0 to 1) for a confidence if words do not hold or cannot be judged; 1 if all hold."""
+    """Return the factor (0 to 1) for a confidence: the share of the words that hold, reduced if any cannot be judged."""
     return match.share * (UNCHECKED if reading.unmatched or match.unjudged else 1.0)
 
 
@@ -470,7 +470,7 @@ def _from_track(track: Track, match: HintMatch, reading: ParsedDescription, at: 
 
 
 def _look(session: Session, at: float, reading: ParsedDescription) -> tuple[list[_Sighting], MediaFault | None]:
-    """Return detections in the frame at a moment, or the fault that the video is missing.
+    """Return detections in the frame at a moment; if the video is missing, none and the fault (else None).
 
     They have no colours, so they lack all colours of the description.
     """
@@ -501,7 +501,7 @@ def _detection(session: Session, found: _Sighting) -> Detection:
 def _detections(
     session: Session, at: float, kinds: frozenset[str] | None
 ) -> tuple[list[DetectedObject], MediaFault | None]:
-    """Return what the detector sees of some categories in the frame at a moment, or the fault that the video is missing."""
+    """Return what a detector finds of ``kinds`` (None: nothing) in a frame; if the video is missing, nothing and the fault."""
     looker = session.backends.looker
     if looker is None or session.view.is_in_hole(at):  # the frame ends decoders
         return [], None
@@ -533,8 +533,8 @@ def _why_nothing(
     if missing is not None:
         return _unseen(missing)
     if not there:
-        still = "" if session.view.world.manifest.profile == "oracle" else "; what never moves is not followed"
-        return f"nothing of the kind was followed {'at this moment' if within is None else 'in this stretch'}{still}"
+        still = "" if session.view.world.manifest.profile == "oracle" else "; what never moves is not tracked"
+        return f"nothing of the kind was tracked {'at this moment' if within is None else 'in this span'}{still}"
     if reading.kinds is None or there[0].category in reading.kinds:
         return f"of other looks there is: {', '.join(dict.fromkeys(track.hint for track in there[:5]))}"
     return "something else is there; ask for category any"
@@ -557,7 +557,7 @@ QUOTE_WORDS = 6
 
 
 class QueryJudge:
-    """Tells of each hit of a search which words of the query it lacks, and then of all of them what was judged."""
+    """Judges which words of a query each hit of its search lacks, and then what was judged of all of them."""
 
     def __init__(self, session: Session, query: str) -> None:
         self._session = session
@@ -593,11 +593,11 @@ class QueryJudge:
             found = min((match.lacks for match in matches if not match.excluded), key=len, default=self._looks)
             if found and not any(all(has_word(_terms_of_passage(passage), word) for word in found) for passage in seen):
                 lacking = list(found)
-            # What somebody else does is not what the one described does.
+            # What another person does is not what the one described does.
             seen = [passage for passage in seen if self._is_of_described(passage)]
         wide = [passage for passage in seen if passage.span.overlap(span) * 2 < passage.span.duration]
         exact = [passage for passage in seen if passage not in wide] + (said if self._asks_for_words else [])
-        # A summary of a scene tells of several people, so it does not show what the one with these looks does.
+        # A summary of a scene is about several people, so it does not show what the one with these looks does.
         more = () if reading.wanted else map(_terms_of_passage, wide)
         self._hits.append((lacking, [*map(_terms_of_passage, exact)], frozenset(chain(*more))))
 
@@ -648,7 +648,7 @@ class QueryJudge:
     def not_found(self, within: TimeSpan | None) -> list[TimeSpan]:
         """Return what was searched, if every word was judged and no segment has all of them, nor may any track; else nothing.
 
-        A word that only captions of a model may have is not judged: they do not tell everything.
+        A word that only captions of a model may have is not judged: they do not mention everything.
         """
         if not all(map(self._is_recorded, self._words)) or not all(self.lacks):
             return []
@@ -707,9 +707,9 @@ def candidates(session: Session, found: Sequence[SegmentHit], query: str, within
         for hit, lacks in zip(found, judge.lacks, strict=True)
     ]
     more = any(len(hit.lines) > MAX_LINES for hit in found)
-    hint = f"of a segment the first {MAX_LINES} matching lines are told" if more else nothing_found(found)
+    hint = f"of a segment the first {MAX_LINES} matching lines are listed" if more else nothing_found(found)
     if hits and all(hit.lacks for hit in hits):
-        hint = "; ".join(filter(None, [hint, "none of these is shown to have all of it; lacks tells the words"]))
+        hint = "; ".join(filter(None, [hint, "none of these is shown to have all of it; lacks names the words"]))
     matched, unmatched, absent = judge.matched, judge.unmatched, judge.not_found(within)
     return Candidates(
         candidates=hits,

@@ -32,7 +32,7 @@ from world_api.session.session import MemoryWritten, Session
 SHOWN_CHARACTERS, SHORTEST_CONTENT = 20_000, 200
 
 Content = Annotated[str, Field(min_length=1, max_length=20_000, description="What to remember, in words.")]
-About = Annotated[TimeRange, Field(description="The stretch the memory is about, in seconds.")]
+About = Annotated[TimeRange, Field(description="The span the memory is about, in seconds.")]
 EventIds = Annotated[list[str], Field(min_length=2, max_length=100, description="Ids of event memories to merge.")]
 
 
@@ -40,7 +40,7 @@ EventIds = Annotated[list[str], Field(min_length=2, max_length=100, description=
 def write_memory(
     session: Session, *, video_id: VideoId, level: Level, time_range: About, content: Content
 ) -> WrittenMemory:
-    """Write a memory about a stretch of the video, to be found again with read_memory."""
+    """Write a memory about a span of the video, to be found again with read_memory."""
     about = interval(session, video_id, time_range.start_time, time_range.end_time)
     written = session.write_memory(level=level, span=about, content=content)
     return WrittenMemory(memory_id=written.memory_id, evidence=[evidence(session, about, "memory", None)])
@@ -81,7 +81,7 @@ def read_memory(session: Session, *, video_id: VideoId, level: Level, query: Que
 
 @operation(category="memory", state="writes", price=Cost(calls=1, seconds=0.005), depends_on_session=True)
 def merge_events(session: Session, *, video_id: VideoId, event_ids: EventIds) -> MergedEvent:
-    """Merge event memories into one of the whole stretch; the parts are kept and linked."""
+    """Merge event memories into one of the whole span; the parts are kept and linked."""
     session.check_video(video_id)
     events = {memory.memory_id: memory for memory in session.memories("event")}
     if unknown := [identifier for identifier in event_ids if identifier not in events]:

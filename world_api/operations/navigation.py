@@ -77,7 +77,7 @@ def list_scenes(session: Session, *, video_id: VideoId, time_range: OptionalTime
 
 @operation(category="navigation", price=Cost(calls=1, seconds=0.001))
 def get_segment(session: Session, *, video_id: VideoId, start_time: StartTime, end_time: EndTime) -> SegmentInfo:
-    """Name a stretch of the video: its segment id, the scenes it spans, and its duration in seconds."""
+    """Name a part of the video: its segment id, the scenes it spans, and its duration in seconds."""
     span = interval(session, video_id, start_time, end_time)
     spanned = _scenes_in(session.view.scenes, span)
     named = [scene_id(int(number)) for number in spanned[:MAX_ENTRIES]]
@@ -145,7 +145,7 @@ def _entry(session: Session, scenes: Items[SceneInterval], group: Positions) -> 
     )
 
 
-Example = Annotated[TimeRange, Field(description="The example: a stretch of this video, in seconds.")]
+Example = Annotated[TimeRange, Field(description="The example: a span of this video, in seconds.")]
 
 
 @operation(category="retrieval", price=Cost(calls=1, seconds=0.005))
@@ -161,10 +161,10 @@ def search_segments_by_semantics(
 def search_similar_to_example(
     session: Session, *, video_id: VideoId, example_segment: Example, top_k: TopK
 ) -> SimilarSegments:
-    """Find segments that look like an example stretch; segments that overlap the example are left out."""
+    """Find segments that look like an example span; segments that overlap the example are left out."""
     example = interval(session, video_id, example_segment.start_time, example_segment.end_time)
     if not without_spans(example, session.view.holes):
-        hint = "the example itself was not decoded, so nothing can be compared with it; give another stretch"
+        hint = "the example itself was not decoded, so nothing can be compared with it; give another span"
         return SimilarSegments(similar_segments=[], evidence=[], hint=hint)
     found = session.searcher.by_example(example, said_of(session, example), top_k)
     return SimilarSegments(
@@ -194,7 +194,7 @@ def list_entities(session: Session, *, video_id: VideoId) -> EntityList:
 
 @operation(category="meta", price=Cost(calls=1, seconds=0.001))
 def get_video_metadata(session: Session, *, video_id: VideoId) -> Metadata:
-    """Tell the video's duration in seconds, its frame rate, its resolution in pixels, and the categories of things it can tell."""
+    """Return the duration in seconds, frame rate, resolution in pixels, and the categories of things that are distinguished."""
     session.check_video(video_id)
     view, manifest = session.view, session.view.world.manifest
     return Metadata(

@@ -61,7 +61,7 @@ TextQuery = Annotated[
 
 @operation(category="perception", price=Cost(calls=1, seconds=0.01), looks=1)
 def describe_segment(session: Session, *, video_id: VideoId, start_time: StartTime, end_time: EndTime) -> Caption:
-    """Describe a short stretch in words: who and what is seen, what moves, what is said, what is written."""
+    """Describe a short time span in words: who and what is seen, what moves, what is said, what is written."""
     span = interval(session, video_id, start_time, end_time)
     seen = seen_in(session, span)
     described = caption(session.view, span, seen_as=None if seen is None else seen.text)
@@ -69,7 +69,7 @@ def describe_segment(session: Session, *, video_id: VideoId, start_time: StartTi
     if seen is not None:
         cited = [look_evidence(session, seen, span), *cited]
     left_out = [*described.left_out, *more_than(len(cited), MAX_EVIDENCE, "piece", " of evidence")]
-    hints = [f"left out: {', '.join(left_out)}; describe shorter stretches to have all"] if left_out else []
+    hints = [f"left out: {', '.join(left_out)}; describe shorter spans to have all"] if left_out else []
     return Caption(
         **times(span),
         caption=described.text,
@@ -91,7 +91,7 @@ def detect_objects(
 ) -> Detections:
     """Detect objects of a category at a moment, with boxes in pixels.
 
-    With a time_range, every sighting of a thing in that stretch is considered, and timestamp says which is nearest.
+    With a time_range, every sighting of a thing in that span is considered, and timestamp says which is nearest.
     """
     at = moment(session, video_id, timestamp)
     within = optional_interval(session, video_id, time_range)
@@ -100,7 +100,7 @@ def detect_objects(
 
 @operation(category="perception", price=Cost(calls=1, seconds=0.005), looks=1)
 def recognize_actions(session: Session, *, video_id: VideoId, start_time: StartTime, end_time: EndTime) -> Actions:
-    """Recognise what is done in a short stretch: labels such as "enters from the left", with confidence."""
+    """Recognise what is done in a short time span: labels such as "enters from the left", with confidence."""
     span = interval(session, video_id, start_time, end_time)
     seeing = session.backends.seeing
     look = None if seeing is None else seeing.actions(span, until=session.view.duration)
@@ -112,7 +112,7 @@ def recognize_actions(session: Session, *, video_id: VideoId, start_time: StartT
     shown = found[: MAX_ACTIONS - len(named)]
     left_out = len(found) > len(shown)
     cited = [evidence(session, interval_of(action), source, action.confidence) for action, source in shown]
-    hints = ["ask about a shorter stretch to see all"] if left_out else []
+    hints = ["ask about a shorter span to see all"] if left_out else []
     return Actions(
         actions=[*named, *(action for action, _ in shown)],
         evidence=[*([look_evidence(session, look, span)] if look else []), *cited],

@@ -26,7 +26,7 @@ from world_api.search.passages import Texts
 from world_api.search.searcher import terms_of
 from world_api.world.view import View
 
-#: Words for moods, ages, bodies and parts of clothes, of which no truth tells.
+#: Words for moods, ages, bodies and parts of clothes, which no truth records.
 _NOT_RECORDED = frozenset(
     "happy happily sad sadly angry angrily upset glad cheerful gloomy bored boring tired nervous anxious afraid scared calm "
     "excited surprised worried lonely proud ashamed jealous annoyed mood feeling feels emotion smiling smiles young younger old "
@@ -39,7 +39,7 @@ _CHINESE_NOT_RECORDED = re.compile(
     r"[乐愉喜怒悲哀惧怕恐忧愁发胡须秃胖瘦矮很衣裤裙鞋袜领袖衫]|高兴|开心|伤心|难过|生气|紧张|惊讶|兴奋|无聊|疲惫|微笑|心情|情绪"
     r"|年轻|年老|中年|岁|老年|光头|眼镜|漂亮|好看|个子"
 )
-#: Words after which a description tells looks, and words or endings after which it tells something else again.
+#: Words after which a description is about looks, and words or endings after which it is about something else again.
 _LOOKS = frozenset(
     "with without wearing wears dressed having has have whose looks looking in is are was were be".split()
 )
@@ -78,25 +78,25 @@ def recorded_words(view: View, text: str, vocabulary: Vocabulary) -> frozenset[s
 
 
 def _deeds(folded: str, vocabulary: Vocabulary) -> list[str]:
-    """Return the English words of a description except those that tell looks: beside a person, after ``with`` and ``is``."""
+    """Return the English words of a description except those about looks: beside a person, after ``with`` and ``is``."""
     tokens = LATIN.findall(folded)
     found: list[str] = []
-    tells_looks = False
+    about_looks = False
     for place, (word, following) in enumerate(pairwise([*tokens, ""])):
         if word in _LOOKS:
-            tells_looks = word != "in" or following != "the"
+            about_looks = word != "in" or following != "the"
         elif word in _NO_LOOKS or (word.endswith("ing") and len(word) > 5) or is_verb(word, following):
-            tells_looks = False
+            about_looks = False
         if word in {"one", "ones"} or vocabulary.read_category(word).kinds == frozenset({"person"}):
             found = [earlier for earlier in found if _ends_before(tokens, earlier, place)]
-            tells_looks = not following.endswith(("s", "ed", "ing"))  # no verb: "somebody tall"
-        elif not tells_looks and word not in STOP_WORDS:
+            about_looks = not following.endswith(("s", "ed", "ing"))  # no verb: ``somebody tall``
+        elif not about_looks and word not in STOP_WORDS:
             found.append(word)
     return found
 
 
 def _ends_before(tokens: list[str], word: str, place: int) -> bool:
-    """Whether a word without content stands between a word and a place, so that it is no adjective of what is there."""
+    """Whether a word without content is between a word and a place, so that it is no adjective of what is there."""
     return any(token in STOP_WORDS for token in tokens[tokens.index(word) + 1 : place])
 
 

@@ -253,5 +253,5 @@ def _switched_on(session: Session, name: str) -> Operation:
     raise OperationFault(
         "operation_off",
         f"{name} belongs to the optional group {operation_.group!r}, which is off in this session",
-        hint=f"use one of: {there}; whoever opens the session switches the group on (--with {operation_.group})",
+        hint=f"use one of: {there}; the program that opens the session enables the group (--with {operation_.group})",
     )

@@ -35,8 +35,8 @@ def not_blank(text: str) -> str:
 Time = Annotated[float, Field(ge=0, le=MAX_TIME, allow_inf_nan=False, json_schema_extra=_typed("Time"))]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 VideoId = Annotated[str, Field(description="Which video: the id the question gives.")]
-StartTime = Annotated[Time, Field(description="Start of the stretch, in seconds (inclusive).")]
-EndTime = Annotated[Time, Field(description="End of the stretch, in seconds (exclusive); after start_time.")]
+StartTime = Annotated[Time, Field(description="Start of the time span, in seconds (inclusive).")]
+EndTime = Annotated[Time, Field(description="End of the time span, in seconds (exclusive); after start_time.")]
 Timestamp = Annotated[Time, Field(description="A moment, in seconds.")]
 Query = Annotated[
     str,
@@ -57,14 +57,14 @@ class _Part(BaseModel, extra="forbid"):
 
 
 class TimeRange(_Part, strict=True, json_schema_extra=_typed("Interval")):
-    """A half-open stretch of video time."""
+    """A half-open time span of the video."""
 
     start_time: StartTime
     end_time: EndTime
 
 
 OptionalTimeRange = Annotated[
-    TimeRange | None, Field(description="Confine to this stretch (seconds, half-open); null for the whole video.")
+    TimeRange | None, Field(description="Confine to this time span (seconds, half-open); null for the whole video.")
 ]
 
 
@@ -96,7 +96,7 @@ class Result(_Part):
 
 
 class Interval(_Part):
-    """The times of whatever stands for a stretch of video."""
+    """The times of an entry about a span of video."""
 
     start_time: Time
     end_time: Time
@@ -117,18 +117,18 @@ MatchedWords = Annotated[
 ]
 UnmatchedWords = Annotated[
     list[str],
-    Field(description="Words that could not be judged: whether they hold, nobody can tell. They removed nothing."),
+    Field(description="Words that could not be judged: it is unknown whether they hold. They removed nothing."),
 ]
 NotFound = Annotated[
     list[TimeRange],
-    Field(description="Where nothing fits: the stretches that were examined. That nothing was found is no absence."),
+    Field(description="Where nothing fits: the spans that were examined. That nothing was found is no absence."),
 ]
 NotJudged = Annotated[
     list[str],
     Field(description='Words without which nothing can be said: the answer is "cannot tell", never none.'),
 ]
 NotExamined = Annotated[
-    list[TimeRange], Field(description="Stretches that were asked for and not examined: nothing is known of them.")
+    list[TimeRange], Field(description="Spans that were asked for and not examined: nothing is known of them.")
 ]
 Lacks = Annotated[
     list[str],
@@ -146,7 +146,7 @@ class SceneList(Result):
 
 
 class SegmentInfo(Result, json_schema_extra=_typed("Segment")):
-    """What a stretch of video is called and where it lies."""
+    """The name of a part of the video and where it is."""
 
     segment_id: str
     scene_id: Annotated[str, Field(description="The scene it begins in.")]
@@ -203,7 +203,7 @@ class SimilarSegments(Result):
 
 
 class Caption(Result):
-    """A stretch in words."""
+    """A time span in words."""
 
     caption: str
     start_time: Time
@@ -212,7 +212,7 @@ class Caption(Result):
 
 
 class Detection(Interval, json_schema_extra=_typed("Detection")):
-    """An object at a moment. Its stretch is how long the same thing was seen without a break around it."""
+    """An object at a moment. Its span is how long the same thing was seen without a break around it."""
 
     bbox: Annotated[list[float], Field(json_schema_extra=_typed("Box"), description="[x1, y1, x2, y2] in pixels.")]
     category: str
@@ -236,7 +236,7 @@ class Detections(Result):
 
 
 class Action(Interval, json_schema_extra=_typed("Action")):
-    """Something done in a stretch."""
+    """Something done in a time span."""
 
     label: str
     confidence: Confidence
@@ -373,7 +373,7 @@ class Resolution(_Part):
 class JudgedWords(_Part):
     """What can be judged in a video, beside colours. Plurals, synonyms and Chinese words are understood."""
 
-    categories: Annotated[list[str], Field(description="The kinds of things that can be told.")]
+    categories: Annotated[list[str], Field(description="The kinds of things that can be distinguished.")]
 
 
 class Metadata(Result):
@@ -404,7 +404,7 @@ class Inspection(Result):
 
 
 class TranscriptLine(Interval):
-    """A line that is said, or a text that stands on the screen."""
+    """A line that is said, or a text that is shown on the screen."""
 
     text: str
     source: Literal["speech", "screen_text"]
@@ -416,9 +416,9 @@ class TranscriptPage(Result):
     """Lines in time order."""
 
     lines: Annotated[list[TranscriptLine], Field(max_length=MAX_LINES)]
-    spoken: Annotated[int, Field(description="How many lines are said in the whole stretch.", ge=0)]
-    shown: Annotated[int, Field(description="How many texts stand on the screen in the whole stretch.", ge=0)]
-    told_until: Annotated[Time, Field(description="Up to when (seconds) all lines are told.")]
+    spoken: Annotated[int, Field(description="How many lines are said in the whole span.", ge=0)]
+    shown: Annotated[int, Field(description="How many texts are shown on the screen in the whole span.", ge=0)]
+    told_until: Annotated[Time, Field(description="Up to when (seconds) all lines are listed.")]
     next_start_time: Annotated[Time | None, Field(description="Where to read on, in seconds; null at the end.")]
 
 
@@ -436,7 +436,7 @@ class ScannedSegments(Result):
         str | None, Field(description="Opens the next page; null where every segment was looked at.")
     ]
     unused_words: Annotated[
-        list[str], Field(description='Words of the query that made no difference, and what stands behind a "not".')
+        list[str], Field(description='Words of the query that made no difference, and what follows a "not".')
     ]
     unmatched: UnmatchedWords = []
     not_found: Annotated[NotFound, Field(default_factory=list)]

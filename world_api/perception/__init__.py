@@ -47,7 +47,7 @@ __all__ = ["PROFILES", "adapter", "adapter_class", *_adapters]  # noqa: PLE0604
 
 
 def adapter_class(port: str, *, profile: str = "classical") -> Any:
-    """Return the adapter class of a port in a profile; both are keys of :data:`PROFILES`."""
+    """Return the adapter class of a port in a profile; names as in :data:`PROFILES`, profile -> port."""
     module, _, name = PROFILES[profile][port].partition(":")
     return getattr(import_module(f"{__name__}.{module}"), name)
 

@@ -33,7 +33,7 @@ class ColourAppearance:
     producer = "colour-thirds/1"
 
     def embed(self, picture: Image, mask: Image, scene: Image) -> Vector | None:
-        """Return a unit vector for the masked part of a picture; None if it, or a third of its height, has too few pixels.
+        """Return a unit vector for the masked part of a picture; None if it or one third of its height has too few pixels.
 
         The mean colour of ``scene``, the background picture, is used to compensate for the light.
         """

@@ -235,7 +235,7 @@ def _engine(longer_side: int) -> Any:
 
 
 def _spaced(text: str, characters: Sequence[Sequence[Any]]) -> str:
-    """Return the text with a space added at each wide gap (``_SPACE``) between a small letter and a capital.
+    """Return the text with a space added between a lower-case letter and a capital more than 0.45 letter widths apart.
 
     ``characters``: for each character that is not a space, an entry whose last item is its corners (x, y).
     """
@@ -288,7 +288,7 @@ class HashedTextEmbedder:
 
 
 def _features(text: str) -> dict[str, float]:
-    """Return the features of a text (words, concepts, n-grams) with weights that grow with the log of their counts."""
+    """Return the weights, by name, of the features of a text (words, concepts, n-grams); they grow with the log of the counts."""
     counts = Counter(_occurrences(text))
     weights = {"w": _WORD_WEIGHT, "#": _CONCEPT_WEIGHT, "g": _GRAM_WEIGHT}
     return {feature: weights[feature[0]] * (1.0 + float(np.log(count))) for feature, count in counts.items()}

@@ -104,8 +104,8 @@ class EndpointVision:
 
     Args:
         model: The chat model.
-        at: The address of its server: two servers may have different models of one name.
-        longest_side: Longer side of a picture that is sent, in pixels.
+        at: The address of its server, part of ``producer``: two servers may have different models of one name.
+        longest_side: The most pixels of the longer side of a picture that is sent.
         language: Language of the replies, ``en`` or ``zh``.
     """
 
@@ -273,7 +273,7 @@ class _UnreadableError(Exception):
 
 
 def read_reply(reply: dict[str, Any], task: LookTask, *, model: str, spent: Spent) -> LookReply:
-    """Parse a Chat Completions reply to a look. If it is plain text instead of JSON, this is the caption or the answer.
+    """Parse a Chat Completions reply to a look. Plain text instead of JSON is the caption or the answer, but no ``actions``.
 
     Raises BackendFault: ``sight_refused``: the model refused; ``sight_unreadable``: the reply contains nothing usable.
     """
@@ -410,7 +410,7 @@ class EmbeddingsWire:
     name = "embeddings"
 
     def send(self, client: OpenAI, request: dict[str, Any], *, seconds: float) -> Sending:
-        """Send ``input``; request vectors as plain numbers, since the client's default is Base64. ``seconds``: timeout."""
+        """Send the request; ask for vectors as plain numbers, since the client's default is Base64. ``seconds``: timeout."""
         return client.embeddings.with_streaming_response.create(
             model=request["model"], input=request["input"], encoding_format="float", timeout=seconds
         )
@@ -425,14 +425,14 @@ class EmbeddingsWire:
         raise error_in(answer) or NotAReply("it has no list of vectors")
 
     def adapt(self, refusal: str) -> bool:
-        """Return False: the request has no part that could be omitted."""
+        """Return False, since nothing can be left out of the request after a ``refusal`` (the server's message)."""
         return False
 
 
 class EndpointEmbedder:
     """Embeds texts with a model on an endpoint, all in one request. ``model`` uses an ``EmbeddingsWire``.
 
-    ``at`` is the address of its server: two servers may have different models of one name.
+    ``at``, part of ``producer``, is the address of its server: two servers may have different models of one name.
     """
 
     def __init__(self, model: ChatModel, *, at: str = "") -> None:

@@ -264,7 +264,7 @@ class EnergyVoiceDetector:
 
 
 def _floor(level: Values) -> Values:
-    """Return, for each step, the mean level (dB) of the quietest half second of the last eight seconds."""
+    """Return, for each step of ``level`` (dB), the mean of the quietest half second of the last eight seconds."""
     smooth, back = round(_SMOOTH * _STEPS), round(_LOOK_BACK * _STEPS)
     means = np.convolve(level, np.ones(smooth) / smooth)[: len(level)]
     means[: smooth - 1] = np.cumsum(level)[: smooth - 1] / np.arange(1, len(level) + 1)[: smooth - 1]

@@ -1,7 +1,7 @@
 """Declarations of operations and tools for other programs.
 
 ``formats`` makes self-contained and strict JSON Schemas, checks strict ones, and renders the registry as a table, JSON
-Schema, OpenAI or MCP tools; ``pages`` writes the generated documentation, ``mcp`` serves the operations.
+Schema, OpenAI or MCP tools; ``mcp`` serves the operations.
 Each name is imported when it is first used.
 """
 
@@ -28,6 +28,5 @@ if TYPE_CHECKING:
         strict_violations,
     )
     from world_api.schemas.mcp import mcp_server
-    from world_api.schemas.pages import operations_page, type_text, write_pages
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

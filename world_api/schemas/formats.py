@@ -228,7 +228,7 @@ def _object_problems(node: Mapping[str, Any]) -> Iterator[str]:
 
 
 def types_of(node: Mapping[str, Any]) -> set[str]:
-    """Return the type names of a schema node."""
+    """Return the names in ``type`` of a schema node, such as ``string`` and ``null``; empty without ``type``."""
     kind = node.get("type", [])
     return {kind} if isinstance(kind, str) else set(kind)
 

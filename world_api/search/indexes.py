@@ -196,7 +196,7 @@ def best_first(scores: NDArray[np.float64] | NDArray[np.float32], count: int | N
 
 
 def fuse(rankings: Sequence[NDArray[np.int64]], count: int, *, k: int = 60) -> NDArray[np.float64]:
-    """Return scores of ``count`` items by reciprocal rank fusion (Cormack et al. 2009) of rankings, best first; 0: unranked."""
+    """Score ``count`` items by reciprocal rank fusion (Cormack et al. 2009): 1 / (k + rank) per ranking, best first."""
     fused = np.zeros(count, dtype=np.float64)
     for ranking in rankings:
         fused[ranking] += 1.0 / (k + 1 + np.arange(len(ranking)))
@@ -291,7 +291,7 @@ class Rows:
 def nearest_of(
     parts: Sequence[Rows], query: Vectors, count: int, among: Sequence[tuple[int, int]], above: float = 0.0
 ) -> tuple[Positions, NDArray[np.float64]]:
-    """Return numbers and scores of the rows of several parts nearest to a query.
+    """Return numbers and scores of the ``count`` rows of several parts nearest to a query, best first.
 
     ``among``: half-open ranges of numbers in which they have to be. ``above``: as in ``VectorIndex.nearest``.
     """

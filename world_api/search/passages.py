@@ -67,11 +67,11 @@ class Texts:
         self._world = world
 
     def read_all(self) -> None:
-        """Load the stored tables of this class, and compute those that are missing."""
+        """Load the stored tables of texts and terms; compute those that are missing."""
         _ = self._tables
 
     def text(self, number: int) -> str:
-        """Return the text with a number."""
+        """Return the text that has this number."""
         found: str = self._texts[number].as_py()
         return found
 
@@ -81,7 +81,7 @@ class Texts:
         return {text: number for number, text in enumerate(self._texts.to_pylist())}
 
     def of_rows(self, table: str) -> Positions:
-        """Return the text number of each row of a table of ``SPEAKING``; for ``tracks`` of each track's description."""
+        """Return the text number of each row of a table with texts (in ``SPEAKING``); for ``tracks``, of each track's description."""
         return self._numbers[table]
 
     def holding(self, term: str) -> Positions:
@@ -101,7 +101,7 @@ class Texts:
 
     @cached_property
     def bags(self) -> tuple[Positions, NDArray[np.int32], NDArray[np.int32]]:
-        """The terms of all texts, text after text: where each text ends, and the number and the count of each term."""
+        """The terms of all texts, text after text: the end of each text (in the other two arrays), term numbers, term counts."""
         texts, _, _, content = self._tables
         return texts.column("end").to_numpy(), content.column("term").to_numpy(), content.column("count").to_numpy()
 
@@ -261,11 +261,11 @@ class Passages(Items[Passage]):
         return segment[order] + first, passage[order]
 
     def text(self, number: int) -> str:
-        """Return the text with a number of ``texts``."""
+        """Return the text that has this number in ``texts``, which is negative for a text that only this cut has."""
         return self._known.text(number) if number >= 0 else list(self.new_texts)[-1 - number]
 
     def quoted(self, position: int) -> str:
-        """Return the text of the passage at a position as results quote it."""
+        """Return the text of the passage at a position as results quote it: without the additional words for search."""
         number = int(self.texts[position])
         if self.sources[position] != _TRACKER:
             return self.text(number)
@@ -332,7 +332,7 @@ def unchanged_segments(view: View) -> int:
 def _belongs(
     sources: Positions, starts: Times, ends: Times, first: Times | float, last: Times | float
 ) -> NDArray[np.bool_]:
-    """Return for each passage, which touches ``first`` to ``last``, whether it belongs there: speech must share enough."""
+    """Return which passages belong to the interval ``first`` to ``last``, which all touch: not speech that shares too little."""
     shared = np.maximum(0.0, np.minimum(ends, last) - np.maximum(starts, first))
     enough = shared >= SPEECH_SHARE * np.minimum(ends - starts, np.subtract(last, first))
     belongs: NDArray[np.bool_] = (sources != _SPEECH) | enough

@@ -69,7 +69,7 @@ class WholeDocuments:
         self._vectors: OnceEach[str, VectorIndex] = OnceEach()
 
     def read_all(self, embedder: TextEmbedder) -> None:
-        """Load the stored tables of this class, and compute those that are missing."""
+        """Load the stored vectors of the segments' texts and looks; compute those that are missing."""
         _ = (self.look_index, self.text_vectors(embedder))
 
     @property
@@ -105,7 +105,7 @@ class WholeDocuments:
         )
 
     def _index(self, name: str, make: Callable[[], pa.Table], rows: int | None = None) -> VectorIndex:
-        """Return the index of a derived table of vectors (a row per dimension); parameters as for ``Derived.table``."""
+        """Return the index of a table of vectors (a row per dimension), stored or made by ``make``; see ``Derived.table``."""
         schema = pa.schema([("values", pa.list_(pa.float32(), self._count))])
         table = self._world.derived.table(name, make, schema=schema, rows=rows)
         return VectorIndex(matrix(table.column("values"), self._count))
@@ -192,7 +192,7 @@ def prepare(store: Path, video_id: str, embedder: TextEmbedder, *, rebuild: bool
 
 
 def _read_all(folder: Path, embedder: TextEmbedder, *, rebuild: bool = False) -> Derived:
-    """Load or compute all tables of a world. Its id is the name of the folder, which may be a copy of another one."""
+    """Load or compute all derived tables of a world, whose id is the folder's name: the folder may be a copy of another."""
     manifest = read_manifest(folder).model_copy(update={"video_id": folder.name})
     derived = Derived(derived_folder(folder.parent, manifest), keep=True, rebuild=rebuild)
     world = World(folder, manifest, derived=derived)
@@ -419,7 +419,7 @@ class QueryMatcher:
 
 @lru_cache(maxsize=65536)
 def terms_of(text: str, more: str) -> frozenset[str]:
-    """Return the terms of a passage; ``more``: its additional words for search."""
+    """Return a passage's terms, concepts of ``more`` included. ``more``: words for search."""
     return frozenset(words(text)) | {f"#{concept}" for concept in concepts(f"{text} {more}")}
 
 

@@ -77,7 +77,7 @@ def estimate_captions(view: View, seeing: Vision, config: VisionConfig) -> LookE
 def estimate_question(config: VisionConfig, width: int, height: int) -> LookEstimate:
     """Return an upper bound for the looks of one question: all looks that it may use, each with the most frames.
 
-    Tokens are those of the more expensive kind of look, with the longest question. ``width`` and ``height`` (pixels)
+    Tokens are those of the kind of look with most of them, with the longest question. ``width`` and ``height`` (pixels)
     are the video's; a crop of a thing counts as a square. Without a limit of looks the numbers are 0.
     """
     looks = config.most_looks or 0
@@ -97,7 +97,7 @@ def estimate_question(config: VisionConfig, width: int, height: int) -> LookEsti
 
 @dataclass(frozen=True, kw_only=True)
 class Captioned:
-    """Result of a captioning run: how many captions were made, how many were cached, and the failed segments."""
+    """Result of a captioning run: how many captions were made, how many were cached, and the failed segments with their faults."""
 
     made: int
     kept: int

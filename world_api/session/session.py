@@ -94,7 +94,7 @@ class EntityRegistered(_Event):
 
 
 class CommitPlanned(BaseModel, extra="forbid", frozen=True):
-    """A line of the log: the events before it are part of the world if the manifest lists all these files of rows."""
+    """A line of the log: the events before it are part of the world if the manifest lists all ``files`` (of rows)."""
 
     schema_version: Literal[1] = 1
     event: Literal["commit_planned"] = "commit_planned"
@@ -424,7 +424,7 @@ class StandIn(Protocol):
 
     @property
     def record(self) -> Mapping[str, Any]:
-        """What its answers depend on besides the session, as JSON; part of cache keys."""
+        """What the stand-in's answers depend on besides the session, as JSON; part of cache keys."""
 
     def answer(self, session: Session, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return the result of an operation. Rows that the operation writes are written to the session.
@@ -468,18 +468,18 @@ class Registration:
 
     @property
     def hint(self) -> str:
-        """Its category in words: ``person``. Its colours are not recorded."""
+        """The entity's category in words: ``person``. Its colours are not recorded."""
         return hint_in_words(self.category, ())
 
     @property
     def place(self) -> Box:
-        """Its box at the moment of the registration."""
+        """The entity's box at the moment of its registration."""
         x1, y1, x2, y2 = self.box
         return Box(x1=x1, y1=y1, x2=x2, y2=y2)
 
     @property
     def source(self) -> Source:
-        """What found it: ``tracker``, or ``detector`` if it was detected in a single frame."""
+        """What found the entity: ``tracker``, or ``detector`` if it was detected in a single frame."""
         return "detector" if self.entity_id.startswith(SEEN) else "tracker"
 
 

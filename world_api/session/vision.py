@@ -122,7 +122,7 @@ class LookBudget:
             self._counted.add(request)
 
     def reuse(self, request: str) -> None:
-        """Count a cached look, unless this session has used it before."""
+        """Count a look taken from the cache (``request``: its hash), unless this session has counted it before."""
         with self._lock:
             if request not in self._counted:
                 self.count()
@@ -164,12 +164,8 @@ class NoFrames:
     def __init__(self, fault: MediaFault) -> None:
         self._fault = fault
 
-    def frame_played_at(self, seconds: float) -> Image:
-        """Raise the fault."""
-        return self.pictures_played_at([seconds], None)[0]
-
     def pictures_played_at(self, times: Sequence[float], longest_side: int | None) -> Sequence[Image]:
-        """Raise the fault."""
+        """Raise ``fault``, which says why the video is not available."""
         raise MediaFault(self._fault.code, self._fault.message, hint=self._fault.hint)
 
 
@@ -201,8 +197,9 @@ class FrameLooker:
         return found
 
     def _detect(self, time: float, category: str) -> list[DetectedObject]:
-        """Run the detector; numbers are rounded as in the cache."""
-        found = self._detector.detect(self._frames.frame_played_at(time), category)
+        """Return what the detector finds, without the cache; numbers are rounded as in the cache."""
+        [frame] = self._frames.pictures_played_at([time], None)
+        found = self._detector.detect(frame, category)
         return [
             DetectedObject(
                 category=seen.category,

@@ -52,7 +52,7 @@ class CachedCost(BaseModel, extra="forbid", frozen=True):
 
     @classmethod
     def of(cls, spent: Spent) -> CachedCost:
-        """Return the part of a charge that is cached."""
+        """Return the part of a charge that is cached: model, tokens, images."""
         return cls(**{name: getattr(spent, name) for name in cls.model_fields})
 
     def again(self, request: str) -> Spent:

@@ -6,11 +6,12 @@
     STORE/ID/rows/<table>/<clip>-<key>-<hash>.arrow  the rows of one table and one clip; hash: of the file's content
     STORE/ID/images/<hash>.jpg                       key frames
     STORE/ID/local.json                              where this machine keeps the source video; not part of the world. Written first:
-                                                     a build that broke off tells from it how it continues
+                                                     a build that was interrupted continues from it
     STORE/ID/sessions/<name>.jsonl                   what sessions wrote; not part of the world
 
-Every file appears whole or not at all: it is written beside its place, synced, and renamed into it. To resume a build,
-a clip's file with its key is enough; the hash in its name shows whether it is unchanged.
+Every file appears whole or not at all: it is written beside its place and renamed into it. Rows and images are synced
+together, before the manifest. To resume a build, a clip's file with its key is enough; the hash in its name shows
+whether it is whole and unchanged.
 
 Two worlds are equal if their canonical rows are: the hash covers values in key order, column by column, so it does not
 depend on the clip in which a row is stored, on Arrow's chunks, or on the file format.
@@ -43,7 +44,15 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from world_api.core.canonical import MAX_LEVELS, content_hash, is_deep
 from world_api.core.faults import StoreFault
-from world_api.core.files import MOST_FILE_BYTES, check_plain, hash_bytes, hash_stored, open_regular, write_atomically
+from world_api.core.files import (
+    MOST_FILE_BYTES,
+    check_plain,
+    hash_bytes,
+    hash_stored,
+    open_regular,
+    sync_files,
+    write_atomically,
+)
 from world_api.core.identifiers import is_name
 from world_api.world.tables import NO_ID, SCHEMA_VERSION, SESSION_TABLES, TABLES, empty_table
 
@@ -176,13 +185,37 @@ class Manifest(_Model):
         """Return the files of one table, in clip order."""
         return sorted((entry for entry in self.files if entry.table == table), key=lambda entry: entry.clip)
 
+    def hashes(self) -> dict[str, str]:
+        """Return the hash of each file of rows and each image by its path, relative to the world's folder."""
+        rows = {entry.path: entry.sha256 for entry in self.files}
+        return rows | {image.path: image.sha256 for image in self.images}
+
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write the manifest atomically; from then on the folder is a world.
 
+    Its files are synced to the disk first, together, since they were not when they were written: a build that resumes
+    makes damaged ones again.
+
     Raises StoreFault: ``store_not_writable``, ``disk_full``.
     """
+    sync_files(_unsynced(folder, manifest))
     write_atomically(folder / MANIFEST, manifest.model_dump_json(indent=1).encode())
+
+
+def _unsynced(folder: Path, manifest: Manifest) -> list[Path]:
+    """Return the files that may not be on the disk yet: not named by the existing manifest, or written after it."""
+    try:
+        known, since = read_manifest(folder).hashes(), (folder / MANIFEST).stat().st_ctime_ns
+    except (StoreFault, OSError):
+        known, since = {}, 0
+    found = []
+    for path in sorted(manifest.hashes()):
+        with suppress(FileNotFoundError):  # reading the world says that it is missing
+            changed = (folder / path).stat().st_ctime_ns
+            if path not in known or changed >= since:
+                found.append(folder / path)
+    return found
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -216,7 +249,7 @@ def read_manifest(folder: Path) -> Manifest:
             if entry.table in clips:
                 clips[entry.table].add(entry.clip)
             if entry.table not in TABLES or not entry.path.startswith(f"{ROWS}/{entry.table}/"):
-                raise ValueError(f"files.{number}: {entry.path} is not where rows of a table {entry.table!r} lie")
+                raise ValueError(f"files.{number}: {entry.path} is not where rows of a table {entry.table!r} belong")
         paths = [entry.path for entry in manifest.files] + [image.path for image in manifest.images]
         if len(set(paths)) < len(paths):
             raise ValueError("a file is listed twice")
@@ -351,7 +384,7 @@ def write_rows(folder: Path, *, table: str, clip: int, key: str, rows: pa.Table)
     digest = hash_bytes(data)
     path = rows_path(table, clip, key, digest)
     if not _is_there(folder / path, digest):
-        write_atomically(folder / path, data)
+        write_atomically(folder / path, data, sync=False)
     return FileEntry(path=path, sha256=digest, table=table, clip=clip, rows=fitted.num_rows)
 
 
@@ -360,6 +393,11 @@ def _is_there(path: Path, digest: str) -> bool:
         return hash_stored(path) == digest
     except OSError:
         return False
+
+
+def is_whole(folder: Path, manifest: Manifest) -> bool:
+    """Whether all files of rows and images exist and have the content that the manifest says."""
+    return all(_is_there(folder / path, digest) for path, digest in manifest.hashes().items())
 
 
 def find_rows(folder: Path, *, table: str, key: str) -> dict[int, FileEntry]:
@@ -486,7 +524,7 @@ def rules_broken(name: str, rows: pa.Table, manifest: Manifest) -> list[str]:
 
 
 def count_wrong(name: str, column: str, values: pa.ChunkedArray, which: NDArray[np.bool_], what: str) -> list[str]:
-    """Return a message if any of a column's values is wrong (``which``: a mask): how many are, and the first one."""
+    """Return one message if any of a column's values are ``what`` (``which``: a mask of these), with the first; else none."""
     wrong = np.flatnonzero(which)
     if not len(wrong):
         return []
@@ -499,7 +537,7 @@ def write_image(folder: Path, jpeg: bytes) -> str:
     digest = hash_bytes(jpeg)
     path = f"{IMAGES}/{digest[:_NAMED_IMAGE]}.jpg"
     if not _is_there(folder / path, digest):
-        write_atomically(folder / path, jpeg)
+        write_atomically(folder / path, jpeg, sync=False)
     return path
 
 
@@ -631,9 +669,9 @@ def _shown(schema: pa.Schema) -> str:
 
 
 def world_key(manifest: Manifest) -> str:
-    """Return a hash of a world's content: the source file, facts about its video, the rows that sessions do not write.
+    """Return a hash of a world's content: the source file's hash, video facts, and the rows that sessions do not write.
 
-    The source file distinguishes worlds with few rows. Commits of sessions do not change the key.
+    The source file's hash distinguishes worlds with few rows. Commits of sessions do not change the key.
     """
     rows = sorted(f"{entry.table} {entry.sha256}" for entry in manifest.files if entry.table not in SESSION_TABLES)
     return content_hash([manifest.source.sha256, manifest.video.model_dump(mode="json"), rows])

@@ -86,7 +86,7 @@ class Derived:
         self._requested: set[str] = set()
 
     def table(self, name: str, make: Callable[[], pa.Table], *, schema: pa.Schema, rows: int | None = None) -> pa.Table:
-        """Return one table; see ``tables``. ``rows``: the number of rows it must have, None for any.
+        """Return one table, stored or made by ``make``; see ``tables``. ``rows``: how many a stored one must have, None for any.
 
         Raises StoreFault: ``store_not_writable``, ``disk_full``, if it has to be stored and cannot be.
         """

@@ -8,6 +8,7 @@ comparisons with ``known_at`` by readers are in ``Cut``.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +16,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+
+from world_api.core import lazy
+
+if lazy.is_command and "pandas" not in sys.modules:
+    # With the first value that it converts, pyarrow imports pandas if that is installed: 0.15 s for nothing. Not in other
+    # programs: without it ``pa.array`` takes the missing values of a pandas Series for plain objects.
+    with lazy.hidden("pandas"):
+        pa.array([])
 
 # --- the tables -----------------------------------------------------------------------------------------------------
 

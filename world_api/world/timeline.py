@@ -233,7 +233,7 @@ SHORTEST = 1.0
 
 
 def segment(shots: Sequence[TimeSpan], lines: Sequence[TimeSpan]) -> list[TimeSpan]:
-    """Cut shots, which tile the video, into segments for searches; ``lines`` are spoken lines in any order."""
+    """Cut each shot into segments for searches, where possible between spoken ``lines`` (in any order)."""
     ordered = sorted(lines)
     found: list[TimeSpan] = []
     first = 0
@@ -363,7 +363,7 @@ class _TextLine:
         )
 
     def continues_unread(self, place: Box, time: float, shot: int) -> bool:
-        """Whether an unread text at a place is this line with other digits."""
+        """Whether a text located but not read, in the shot at position ``shot``, is this line with other digits."""
         last = self.readings[-1]
         return (
             shot == self.shot
@@ -497,14 +497,14 @@ def same_figures(one: str, other: str) -> bool:
 
 
 def _counts(was: str, now: str) -> bool:
-    """Whether ``was``, part of a reading, and ``now``, its replacement, both have a digit; if one is empty, the other."""
+    """Whether ``was`` and ``now``, where two readings differ, are different numbers: each that is not empty has a digit."""
     if was and now:
         return _has_figure(was) and _has_figure(now)
     return _has_figure(was + now)
 
 
 def _moments(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[float, list[_Reading]]]:
-    """Yield each moment (seconds) of the rows with its readings, top to bottom; an empty list if there was no text."""
+    """Yield each moment (seconds) of the rows with its readings (text empty if only located), top to bottom; [] for no text."""
     ordered = sorted(rows, key=lambda row: (row["time"], row["y1"], row["x1"], row["text"]))
     for time, at_once in groupby(ordered, key=lambda row: float(row["time"])):
         yield (

@@ -321,13 +321,13 @@ class Track:
         return int(_is_upright(*self.boxes.T).sum()) >= ENOUGH_LOOKS
 
     def enters_from(self, appearance: TimeSpan) -> Side | None:
-        """Return the side of the picture from which it entered at the start of an appearance; None for no side."""
+        """Return the side of the picture from which the thing entered at the start of an appearance; None for no side."""
         run = self._run(appearance)
         early = self.followed_times[run] <= self.followed_times[run.start] + SIDE_SECONDS
         return self._side(run, self.followed_boxes[run][early])
 
     def leaves_to(self, appearance: TimeSpan) -> Side | None:
-        """Return the side of the picture to which it left at the end of an appearance; None for no side."""
+        """Return the side of the picture to which the thing left at the end of an appearance; None for no side."""
         run = self._run(appearance)
         late = self.followed_times[run] >= self.followed_times[run.stop - 1] - SIDE_SECONDS
         return self._side(run, self.followed_boxes[run][late])
@@ -340,9 +340,9 @@ class Track:
         return next(slice(a, b) for a, b in pairwise(bounds) if a <= inside < b)
 
     def _side(self, run: slice, boxes: NDArray[np.float32]) -> Side | None:
-        """Return the side of the picture that boxes at an end of a run touch; None for none.
+        """Return the side of the picture that ``boxes``, those at one end of ``run``, touch (nearest if several); None for none.
 
-        A side that the thing touches during at least half of the run is ignored.
+        A side that the thing touches during at least half of the run (a slice of the followed boxes) is ignored.
         """
         sides = np.array([*self.picture, *self.picture], dtype=np.float32)
 
@@ -491,7 +491,7 @@ class JoinedTracks:
 
     @cached_property
     def all_appearances(self) -> tuple[Positions, Times, Times]:
-        """The appearances of all tracks, as ``appearances`` returns them."""
+        """The appearances of all tracks, track after track: positions of the tracks, starts, ends."""
         return self.appearances(np.arange(self.count))
 
     def _put_together(self, place: int) -> Track:
@@ -604,7 +604,7 @@ class Tracks(Items[Track]):
         return joined.parts(joined.place_of[track.track_id])
 
     def around(self, span: TimeSpan) -> list[Track]:
-        """Return the tracks that begin before a span ends and do not end before it begins, give or take a frame."""
+        """Return the tracks that begin before a span ends and do not end before it begins, with a tolerance of a frame."""
         # ``ends`` are last sightings; an appearance of a single one lasts a frame longer. Times are listed in milliseconds.
         begun = int(np.searchsorted(self.starts, span.end + 0.001))
         return [self[i] for i in np.flatnonzero(self.ends[:begun] >= span.start - self.whole.frame - 0.001).tolist()]
@@ -624,7 +624,7 @@ class Tracks(Items[Track]):
         return tracks[order], starts[order], ends[order]
 
     def each(self, whole: NDArray[Number], reopened: NDArray[Number]) -> NDArray[Number]:
-        """Return one value for each track, shape (n,), from the values of all tracks in ``whole`` and ``reopened``."""
+        """Return a value per visible track, shape (n,): from ``reopened`` for those that the cut shortens, else from ``whole``."""
         found = np.empty(len(self), dtype=whole.dtype)
         found[self._is_settled] = whole[self.origins[self._is_settled]]
         found[~self._is_settled] = reopened[-1 - self.origins[~self._is_settled]]

@@ -41,7 +41,7 @@ _PROGRAM = f"import sys; from {__name__} import main; main(*sys.argv[1:])"
 
 
 def check_apart(store: Path, video_id: str) -> list[str]:
-    """Run :func:`check_world` in a process that a hostile file may crash; return its messages, or one about its end.
+    """Run :func:`check_world` in another process, which a hostile file may crash; return its messages, or one on a crash or timeout.
 
     Raises StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``.
     """
@@ -93,7 +93,7 @@ def check_world(world: World) -> list[str]:
             wrong.append(f"{path}: {error.strerror}")
     wrong = wrong or _rows_wrong(world)
     if not wrong and world_hash(world.folder, world.manifest.video, world.manifest.files) != world.manifest.world_hash:
-        wrong.append(f"{MANIFEST}: the rows do not have the hash it tells")
+        wrong.append(f"{MANIFEST}: the rows do not have the hash it names")
     return wrong or _images_wrong(world) or _kept_wrong(world)
 
 
@@ -134,7 +134,7 @@ _KNOWN = (("time", "known_at"), ("end", "known_at"))
 
 
 def _relations_broken(name: str, tables: dict[str, pa.Table]) -> list[str]:
-    """Return a message for each rule that rows of ``name`` break with others, and if they are known before their time."""
+    """Return a message for each rule between rows that the table ``name`` breaks, and for rows known before their time."""
     rows, rules = tables[name], TABLES[name].rules
     wrong = []
     for low, high in _KNOWN:
@@ -155,7 +155,7 @@ def _relations_broken(name: str, tables: dict[str, pa.Table]) -> list[str]:
 
 
 def _circle(rows: pa.Table, first: str, second: str) -> list[str]:
-    """Return the values on a circle of references from column ``first`` to ``second`` (a text or a list each); else empty."""
+    """Return the values on a circle, if references from column ``first`` to ``second`` (texts or lists) form one; else empty."""
     ways: TopologicalSorter[str] = TopologicalSorter()
     for start, ends in zip(rows.column(first).to_pylist(), rows.column(second).to_pylist(), strict=True):
         ways.add(start, *(ends if isinstance(ends, list) else [ends]))

@@ -136,7 +136,7 @@ class View:
         return self.has_rows("screen_texts") or any("screen_texts" in stage.tables for stage in stages)
 
     def first_hidden(self, table: str) -> float:
-        """Return the time of the earliest row that the cut hides in a table of moments; infinite if it hides none."""
+        """Return the time of the earliest row that the cut hides in a table with a column ``time``; infinite if it hides none."""
         rows = self.world.rows(table)
         return float(rows.column("time").to_numpy()[~self.cut.visible(rows)].min(initial=math.inf))
 
@@ -267,11 +267,11 @@ class View:
         return camera_movements(self.rows("camera"), self.shots)
 
     def tracks_in(self, span: TimeSpan) -> list[Track]:
-        """Return the tracks with an appearance in a half-open interval, also if it lies between two sightings."""
+        """Return the tracks with an appearance in a half-open interval, also if the interval is between two sightings."""
         return [track for track in self.tracks.around(span) if track.appears_in(span)]
 
     def tracks_at(self, time: float) -> list[Track]:
-        """Return the tracks with an appearance at a moment, sorted by name: whatever is there then."""
+        """Return the tracks with an appearance at a moment, sorted by name."""
         near = self.tracks.around(TimeSpan(start=time, end=time))
         found = (track for track in near if track.appearance_at(time) is not None)
         return sorted(found, key=lambda track: track.track_id)
@@ -310,7 +310,7 @@ class WholeView(View):
         super().__init__(world, None)
 
     def read_all(self) -> None:
-        """Load the stored tables of this class, and compute those that are missing."""
+        """Load the stored tables of tracks, screen texts and segments; compute those that are missing."""
         _ = (self.joined, self.readings, self.segments)
 
     @cached_property

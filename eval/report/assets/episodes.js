@@ -23,7 +23,7 @@ async function showEpisode(at) {
   place.hidden = false;
 }
 
-const HEAD = 600; /* letters of a question that stand in the heading */
+const HEAD = 600; /* letters of a question in the heading */
 const cutAt = (text, most) => (text.length > most ? `${text.slice(0, most)}…` : text);
 
 function absence(at) {
@@ -88,7 +88,7 @@ function timeline(item, record) {
     return [draw("line", { x1: 80, x2: 780, y1: 20 * row + 10, y2: 20 * row + 10, class: "grid" }), label, ...bars];
   });
   const scale = [0, 0.5, 1].map((share) => draw("text", { x: 80 + 700 * share, y: high - 5, class: "tick", "text-anchor": share === 0 ? "start" : share === 1 ? "end" : "middle" }, clock(end * share)));
-  return make("div", { class: "wide strip" }, draw("svg", { viewBox: `0 0 784 ${high}`, width: 784, height: high, role: "img", "aria-label": "Stretches of the video" }, ...parts, ...scale));
+  return make("div", { class: "wide strip" }, draw("svg", { viewBox: `0 0 784 ${high}`, width: 784, height: high, role: "img", "aria-label": "Spans of the video" }, ...parts, ...scale));
 }
 
 function frames(item, record) {
@@ -99,7 +99,7 @@ function frames(item, record) {
   const pictures = shown.map((one) => picture(one));
   const missing = record.frames.filter((one) => one.frame === null).length;
   const why = index.absent[item.video] ?? (index.crowded ? "the page holds only so many" : "none was kept");
-  return make("div", { class: "evidence" }, told, spans.length ? make("ul", null, spans) : make("p", { class: "soft" }, "The answer cites no stretch."),
+  return make("div", { class: "evidence" }, told, spans.length ? make("ul", null, spans) : make("p", { class: "soft" }, "The answer cites no span."),
     pictures.length ? make("div", { class: "frames" }, pictures) : "",
     missing ? make("p", { class: "soft" }, `${plural(missing, "moment")} without a picture: ${why}.`) : "");
 }
@@ -143,7 +143,7 @@ function setup(record, at) {
     ["Budget", Object.entries(record.budget).map(([name, value]) => `${amount(value)} ${name}`).join(", ")],
   ].filter(Boolean);
   return make("details", { class: "setup" }, make("summary", null, "Set-up, prompts and tools"), list(facts),
-    later("What the model was told", record.told, told), later("Tools on offer", record.tools, declared));
+    later("What the model was given", record.told, told), later("Tools on offer", record.tools, declared));
 }
 
 /* What is unpacked when it is opened. */

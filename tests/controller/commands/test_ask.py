@@ -345,9 +345,9 @@ def test_a_cached_reply_costs_logically_and_not_physically(
 
 def test_every_option_can_be_given_and_does_something(ask: Ask, vision_server: Any, tmp_path: Path) -> None:
     """One question with all options that there are: one that is parsed and reaches nothing, or the wrong place, shows here."""
-    from typer.main import get_command
+    import typer
 
-    from controller.commands import ask_app as app
+    from controller.commands import ask as command
 
     vision_server.say = lambda body, pictures: {"caption": "red", "answer": "red"} if pictures else "B"
     (tmp_path / "prices.json").write_text(
@@ -365,7 +365,9 @@ def test_every_option_can_be_given_and_does_something(ask: Ask, vision_server: A
         "--session": "notes", "--commit": None, "--record": str(tmp_path / "records"),
         "--json": None,
     }  # fmt: skip
-    flags = {item.opts[0] for item in get_command(app).params if item.opts[0].startswith("--")}
+    app = typer.Typer(add_completion=False)
+    app.command()(command)
+    flags = {item.opts[0] for item in typer.main.get_command(app).params if item.opts[0].startswith("--")}
     assert flags - {"--help", "--store"} == set(given)
     words = [word for flag, value in given.items() for word in (flag, value) if word is not None]
     outcome = ask("made", QUESTION, *words, "--option", "red", OPENAI_BASE_URL=vision_server.url, OPENAI_API_KEY="k")

@@ -9,7 +9,7 @@ import pytest
 
 from eval.datasets import ADAPTERS, ENDINGS, OPTIONAL, REQUIRED, Described
 from tests.support.command_line import Cli
-from tool_induction.domains.yaml_text import read_yaml
+from world_api.core.yaml_text import read_yaml
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "datasets.md").read_text(encoding="utf-8")
 

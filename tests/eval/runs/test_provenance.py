@@ -33,7 +33,7 @@ def test_a_run_that_goes_on_with_other_code_tells_which_samples_are_whose(
     (told,) = [fact for facts in overview_of(run).values() for fact in facts if fact.name == "asked by"]
     assert [value.partition(":")[0] for value in told.values] == ["3 samples of 3 planned", "7 samples of 10 planned"]
     assert [text for text in silent.said if "changed since the run was begun" in text] == [
-        "the code that runs episodes changed since the run was begun; manifest.json tells which samples were asked by which"
+        "the code that runs episodes changed since the run was begun; manifest.json lists which samples were asked by which"
     ]
     monkeypatch.undo()
     assert read_run(run_here(config).folder.root).provenance == run.provenance  # nothing was asked

@@ -150,6 +150,16 @@ def test_abstraction_is_claimed_only_where_all_controls_are_beaten() -> None:
     assert lost.cell(0, "abstraction").value == pytest.approx(3 / 48)
 
 
+def test_what_abstraction_may_claim_rests_on_no_more_than_the_control_with_the_fewest_pairs() -> None:
+    rivals = controls(lambda *_: False)
+    rivals["flat+compose"] = rivals["flat+compose"][: 5 * QUESTIONS]
+    table = table_of(study(hier(lambda *_: True), *rivals.values()), "abstraction")
+    pairs = {table.cell(0, f"minus {name}").n for name in CONTROLS}
+    assert pairs == {5 * QUESTIONS, VIDEOS * QUESTIONS}
+    composite = table.cell(0, "abstraction")
+    assert (composite.n, composite.clusters) == (5 * QUESTIONS, 5)
+
+
 def test_a_control_that_was_not_run_leaves_the_claim_open() -> None:
     rivals = controls(lambda *_: False)
     del rivals["flat+compose"]

@@ -81,7 +81,7 @@ def ended(reply: str, repairs: Any, mode: Any) -> None:
 @given(_replies, _replies)
 def test_any_first_emission_and_any_repair_end_by_name(first: str, again: str) -> None:
     replies = [completion(model="m", content=again)] * 3
-    ended(first, ScriptedChatModel(replies, name="m"), "strict" if len(again) % 2 else "plain")
+    ended(first, ScriptedChatModel(replies, name="m"), "structured" if len(again) % 2 else "plain")
 
 
 @settings(max_examples=60)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tool_induction import load_library
+from tool_induction import Origin, freeze_library, load_library
 from world_api.core import content_hash
 
 Induce = Callable[..., Any]
@@ -111,6 +111,23 @@ class TestThroughTheRealClient:
         cost = induce("--json", replies=[reply]).json["cost"]
         assert cost["tokens_estimated"]
         assert cost["prompt_tokens"] > 1000
+
+    def test_strict_is_another_name_of_structured_mode(
+        self, induce: Induce, tools: Any, chat_server: Any, out: Path
+    ) -> None:
+        reply = tools.said(json.dumps({"tools": [tools.searching(), tools.counting()]}))
+        outcome = induce("--mode", "strict", replies=[reply])
+        assert outcome.status == 0, outcome.err
+        assert chat_server.received[0].body["response_format"]["json_schema"]["strict"] is False
+        found = load_library(out).manifest["induction"]
+        assert (found["mode"], found["mode_used"]) == ("structured", "structured")
+
+    def test_a_library_that_an_earlier_version_induced_in_strict_mode_is_read(self, tmp_path: Path) -> None:
+        origin = Origin(
+            how="induced", date="2026-01-01", details={"induction": {"mode": "strict", "mode_used": "strict"}}
+        )
+        freeze_library(load_library("hand_A").tools, tmp_path / "old", name="old", origin=origin)
+        assert load_library(tmp_path / "old").manifest["induction"]["mode_used"] == "strict"
 
     def test_structured_mode_falls_back_by_name(self, induce: Induce, tools: Any, chat_server: Any, out: Path) -> None:
         no = chat_server.refusal(400, "response_format json_schema is not supported")

@@ -134,16 +134,6 @@ def test_any_text_around_a_tool_neither_raises_nor_changes_it(before: str, after
     assert all(item.value is None or item.value == json.loads(item.text) for item in found.tools)
 
 
-def test_the_strict_form_is_turned_into_the_document_it_stands_for() -> None:
-    entries: dict[str, Any] = TOOL | {"inputs": [{"name": "x", "type": "string", "default": None}]}
-    found = read_tools(json.dumps({"tools": [entries]}), strict_form=True)
-    assert found.tools[0].value["inputs"] == {"x": {"type": "string"}}
-    assert found.tools[0].converted
-    assert json.loads(found.tools[0].text) == entries
-    assert not read_tools(json.dumps({"tools": [TOOL]}), strict_form=True).tools[0].converted
-    assert faults(found) == [""]
-
-
 def set_aside(found: Any) -> list[tuple[str, tuple[str, ...]]]:
     return [(part.why, part.tools) for part in found.left_out if part.why]
 

@@ -197,7 +197,7 @@ def test_a_tool_that_is_no_json_goes_back_as_it_stands(run: Induce, tools: Any) 
 def test_a_key_that_stands_twice_is_a_fault_and_not_settled_silently(run: Induce, tools: Any) -> None:
     text = json.dumps([tools.searching()]).replace('"tool_name"', '"tool_name": "other", "tool_name"', 1)
     done = run(text, [tools.searching()], count=1)
-    assert "stands here more than once" in done.asked(1)
+    assert "is here more than once" in done.asked(1)
 
 
 @pytest.mark.parametrize(

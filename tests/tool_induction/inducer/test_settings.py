@@ -25,36 +25,23 @@ def test_temperature_and_length_are_sent_where_given(run: Induce, tools: Any) ->
     assert (request["temperature"], request["max_tokens"]) == (0.7, 9000)
 
 
-@pytest.mark.parametrize("mode", ["structured", "strict"])
-def test_structured_modes_send_the_languages_schema(run: Induce, tools: Any, mode: Any) -> None:
+def test_structured_mode_sends_the_languages_schema(run: Induce, tools: Any) -> None:
     reply = tools.said(json.dumps({"tools": [tools.searching(), tools.counting()]}))
-    done = run(reply, settings=Settings(mode=mode))
+    done = run(reply, settings=Settings(mode="structured"))
     sent = done.model.requests[0]["response_format"]["json_schema"]
-    assert (sent["strict"], list(sent["schema"]["properties"])) == (mode == "strict", ["tools"])
+    assert (sent["strict"], list(sent["schema"]["properties"])) == (False, ["tools"])
     assert set(done.statuses.values()) == {"admitted"}
     assert done.problems == []
 
 
-def test_the_strict_form_is_read_back_into_a_document(run: Induce, tools: Any) -> None:
-    tool = tools.faulty()
-    entries = [{"name": key, "type": value} for key, value in tool["inputs"].items()]
-    steps = [dict(step) for step in tool["steps"]]
-    steps[0]["params"] = [{"name": key, "value": value} for key, value in tool["steps"][0]["params"].items()]
-    written = {"tools": [tool | {"inputs": entries, "steps": steps}]}
-    done = run(tools.said(json.dumps(written)), [tools.searching()], settings=Settings(mode="strict"), count=1)
-    assert '"video_id": "string"' not in done.result.rounds[0].text
-    assert '"video_id": {\n   "type": "string"' in done.asked(1)
-    assert done.statuses == {"find_moments": "admitted"}
-
-
-def test_a_server_that_cannot_do_it_is_asked_in_the_next_simpler_mode_and_it_is_told(run: Induce, tools: Any) -> None:
+def test_a_server_that_refuses_the_schema_is_asked_in_plain_mode_and_it_is_told(run: Induce, tools: Any) -> None:
     no = BackendFault("endpoint_refused_request", "host answered 400: bad request")
-    done = run(no, no, [tools.searching(), tools.counting()], settings=Settings(mode="strict"))
-    assert [item[1] for item in done.problems] == ["structured_refused", "structured_refused"]
+    done = run(no, [tools.searching(), tools.counting()], settings=Settings(mode="structured"))
+    assert [item[1] for item in done.problems] == ["structured_refused"]
     assert done.result.rounds[0].answer.mode == done.requester.mode == "plain"
     systems = [request["messages"][0]["content"] for request in done.model.requests]
-    assert "in the form of the schema" in systems[0]
-    assert "```json block" in systems[2]
+    assert '{"tools": [...]} that holds the tools' in systems[0]
+    assert "```json block" in systems[1]
 
 
 def test_a_server_that_ignores_the_schema_is_told(run: Induce, tools: Any) -> None:
@@ -109,5 +96,5 @@ def test_a_refusal_that_names_no_setting_is_the_end(run: Induce) -> None:
 )
 def test_a_server_that_fails_does_not_change_how_the_model_is_asked(run: Induce, code: str, told: str) -> None:
     with pytest.raises(BackendFault) as caught:
-        run(BackendFault(code, told), settings=Settings(mode="strict"))
+        run(BackendFault(code, told), settings=Settings(mode="structured"))
     assert (caught.value.code, caught.value.message) == (code, told)

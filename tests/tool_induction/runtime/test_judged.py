@@ -83,6 +83,19 @@ def test_what_no_word_that_can_be_judged_fits_is_surely_not_found(counted: Any) 
     assert result["judged"]["not_found"] == [{"start_time": 0.0, "end_time": 60.0}]
 
 
+@pytest.mark.parametrize("queries", [["in green", "in red"], ["in red", "in green"]])
+def test_what_one_of_two_looks_has_found_is_not_said_to_be_not_found(counted: Any, queries: list[str]) -> None:
+    document = counter("person", queries[0])
+    [first] = document["steps"]
+    document["steps"].append(
+        {**first, "params": {**first["params"], "text_query": queries[1]}, "save_as": "seen_again"}
+    )
+    document["outputs"]["more"] = {"type": "int", "from": "{{ seen_again.detections | length }}"}
+    result = counted(document)
+    assert (result["status"], result["outputs"]["count"] + result["outputs"]["more"]) == ("ok", 1)
+    assert "not_found" not in result["judged"]
+
+
 @pytest.mark.parametrize(
     ("query", "word"), [("the second person", "second"), ("red and white or black", "or"), ("not only black", "only")]
 )

@@ -1,3 +1,4 @@
+import json
 from typing import Any
 
 import pytest
@@ -157,6 +158,23 @@ def test_fitting_says_where_a_value_does_not_fit() -> None:
 
 def test_plain_json_passes() -> None:
     check_json({"a": [1, 2.5, None, True, "text", {"b": -1e15}]})
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        ["" for _ in range(500)],
+        ["a" * (n % 7) for n in range(500)],
+        ["花园" for _ in range(500)],
+        [{"start_time": 12.5, "label": "person", "lacks": []} for _ in range(500)],
+        [[] for _ in range(500)],
+        [None, True, 12.34, -7] * 200,
+        {f"key {n}": "text" for n in range(500)},
+    ],
+)
+def test_the_size_of_a_value_is_about_that_of_its_json(value: Any) -> None:
+    written = len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode())
+    assert check_json(value) == pytest.approx(written, rel=0.4)
 
 
 def test_what_one_tool_gives_another_is_checked_like_any_argument(run: Any, document: Any) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
+import threading
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +17,10 @@ import pytest
 
 from tests.support.building import Broken, Silent, StandingClock
 from tests.support.command_line import Cli
+from tests.support.decoders import with_damage
 from world_api.api import source_path
 from world_api.build import BuildReport, Clip, Job, Recipe, Record, Records, Sampling, Stage, StageSpec, build_world
-from world_api.core import BackendFault, Image, MediaFault, StoreFault, world_lock
+from world_api.core import BackendFault, Image, MediaFault, StoreFault, hash_bytes, world_lock
 from world_api.media import Frame, MediaWorker
 from world_api.recipes import recipe_for
 from world_api.world import open_world
@@ -125,16 +129,39 @@ def test_building_again_changes_nothing(two_shots: Path, tmp_path: Path) -> None
     assert all_files(tmp_path / "store") == before
 
 
+def test_building_again_makes_damaged_rows_and_images_again(two_shots: Path, tmp_path: Path) -> None:
+    first = build(two_shots, tmp_path / "store")
+    before = all_files(tmp_path / "store")
+    for pattern in ("rows/sightings/*", "rows/looks/000001-*", "images/*"):
+        for path in (tmp_path / "store" / "two_shots").glob(pattern):
+            path.write_bytes(path.read_bytes()[:100])
+    second = build(two_shots, tmp_path / "store")
+    assert second.changed
+    assert second.world_hash == first.world_hash
+    rows = {name: data for name, data in before.items() if "/rows/" in name or "/images/" in name}
+    assert rows
+    assert {name: data for name, data in all_files(tmp_path / "store").items() if name in rows} == rows
+
+
 def test_two_builds_give_the_same_rows(two_shots: Path, tmp_path: Path) -> None:
     assert build(two_shots, tmp_path / "a").world_hash == build(two_shots, tmp_path / "b").world_hash
 
 
-def test_a_build_that_lost_files_makes_those_again_and_equals_the_whole(two_shots: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(["rows/[!l]*/000001-*"], id="the same clip of most stages"),
+        pytest.param(["rows/cuts/000000-*", "rows/sightings/000002-*"], id="another clip of each stage"),
+    ],
+)
+def test_a_build_that_lost_files_makes_those_again_and_equals_the_whole(
+    two_shots: Path, tmp_path: Path, names: list[str]
+) -> None:
     whole = build(two_shots, tmp_path / "a")
     shutil.copytree(tmp_path / "a", tmp_path / "b")
     folder = tmp_path / "b" / "two_shots"
     (folder / "world.json").unlink()
-    lost = [path for path in sorted(folder.rglob("000001-*.arrow")) if path.parent.name != "looks"]
+    lost = [path for name in names for path in folder.glob(name)]
     for path in lost:
         path.unlink()
     resumed = build(two_shots, tmp_path / "b")
@@ -154,6 +181,22 @@ def test_a_broken_build_leaves_no_world_and_goes_on_where_it_stopped(two_shots: 
     report = build(two_shots, store, recipe=recipe_of(again))
     assert sorted(again.windows) == [1, 2]
     assert (report.clips_made, report.clips_reused) == (2, 1)
+
+
+def test_a_build_that_goes_on_after_a_break_tells_of_damage_before_it(two_shots: Path, tmp_path: Path) -> None:
+    def recipe(*, breaks_at: int | None = None) -> Recipe:
+        stage = Marking(breaks_at=breaks_at)
+        stage.spec = replace(stage.spec, sampling=Sampling(fps=1.0, max_side=16))  # only the last clip is missing
+        return recipe_of(stage)
+
+    damaged = with_damage(two_shots, tmp_path / "damaged.mp4", (6.0, 7.0))
+    whole = build(damaged, tmp_path / "whole", recipe=recipe())
+    assert [loss.code for loss in whole.losses] == ["damaged_frames"]
+    with pytest.raises(Broken):
+        build(damaged, tmp_path / "store", recipe=recipe(breaks_at=2))
+    report = build(damaged, tmp_path / "store", recipe=recipe())
+    assert (report.clips_made, report.clips_reused) == (1, 2)
+    assert (report.losses, report.world_hash) == (whole.losses, whole.world_hash)
 
 
 @pytest.mark.parametrize("breaks_at", [0, 2])
@@ -212,6 +255,30 @@ def test_a_broken_build_beside_an_existing_world_leaves_the_path_of_its_video(
     with pytest.raises(Broken):
         build(other, tmp_path / "store", recipe=recipe_of(Marking(breaks_at=0)), video_id="film", force=True)
     assert source_path(open_world(tmp_path / "store", "film")) == two_shots.resolve()
+
+
+def test_a_stage_that_has_seen_no_frame_is_said_to_have_done_nothing(two_shots: Path, tmp_path: Path) -> None:
+    told: list[float] = []
+    is_told = threading.Event()
+
+    class Told(Silent):
+        def update(self, stage: str, done: float, total: float) -> None:
+            told.append(done)
+            is_told.set()
+
+    class Waiting(Marking):
+        def open(self, clip: Clip) -> MarkingWorker:
+            assert is_told.wait(timeout=60)
+            return super().open(clip)
+
+    recipe = recipe_of(Waiting())
+    job = Job(
+        video=two_shots, store=tmp_path / "store", name="film", recipe=recipe, force=False, progress=Told(),
+        clock=StandingClock(),
+    )  # fmt: skip
+    build_world(job)
+    assert told[0] == 0.0
+    assert told == sorted(told)
 
 
 def test_each_clip_sees_its_window_once_and_no_more(two_shots: Path, tmp_path: Path) -> None:
@@ -296,6 +363,27 @@ def test_a_world_that_another_build_holds_is_locked(two_shots: Path, tmp_path: P
     with world_lock(tmp_path / "store", "two_shots"), pytest.raises(StoreFault) as caught:
         build(two_shots, tmp_path / "store")
     assert caught.value.code == "world_locked"
+
+
+def test_a_video_that_changed_while_another_build_was_waited_for_is_built_as_it_is_now(
+    two_shots: Path, make_video: Callable[..., Path], empty_room: Image, tmp_path: Path
+) -> None:
+    other = make_video("other.mp4", [empty_room] * 30)
+    with ExitStack() as held:
+
+        class Waited(Silent):
+            def say(self, text: str) -> None:
+                shutil.copy2(other, two_shots)
+                held.close()
+
+        job = Job(
+            video=two_shots, store=tmp_path / "store", name="film", recipe=recipe_of(Marking()), force=False,
+            progress=Waited(), clock=StandingClock(), waits=True,
+        )  # fmt: skip
+        held.enter_context(world_lock(tmp_path / "store", "film"))
+        report = build_world(job)
+    assert report.duration == pytest.approx(3.0)
+    assert open_world(tmp_path / "store", "film").manifest.source.sha256 == hash_bytes(other.read_bytes())
 
 
 def test_a_store_that_cannot_be_written_is_named(two_shots: Path, tmp_path: Path) -> None:

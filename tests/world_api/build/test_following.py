@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.server
 import json
+import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +18,7 @@ import pytest
 
 from tests.support.building import Broken, Listener, Silent, StandingClock
 from tests.support.decoders import decoding_that_dies_at, killing
-from world_api.api import build_world as build, open_session
+from world_api.api import build_world as build, open_session, source_path
 from world_api.build import Following, Job, build_world, follow_world
 from world_api.core import MediaFault, StoreFault, hash_bytes
 from world_api.media import VideoPass
@@ -199,22 +200,44 @@ def test_following_that_breaks_off_before_the_first_clip_is_told_as_unfinished(
     assert open_world(store, "film").manifest.world_hash == report.world_hash
 
 
-def test_following_goes_on_after_a_break(two_shots: Path, tmp_path: Path) -> None:
+def test_following_goes_on_after_a_break(two_shots: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("world_api.build.following._BLOCK", 4096)  # the file is longer than what is read at once
     whole, growing = remuxed(two_shots, tmp_path / "whole.mkv"), tmp_path / "growing.mkv"
+    beginning = tmp_path / "beginning.mkv"
+    beginning.write_bytes(whole.read_bytes()[: whole.stat().st_size * 19 // 20])
 
     def break_off(seconds: float) -> None:
         raise Broken
 
-    with Writer(whole, growing), pytest.raises(Broken):
+    with Writer(beginning, growing), pytest.raises(Broken):
         follow_world(job(growing, tmp_path / "store"), Following(settled=SETTLED, published=break_off))
     made = {path: path.stat().st_ino for path in (tmp_path / "store" / "film" / "rows").rglob("000000-*")}
     assert made
     assert not open_world(tmp_path / "store", "film").manifest.complete
     growing.write_bytes(whole.read_bytes())
     report = follow_world(job(growing, tmp_path / "store"), Following(settled=SETTLED))
-    kept = {path.stat().st_ino for path in (tmp_path / "store" / "film" / "rows").rglob("000000-*")}
+    world = open_world(tmp_path / "store", "film")
+    kept = {(world.folder / entry.path).stat().st_ino for entry in world.manifest.files}
     assert set(made.values()) <= kept
     assert report.world_hash == build_world(job(whole, tmp_path / "batch")).world_hash
+
+
+def test_a_file_that_is_shorter_than_the_world_of_its_beginning_is_another_one(two_shots: Path, tmp_path: Path) -> None:
+    growing = remuxed(two_shots, tmp_path / "growing.mkv")
+    size = growing.stat().st_size
+
+    def break_off(seconds: float) -> None:
+        raise Broken
+
+    with pytest.raises(Broken):
+        follow_world(job(growing, tmp_path / "store"), Following(settled=SETTLED, published=break_off))
+    world = open_world(tmp_path / "store", "film")
+    assert world.manifest.source.bytes == size
+    with growing.open("ab") as file:
+        file.write(b"more")
+    assert source_path(world) == growing
+    os.truncate(growing, size - 1)
+    assert source_path(world) is None
 
 
 @pytest.mark.nightly

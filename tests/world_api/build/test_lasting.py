@@ -10,6 +10,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -176,23 +177,27 @@ def test_a_log_of_decoding_that_cannot_be_read_costs_time_and_nothing_else(
 
 @pytest.mark.parametrize(
     "write",
-    [2, 14, 16, *(pytest.param(write, marks=pytest.mark.nightly) for write in (0, 4, 6, 8, 10, 12))],
-)  # the last of them is that of the manifest
+    [2, 10, 18, *(pytest.param(write, marks=pytest.mark.nightly) for write in (0, 4, 6, 8, 12, 14, 16, 17))],
+)  # the last of them are those of the manifest
 def test_a_full_disk_is_named_and_the_world_before_stays_as_it_was(
     write: int, film: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = build(film, tmp_path, Seeing(), Apart())
     before = {path: path.read_bytes() for path in (tmp_path / "film" / "rows").rglob("*.arrow")}
-    sync, left = os.fsync, [write]
+    left = [write]
 
-    def full(handle: int) -> None:
-        left[0] -= 1
-        if left[0] < 0:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        sync(handle)
+    def full(step: Callable[..., Any]) -> Callable[..., Any]:
+        def stepping(*arguments: Any) -> Any:
+            left[0] -= 1
+            if left[0] < 0:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return step(*arguments)
+
+        return stepping
 
     with monkeypatch.context() as patch, pytest.raises(StoreFault) as caught:
-        patch.setattr(os, "fsync", full)
+        for owner, name in ((os, "fsync"), (Path, "replace")):
+            patch.setattr(owner, name, full(getattr(owner, name)))
         build(film, tmp_path, Seeing(0.5), Counting(), Apart())
     assert caught.value.code == "disk_full"
     world = open_world(tmp_path, "film")
@@ -202,6 +207,60 @@ def test_a_full_disk_is_named_and_the_world_before_stays_as_it_was(
     assert not list(tmp_path.rglob("*.part"))
     after = build(film, tmp_path, Seeing(0.5), Counting(), Apart())
     assert after.world_hash == build(film, tmp_path / "other", Seeing(0.5), Counting(), Apart()).world_hash
+
+
+def test_rows_are_on_the_disk_before_the_manifest_names_them(
+    film: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: set[int] = set()
+    before_manifest: set[int] = set()
+    sync, replace = os.fsync, Path.replace
+
+    def noting(handle: int) -> None:
+        synced.add(os.fstat(handle).st_ino)
+        sync(handle)
+
+    def renaming(path: Path, target: Path) -> Path:
+        if target.name == "world.json":
+            before_manifest.update(synced)
+        return replace(path, target)
+
+    monkeypatch.setattr(os, "fsync", noting)
+    monkeypatch.setattr(Path, "replace", renaming)
+    build(film, tmp_path, Seeing(), Counting())
+    rows = list((tmp_path / "film" / "rows").rglob("*.arrow"))
+    places = [*rows, *{path.parent for path in rows}]
+    assert len(rows) > 4
+    assert {path.stat().st_ino for path in places} <= before_manifest
+
+    synced.clear()
+    before_manifest.clear()
+    rows[0].unlink()
+    rows[1].write_bytes(b"cut off")
+    build(film, tmp_path, Seeing(), Counting())  # what is made again has the same name as before
+    again = {path.stat().st_ino for path in (rows[0], rows[1], rows[0].parent, rows[1].parent)}
+    assert again <= before_manifest
+    assert rows[2].stat().st_ino not in synced
+
+
+def test_rows_that_cannot_be_synced_are_not_taken_for_whole_later(
+    film: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed: list[int] = []
+
+    def failing(handle: int) -> None:
+        number = os.fstat(handle).st_ino
+        if not failed and any(path.stat().st_ino == number for path in tmp_path.rglob("*.arrow")):
+            failed.append(number)
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as patch, pytest.raises(StoreFault):
+        patch.setattr(os, "fsync", failing)
+        build(film, tmp_path, Seeing())
+    left = {path.stat().st_ino for path in (tmp_path / "film").rglob("*.arrow")}
+    assert left
+    assert not left & set(failed)
+    assert check_world(open_world(tmp_path, build(film, tmp_path, Seeing()).video_id)) == []
 
 
 def test_limits_that_cut_a_video_make_another_world(film: Path, tmp_path: Path) -> None:

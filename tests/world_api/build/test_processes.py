@@ -101,6 +101,41 @@ def test_a_frame_is_shown_once_to_all_clips_that_want_it(make_frames: MakeFrames
     stage.close()
 
 
+def test_a_frame_keeps_its_pixels_until_its_stage_has_seen_it(
+    make_frames: MakeFrames, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    freed: list[float] = []
+    monkeypatch.setattr(Frame, "_free", lambda frame: freed.append(frame.time))
+    stage = RemoteStage(f"{MAKERS}:Brightness")
+    worker = stage.open(made_clip(0))
+    first, second = make_frames(lambda t: np.full((90, 160, 3), int(t), dtype=np.uint8), start=0, end=2)[:2]
+    for frame in (first, second):  # the second one is shown while the stage may still request pictures of the first
+        worker.see(frame)
+        frame.release()
+    assert freed == [first.time]
+    assert [row["time"] for row in worker.finish()["cuts"]] == [first.time, second.time]
+    assert freed == [first.time, second.time]
+    stage.close()
+
+
+@pytest.mark.parametrize("maker", ["named", "dying"])
+def test_a_stage_that_failed_holds_no_frame(
+    maker: str, make_frames: MakeFrames, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    freed: list[float] = []
+    monkeypatch.setattr(Frame, "_free", lambda frame: freed.append(frame.time))
+    stage = RemoteStage(f"{MAKERS}:{maker}")
+    worker = stage.open(made_clip(0))
+    frames = make_frames(lambda t: np.full((90, 160, 3), int(t), dtype=np.uint8), start=0, end=3)[:3]
+    with pytest.raises(VideoWorldError):
+        for frame in frames:
+            worker.see(frame)
+    stage.close()
+    for frame in frames:
+        frame.release()
+    assert sorted(freed) == [frame.time for frame in frames]
+
+
 def test_on_one_processor_every_stage_works_where_the_build_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stage_process, "_processors", lambda: 1)
     processes = BuildProcesses(DEFAULT_LIMITS, {"brightness": f"{MAKERS}:Brightness"})

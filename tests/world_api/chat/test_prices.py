@@ -38,8 +38,9 @@ def test_json_and_yaml_say_the_same(file: Path, text: str) -> None:
 
 def test_nothing_is_known_without_a_file(file: Path) -> None:
     assert Prices().of("m") is None
-    file.write_text("", encoding="utf-8")
-    assert Prices.read(file).models == {}
+    for text in ("", "\ufeff", "# no prices yet\n"):
+        file.write_text(text, encoding="utf-8")
+        assert Prices.read(file).models == {}
 
 
 def test_money_is_that_of_a_million_tokens() -> None:

@@ -12,6 +12,7 @@ from tests.support.scripted import ScriptedChatModel
 from world_api.chat import (
     Exchange,
     RecordingChatModel,
+    RecordingClock,
     ReplayChatModel,
     append_line,
     completion,
@@ -41,6 +42,14 @@ def test_a_recording_keeps_request_reply_and_time(stepping_clock: Any, tmp_path:
     assert (exchange.request, exchange.reply, exchange.seconds) == (FIRST, reply, 1.5)
     append_line(tmp_path / "r.jsonl", exchange.record())
     assert read_exchanges(tmp_path / "r.jsonl") == [exchange]
+
+
+def test_the_recorded_seconds_begin_at_zero_whatever_the_clock_says(stepping_clock: Any) -> None:
+    stepping = stepping_clock(step=0.5)
+    stepping.seconds = 86_400.0
+    clock = RecordingClock(stepping)
+    assert [clock.monotonic() for _ in range(3)] == [0.0, 0.5, 1.0]
+    assert clock.readings == [0.0, 0.5, 1.0]
 
 
 def test_a_replay_gives_equal_requests_their_replies_in_order(stepping_clock: Any) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.command_line import Cli
 from tests.support.model_server import Manners
-from world_api.chat import window_of
+from world_api.chat import images_and_window
 
 KEY = "sk-a-key-that-nobody-may-see"
 
@@ -59,10 +59,10 @@ def test_the_window_that_a_server_tells_is_shown_and_found_again(cli: Cli, chat_
     listed = {"data": [{"id": "m", "max_model_len": 32_768}]}
     chat_server.respond(lambda received: listed if received.path.endswith("/models") else good(received))
     environment = {**os.environ, "OPENAI_BASE_URL": chat_server.url}
-    assert window_of("m", environment=environment) is None
+    assert images_and_window("m", environment=environment) == (None, None)
     assert "32,768 tokens, as the server reports" in cli("doctor", "--endpoint", chat_server.url, "--model", "m").out
-    assert window_of("m", environment=environment) == 32_768
-    assert window_of("rule-based", environment={}) is None
+    assert images_and_window("m", environment=environment) == (True, 32_768)
+    assert images_and_window("rule-based", environment={}) == (None, None)
 
 
 def test_words_of_a_server_cannot_steer_the_terminal(cli: Cli, chat_server: Any) -> None:

@@ -99,11 +99,11 @@ def test_a_second_death_ends_the_build_and_does_not_blame_the_file_alone(
 
 def test_random_access_outlives_its_process(film: Path) -> None:
     frames = VideoFrames(film)
-    first = frames.frame_played_at(12.0)
+    first = frames.pictures_played_at([12.0], None)[0]
     process = frames._worker._process
     assert process is not None
     os.kill(number_of(process), signal.SIGKILL)
-    assert np.array_equal(frames.frame_played_at(12.0), first)
+    assert np.array_equal(frames.pictures_played_at([12.0], None)[0], first)
     frames.close()
 
 

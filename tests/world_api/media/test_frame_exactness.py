@@ -35,7 +35,11 @@ def check_random_access(path: Path, *, asked: int) -> None:
     numbers = [max(0, sum(start <= time + BEGUN for start, _ in shown) - 1) for time in times]
     with closing(VideoFrames(path)) as frames:
         for time, number in zip(times, numbers, strict=True):
-            assert np.array_equal(frames.frame_played_at(time), shown[number][1]), (path.name, time, number)
+            assert np.array_equal(frames.pictures_played_at([time], None)[0], shown[number][1]), (
+                path.name,
+                time,
+                number,
+            )
         together = frames.pictures_played_at(sorted(times), None)
     for time, number, picture in zip(sorted(times), sorted(numbers), together, strict=True):
         assert np.array_equal(picture, shown[number][1]), (path.name, time, number)
@@ -195,12 +199,14 @@ def test_at_twenty_random_times_the_burned_in_number_is_the_rules(
 ) -> None:
     frames = VideoFrames(shared_data / "video" / "timecode_1800s.mp4")
     asked = times_inside_frames(20, until=1800.0)
-    assert [reader(frames.frame_played_at(time)) for time in asked] == [math.floor(time * RATE) for time in asked]
+    assert [reader(frames.pictures_played_at([time], None)[0]) for time in asked] == [
+        math.floor(time * RATE) for time in asked
+    ]
 
 
 @pytest.mark.shared_data
 def test_the_number_changes_where_the_next_frame_begins(shared_data: Path, reader: Callable[[Image], int]) -> None:
     frames = VideoFrames(shared_data / "video" / "timecode_1800s.mp4")
     begins = 36998 * 1001 / 30000
-    assert reader(frames.frame_played_at(begins - 0.01)) == 36997
-    assert reader(frames.frame_played_at(begins + 0.01)) == 36998
+    assert reader(frames.pictures_played_at([begins - 0.01], None)[0]) == 36997
+    assert reader(frames.pictures_played_at([begins + 0.01], None)[0]) == 36998

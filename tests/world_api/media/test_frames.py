@@ -101,12 +101,12 @@ def test_damage_in_the_middle_costs_frames_and_not_the_video(make_video: Callabl
 @pytest.mark.parametrize("seconds", [0.0, 0.05, 0.1, 2.449, 2.5, 2.55, 7.31, 11.9, 500.0, -1.0])
 def test_the_frame_played_at_a_time_is_the_last_one_begun(counting: Path, seconds: float) -> None:
     expected = min(119, max(0, int(seconds * 10 + 1e-6)))
-    assert number_in(VideoFrames(counting).frame_played_at(seconds)) == expected
+    assert number_in(VideoFrames(counting).pictures_played_at([seconds], None)[0]) == expected
 
 
 def test_a_video_that_has_gone_is_named(tmp_path: Path) -> None:
     with pytest.raises(MediaFault) as caught:
-        VideoFrames(tmp_path / "gone.mp4").frame_played_at(1.0)
+        VideoFrames(tmp_path / "gone.mp4").pictures_played_at([1.0], None)[0]
     assert caught.value.code == "source_missing"
 
 
@@ -134,7 +134,7 @@ def test_random_access_gives_the_frames_of_the_decode_pass(shared_data: Path, na
     random_access = VideoFrames(path)
     for number, frame in enumerate(DecodePass(source=probe(path))):
         if number % 5 == 0:
-            assert np.array_equal(random_access.frame_played_at(frame.time), frame.picture()), frame.time
+            assert np.array_equal(random_access.pictures_played_at([frame.time], None)[0], frame.picture()), frame.time
 
 
 def joined(make_video: Callable[..., Path], *starts: float) -> Path:
@@ -183,7 +183,7 @@ def test_random_access_agrees_with_the_decode_pass_where_the_clock_starts_anew(m
     random_access = VideoFrames(path)
     for frame in DecodePass(source=probe(path)):
         if number_in(frame.picture()) % 13 == 0:
-            assert number_in(random_access.frame_played_at(frame.time)) == number_in(frame.picture())
+            assert number_in(random_access.pictures_played_at([frame.time], None)[0]) == number_in(frame.picture())
 
 
 def test_damaged_pictures_of_a_large_vp8_video_are_a_loss(tmp_path: Path) -> None:

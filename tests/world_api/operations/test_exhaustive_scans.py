@@ -121,6 +121,25 @@ def test_the_matches_are_those_that_a_count_over_the_rows_has(
     assert bool(expected) is (query != "unheardof")
 
 
+def test_a_text_as_it_was_read_up_to_the_cut_is_found_by_its_words_alone(make_world: Any) -> None:
+    box = {"x1": 0, "y1": 0, "x2": 90, "y2": 20, "producer": "made/1"}
+    read = [(11.0, "produced br", 0.6), (14.0, "produced by", 0.9)]
+    make_world(
+        {
+            "screen_texts": [
+                {"time": at, "text": text, "confidence": sure, "known_at": at, **box} for at, text, sure in read
+            ]
+        }
+    )
+
+    def found(query: str, as_of: float | None) -> int:
+        session = open_session(make_world.store, "made", as_of=as_of, name=None, groups=INSPECT)
+        matched: int = run(session, "scan_segments", {"video_id": "made", "query": query})["matched_in_all"]
+        return matched
+
+    assert [found("produced br", as_of) for as_of in (12.0, None)] == [1, 0]
+
+
 def test_a_cut_shows_less_and_never_more(sessions: Any) -> None:
     whole, cut = (
         {match["start_time"] for page in pages(sessions(as_of), query="person") for match in page["matches"]}

@@ -121,7 +121,7 @@ def test_company_is_who_is_seen_at_the_moment_itself(make_world: WorldMaker) -> 
     make_world({"sightings": rows})
     session = open_session(make_world.store, "made", name=None)
     assert "t0000_02" in state(session, 16.0, "who else is there?", None)[0]
-    assert "nobody else" in state(session, 14.5, "who else is there?", None)[0]
+    assert "no one else" in state(session, 14.5, "who else is there?", None)[0]
 
 
 def test_what_was_registered_in_one_frame_is_not_seen_at_another_time(open_made: Opened) -> None:

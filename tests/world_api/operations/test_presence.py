@@ -15,7 +15,7 @@ from world_api.session import Session
 CLOCK = "ent_t0000_01"
 #: Of the sightings, whose listed end is rounded down from 9.8667.
 LAST = 9.8666667
-UNFOLLOWED = "what never moves is not followed"
+UNTRACKED = "what never moves is not tracked"
 
 
 def rows() -> Rows:
@@ -83,13 +83,13 @@ def test_what_is_seen_once_is_there_while_its_frame_is_shown(session: Session, a
 
 def test_what_is_not_there_at_a_moment_is_not_found_in_its_frame(session: Session) -> None:
     seen = call(session, "detect_objects", timestamp=10.0, category="person")
-    assert (seen["detections"], seen["hint"]) == ([], f"nothing of the kind was followed at this moment; {UNFOLLOWED}")
+    assert (seen["detections"], seen["hint"]) == ([], f"nothing of the kind was tracked at this moment; {UNTRACKED}")
     assert seen["not_found"] == [{"start_time": 10.0, "end_time": 10.04}]
     stretch = {"start_time": 10.0, "end_time": 12.0}
     seen = call(session, "detect_objects", timestamp=10.0, category="person", time_range=stretch)
     assert (seen["not_found"], seen["hint"]) == (
         [stretch],
-        f"nothing of the kind was followed in this stretch; {UNFOLLOWED}",
+        f"nothing of the kind was tracked in this span; {UNTRACKED}",
     )
 
 

@@ -62,10 +62,14 @@ def test_tiny_pictures_do_no_harm(shape: tuple[int, int, int]) -> None:
 def test_a_person_is_found_and_told_from_the_empty_room(shared_data: Path) -> None:
     frames = VideoFrames(shared_data / "video" / "composite_337s.mp4")
     detector = ClassicalDetector()
-    someone = frames.frame_played_at(62.0)
+    someone = frames.pictures_played_at([62.0], None)[0]
     place = Box(x1=318, y1=0, x2=455, y2=320)
     assert detector.detect(someone, "person")[0].box.iou(place) > 0.4
-    assert detector.person_score(someone, place) > 0 > detector.person_score(frames.frame_played_at(33.0), place)
+    assert (
+        detector.person_score(someone, place)
+        > 0
+        > detector.person_score(frames.pictures_played_at([33.0], None)[0], place)
+    )
 
 
 @pytest.mark.shared_data

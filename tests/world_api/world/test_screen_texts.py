@@ -33,6 +33,14 @@ def test_slips_of_reading_do_not_part_a_text_and_the_surest_spelling_is_kept() -
     assert (text.span.start, text.span.end) == (1.0, 12.0)
 
 
+def test_slips_of_reading_that_add_up_are_no_other_text() -> None:
+    (text,) = joined(
+        reading(1, "DIRECTED BY", confidence=0.9), reading(6, "DIRECTED BV", confidence=0.8),
+        reading(11, "DIRECTEO BV", confidence=0.7), reading(12, ""),
+    )  # fmt: skip
+    assert (text.text, text.span.start, text.span.end) == ("DIRECTED BY", 1.0, 12.0)
+
+
 def test_a_clock_is_one_text_that_lists_its_readings() -> None:
     (label, clock) = joined(
         reading(3, "GEAR 1"), reading(3, "00:10:02.12", y=50), reading(3.5, "GEAR 1"), reading(8.5, "GEAR 1"),

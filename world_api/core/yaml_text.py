@@ -36,8 +36,10 @@ class YamlText:
         return self.lines.get(place, 1)
 
 
-def read_yaml(content: bytes, name: str) -> YamlText:
+def read_yaml(content: bytes, name: str, *, if_empty: str | None = "write its first key") -> YamlText:
     """Parse a document; ``name`` is the file's name for messages.
+
+    ``if_empty``: the hint of the fault of a document without a value; None: its value is None.
 
     Raises:
         ToolFault: ``bad_yaml``; the message contains the line.
@@ -45,7 +47,7 @@ def read_yaml(content: bytes, name: str) -> YamlText:
     import yaml
 
     if len(content) > MAX_BYTES:
-        raise _bad(name, None, f"it has more than {MAX_BYTES} bytes", "a domain is a page or two of text")
+        raise _bad(name, None, f"it has more than {MAX_BYTES} bytes", "such a file is a page or two of text")
     try:
         source = content.decode("utf-8-sig")
         _check_events(yaml.parse(source, Loader=yaml.SafeLoader), name)
@@ -57,10 +59,11 @@ def read_yaml(content: bytes, name: str) -> YamlText:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         problem = " ".join(str(getattr(error, "problem", None) or error).split())[:200]
         raise _bad(name, mark.line + 1 if mark else None, problem, "check indentation, quotes and colons") from None
-    if root is None:
-        raise _bad(name, 1, "it is empty", "begin with one of the packaged domains")
     text = YamlText()
-    text.value = _value(root, (), text, name)
+    if root is not None:
+        text.value = _value(root, (), text, name)
+    elif if_empty is not None:
+        raise _bad(name, 1, "it is empty", if_empty)
     return text
 
 
@@ -74,10 +77,10 @@ def _check_events(events: Iterable[Any], name: str) -> None:
         is_shared = isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None
         tag = getattr(event, "tag", None)
         for is_refused, what, hint in (
-            (count > MAX_NODES, f"it has more than {MAX_NODES} parts", "a domain is a page or two of text"),
+            (count > MAX_NODES, f"it has more than {MAX_NODES} parts", "such a file is a page or two of text"),
             (is_shared, "anchors and aliases (& and *) are not read", "quote the text, or write it out"),
             (tag is not None, f"the tag {str(tag)[:40]!r} is not read", "leave the tag out, or quote the text"),
-            (depth > MAX_DEPTH, f"it is nested more than {MAX_DEPTH} deep", "a domain is nested four deep"),
+            (depth > MAX_DEPTH, f"it is nested more than {MAX_DEPTH} deep", "such a file is nested four deep"),
         ):
             if is_refused:
                 raise _bad(name, _line(event), what, hint)
