@@ -191,7 +191,7 @@ def table(
         "## Tools", "",
         f"Machine: {machine()}. Medians of {chosen.runs} runs.", "",
         "Microseconds of processor time, all threads together, that a step costs beyond the calls it makes, which answer at once",
-        f"here: with one call at a time; with {AT_A_TIME}, as on a session; with one and the *trace*, which tells where each",
+        f"here: with one call at a time; with {AT_A_TIME}, as on a session; with one and the *trace*, which records where each",
         f"output came from. A run costs {run:.0f} beside that, most of it for the evidence of what was found. Only calls that wait,",
         "by their declared price, are made by other threads.", "",
         f"| steps | one at a time | {AT_A_TIME} at a time | traced |", "| --- | ---: | ---: | ---: |",
@@ -228,7 +228,7 @@ def goals(
         "Goals:", "",
         f"- At most {STEP_US:g} microseconds a step, with one call at a time and with {AT_A_TIME}: {verdict(cost, STEP_US)}"
         f" ({kind}: {cost:.0f});",
-        f"  where calls wait and are handed to threads: {verdict(handed, STEP_US)} ({waiter}: {handed:.0f}).",
+        f"  where calls wait and are given to threads: {verdict(handed, STEP_US)} ({waiter}: {handed:.0f}).",
         f"- At least {SPEED_UP_SHARE:g} of the calls at a time: {verdict(-share, -SPEED_UP_SHARE)}"
         f" ({loop}, {workers} at a time: {share:.2f}).",
         f"- At most {COMPILE_MS:g} ms a tool to compile: {verdict(slowest, COMPILE_MS)} ({source}: {slowest:.1f} ms).",

@@ -72,11 +72,13 @@ def _sync(path: Path) -> None:
         handle = os.open(path, os.O_RDONLY)
         try:
             os.fsync(handle)
+        except OSError:  # not where it cannot even be opened: then its content may be whole
+            if path.is_file():
+                path.unlink(missing_ok=True)
+            raise
         finally:
             os.close(handle)
     except OSError as error:
-        if path.is_file():
-            path.unlink(missing_ok=True)
         raise not_writable(path, error) from error
 
 

@@ -263,6 +263,25 @@ def test_rows_that_cannot_be_synced_are_not_taken_for_whole_later(
     assert check_world(open_world(tmp_path, build(film, tmp_path, Seeing()).video_id)) == []
 
 
+def test_rows_that_cannot_be_opened_to_be_synced_are_kept(
+    film: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = os.open
+
+    def too_many(path: Any, flags: int, *rest: Any, **options: Any) -> int:
+        if str(path).endswith(".arrow") and flags == os.O_RDONLY:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return opened(path, flags, *rest, **options)
+
+    with monkeypatch.context() as patch, pytest.raises(StoreFault):
+        patch.setattr(os, "open", too_many)
+        build(film, tmp_path, Seeing())
+    made = {path: path.stat().st_ino for path in (tmp_path / "film" / "rows").rglob("*.arrow")}
+    build(film, tmp_path, Seeing())
+    assert len(made) == len(list((tmp_path / "film" / "rows").rglob("*.arrow"))) > 0
+    assert {path: path.stat().st_ino for path in made} == made
+
+
 def test_limits_that_cut_a_video_make_another_world(film: Path, tmp_path: Path) -> None:
     whole = build(film, tmp_path / "whole", Seeing())
     cut = build(film, tmp_path, Seeing(), limits=Limits(duration=40.0))
