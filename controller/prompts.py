@@ -163,7 +163,8 @@ def digest_of(session: Session, tokens: int) -> dict[str, Any] | None:
     if tokens < _LEAST:
         return None
     video = {"video_id": session.video_id}
-    digest: dict[str, Any] = {"duration": _result(session, "get_video_metadata", video).get("duration")}
+    known = _result(session, "get_video_metadata", video)
+    digest: dict[str, Any] = {"duration": known.get("duration"), "vocabulary": known.get("vocabulary")}
     left = tokens - estimate_tokens(digest)
     entities = _entities(session)
     memories: Entries = [

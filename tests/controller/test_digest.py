@@ -67,7 +67,7 @@ def test_a_clip_is_told_whole(open_made: Any) -> None:
     assert digest is not None
     assert "of_scenes" not in digest
     assert "of_entities" not in digest
-    assert {"duration", "scenes", "entities"} <= digest.keys()
+    assert {"duration", "scenes", "entities"} <= digest.keys() and "person" in digest["vocabulary"]["categories"]
 
 
 def test_nothing_after_the_cut_is_told(open_made: Any) -> None:
