@@ -129,12 +129,11 @@ def open_session(
     Raises StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``, ``bad_session_name``;
     OperationFault: ``bad_as_of``, ``unknown_group``.
     """
-    from world_api.build.source import remembered_source
     from world_api.operations import check_groups
     from world_api.search.passages import Meanings
     from world_api.session.session import Backends, Overlay, Session, open_overlay
     from world_api.session.vision import FOLDER, FrameLooker, Vision
-    from world_api.world.storage import world_key
+    from world_api.world.storage import LOCAL, world_key
     from world_api.world.store import open_world
     from world_api.world.view import open_view
 
@@ -146,7 +145,7 @@ def open_session(
         meanings = Meanings(seeing.embedder, store / FOLDER / "meanings")
     key = world_key(world.manifest)
     looker = vision = None
-    if remembered_source(world.folder) is not None:  # else the world has no video here: nothing could ever be looked at
+    if (world.folder / LOCAL).is_file():  # else the world has no video here: nothing could ever be looked at
         looker = FrameLooker(
             frames=_frames_of(world), detector=adapter("detector"), world_key=key, cache=store / FOLDER
         )
