@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from controller.conversation import MAX_RESULT_CHARACTERS
 from controller.display import summary_text
-from controller.messages import Observation, ToolCall, cite, spans_in
-from controller.prompts import Preamble, Prompts, digest_of
+from controller.messages import ToolCall, cite, spans_in
+from controller.prompts import Preamble, digest_of
+from controller.rendering import Observation
 from world_api.api import open_session
+from world_api.chat import MAX_RESULT_CHARACTERS, ResultPages
 from world_api.core import TimeSpan, parse_json
 from world_api.operations import run
 
@@ -103,13 +104,13 @@ def test_the_model_is_told_of_evidence_that_is_not_shown() -> None:
     entities = [{"entity_id": f"ent_{n}"} for n in range(28)]
     seen = Observation(
         call=ToolCall(id="c", tool="list_entities", arguments={}, written="{}"),
-        result={"entities": entities, "evidence": pieces, "truncated": False},
+        result={"entities": entities, "evidence": pieces},
         is_data=True,
     )
-    body = parse_json(seen.message(Prompts(), limit=MAX_RESULT_CHARACTERS)["content"])
+    body = parse_json(seen.message(ResultPages(), limit=MAX_RESULT_CHARACTERS)["content"])
     assert body["data_from_video"]["evidence"] == pieces[:8]
     assert body["data_from_video"]["entities"] == entities
-    assert body["cut"] == {"of": {"evidence": "8/28"}}
+    assert body["truncated"] == {"shown": {"evidence": "8 of 28"}}
 
 
 SAID = 'At 5 s, ent_1 (person): said meanwhile (by whom is not known): "wait 40 to 50 s" (3.0-6.0 s).'

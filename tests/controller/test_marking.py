@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from controller.messages import shorten
 from world_api.chat import data_line
 
 _TEXT = st.text(alphabet='<|>[]~/ISTab"\\{}:,\n 中\u2028', max_size=20)
@@ -55,9 +54,3 @@ def test_no_mark_is_left(value: Any) -> None:
 def test_marks_of_known_templates_are_spelt_out(mark: str) -> None:
     assert mark not in data_line({"said": f"a {mark} b"})
     assert json.loads(data_line([mark])) == [mark]
-
-
-def test_what_looks_like_marks_does_not_make_a_result_longer_than_allowed() -> None:
-    shown, cut = shorten({"lines": ["<" * 100] * 200}, 2_000)
-    assert cut is not None
-    assert len(data_line(shown)) <= 2_000

@@ -38,7 +38,7 @@ def names(request: dict[str, Any]) -> set[str]:
 )
 def test_each_exposure_offers_what_it_says(play: Any, exposure: str, operations: set[str]) -> None:
     request = play("hier", options={"exposure": exposure}).requests[0]
-    assert names(request) == operations | set(load_library("hand_A").tools) | {"submit_answer"}
+    assert names(request) == operations | set(load_library("hand_A").tools) | {"read_more", "submit_answer"}
 
 
 def codes(played: Any) -> list[str | None]:
