@@ -47,9 +47,15 @@ def read_more_tool(prompts: Prompts) -> ToolDeclaration:
 def rendered(result: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a model reads of a result: all of it but the cost, and of its evidence the first 8 pieces.
 
-    A tool has evidence of its own and often as an output, too; of each the first 4 pieces are shown.
+    A tool has evidence of its own and often as an output, too; of each the first 4 pieces are shown. Boxes of a trajectory stay in
+    the record: detect_objects gives those of a moment.
     """
     whole = {key: value for key, value in result.items() if key not in _BOOK_KEEPING}
+    if isinstance(parts := whole.get("trajectory"), list):
+        whole["trajectory"] = [
+            {key: value for key, value in part.items() if key != "boxes"} if isinstance(part, Mapping) else part
+            for part in parts
+        ]
     outputs = whole.get("outputs")
     if not isinstance(outputs, Mapping):
         return _with_some_evidence(whole, _MOST_EVIDENCE)
