@@ -111,5 +111,7 @@ def recognize_actions(session: Session, *, video_id: VideoId, start_time: StartT
 
 
 def _told(session: Session, action: Action) -> Action:
-    told = caption_of(session.view, interval_of(action), action.label)
+    """Return an action with what a caption says of it."""
+    track = session.view.track_of_entity(action.entity_id) if action.entity_id else None
+    told = caption_of(session.view, interval_of(action), action.label, track)
     return action if told is None or told.text == action.label else action.model_copy(update={"told": told.text})
