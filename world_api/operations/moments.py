@@ -168,11 +168,13 @@ class _Seeker:
         """Return the event that a caption or an action is about: the caption's text and times, and who does the action."""
         if passage.subject:
             track = self._view.tracks.find(passage.subject)
-            told = caption_of(self._view, passage.span, passage.text, track)
-            return _Event(passage if told is None else self._as_passage(told), (told or passage).text, track)
+            described = caption_of(self._view, passage.span, passage.text, track)
+            return _Event(
+                passage if described is None else self._as_passage(described), (described or passage).text, track
+            )
         acts = self._view.actions.during(passage.span)
         same = [one for one in acts if one.subject and passage.span.iou(one.span) >= _SAME_EVENT]
-        tracks = (self._view.tracks.find(one.subject) for one in same if _is_told(passage.text, one.text))
+        tracks = (self._view.tracks.find(one.subject) for one in same if _describes(passage.text, one.text))
         return _Event(passage, passage.text, next((track for track in tracks if _is_named(passage.text, track)), None))
 
     def _as_passage(self, said: Said) -> Passage:
@@ -192,9 +194,9 @@ class _Seeker:
 
 
 def caption_of(view: View, span: TimeSpan, label: str, track: Track | None) -> Said | None:
-    """Return the caption that tells an action of ``track`` with this span and label; None if none does."""
+    """Return the caption of an action of ``track`` with this span and label; None if none does."""
     near = [one for one in view.captions.during(span) if span.iou(one.span) >= _SAME_EVENT]
-    near = [one for one in near if not is_of_shot(view, one.span) and _is_told(one.text, label)]
+    near = [one for one in near if not is_of_shot(view, one.span) and _describes(one.text, label)]
     return max((one for one in near if _is_named(one.text, track)), key=lambda one: span.iou(one.span), default=None)
 
 
@@ -206,7 +208,7 @@ def _is_named(caption: str, track: Track | None) -> bool:
 
 
 def is_of_shot(view: View, span: TimeSpan) -> bool:
-    """Whether a caption's span is a whole shot or more, so that it is no moment of what the caption tells."""
+    """Whether a caption's span is a whole shot or more, so that it is no moment of what the caption says."""
     return span.overlap(shot := view.shot_at(span.center)) >= _WHOLE_SHOT * shot.duration
 
 
@@ -219,7 +221,7 @@ def place_of(view: View, span: TimeSpan) -> str | None:
     return None
 
 
-def _is_told(caption: str, label: str) -> bool:
-    """Whether a caption tells the deed of an action's label: it has its first word, or the action is talking and it quotes."""
+def _describes(caption: str, label: str) -> bool:
+    """Whether a caption describes the deed of an action's label: it has its first word, or the action is talking and it quotes."""
     verb = label.split(" ", 1)[0]
     return has_word(terms_of(_QUOTE.sub(" ", caption), ""), verb) or (verb == "talks" and '"' in caption)

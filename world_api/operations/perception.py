@@ -101,7 +101,7 @@ def recognize_actions(session: Session, *, video_id: VideoId, start_time: StartT
         Action(**times(span), label=action.label, confidence=action.confidence, entity_id=None)
         for action in (look.actions if look else ())
     ]
-    found = [(_told(session, action), source) for action, source in actions_in(session, span)]
+    found = [(_captioned(session, action), source) for action, source in actions_in(session, span)]
     cited = [evidence(session, interval_of(action), source, action.confidence) for action, source in found]
     return Actions(
         actions=[*named, *(action for action, _ in found)],
@@ -110,8 +110,8 @@ def recognize_actions(session: Session, *, video_id: VideoId, start_time: StartT
     )
 
 
-def _told(session: Session, action: Action) -> Action:
+def _captioned(session: Session, action: Action) -> Action:
     """Return an action with what a caption says of it."""
     track = session.view.track_of_entity(action.entity_id) if action.entity_id else None
-    told = caption_of(session.view, interval_of(action), action.label, track)
-    return action if told is None or told.text == action.label else action.model_copy(update={"told": told.text})
+    described = caption_of(session.view, interval_of(action), action.label, track)
+    return action if described is None else action.model_copy(update={"caption": described.text})
