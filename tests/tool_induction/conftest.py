@@ -69,7 +69,14 @@ class ScriptedWorld:
             }
             for place, (start, end) in enumerate(self.segments)
         ][: arguments["top_k"]]
-        return result(candidates=hits, evidence=[evidence(start, end) for start, end in self.segments])
+        moments = [
+            stretch(time - 1, time + 2)
+            | {"text": "a person", "source": "tracker", "entity_id": f"ent_{time}", "lacks": []}
+            | {"evidence": [evidence(time - 1, time + 2)]}
+            for time in sorted(self.seen)
+        ]
+        cited = [evidence(start, end) for start, end in self.segments]
+        return result(candidates=hits, moments=moments, evidence=cited)
 
     _search_segments_by_semantics = _search_segments_by_text
 

@@ -61,6 +61,7 @@ def test_every_tool_gives_a_result_that_fits_its_output_schema(talk: Any) -> Non
             "locate_next_appearance": {"query": "person in black", "after_time": 30.0},
             "list_things_in_view": {"time": 25.0},
             "locate_words": {"words": "blue folder"},
+            "find_occurrences": {"what": "person in black"},
             "locate_event": {"event": "blue folder"},
             "count_distinct_things": {"category": "person"},
         }
@@ -72,8 +73,9 @@ def test_every_tool_gives_a_result_that_fits_its_output_schema(talk: Any) -> Non
     told = dict(zip(load_library("hand_A").tools, map(data_of, results), strict=True))
     assert all(data["evidence"] for data in told.values())
     # The folder is only spoken of, so it is not known to be what happens.
-    assert [name for name, data in told.items() if data["status"] != "ok"] == ["locate_event"]
-    assert told["locate_event"]["status"] == "partial"
+    # Two things that were followed apart fit the looks.
+    others = {name: data["status"] for name, data in told.items() if data["status"] != "ok"}
+    assert others == {"locate_event": "partial", "count_appearances": "ambiguous"}
 
 
 def test_an_operation_still_answers(talk: Any) -> None:

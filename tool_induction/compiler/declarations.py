@@ -10,6 +10,7 @@ from tool_induction.checker.steps import STATUSES, evidence_list
 from tool_induction.compiler.compilation import CompiledTool, calls_of
 from tool_induction.language import types as ty
 from tool_induction.language.model import Call, JudgeStep, Tool, walk_steps
+from world_api.core.identifiers import plural
 from world_api.operations import EVERY_OPERATION
 from world_api.schemas.formats import mcp_tool, openai_tool
 
@@ -118,7 +119,7 @@ def description_of(compiled: CompiledTool) -> str:
     """Return the description that a model reads: the tool's own, and its maximum cost."""
     most = compiled.price.most
     tokens = f", up to {most.tokens} tokens" if most.tokens else ""
-    return f"{compiled.tool.description} (Up to {most.calls} atomic calls{tokens}.)"
+    return f"{compiled.tool.description} (Up to {plural(most.calls, 'atomic call')}{tokens}.)"
 
 
 def signature_card(compiled: CompiledTool) -> str:
