@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from world_api.build.background import Mask
+from world_api.core.lexicon import COLOURS
 from world_api.core.ports import Image
-from world_api.core.vocabulary import COLOURS
 
 #: A colour is named if it covers this share of the region; at most this many are named.
 _SHARE, _MOST_COLOURS = 0.18, 3

@@ -1,9 +1,8 @@
-"""Words for colours and categories, the closed vocabulary of a world, and the parser of descriptions with negations.
+"""Concepts of words, the closed vocabulary of a world, and the parser of descriptions with negations.
 
 Search and detection compare concepts, one canonical word for each English and Chinese word, so that "a man in black",
-"黑衣男子" and a track marked ``person``, ``black`` match. The eleven colours are the basic colour terms of Berlin and Kay
-(1969). A vocabulary has the categories that a profile judges and the words for them; a profile that judges more adds
-its categories to these tables.
+"黑衣男子" and a track marked ``person``, ``black`` match. A vocabulary has the categories that a profile judges and the
+words for them, which are in ``world_api.core.lexicon``.
 """
 
 from __future__ import annotations
@@ -17,73 +16,23 @@ from itertools import pairwise
 from threading import Lock
 from typing import Any
 
-# --- words and concepts ---------------------------------------------------------------------------------------------
-
-#: canonical word -> (English words, Chinese words); the canonical word is the first.
-COLOURS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "black": (("black",), ("黑色", "黑")),
-    "white": (("white",), ("白色", "白")),
-    "grey": (("grey", "gray", "silver"), ("灰色", "灰", "银色")),
-    "red": (("red", "crimson", "scarlet", "maroon"), ("红色", "红")),
-    "orange": (("orange",), ("橙色", "橘色", "橙")),
-    "yellow": (("yellow", "golden"), ("黄色", "黄", "金色")),
-    "green": (("green", "olive"), ("绿色", "绿")),
-    "blue": (("blue", "navy", "teal", "cyan", "turquoise"), ("蓝色", "蓝", "青色")),
-    "purple": (("purple", "violet", "lilac"), ("紫色", "紫")),
-    "pink": (("pink", "magenta"), ("粉色", "粉红")),
-    "brown": (("brown", "beige", "tan"), ("棕色", "褐色", "咖啡色")),
-}
-
-#: Colours that hair, shoes and trousers often have. If a description has no other colour, the whole outfit is meant.
-NEUTRALS = frozenset({"black", "white", "grey", "brown"})
-
-#: canonical category -> (English words, Chinese words)
-CATEGORIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "person": (
-        (
-            "person", "persons", "people", "man", "men", "woman", "women", "boy", "girl", "guy", "lady", "gentleman",
-            "child", "children", "kid", "someone", "somebody", "pedestrian", "human", "adult", "individual",
-        ),
-        ("人", "男子", "女子", "男人", "女人", "男孩", "女孩", "男生", "女生", "孩子", "行人", "人物", "先生", "女士", "谁"),
-    ),
-    "face": (("face", "faces"), ("脸", "面孔")),
-    "moving_object": (("moving_object", "object", "thing", "item"), ("物体", "东西", "物品")),
-    "car": (("car", "cars", "automobile"), ("汽车", "轿车", "车辆", "车")),
-    "bottle": (("bottle", "bottles"), ("瓶子",)),
-    "dog": (("dog", "dogs"), ("狗",)),
-    "cat": (("cat", "cats"), ("猫",)),
-    "text": (("text", "words", "writing", "caption", "subtitle"), ("文字", "字幕")),
-}  # fmt: skip
-
-#: Words that contain a word of the tables above and mean something else.
-OTHER_CHINESE = (
-    "火车", "列车", "电车", "马车", "自行车", "单车", "摩托车", "公交车", "车站", "车间", "车票", "风车", "水车",
-    "机器人", "雪人", "稻草人", "和服",
-)  # fmt: skip
-
-#: Words without content in a description or a question.
-STOP_WORDS = frozenset(
-    "a an the in on at of to and or with by for from is are was were be been being this that these those it its he she "
-    "they them his her their there here who whom which what when where why how do does did doing done has have had not "
-    "as into out up down over under me my we our you your i s t "
-    "wearing wears wear dressed clothes clothing clad coloured colored first second last time appear appears appeared".split()
-)
-#: The same in Chinese: single characters and pairs, the units of the index.
-_STOP_CHINESE = frozenset(
-    "的 了 在 是 我 你 他 她 它 们 这 那 有 和 与 或 就 都 也 很 到 说 要 会 着 看 吗 吧 呢 么 什 怎 哪 "
-    "穿 衣 服 第 一 次 出 现 首 时 中 里 "
-    "没有 什么 哪里 时候 怎么 衣服 的衣 服的 穿着 一次 第一 出现 首次 视频 在做 他们 她们 我们 你们 这个 那个 一个".split()
+from world_api.core.lexicon import (
+    ANY,
+    CATEGORIES,
+    COLOURS,
+    JUDGED_BY_PROFILE,
+    MORE_CATEGORIES,
+    NARROWER_WORDS,
+    OTHER_CHINESE,
+    SHADES,
+    STOP_CHINESE,
+    STOP_WORDS,
 )
 
 #: Chinese characters that join words. At the edge of a run of three or more, or inside a run of four or more
 #: characters, they are not part of a word.
 _JOINING_CHINESE = "的了着在是和与或及跟"
 
-#: Words of these tables that are narrower than their category: age, sex and number are not measured.
-NARROWER_WORDS = frozenset(
-    "man men woman women boy girl guy lady gentleman child children kid baby toddler teenager crowd pedestrian adult automobile "
-    "男子 女子 男人 女人 男孩 女孩 男生 女生 男性 女性 孩子 小孩 儿童 大人 成年人 老人 年轻人 行人 先生 女士 轿车".split()
-)
 #: Words that negate the words after them.
 _NEGATION_WORD = re.compile(
     r"\b(?:not|no|without|never|neither|nor|except|\w+n't)\b|不是|不在|不穿|不戴|没有|没穿|没戴|除了"
@@ -95,10 +44,12 @@ CHINESE = re.compile(r"[㐀-䶿一-鿿豈-﫿]+")
 
 _TABLES = (*COLOURS.items(), *CATEGORIES.items())
 #: Word -> concept. Chinese words that mean something else have no concept.
-_ENGLISH_CONCEPTS = {word: concept for concept, (english, _) in _TABLES for word in english}
-_CHINESE_CONCEPTS = {word: concept for concept, (_, chinese) in _TABLES for word in chinese} | dict.fromkeys(
-    OTHER_CHINESE, ""
-)
+_ENGLISH_CONCEPTS = SHADES | {word: concept for concept, (english, _) in _TABLES for word in english}
+_CHINESE_CONCEPTS = {
+    **{word: concept for word, concept in SHADES.items() if word >= "㐀"},
+    **{word: concept for concept, (_, chinese) in _TABLES for word in chinese},
+    **dict.fromkeys(OTHER_CHINESE, ""),
+}
 
 
 def longest_first(words: Iterable[str]) -> re.Pattern[str]:
@@ -128,7 +79,7 @@ def content_words(text: str) -> list[str]:
     """Return the words of a text (as ``words``) without stop words; all words if only stop words remain."""
     folded = fold(text)
     found = [_stem(word.replace("'", "")) for word in LATIN.findall(folded) if word not in STOP_WORDS]
-    found += [unit for unit in _chinese_units(folded) if unit not in _STOP_CHINESE]
+    found += [unit for unit in _chinese_units(folded) if unit not in STOP_CHINESE]
     return found or words(text)
 
 
@@ -153,7 +104,7 @@ def unseen_words(text: str) -> list[str]:
     """Return the content words that name no colour and no category: stems, and whole runs of Chinese characters."""
     folded = _CHINESE_CONCEPT_WORD.sub(lambda word: " " if _CHINESE_CONCEPTS[word[0]] else word[0], fold(text))
     latin = [word for word in LATIN.findall(folded) if word not in STOP_WORDS and word not in _ENGLISH_CONCEPTS]
-    runs = [run for run in CHINESE.findall(folded) if any(character not in _STOP_CHINESE for character in run)]
+    runs = [run for run in CHINESE.findall(folded) if any(character not in STOP_CHINESE for character in run)]
     return [_stem(word) for word in latin] + runs
 
 
@@ -196,7 +147,7 @@ def _chinese_terms(run: str) -> list[str]:
     terms: list[str] = []
     for part in parts:
         units = [part] if len(part) == 1 else [part[i : i + 2] for i in range(len(part) - 1)]
-        terms += [unit for unit in units if unit not in _STOP_CHINESE] or units
+        terms += [unit for unit in units if unit not in STOP_CHINESE] or units
     return terms
 
 
@@ -226,38 +177,6 @@ def _stemmer() -> Any:
 
 # --- categories and the parser of descriptions ----------------------------------------------------------------------
 
-#: profile -> the categories that it judges. The oracle records all people; of other categories it judges recorded ones.
-JUDGED_BY_PROFILE: dict[str, frozenset[str]] = {
-    "classical": frozenset({"person", "moving_object"}),
-    "oracle": frozenset({"person"}),
-}
-
-#: The category of words such as "thing" that mean things of any category, people included.
-ANY = "any"
-
-#: canonical category -> (English words, Chinese words), in addition to those of ``CATEGORIES``.
-MORE_CATEGORIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    ANY: (
-        ("object", "thing", "item", "anything", "something", "everything", "stuff"),
-        ("物体", "东西", "物品", "事物", "任何", "所有", "一切", "全部"),
-    ),
-    "person": (
-        ("persons", "anyone", "anybody", "everyone", "everybody", "baby", "toddler", "teenager", "crowd"),
-        ("人们", "大人", "成年人", "小孩", "儿童", "老人", "年轻人", "男性", "女性"),
-    ),
-    "moving_object": (("moving object", "moving thing"), ("运动物体", "移动物体")),
-    "folder": (("folder",), ("文件夹",)),
-    "cup": (("cup", "mug"), ("杯子", "杯", "茶杯")),
-    "book": (("book",), ("书", "书本")),
-    "box": (("box",), ("盒子", "箱子")),
-    "bag": (("bag",), ("包", "袋子")),
-    "key": (("key",), ("钥匙",)),
-    "umbrella": (("umbrella",), ("雨伞", "伞")),
-    "hat": (("hat",), ("帽子",)),
-    "scarf": (("scarf",), ("围巾",)),
-    "letter": (("letter",), ("信", "信件")),
-}
-
 #: Word or phrase -> canonical category; in English singular forms, and the plurals that are listed.
 _NAMES = (*CATEGORIES.items(), *MORE_CATEGORIES.items())
 _ENGLISH_NAMES = {word: name for name, (own, _) in _NAMES for word in own}
@@ -269,7 +188,7 @@ _CHINESE_COLOUR = longest_first(_CHINESE_COLOURS)
 #: Ordinals ("the first one"), whose single characters have no content.
 _CHINESE_ORDINALS = ("第一个", "第一位", "第一名", "第一次", "第一", "首个", "首位", "首次")
 #: Words that name a colour, a category, or something else that contains such a word.
-_CHINESE_WORD = longest_first({*_CHINESE_NAMES, *_CHINESE_COLOURS, *OTHER_CHINESE, *_CHINESE_ORDINALS})
+_CHINESE_WORD = longest_first({*_CHINESE_NAMES, *_CHINESE_CONCEPTS, *_CHINESE_ORDINALS})
 
 _TOKEN = re.compile(r"[a-z0-9]+(?:[_'][a-z0-9]+)*|[㐀-䶿一-鿿豈-﫿]+|[^\sa-z0-9㐀-䶿一-鿿豈-﫿]")
 #: Words that the parser of descriptions takes for a negation of what follows; search knows fewer (``_NEGATION_WORD``), since
@@ -318,7 +237,7 @@ class Clause:
 def clauses(folded: str) -> list[Clause]:
     """Split a description (folded text) before and after its negated phrases; return the parts in order."""
     tokens: list[str] = []
-    plain = folded.replace("’", "'").replace("non-", "non ").replace("/", " or ")
+    plain = folded.replace("’", "'").replace("non-", "non ").replace("/", " or ").replace("-and-", " and ")
     for token in _TOKEN.findall(_EXCEPT.sub("except", plain)):
         tokens += _chinese_tokens(token) if token[0] >= "㐀" else [token]
     parts: list[tuple[list[str], bool]] = []

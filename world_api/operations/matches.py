@@ -17,18 +17,10 @@ from itertools import chain
 import numpy as np
 
 from world_api.core.faults import MediaFault, OperationFault
+from world_api.core.lexicon import CATEGORIES, COLOURS, NEUTRALS, STOP_WORDS
 from world_api.core.ports import DetectedObject, Source
 from world_api.core.spans import Box, TimeSpan, parts_within, round_time, without_spans
-from world_api.core.vocabulary import (
-    CATEGORIES,
-    COLOURS,
-    LATIN,
-    NEUTRALS,
-    STOP_WORDS,
-    ParsedDescription,
-    concepts,
-    fold,
-)
+from world_api.core.vocabulary import LATIN, ParsedDescription, concepts, fold
 from world_api.operations.evidence import (
     MAX_LINES,
     MAX_RANGES,

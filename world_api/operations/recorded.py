@@ -10,17 +10,8 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 
-from world_api.core.vocabulary import (
-    CHINESE,
-    LATIN,
-    STOP_WORDS,
-    Vocabulary,
-    concepts,
-    fold,
-    is_narrower,
-    is_verb,
-    words,
-)
+from world_api.core.lexicon import STOP_WORDS
+from world_api.core.vocabulary import CHINESE, LATIN, Vocabulary, concepts, fold, is_narrower, is_verb, words
 from world_api.search.indexes import synonyms
 from world_api.search.passages import Texts
 from world_api.search.searcher import terms_of

@@ -21,9 +21,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from world_api.core.lexicon import CATEGORIES, COLOURS
 from world_api.core.ports import UPRIGHT
 from world_api.core.spans import Box, TimeSpan, round_time
-from world_api.core.vocabulary import CATEGORIES, COLOURS
 from world_api.world.store import World
 from world_api.world.tables import Cut, one
 from world_api.world.timeline import Items, Positions, Times, ranges
