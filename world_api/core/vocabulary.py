@@ -213,6 +213,8 @@ _ENDING = frozenset(
 )
 _ENDS_WITH_OR, _BEGINS_WITH_OR = re.compile(r"(?:\bor|或者?|还是)\W*$"), re.compile(r"\W*(?:or\b|或|还是)")
 _JOINING = frozenset({"and", "or", "nor"})
+#: Phrases that say that there is none of a kind, and so describe nothing that could be looked for.
+_NO_SUCH = re.compile(r"nobody|nothing|no (?:one|person|people|man|men|woman|women)\b|(?:没有?|无) ?人")
 #: Words that weaken a negation (``not only black``, ``不全是黑色``), so that it excludes nothing.
 _WEAKENING = re.compile(
     r"\b(?:only|just|merely|solely|simply|purely|exclusively|entirely|completely|wholly|fully|all|always|necessarily"
@@ -253,9 +255,14 @@ def clauses(folded: str) -> list[Clause]:
     found = [Clause(" ".join(own), negated=negated) for own, negated in parts if own]
     joined = [False, *(_belong_together(first, second) for first, second in pairwise(found)), False]
     return [
-        replace(part, unclear=before or after or (part.negated and _WEAKENING.search(part.text) is not None))
+        replace(part, unclear=before or after or (part.negated and _says_little(part.text)))
         for part, before, after in zip(found, joined, joined[1:], strict=False)
     ]
+
+
+def _says_little(negated: str) -> bool:
+    """Whether a negated phrase excludes nothing, since it is weakened (``not only``) or says that there is none."""
+    return (_WEAKENING.search(negated) or _NO_SUCH.match(negated)) is not None
 
 
 def _belong_together(first: Clause, second: Clause) -> bool:
@@ -524,6 +531,10 @@ class Vocabulary:
         narrow = (word,) if is_narrower(word) else ()
         named = () if kind == ANY else (kind if narrow else word,)
         beside = self.read(rest)
+        if (
+            beside.colours and not self.read(phrase, of=frozenset({kind})).wanted
+        ):  # they are of a part of it, or its skin
+            beside = ParsedDescription(unmatched=(*beside.matched, *beside.unmatched))
         if not is_alone:  # the looks of one kind are not asked of the others
             beside = ParsedDescription(unmatched=(*beside.matched, *beside.unmatched))
         matched, unmatched = _once((*named, *beside.matched)), _once((*narrow, *beside.unmatched))

@@ -1,7 +1,7 @@
 """How descriptions match tracks, detections, entities and texts; actions in an interval; what a search shows of its query.
 
 In a search a word is seen if a caption or an action has it, or if a track has the kind and colours that it names. A word in
-speech or in a text on screen is only mentioned; that is enough if the query is a quote, or asks for what is said or written.
+speech or in a text on screen is only mentioned; that is enough if the query is a quote, or for words after "says" or in quotes.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from itertools import chain
 import numpy as np
 
 from world_api.core.faults import MediaFault, OperationFault
-from world_api.core.lexicon import CATEGORIES, COLOURS, NEUTRALS, STOP_WORDS
+from world_api.core.lexicon import COLOURS, NEUTRALS, STOP_WORDS
 from world_api.core.ports import DetectedObject, Source
 from world_api.core.spans import Box, TimeSpan, parts_within, round_time, without_spans
-from world_api.core.vocabulary import LATIN, ParsedDescription, concepts, fold
+from world_api.core.vocabulary import CHINESE, LATIN, ParsedDescription, concepts, fold
 from world_api.operations.evidence import (
     MAX_LINES,
     MAX_RANGES,
@@ -36,7 +36,7 @@ from world_api.operations.evidence import (
     size_class,
     times,
 )
-from world_api.operations.recorded import RecordedTexts, has_word, recorded_words, terms_of_word
+from world_api.operations.recorded import RecordedTexts, SpokenTexts, has_word, recorded_words, terms_of_word
 from world_api.operations.schema import Action, Candidates, Detection, Detections, Entity, LookAlike
 from world_api.search.indexes import holds_words
 from world_api.search.passages import Passage, passages_of
@@ -534,18 +534,57 @@ def _why_nothing(
 
 # --- what a search shows of its query -------------------------------------------------------------------------------------
 
-#: Words that ask for what is said, and for what is written; in quotes it may be either.
-_SAID = (
-    r"\b(?:sa(?:y|ys|id|ying)|mention(?:s|ed|ing)?|talk(?:s|ed|ing)? about|sp(?:eak|eaks|oke|oken|eaking)|t(?:ells?|old)"
-    r"|asks?|asked)\b|说|讲|提到|谈到|问|告诉|台词"
-)
-_WRITTEN = r"\b(?:quot(?:e|es|ed)|words?|lines?|text|sign|title|subtitles?|captions?|written|writes|reads)\b|字幕|文字|写着|标题"
-_SAYING = re.compile(f'{_SAID}|{_WRITTEN}|["“”「」『』]')
 _UNITS = re.compile(r"[a-z0-9']+|[㐀-䶿一-鿿]")
 _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|「[^」]*」")
-_TEXT_WORDS = frozenset(chain.from_iterable(CATEGORIES["text"]))
+_BEARER = r"\b(?:lines?|signs?|labels?|titles?|text|captions?|subtitles?|screen)"
+#: What introduces the words of a line. If no line has what is ``written`` or ``said``, it is absent; what is asked and
+#: told, and titles, may be there in other words.
+_CUES: dict[str, re.Pattern[str]] = {
+    kind: re.compile(
+        rf"(?:{cue})(?P<line>.*?)(?=\b(?:in|at|on|near|by|while|when|before|after|during|and|but)\b|[,;.?!，。；？！]|$)"
+    )
+    for kind, cue in {
+        "written": rf"{_BEARER} (?:(?:that|which|with|the) )*(?:words?|says?|saying|said|reads?|reading)\b"
+        r"|\bwords?\b(?! (?:of|for|on|in)\b)|写着",
+        "said": r"\b(?:sa(?:y|ys|id|ying)|mention(?:s|ed|ing)?|(?:talk(?:s|ed|ing)?|sp(?:eaks?|oke|oken|eaking)) (?:about|of))\b"
+        r"|提到|谈到|说到|讲到|台词",
+        "": rf"{_BEARER} about\b|\b(?:asks?|asked|tells?|told|quotes?|quoted|text|titles?|captions?|subtitles?)\b"
+        r"|(?<![小听传])说(?![明服])|告诉|问(?!题)|字幕|标题|文字",
+    }.items()
+}
+#: After these, what is said is not given word for word: to whom, and reported speech.
+_REPORTED = re.compile(r"\b(?:to|with|from|for|of|that|he|she|they|it|if|whether|how|why|where)\b")
 #: A query of at least this many English words or Chinese characters that a line has word for word is a quote.
 QUOTE_WORDS = 6
+
+
+def lines_in(folded: str) -> tuple[str, dict[str, list[str]]]:
+    """Split a query (folded text) into what is seen, and the words of lines by what introduces them (keys of ``_CUES``).
+
+    What is in quotes is ``said`` if the query says so, else ``written``: then it may be either. The words under these
+    are absent if no line has them; those under ``""`` may be there in other words.
+    """
+    found: dict[str, list[str]] = {kind: [] for kind in _CUES}
+    quoted = [word for quote in _QUOTED.findall(folded) for word in _contents(quote)]
+    rest = _QUOTED.sub(" ", folded)
+    has_said = not _CUES["written"].search(rest) and any(_CUES[kind].search(rest) for kind in ("said", ""))
+    found["said" if has_said else "written"] += quoted
+
+    def take(cue: re.Match[str], kind: str) -> str:
+        line = cue["line"]
+        exact = len(line) if (reported := _REPORTED.search(line)) is None else reported.start()
+        found[kind] += _contents(line[:exact])
+        found[""] += _contents(line[exact:])
+        return " " if quoted or _contents(line) else cue.group()
+
+    for kind, words in _CUES.items():
+        rest = words.sub(lambda cue, kind=kind: take(cue, kind), rest)
+    return rest, found
+
+
+def _contents(text: str) -> list[str]:
+    """Return the words of a text that have content: English words, and whole runs of Chinese characters."""
+    return [word for word in LATIN.findall(text) if word not in STOP_WORDS] + CHINESE.findall(text)
 
 
 class QueryJudge:
@@ -553,18 +592,21 @@ class QueryJudge:
 
     def __init__(self, session: Session, query: str) -> None:
         self._session = session
-        self._reading = session.vocabulary.read(query)
+        seen, lines = lines_in(fold(query))
+        reading = session.vocabulary.read(seen)
         # In a world without pictures, such as a dialogue, all that there is is said.
-        has_pictures = session.view.world.manifest.video.frames > 0
-        self._asks_for_words = not has_pictures or _SAYING.search(fold(query)) is not None
-        own = self._reading.unmatched
-        if self._asks_for_words:
-            own = tuple(word for word in own if not (_SAYING.fullmatch(word) or word in _TEXT_WORDS)) or own
-        self._words = own
-        self._looks = [*sorted(self._reading.kinds or ()), *colours_in_words(self._reading)]
+        self._is_dialogue = session.view.world.manifest.video.frames == 0
+        self._lines = lines | {"said": [*lines["said"], *(reading.unmatched if self._is_dialogue else ())]}
+        self._spoken = frozenset(chain(*self._lines.values()))
+        self._words = tuple(dict.fromkeys((*reading.unmatched, *chain(*lines.values()))))
+        if self._spoken and not reading.unmatched and not reading.wanted:
+            reading = replace(reading, kinds=None)  # who speaks need not be seen
+        self._reading = reading
+        self._looks = [*sorted(reading.kinds or ()), *(f"not {kind}" for kind in sorted(reading.negated_kinds))]
+        self._looks += colours_in_words(reading)
         self._recorded = recorded_words(session.view, query, session.vocabulary)
         names_things = bool(concepts(query) - {"text"})
-        self._may_be_quote = not names_things or len(_UNITS.findall(fold(query))) >= QUOTE_WORDS
+        self._may_be_quote = bool(self._spoken) or not names_things or len(_UNITS.findall(fold(query))) >= QUOTE_WORDS
         self._query = query
         #: For each hit the judged words that it lacks, the terms of each of its texts, and those of longer captions.
         self._hits: list[tuple[list[str], list[frozenset[str]], frozenset[str]]] = []
@@ -574,7 +616,7 @@ class QueryJudge:
         """Add a hit: a segment and its passages."""
         self._spans.add(span)
         said = [passage for passage in passages if passage.source in ("speech", "screen_text")]
-        if (self._may_be_quote or self._asks_for_words) and any(holds_words(p.text, self._query) for p in said):
+        if self._may_be_quote and any(holds_words(p.text, self._query) for p in said):
             self._hits.append(([], [frozenset(chain(*map(_terms_of_passage, said)))], frozenset()))
             return
         reading, view = self._reading, self._session.view
@@ -588,10 +630,18 @@ class QueryJudge:
             # What another person does is not what the one described does.
             seen = [passage for passage in seen if self._is_of_described(passage)]
         wide = [passage for passage in seen if passage.span.overlap(span) * 2 < passage.span.duration]
-        exact = [passage for passage in seen if passage not in wide] + (said if self._asks_for_words else [])
+        exact = [_terms_of_passage(passage) for passage in seen if passage not in wide]
+        if self._spoken:
+            # A line may have the words that are said, and who says them.
+            heard = [
+                frozenset(chain(*(terms_of(word, "") for word in self._spoken if has_word(_terms_of_passage(p), word))))
+                | terms_of(p.speaker, "")
+                for p in said
+            ]
+            exact = [*exact, *heard, *(one | other for one in exact for other in heard)]
         # A summary of a scene is about several people, so it does not show what the one with these looks does.
         more = () if reading.wanted else map(_terms_of_passage, wide)
-        self._hits.append((lacking, [*map(_terms_of_passage, exact)], frozenset(chain(*more))))
+        self._hits.append((lacking, exact, frozenset(chain(*more))))
 
     @cached_property
     def lacks(self) -> list[list[str]]:
@@ -628,20 +678,27 @@ class QueryJudge:
         return list(dict.fromkeys(w for w in (*self._reading.matched, *self._words) if w not in unmatched))
 
     def _is_recorded(self, word: str) -> bool:
-        """Whether a word that is not there would be recorded: by the truth of an oracle world, or as said or written."""
+        """Whether a word that is not there would be recorded: by the truth of an oracle world, or as said or written.
+
+        A word is not known not to be said if all that is said is in another script.
+        """
         view = self._session.view
-        if word in self._recorded or not self._asks_for_words:
-            return word in self._recorded
-        asked, is_dialogue = fold(_QUOTED.sub(" ", self._query)), view.world.manifest.video.frames == 0
-        if is_dialogue or (re.search(_SAID, asked) and not re.search(_WRITTEN, asked)):
+        if word in self._recorded or (self._is_dialogue and word in self._spoken):
+            return word in self._recorded or view.has_rows("speech")
+        if not view.once(SpokenTexts).has_script_of(word):
+            return False
+        if word in self._lines["said"]:
             return view.has_rows("speech")
-        return view.reads_screen and (view.has_rows("speech") or view.has_rows("screen_texts"))
+        return word in self._lines["written"] and view.reads_screen
 
     def not_found(self, within: TimeSpan | None) -> list[TimeSpan]:
         """Return what was searched, if every word was judged and no segment has all of them, nor may any track; else nothing.
 
-        A word that only captions of a model may have is not judged: they do not mention everything.
+        A word that only captions of a model may have is not judged: they do not mention everything. Nor is a query
+        without any word that has content.
         """
+        if not (self._words or self._reading.is_judged):
+            return []
         if not all(map(self._is_recorded, self._words)) or not all(self.lacks):
             return []
         if self._any_track_may_fit(within) or self._any_segment_fits(within):
@@ -709,7 +766,7 @@ def candidates(session: Session, found: Sequence[SegmentHit], query: str, within
         unmatched=unmatched,
         not_found=ranges(absent),
         # Without hits that are shown, a thing of which the words were not measured may have them.
-        not_judged=[] if absent or (matched and hits) else unmatched or matched,
+        not_judged=[] if absent or (hits and (matched or not unmatched)) else unmatched or matched or [query[:60]],
         evidence=cite_hits(session, found),
         truncated=more or len(absent) > MAX_RANGES,
         hint=hint,

@@ -7,7 +7,7 @@ looks (hair, glasses) nor moods and ages.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 from world_api.core.lexicon import STOP_WORDS
@@ -41,14 +41,31 @@ _CHINESE_LOOKS = re.compile(r"[穿戴]|留着|长着|有着")
 class RecordedTexts:
     """The visible captions and actions of a world: whether they have Latin letters and Chinese ones, and all their terms."""
 
+    tables = ("captions", "actions")
+
     def __init__(self, view: View) -> None:
         texts, numbers = view.world.once(Texts), set[int]()
-        for table, items in (("captions", view.captions), ("actions", view.actions)):
+        for table in self.tables:
+            items = getattr(view, table)
             numbers.update(texts.of_rows(table)[items.rows[items.rows >= 0]].tolist())
-        said = [texts.text(number) for number in sorted(numbers)]
-        self.chinese = any(CHINESE.search(text) for text in said)
-        self.latin = any(re.search("[A-Za-z]", text) for text in said)
-        self.terms = frozenset(term for text in said for term in terms_of(text, ""))
+        self._texts = [texts.text(number) for number in sorted(numbers)]
+        self.chinese = any(CHINESE.search(text) for text in self._texts)
+        self.latin = any(re.search("[A-Za-z]", text) for text in self._texts)
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """The terms of all texts."""
+        return frozenset(term for text in self._texts for term in terms_of(text, ""))
+
+    def has_script_of(self, word: str) -> bool:
+        """Whether any text is written in the script of a word."""
+        return self.chinese if CHINESE.search(word) else self.latin
+
+
+class SpokenTexts(RecordedTexts):
+    """The same for all that is said and written on the screen."""
+
+    tables = ("speech", "screen_texts")
 
 
 def recorded_words(view: View, text: str, vocabulary: Vocabulary) -> frozenset[str]:
