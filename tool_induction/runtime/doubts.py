@@ -24,8 +24,9 @@ _UNJUDGED = frozenset("unused_words unmatched not_judged not_examined lacks".spl
 
 
 class Extent(IntEnum):
-    """What of a value is in doubt. Each includes those before it."""
+    """What of a value is in doubt. Each includes those before it, except the first."""
 
+    BEST = -1  #: a list made of the best hits only: from its having no sure item, nothing follows
     ITEMS = 0  #: some items of a list, which say so themselves
     MISSING = 1  #: other items may belong to the list
     VALUE = 2  #: the value may be another
@@ -112,6 +113,7 @@ def has_other_fields(item: Json) -> bool:
 def joined(*doubts: Doubt | None) -> Doubt | None:
     """Return all that is in doubt together; None if nothing is. Bounds are kept only if there is one doubt."""
     found = [doubt for doubt in doubts if doubt is not None]
+    found = [doubt for doubt in found if doubt.extent != Extent.BEST] or found[:1]
     if len(found) < 2:
         return found[0] if found else None
     words = tuple(dict.fromkeys(word for doubt in found for word in doubt.words))
@@ -123,6 +125,19 @@ def doubt_of_record(record: Json) -> Doubt | None:
     found = [_of_words(record.get(key)) for key in ("not_judged", "not_examined")] if isinstance(record, dict) else []
     doubt = joined(*found)
     return doubt and replace(doubt, extent=Extent.MISSING)
+
+
+def doubt_of_hits(record: Json) -> Doubt | None:
+    """Return what is in doubt about the hits of a search, of which only the best are given; None if it says "not found"."""
+    is_examined = isinstance(record, dict) and bool(record.get("not_found"))
+    return None if is_examined else Doubt(extent=Extent.BEST)
+
+
+def _of_rows(doubt: Doubt | None, rows: Sequence[Json]) -> Doubt | None:
+    """Return what is in doubt about a list for what is computed from it: the best hits may miss all that fits."""
+    if doubt is None or doubt.extent != Extent.BEST:
+        return doubt
+    return None if any(not lacked(row) for row in rows) else replace(doubt, extent=Extent.MISSING)
 
 
 def _of_words(value: Json) -> Doubt | None:
@@ -137,8 +152,9 @@ def doubt_of(expr: ex.Expr, scope: Scope) -> Doubt | None:
         case ex.Name() | ex.Field() | ex.Index():
             value, doubt = read(expr, scope)
             if isinstance(value, list):
-                return _joined_items(doubt, value)
-            return joined(doubt, as_value(doubt_of_record(value)), _of_item(expr, value, scope))
+                return _joined_items(_of_rows(doubt, value), value)
+            own = joined(doubt, as_value(doubt_of_record(value)), _of_item(expr, value, scope))
+            return None if own is None or own.extent == Extent.BEST else own
         case ex.Filtered(value, "length"):
             return _length(value, scope)
         case ex.Compare() | ex.Arithmetic():
@@ -179,7 +195,7 @@ def read(expr: ex.Expr, scope: Scope) -> tuple[Json, Doubt | None]:
             if not isinstance(rows, list):
                 return None, doubt
             deciding = rows[: number + 1] if number >= 0 else rows[number:]
-            found = _joined_items(doubt, deciding)
+            found = _joined_items(_of_rows(doubt, rows), deciding)
             return evaluate(expr, scope.values), as_value(found)
     return evaluate(expr, scope.values), doubt_of(expr, scope)
 
@@ -210,7 +226,7 @@ def _joined_items(doubt: Doubt | None, rows: Sequence[Json]) -> Doubt | None:
 
 def as_value(doubt: Doubt | None) -> Doubt | None:
     """Return the doubt of a value computed from one that is in doubt."""
-    return None if doubt is None else Doubt(words=doubt.words)
+    return None if doubt is None or doubt.extent == Extent.BEST else Doubt(words=doubt.words)
 
 
 def _length(value: ex.Expr, scope: Scope) -> Doubt | None:
@@ -282,7 +298,7 @@ def settled(decisive: Sequence[Json], doubt: Doubt | None) -> Doubt | None:
     """
     if any(not lacked(item) for item in decisive) and (doubt is None or doubt.extent < Extent.VALUE):
         return None
-    return as_value(_joined_items(doubt, decisive))
+    return as_value(_joined_items(_of_rows(doubt, decisive), decisive))
 
 
 def aggregated(
@@ -297,6 +313,9 @@ def aggregated(
         lists: What is in doubt about the lists, apart from their possible items.
         given: What is in doubt about the parameters.
     """
+    if lists is not None and lists.extent == Extent.BEST:
+        made, doubt = aggregated(spec, operands, params, _of_rows(lists, [*_items(operands)]), given)
+        return made, joined(doubt, lists) if spec.unsure in ("kept", "remade") else doubt
     made = spec.run(*operands, **params)
     possible = [item for item in _items(operands) if lacked(item)]
     words = tuple(dict.fromkeys(word for item in possible for word in lacked(item)))

@@ -26,6 +26,7 @@ from tool_induction.runtime.doubts import (
     aggregated,
     as_value,
     doubt_of,
+    doubt_of_hits,
     doubt_of_list,
     doubt_of_record,
     has_other_fields,
@@ -296,7 +297,9 @@ class Interpreter:
             result = self.judged.noted(self.calls(step.target, arguments, made_from), listed_under(step.target))
             if isinstance(unused := result.get("unused_words"), list) and unused:
                 self._warn(f"words that {step.target} could not use: {named(list(map(as_text, unused)))}")
-            return result, as_value(joined(*doubts.values()))
+            hits = doubt_of_hits(result) if "top_k" in arguments else None
+            self.judged.is_unsure |= hits is not None
+            return result, joined(as_value(joined(*doubts.values())), hits)
         behind = {} if origins is None else {key: origins.of(value) for key, value in step.params}
         outcome = self.run(step.target, fitting(self.tools[step.target].tool, arguments), behind, doubts)
         if outcome.fault is not None:

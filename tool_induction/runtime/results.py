@@ -371,7 +371,6 @@ class Judged:
         if doubt is None:
             return ""
         words = [word for word in doubt.words if word != NOT_EXAMINED]
-        self._add("lacks", words)
         kinds = {
             "not judged": [word for word in words if not self.can_judge(word)],
             "not seen to fit": [word for word in words if self.can_judge(word)],
@@ -390,7 +389,7 @@ class Judged:
 
         ``not_found`` is included only if nothing was found.
         """
-        unmatched = self._words("unmatched", "lacks")
+        unmatched = self._words("unmatched")
         words = {
             "matched": [word for word in self._words("matched") if word not in unmatched],
             "unmatched": unmatched,
