@@ -26,7 +26,7 @@ _UNJUDGED = frozenset("unused_words unmatched not_judged not_examined lacks".spl
 class Extent(IntEnum):
     """What of a value is in doubt. Each includes those before it, except the first."""
 
-    BEST = -1  #: a list made of the best hits only: from its having no sure item, nothing follows
+    BEST = -1  #: what is computed from the best hits of a search: that none of them fits is no "no"
     ITEMS = 0  #: some items of a list, which say so themselves
     MISSING = 1  #: other items may belong to the list
     VALUE = 2  #: the value may be another
@@ -134,10 +134,15 @@ def doubt_of_hits(record: Json) -> Doubt | None:
 
 
 def _of_rows(doubt: Doubt | None, rows: Sequence[Json]) -> Doubt | None:
-    """Return what is in doubt about a list for what is computed from it: the best hits may miss all that fits."""
+    """Return what is in doubt about a list for what is computed from it: one sure item among the best hits is enough."""
     if doubt is None or doubt.extent != Extent.BEST:
         return doubt
-    return None if any(not lacked(row) for row in rows) else replace(doubt, extent=Extent.MISSING)
+    return None if any(not lacked(row) for row in rows) else doubt
+
+
+def firm(doubt: Doubt | None) -> Doubt | None:
+    """Return a doubt unless it is only that other hits of a search might fit, which matters where there is nothing else."""
+    return None if doubt is None or doubt.extent == Extent.BEST else doubt
 
 
 def _of_words(value: Json) -> Doubt | None:
@@ -153,8 +158,8 @@ def doubt_of(expr: ex.Expr, scope: Scope) -> Doubt | None:
             value, doubt = read(expr, scope)
             if isinstance(value, list):
                 return _joined_items(_of_rows(doubt, value), value)
-            own = joined(doubt, as_value(doubt_of_record(value)), _of_item(expr, value, scope))
-            return None if own is None or own.extent == Extent.BEST else own
+            doubt = firm(doubt) if isinstance(value, dict) else doubt
+            return joined(doubt, as_value(doubt_of_record(value)), _of_item(expr, value, scope))
         case ex.Filtered(value, "length"):
             return _length(value, scope)
         case ex.Compare() | ex.Arithmetic():
@@ -226,12 +231,12 @@ def _joined_items(doubt: Doubt | None, rows: Sequence[Json]) -> Doubt | None:
 
 def as_value(doubt: Doubt | None) -> Doubt | None:
     """Return the doubt of a value computed from one that is in doubt."""
-    return None if doubt is None or doubt.extent == Extent.BEST else Doubt(words=doubt.words)
+    return doubt if doubt is None or doubt.extent == Extent.BEST else Doubt(words=doubt.words)
 
 
 def _length(value: ex.Expr, scope: Scope) -> Doubt | None:
     doubt, rows = doubt_of(value, scope), evaluate(value, scope.values)
-    if doubt is None or not isinstance(rows, list):
+    if firm(doubt) is None or not isinstance(rows, list):
         return doubt
     possible = sum(bool(lacked(row)) for row in rows)
     found = Doubt(words=doubt.words, least=len(rows) - possible, most=len(rows), possible=possible)
@@ -256,8 +261,8 @@ def _of_numbers(expr: ex.Compare | ex.Arithmetic, scope: Scope) -> Doubt | None:
     """
     left, right = doubt_of(expr.left, scope), doubt_of(expr.right, scope)
     found = joined(left, right)
-    if found is None:
-        return None
+    if found is None or found.extent == Extent.BEST:
+        return found
     one, two = _bounds(expr.left, left, scope), _bounds(expr.right, right, scope)
     if one is None or two is None or expr.op in ("*", "/", "%"):
         return as_value(found)
@@ -314,8 +319,9 @@ def aggregated(
         given: What is in doubt about the parameters.
     """
     if lists is not None and lists.extent == Extent.BEST:
-        made, doubt = aggregated(spec, operands, params, _of_rows(lists, [*_items(operands)]), given)
-        return made, joined(doubt, lists) if spec.unsure in ("kept", "remade") else doubt
+        made, doubt = aggregated(spec, operands, params, None, given)
+        is_list = spec.unsure in ("kept", "remade")
+        return made, joined(doubt, lists if is_list else _of_rows(lists, [*_items(operands)]))
     made = spec.run(*operands, **params)
     possible = [item for item in _items(operands) if lacked(item)]
     words = tuple(dict.fromkeys(word for item in possible for word in lacked(item)))

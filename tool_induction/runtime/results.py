@@ -26,6 +26,7 @@ from tool_induction.runtime.doubts import (
     Scope,
     doubt_of,
     doubt_of_record,
+    firm,
     joined,
     lacked,
     with_lacks,
@@ -90,7 +91,10 @@ def outcome_of(
     for output in tool.outputs:
         try:
             value = _value(output, values)
-            if judged.is_unsure and (doubt := joined(judged.control, own := _doubt(output, scope))) is not None:
+            own = _doubt(output, scope) if judged.is_unsure else None
+            if value not in (None, 0):  # with something found, nothing hangs on what other hits there may be
+                own = firm(own)
+            if (doubt := joined(judged.control, own)) is not None:
                 doubts[output.name] = doubt if own is None else replace(own, words=doubt.words)
         except VideoWorldError as unreadable:
             value = None

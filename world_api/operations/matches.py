@@ -36,7 +36,7 @@ from world_api.operations.evidence import (
     size_class,
     times,
 )
-from world_api.operations.recorded import RecordedTexts, SpokenTexts, has_word, recorded_words, terms_of_word
+from world_api.operations.recorded import RecordedTexts, SpokenTexts, has_units, has_word, recorded_words, terms_of_word
 from world_api.operations.schema import Action, Candidates, Detection, Detections, Entity, LookAlike
 from world_api.search.indexes import holds_words
 from world_api.search.passages import Passage, passages_of
@@ -632,12 +632,7 @@ class QueryJudge:
         wide = [passage for passage in seen if passage.span.overlap(span) * 2 < passage.span.duration]
         exact = [_terms_of_passage(passage) for passage in seen if passage not in wide]
         if self._spoken:
-            # A line may have the words that are said, and who says them.
-            heard = [
-                frozenset(chain(*(terms_of(word, "") for word in self._spoken if has_word(_terms_of_passage(p), word))))
-                | terms_of(p.speaker, "")
-                for p in said
-            ]
+            heard = [self._heard_in(passage) for passage in said]
             exact = [*exact, *heard, *(one | other for one in exact for other in heard)]
         # A summary of a scene is about several people, so it does not show what the one with these looks does.
         more = () if reading.wanted else map(_terms_of_passage, wide)
@@ -658,6 +653,12 @@ class QueryJudge:
             own = min(missing, key=len, default=[word for word in self._words if word in exact])
             found.append([*lacking, *(word for word in self._words if word in own or word in rest)])
         return found
+
+    def _heard_in(self, line: Passage) -> frozenset[str]:
+        """Return the terms of the words asked for that a line has itself, and of who says it."""
+        terms, own = _terms_of_passage(line), terms_of(line.speaker, "")
+        is_heard = has_word if self._is_dialogue else has_units
+        return own.union(*(terms_of(word, "") for word in self._spoken if is_heard(terms, word)))
 
     def _is_of_described(self, passage: Passage) -> bool:
         """Whether a caption may be of the thing described: an action of its track, or a text with all its colours."""

@@ -108,10 +108,15 @@ def _ends_before(tokens: list[str], word: str, place: int) -> bool:
     return any(token in STOP_WORDS for token in tokens[tokens.index(word) + 1 : place])
 
 
+def has_units(terms: frozenset[str], word: str) -> bool:
+    """Whether terms of a text contain a word itself, or a synonym of it."""
+    return all(not own.isdisjoint(terms) for own in terms_of_word(word)[0])
+
+
 def has_word(terms: frozenset[str], word: str) -> bool:
     """Whether terms of a text contain a word, a synonym of it, or, if it is not narrower, the concept that it names."""
-    units, named = terms_of_word(word)
-    return all(not own.isdisjoint(terms) for own in units) or (bool(named) and named <= terms)
+    named = terms_of_word(word)[1]
+    return has_units(terms, word) or (bool(named) and named <= terms)
 
 
 @lru_cache(maxsize=4096)
