@@ -63,7 +63,7 @@ OTHER_CHINESE = (
 #: Words without content in a description or a question.
 STOP_WORDS = frozenset(
     "a an the in on at of to and or with by for from is are was were be been being this that these those it its he she "
-    "they them his her their there here who whom which what when where why how do does did doing done has have had not "
+    "they them him his her their there here who whom which what when where why how do does did doing done has have had not "
     "as into out up down over under me my we our you your i s t "
     "wearing wears wear dressed clothes clothing clad coloured colored first second last time appear appears appeared".split()
 )

@@ -438,6 +438,13 @@ class Vocabulary:
                 found = found.joined(self._alternatives(rest, own, head))
         return replace(found, kinds=None if head is None else frozenset({head}))
 
+    def shows(self, text: str, looks: ParsedDescription) -> bool:
+        """Whether a text says of one thing that it has the kind and the colours of a description, and none that are excluded."""
+        own = self.read(text, of=looks.kinds)
+        is_of_kind = looks.kinds is None or own.kinds == looks.kinds
+        has_colours = all(not colours.isdisjoint(own.colours) for colours in looks.wanted)
+        return is_of_kind and has_colours and looks.negated_colours.isdisjoint(own.colours) and not looks.negated_kinds
+
     def _is_of_another(self, text: str) -> bool:
         """Whether the head noun of a description names something of no category of this vocabulary."""
         if CHINESE.search(text):
@@ -467,7 +474,8 @@ class Vocabulary:
         """Whether the colour of what a noun names is that of the thing described: the thing itself, or its clothes."""
         kind = self._name(noun)
         is_thing = kind is not None and (kind == ANY or head in {None, kind})
-        return is_thing or any(form in _OUTFIT for form in _singulars(noun))
+        may_be_dressed = head in {None, "", "person", "moving_object"}
+        return is_thing or (may_be_dressed and any(form in _OUTFIT for form in _singulars(noun)))
 
     def _is_own_colour(self, tokens: Sequence[str], place: int, head: str | None) -> bool:
         """Whether the colour at a place of English tokens is of the thing described and not of a part of it.
@@ -704,6 +712,19 @@ def _noun_phrase(tokens: Sequence[str]) -> list[str]:
             break
         found += [] if is_participle else [word]
     return found
+
+
+def coloured_nouns(text: str) -> frozenset[tuple[str, str]]:
+    """Return pairs of a colour and the noun that it stands beside in a text, canonical and stemmed: ``("blue", "book")``."""
+    tokens = _TOKEN.findall(fold(text))
+    found: set[tuple[str, str]] = set()
+    for place, token in enumerate(tokens):
+        after = place + 1
+        while after < len(tokens) and (tokens[after] in _BETWEEN or tokens[after] in _ENGLISH_COLOURS):
+            after += 1
+        if token in _ENGLISH_COLOURS and (phrase := _noun_phrase(tokens[after:])):
+            found.add((_ENGLISH_COLOURS[token], _stem(phrase[-1])))
+    return frozenset(found)
 
 
 #: Endings of plurals, each with those of singulars.

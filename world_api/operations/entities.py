@@ -175,7 +175,12 @@ _TOPICS: Sequence[tuple[re.Pattern[str], Teller]] = (
         _doing,
     ),
     (re.compile(r"\b(?:wear|colou?r|cloth|dress)\w*|\blooks? like|穿|颜色|长什么样"), _looks),
-    (re.compile(r"\bwith whom|\bwho else|\b(?:alone|together|company)\b|谁在|一起|独自"), _company),
+    (
+        re.compile(
+            r"\bwith whom|\bwho(?: is|'s|s)? with\b|\b(?:who|any(?:one|body)) else|\b(?:alone|together|company)\b|谁在|一起|独自"
+        ),
+        _company,
+    ),
     (re.compile(r"\b(?:say|said|talk|speak|speech)\w*|说|讲"), _heard),
 )
 #: Where one question ends and the next begins.

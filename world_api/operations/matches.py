@@ -20,7 +20,7 @@ from world_api.core.faults import MediaFault, OperationFault
 from world_api.core.lexicon import COLOURS, NEUTRALS, STOP_WORDS
 from world_api.core.ports import DetectedObject, Source
 from world_api.core.spans import Box, TimeSpan, parts_within, round_time, without_spans
-from world_api.core.vocabulary import CHINESE, LATIN, ParsedDescription, concepts, fold
+from world_api.core.vocabulary import CHINESE, LATIN, ParsedDescription, coloured_nouns, concepts, fold
 from world_api.operations.evidence import (
     MAX_LINES,
     MAX_RANGES,
@@ -235,7 +235,7 @@ def find_objects(
     found = [_from_track(track, match, reading, at, inside) for track, match in fitting]
     missing: MediaFault | None = None
     if not of_kind and (within is None or within.contains(at)):
-        looked, missing = _look(session, at, reading)
+        looked, missing = _look(session, at, replace(reading, unmatched=(*deeds, *reading.unmatched)))
         found += looked
     found.sort(key=lambda one: (len(one.lacks), -one.sure, one.box.rounded()))
     shown = [(_detection(session, one), one.source) for one in found[:MAX_DETECTIONS]]
@@ -497,7 +497,9 @@ def _detections(
     looker = session.backends.looker
     if looker is None or session.view.is_in_hole(at):  # the frame ends decoders
         return [], None
-    words = sorted((kinds or frozenset()) & looker.categories())
+    # A truth has every sighting of its kinds.
+    known = session.view.vocabulary.categories if session.view.world.manifest.profile == "oracle" else frozenset()
+    words = sorted((kinds or frozenset()) & looker.categories() - known)
     try:
         return [seen for word in words for seen in looker.detect(at, word)], None
     except MediaFault as fault:
@@ -604,6 +606,8 @@ class QueryJudge:
         self._reading = reading
         self._looks = [*sorted(reading.kinds or ()), *(f"not {kind}" for kind in sorted(reading.negated_kinds))]
         self._looks += colours_in_words(reading)
+        # The colour of a thing that no row judges has to be beside that thing in a caption.
+        self._coloured = frozenset(pair for pair in coloured_nouns(seen) if pair[0] not in {*chain(*reading.wanted)})
         self._recorded = recorded_words(session.view, query, session.vocabulary)
         names_things = bool(concepts(query) - {"text"})
         self._may_be_quote = bool(self._spoken) or not names_things or len(_UNITS.findall(fold(query))) >= QUOTE_WORDS
@@ -625,17 +629,17 @@ class QueryJudge:
         if reading.is_judged:
             matches = (match_description(track, reading) for track in view.tracks_in(span))
             found = min((match.lacks for match in matches if not match.excluded), key=len, default=self._looks)
-            if found and not any(all(has_word(_terms_of_passage(passage), word) for word in found) for passage in seen):
+            if found and not any(self._shows_looks(passage) for passage in seen):
                 lacking = list(found)
             # What another person does is not what the one described does.
             seen = [passage for passage in seen if self._is_of_described(passage)]
         wide = [passage for passage in seen if passage.span.overlap(span) * 2 < passage.span.duration]
-        exact = [_terms_of_passage(passage) for passage in seen if passage not in wide]
+        exact = [self._seen_in(passage) for passage in seen if passage not in wide]
         if self._spoken:
             heard = [self._heard_in(passage) for passage in said]
             exact = [*exact, *heard, *(one | other for one in exact for other in heard)]
         # A summary of a scene is about several people, so it does not show what the one with these looks does.
-        more = () if reading.wanted else map(_terms_of_passage, wide)
+        more = () if reading.wanted else map(self._seen_in, wide)
         self._hits.append((lacking, exact, frozenset(chain(*more))))
 
     @cached_property
@@ -664,7 +668,16 @@ class QueryJudge:
         """Whether a caption may be of the thing described: an action of its track, or a text with all its colours."""
         if passage.subject and (track := self._session.view.tracks.find(passage.subject)) is not None:
             return match_description(track, self._reading).fits
-        return all(has_word(_terms_of_passage(passage), colour) for colour in self._reading.colours)
+        return not self._reading.wanted or self._shows_looks(passage)
+
+    def _shows_looks(self, passage: Passage) -> bool:
+        return self._session.vocabulary.shows(_QUOTED.sub(" ", passage.text), self._reading)
+
+    def _seen_in(self, caption: Passage) -> frozenset[str]:
+        """Return the terms of a caption without colours that the query asks for of something else."""
+        terms = _terms_of_passage(caption)
+        apart = self._coloured - coloured_nouns(_QUOTED.sub(" ", caption.text)) if self._coloured else ()
+        return terms.difference(*(chain(*terms_of_word(colour)[0], terms_of_word(colour)[1]) for colour, _ in apart))
 
     @cached_property
     def unmatched(self) -> list[str]:
@@ -700,10 +713,13 @@ class QueryJudge:
         """
         if not (self._words or self._reading.is_judged):
             return []
-        if not all(map(self._is_recorded, self._words)) or not all(self.lacks):
+        if not all(self.lacks):
             return []
-        if self._any_track_may_fit(within) or self._any_segment_fits(within):
-            return []
+        # Where nothing has the looks, other words make no difference.
+        if not self._reading.is_judged or self._any_track_may_fit(within):
+            is_judged = bool(self._words) and all(map(self._is_recorded, self._words))
+            if not is_judged or self._any_segment_fits(within):
+                return []
         view = self._session.view
         return without_spans(within or view.span, view.holes)
 
@@ -729,8 +745,6 @@ class QueryJudge:
 
     def _any_track_may_fit(self, within: TimeSpan | None) -> bool:
         view = self._session.view
-        if not self._reading.is_judged or self._words:
-            return False
         tracks = view.tracks.of_each_look if within is None else view.tracks_in(within)
         return any(match_description(track, self._reading).may_fit for track in tracks)
 

@@ -10,7 +10,7 @@ import re
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
-from world_api.core.lexicon import STOP_WORDS
+from world_api.core.lexicon import SHADES, STOP_WORDS
 from world_api.core.vocabulary import CHINESE, LATIN, Vocabulary, concepts, fold, is_narrower, is_verb, words
 from world_api.search.indexes import synonyms
 from world_api.search.passages import Texts
@@ -19,12 +19,14 @@ from world_api.world.view import View
 
 #: Words for moods, ages, bodies and parts of clothes, which no truth records.
 _NOT_RECORDED = frozenset(
-    "happy happily sad sadly angry angrily upset glad cheerful gloomy bored boring tired nervous anxious afraid scared calm "
-    "excited surprised worried lonely proud ashamed jealous annoyed mood feeling feels emotion smiling smiles young younger old "
-    "older elderly aged age teenage adult years year hair haired beard bearded moustache bald blond blonde brunette curly "
-    "glasses makeup tattoo face eyes nose tall short long slim thin fat pretty handsome beautiful light dark bright pale raised "
-    "collar sleeve sleeves button buttons pocket pockets shirt tshirt blouse jeans trousers pants shorts skirt dress coat jacket "
-    "sweater hoodie suit tie shoes boots sneakers socks gloves belt".split()
+    words(
+        "happy happily sad sadly angry angrily upset glad cheerful gloomy bored boring tired nervous anxious afraid scared calm "
+        "excited surprised worried lonely proud ashamed jealous annoyed mood feel emotion think thought smile young younger old "
+        "older elderly aged age teenage adult years year hair haired beard bearded moustache bald blond blonde brunette curly "
+        "glasses makeup tattoo face eyes nose tall short long slim thin fat pretty handsome beautiful light dark bright pale raised "
+        "collar sleeve sleeves button buttons pocket pockets shirt tshirt blouse jeans trousers pants shorts skirt dress coat jacket "
+        "sweater hoodie suit tie shoes boots sneakers socks gloves belt"
+    )
 )
 _CHINESE_NOT_RECORDED = re.compile(
     r"[乐愉喜怒悲哀惧怕恐忧愁发胡须秃胖瘦矮很衣裤裙鞋袜领袖衫]|高兴|开心|伤心|难过|生气|紧张|惊讶|兴奋|无聊|疲惫|微笑|心情|情绪"
@@ -76,7 +78,8 @@ def recorded_words(view: View, text: str, vocabulary: Vocabulary) -> frozenset[s
     if view.world.manifest.profile != "oracle":
         return frozenset()
     scripts, folded = view.once(RecordedTexts), fold(text)
-    found = set(_deeds(folded, vocabulary)) - _NOT_RECORDED if scripts.latin else set()
+    deeds = _deeds(folded, vocabulary) if scripts.latin else []
+    found = {word for word in deeds if word not in SHADES and _NOT_RECORDED.isdisjoint(words(word))}
     if scripts.chinese:
         runs = [run for run in CHINESE.findall(folded) if "的" not in run and not _CHINESE_LOOKS.search(run)]
         found |= {
