@@ -20,6 +20,7 @@ from tool_induction.admission.rules import (
     refusal_of,
 )
 from tool_induction.admission.schema_world import WORDS
+from tool_induction.admission.weaknesses import weaknesses
 from tool_induction.compiler.compilation import CompiledTool, calls_of
 from tool_induction.language.model import Tool
 from tool_induction.language.types import show
@@ -110,7 +111,12 @@ def _verdict(
     if refusal is None:
         unread = trials.unread_inputs(run, tool, texts)
         refusal = ignoring(tool, unread)
-    notes = (*noted, *notes_of(case), *(f"the input {item} changed nothing in the trials" for item in unread))
+    notes = (
+        *noted,
+        *weaknesses(name, tools),
+        *notes_of(case),
+        *(f"the input {item} changed nothing in the trials" for item in unread),
+    )
     explanation = f"it did what it declares in {len(runs)} runs"
     verdict = Verdict(tool=tool.name, admitted=True, reason="admitted", explanation=explanation, notes=notes, runs=runs)
     return verdict if refusal is None else replace(verdict, admitted=False, **vars(refusal))

@@ -7,9 +7,9 @@ asked of the operations themselves.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from world_api.core.faults import VideoWorldError
 from world_api.core.spans import TimeSpan, merge_spans
@@ -76,8 +76,9 @@ def facts_of(session: Session) -> tuple[Fact, ...]:
     looks = [*_looks(session, is_true=is_true)]
     present = [*looks, *_words(session)]
     if is_true:
+        present += [replace(fact, kind="looks") for fact in _categories(session)]
         present += [*_deeds(session, {fact.text for fact in looks}), *_categories(session)]
-        present += [*_absent(session), *_unjudged(session, looks)]
+        present += [*_absent(session, present), *_unjudged(session, looks)]
     return tuple(present)
 
 
@@ -134,14 +135,23 @@ def _categories(session: Session) -> Iterator[Fact]:
         yield _present("category", category, spans, things=len(tracks), category=category)
 
 
-def _absent(session: Session) -> Iterator[Fact]:
-    deeds: tuple[tuple[FactKind, str], ...] = tuple(("deed", text) for text in _ABSENT_DEEDS)
-    words: tuple[tuple[FactKind, str], ...] = tuple(("words", text) for text in _ABSENT_WORDS)
-    looks: tuple[tuple[FactKind, str], ...] = tuple(("looks", f"person in {colour}") for colour in _ABSENT_COLOURS)
-    for kind, text in (*looks, *deeds, *words):
+def _absent(session: Session, present: Sequence[Fact]) -> Iterator[Fact]:
+    """Yield facts of what the operations say is nowhere; some of it shares words with what is there."""
+    deeds = [("deed", text) for text in (*_mixed(present, "deed"), *_ABSENT_DEEDS)]
+    words = [("words", text) for text in (*_mixed(present, "words"), *_ABSENT_WORDS)]
+    looks = [("looks", f"person in {colour}") for colour in _ABSENT_COLOURS]
+    texts = cast("list[tuple[FactKind, str]]", [*looks, *deeds, *words])
+    for kind, text in texts:
         found = _answer(session, "search_segments_by_text", query=text, top_k=3)
         if found.get("not_found") and not found.get("unmatched") and not found.get("not_judged"):
             yield Fact(kind=kind, text=text, standing="absent")
+
+
+def _mixed(present: Sequence[Fact], kind: FactKind) -> list[str]:
+    """Return a text that begins as one fact of a kind does and ends as the next one does; none if there are fewer than two."""
+    texts = [fact.text.split() for fact in present if fact.kind == kind and len(fact.text.split()) > 1][:2]
+    halves = [(text[: (len(text) + 1) // 2], text[(len(text) + 1) // 2 :]) for text in texts]
+    return [" ".join((*halves[0][0], *halves[1][1]))] if len(halves) > 1 else []
 
 
 def _unjudged(session: Session, looks: list[Fact]) -> Iterator[Fact]:

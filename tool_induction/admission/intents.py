@@ -46,6 +46,8 @@ AROUND = frozenset(
     "earlier meanwhile during until since context scene scenes segment window elsewhere other others next_to together "
     "differ compare compares difference".split()
 )
+BEFORE = frozenset("before previous cause causes reason reasons earlier leads led 之前 原因".split())
+AFTER = frozenset("after next follow follows following followed consequence consequences afterwards 之后 结果".split())
 _START = frozenset("start starts begin begins from since".split())
 _END = frozenset("end ends until to stop".split())
 #: Parameters of operations whose arguments have a role.
@@ -90,16 +92,26 @@ class Intent:
         """Whether it tells of what is around the thing that it is asked for, or relates several things."""
         return bool(self.said & AROUND)
 
+    def side(self, arguments: Mapping[str, Any]) -> Literal["before", "after", ""]:
+        """Return which side of an event it tells of, by an argument that says so or by the tool's words; empty for both or neither."""
+        for own in (self._chosen(arguments), words_in(self.tool.name), self.said):
+            is_before, is_after = bool(own & BEFORE), bool(own & AFTER)
+            if is_before or is_after:
+                return "" if is_before and is_after else "before" if is_before else "after"
+        return ""
+
+    def _chosen(self, arguments: Mapping[str, Any]) -> frozenset[str]:
+        """Return the words of the enumerated inputs' values."""
+        default = {item.name: item.default.value for item in self.tool.inputs if item.default is not None}
+        enums = (item.name for item in self.tool.inputs if isinstance(types.plain(item.type), types.EnumType))
+        return words_in(" ".join(str((default | dict(arguments)).get(name, "")) for name in enums))
+
     def which(self, output: str, arguments: Mapping[str, Any]) -> Literal["first", "last", ""]:
         """Return which of several occurrences an output is: by its name, by an argument that says so, or by the tool's words."""
-        default = {item.name: item.default.value for item in self.tool.inputs if item.default is not None}
-        chosen = [
-            str((default | dict(arguments)).get(item.name, ""))
-            for item in self.tool.inputs
-            if isinstance(types.plain(item.type), types.EnumType)
-        ]
-        for own in (words_in(output), words_in(" ".join(chosen)), words_in(self.tool.name), self.said):
+        for own in (words_in(output), self._chosen(arguments), words_in(self.tool.name), self.said):
             is_first, is_last = bool(own & FIRST), bool(own & LAST)
+            if "best" in own:  # of matches the best one comes first
+                return ""
             if is_first is not is_last:
                 return "first" if is_first else "last"
             if is_first:

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 _ASKED: Mapping[Standing, int] = {"present": 4, "absent": 2, "unjudged": 2}
 _AT_LEAST = 2  #: wrong answers that refuse a tool
 _AMOUNTS: Mapping[types.Type, Any] = {types.INT: 10, types.FLOAT: 20.0, types.NUMBER: 20.0, types.BOOL: True}
+_IN_GENERAL = ("decided", "finds")  #: findings about all answers of a tool, which count only if most differ
+_THINGS = frozenset("thing things object objects item items something 东西 物体".split())
 _PEOPLE = frozenset("people persons person 人".split())
 _TIMES = frozenset({"time", "moment"})
 _TOTAL = frozenset("total altogether sum all together 总共".split())
@@ -115,6 +117,8 @@ def probes_for(
             usual[item.name] = _AMOUNTS[kind]
         else:
             texts.append(item.name)
+    # A kind of thing is that of the fact that another text is about.
+    texts = [name for name in texts if roles[name] != "category"] or texts
     for chosen in _chosen(tool, texts, roles, facts):
         given = usual | {
             name: [one.text for one in fact] if isinstance(fact, tuple) else fact.text
@@ -160,11 +164,13 @@ def _chosen(
     tool: model.Tool, texts: Sequence[str], roles: Mapping[str, Role], facts: Sequence[Fact]
 ) -> Iterator[dict[str, Fact | tuple[Fact, ...]]]:
     """Yield facts for the inputs ``texts``: of one, of two of the same role, of a list, or of looks and a deed."""
-    kinds = [roles[name] for name in texts]
+    kinds, said = [roles[name] for name in texts], Intent(tool=tool).said
+    if said & _PEOPLE and not said & _THINGS and "category" not in roles.values():
+        facts = [fact for fact in facts if fact.category == "person"]
     lists = {item.name for item in tool.inputs if isinstance(types.plain(item.type), types.ListType)} & {*texts}
     if not texts:
         people = next((fact for fact in facts if fact.kind == "category" and fact.category == "person"), None)
-        if people is not None and Intent(tool=tool).said & _PEOPLE:
+        if people is not None and said & _PEOPLE:
             yield {"": people}
     elif len(texts) == 1 and not lists:
         for standing, most in _ASKED.items():
@@ -195,9 +201,11 @@ def _some(facts: Sequence[Fact], kind: Role, standing: str, most: int) -> list[F
 # --- what an answer says --------------------------------------------------------------------------------------------
 
 
-def findings_of(intent: Intent, roles: Mapping[str, Role], probe: Probe, run: TrialRun) -> Iterator[Finding]:
+def findings_of(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
     """Yield what the run of a probe says of the facts, output by output."""
     facts = probe.each
+    if run.status == "ok":
+        yield Finding(about="decided")
     standings = {fact.standing for fact in facts}
     standing = "unjudged" if "unjudged" in standings else "absent" if "absent" in standings else "present"
     if run.status != "ok":
@@ -207,9 +215,11 @@ def findings_of(intent: Intent, roles: Mapping[str, Role], probe: Probe, run: Tr
     outputs = [(item, value) for item, value in outputs if value not in (None, "", [], {})]
     deed = next((fact for fact in facts if fact.kind == "deed"), facts[0])
     if len(facts) > 1 and len({fact.kind for fact in facts}) == 1:
-        yield from _related(intent, roles, probe, outputs, standing)
+        yield from _related(probe, outputs, standing)
     else:
-        judged = _Answer(intent=intent, roles=roles, probe=probe, fact=deed, standing=standing)
+        if deed.kind == "deed" and len(deed.spans) == 1:
+            yield from _sides(intent, deed, probe, run)
+        judged = _Answer(intent=intent, probe=probe, fact=deed, standing=standing)
         for item, value in outputs:
             yield from judged.findings(item, value)
 
@@ -243,7 +253,6 @@ class _Answer:
     """Compares the outputs of one run with one fact."""
 
     intent: Intent
-    roles: Mapping[str, Role]
     probe: Probe
     fact: Fact
     standing: str
@@ -323,10 +332,10 @@ class _Answer:
             order = f"this is occurrence {near[0] + 1} of {len(spans)}, and it says {which}"
             return Finding(about="", difference=self._says(item, value, f"{_world(self.fact, self.probe)}: {order}"))
         span, edge = spans[wanted], edge_of(item.name)
-        start, end = abs(given.start - span.start), abs(given.end - span.end)
-        if given.duration == 0 and edge and span.duration > _LONG:
+        if given.duration == 0 and edge:
+            start, end = abs(given.start - span.start), abs(given.end - span.end)
             own, other = (start, end) if edge == "start" else (end, start)
-            if other <= _EXACT < own:
+            if other <= _EXACT < own and span.duration > _LONG:
                 return Finding(
                     about="",
                     difference=self._says(item, value, f"{_world(self.fact, self.probe)}: that is the other end"),
@@ -370,14 +379,25 @@ class _Answer:
         return Finding(about="", difference=self._says(item, value, f"{_world(self.fact, self.probe)}: {right}"))
 
 
-def _related(
-    intent: Intent, roles: Mapping[str, Role], probe: Probe, outputs: Sequence[tuple[model.Output, Json]], standing: str
-) -> Iterator[Finding]:
+def _sides(intent: Intent, fact: Fact, probe: Probe, run: TrialRun) -> Iterator[Finding]:
+    """Yield whether what is cited comes from the side of an event that the tool says that it tells of."""
+    side, event = intent.side(probe.arguments), fact.spans[0]
+    before = [piece for piece in run.cited if piece.end <= event.start + _EXACT]
+    after = [piece for piece in run.cited if piece.start >= event.end - _EXACT]
+    right, wrong = (after, before) if side == "after" else (before, after)
+    if side and (right or wrong):
+        cited = ", ".join(f"{piece.start:.1f} to {piece.end:.1f} s" for piece in wrong[:3])
+        says = f"asked what comes {side} {fact.text!r} it cites only {cited}; {_world(fact, probe)}"
+        yield Finding(about=f"side {side}", difference="" if right else says)
+
+
+def _related(probe: Probe, outputs: Sequence[tuple[model.Output, Json]], standing: str) -> Iterator[Finding]:
     """Yield what the outputs say of the order of several facts, each of which happens once."""
     facts = probe.each
     present = sorted((fact for fact in facts if fact.spans), key=lambda fact: fact.spans[0].start)
     absent = [fact for fact in facts if not fact.spans]
     shown = ", ".join(f"{fact.text!r} {_world(fact, probe)}" for fact in (*present, *absent))
+    of_inputs = frozenset[str]().union(*map(words_in, probe.facts))
     for item, value in outputs:
         own, kind = words_in(item.name), types.plain(item.type)
         right: bool | None = None
@@ -386,7 +406,7 @@ def _related(
             right = not absent and value is (
                 in_order if not own & {"after", "later", "other", "second"} else not in_order
             )
-        elif own & (_ORDER_WORDS | LAST) and (text := _text_of(value)):
+        elif own & ((_ORDER_WORDS | LAST) - of_inputs) and (text := _text_of(value)):
             places = sorted((text.find(fact.text), fact.text) for fact in facts if fact.text in text)
             if len(places) == 1 and len(facts) == 2:
                 wanted = present[-1] if own & (LAST | {"later", "second"}) else present[0]
@@ -439,6 +459,6 @@ def judged(findings: Sequence[Finding]) -> tuple[list[str], list[str]]:
         wrong = [finding for finding in differing if finding.certain]
         if len(wrong) >= _AT_LEAST and 2 * len(wrong) > len(found):
             certain.append(f"{wrong[0].difference} ({len(wrong)} of {len(found)} answers)")
-        elif differing and (about not in ("decided", "finds") or len(differing) == len(found)):
+        elif wrong or (len(differing) >= _AT_LEAST and (about not in _IN_GENERAL or 2 * len(differing) > len(found))):
             noted.append(f"{differing[0].difference} ({len(differing)} of {len(found)} answers)")
     return certain, noted

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from tool_induction.admission.intents import Intent, roles_of
+from tool_induction.admission.intents import Intent
 from tool_induction.admission.probes import findings_of, judged
 from tool_induction.admission.schema_world import VIDEO
 from tool_induction.admission.trials import TrialRun
@@ -297,9 +297,9 @@ def contradictions(
     name: str, tools: Mapping[str, CompiledTool], runs: Sequence[TrialRun]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return what the probes among the runs of a tool contradict for certain, and what is only to be noted."""
-    intent, roles = Intent(tool=tools[name].tool), roles_of(name, tools)
+    intent = Intent(tool=tools[name].tool)
     probed = [(run.probe, run) for run in runs if run.probe is not None and not run.disturbed]
-    certain, noted = judged([one for probe, run in probed for one in findings_of(intent, roles, probe, run)])
+    certain, noted = judged([one for probe, run in probed for one in findings_of(intent, probe, run)])
     return tuple(certain), tuple(f"in {len(probed)} runs on films that are known: {text}" for text in noted)
 
 

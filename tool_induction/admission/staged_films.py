@@ -36,6 +36,16 @@ _SMALL_TALK = (
     "I have not slept much since we came back from the lake.", "You never told me how the meeting went in the end.",
     "The neighbours are painting their fence again this year.", "It was raining so hard that the road was closed.",
 )  # fmt: skip
+_ASIDES = (
+    "Is it you?",
+    "Mind the step.",
+    "Not so loud.",
+    "What a mess.",
+    "Good morning.",
+    "I am late.",
+    "As you like.",
+    "It is cold.",
+)
 _SIGNS = ("PLATFORM 9", "ROOM 204", "NO ENTRY", "OPEN UNTIL SIX")
 _THINGS = ("bottle", "umbrella", "box")
 _STEP = 0.5  #: seconds from one sighting to the next
@@ -102,7 +112,8 @@ def _script(seed: int) -> dict[str, Any]:
     shuffled = {
         name: script.chance.sample(items, len(items))
         for name, items in (
-            ("rooms", _ROOMS), ("coats", _COATS), ("deeds", _DEEDS), ("lines", _LINES), ("signs", _SIGNS), ("talk", _SMALL_TALK),
+            ("asides", _ASIDES), ("rooms", _ROOMS), ("coats", _COATS), ("deeds", _DEEDS), ("lines", _LINES), ("signs", _SIGNS),
+            ("talk", _SMALL_TALK),
         )
     }  # fmt: skip
     coats = dict(zip(("thrice", "twice", "once", "thing", "twin_1"), shuffled["coats"], strict=False))
@@ -147,8 +158,12 @@ def _play(script: _Script, scene: int, present: Sequence[str], start: float, wor
         script.see(name, first, last)
         for place, who, number in _DONE:
             if (place, who) == (scene, name):
-                done = round(first + script.between(4.0, 7.0), 1)
-                script.do(name, done, round(done + script.between(2.5, 4.5), 1), words["deeds"][number])
+                done = round(first + script.between(5.0, 7.0), 1)
+                ended = round(done + script.between(2.5, 4.5), 1)
+                script.do(name, done, ended, words["deeds"][number])
+                if scene not in _TALKATIVE:  # something is said shortly before it and shortly after it
+                    script.say(round(done - 3.0, 1), words["asides"][2 * number])
+                    script.say(round(ended + 1.0, 1), words["asides"][2 * number + 1])
         end = max(end, last)
     return round(end + script.between(4.0, 9.0), 1)
 

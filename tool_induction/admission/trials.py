@@ -27,6 +27,7 @@ from tool_induction.runtime.values import validator_of
 from world_api.core.canonical import canonical_json
 from world_api.core.cost import Cost
 from world_api.core.faults import OperationFault, ToolFault, VideoWorldError
+from world_api.core.spans import TimeSpan
 
 _CHARACTERS_PER_TOKEN = 4
 _LONGEST_WORD = 60
@@ -75,6 +76,7 @@ class TrialRun:
     summary: str = ""
     outputs: Mapping[str, Any] = field(default_factory=dict)
     evidence: int = 0  #: number of pieces
+    cited: tuple[TimeSpan, ...] = ()  #: the spans of the evidence, in seconds
     calls: int = 0
     error: str = ""
     warnings: tuple[str, ...] = ()
@@ -265,6 +267,7 @@ def tried(
         summary=result["summary"],
         outputs=result["outputs"],
         evidence=len(result["evidence"]),
+        cited=tuple(TimeSpan(start=piece["start_time"], end=piece["end_time"]) for piece in result["evidence"]),
         calls=result["calls"]["logical"],
         error=f"{error['code']}: {error['message']}" if isinstance(error, dict) else "",
         warnings=tuple(result["warnings"]),
