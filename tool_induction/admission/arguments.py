@@ -16,6 +16,7 @@ from world_api.operations import OPERATIONS
 
 #: Parts of the video that moments are taken from, as shares of its duration.
 _INTERVALS = ((0.2, 0.6), (0.45, 0.9), (0.05, 0.3))
+_DEFAULT_EVERY = 3  #: turns; in one of them optional texts keep their defaults
 #: Parts of names that say which end of an interval, or of a range of numbers, an input is.
 _LOWER = frozenset({"start", "starts", "from", "after", "since", "begin", "begins", "first", "min", "minimum", "least"})
 _UPPER = frozenset({"end", "ends", "to", "until", "till", "before", "stop", "last", "max", "maximum", "most"})
@@ -42,6 +43,8 @@ def arguments_for(tool: Tool, offer: Offer, *, turn: int = 0, whole: bool = Fals
     ids = 0
     for place, item in zip(_places([(item.name, item.type) for item in inputs]), inputs, strict=True):
         value = _Values(offer=offer, turn=turn, place=place, inputs=len(inputs), ids=ids).of(item.name, item.type)
+        if item.default is not None and isinstance(value, str) and turn % _DEFAULT_EVERY == 1:
+            value = item.default.value
         ids += item.name != VIDEO and (item.name in offer.named or item.name.endswith(("_id", "_ids")))
         if value is None and item.required and not isinstance(item.type, types.OptionalType):
             return None

@@ -361,7 +361,8 @@ class _Answer:
         right = [total] if is_total else [total, *(span.duration for span in spans)]
         if any(abs(value - one) <= max(2 * _EXACT, _SHARE_OFF * one) for one in right):
             return Finding(about="")
-        is_certain = is_total or value < _EXACT
+        # Of several things that look alike one may be meant.
+        is_certain = self.fact.things == frozenset({1}) and (is_total or value < _EXACT)
         return Finding(about="", difference=self._says(item, value, f"{total:.1f} s in all"), certain=is_certain)
 
     def _count(self, item: model.Output, value: Json) -> Finding:
@@ -448,7 +449,7 @@ def _narrowest(spans: Sequence[TimeSpan]) -> float:
 def judged(findings: Sequence[Finding]) -> tuple[list[str], list[str]]:
     """Return what an answer contradicts for certain, and what is only to be noted, each with one example.
 
-    Certain is what more than half of the answers of one kind say wrongly, and at least two of them.
+    Certain is what more than half of the answers of one kind that can be certain say wrongly, and at least two of them.
     """
     groups: dict[str, list[Finding]] = defaultdict(list)
     for finding in findings:
@@ -457,7 +458,7 @@ def judged(findings: Sequence[Finding]) -> tuple[list[str], list[str]]:
     for about, found in groups.items():
         differing = [finding for finding in found if finding.difference]
         wrong = [finding for finding in differing if finding.certain]
-        if len(wrong) >= _AT_LEAST and 2 * len(wrong) > len(found):
+        if len(wrong) >= _AT_LEAST and 2 * len(wrong) > sum(finding.certain for finding in found):
             certain.append(f"{wrong[0].difference} ({len(wrong)} of {len(found)} answers)")
         elif wrong or (len(differing) >= _AT_LEAST and (about not in _IN_GENERAL or 2 * len(differing) > len(found))):
             noted.append(f"{differing[0].difference} ({len(differing)} of {len(found)} answers)")

@@ -178,7 +178,7 @@ def _seen_of(run: TrialRun) -> str:
     return canonical_json([run.status, dict(run.outputs), run.calls, run.evidence])
 
 
-def example_trials(tool: Tool, example: ExampleWorld, *, turns: Sequence[int] = (0, 1)) -> Iterator[Trial]:
+def example_trials(tool: Tool, example: ExampleWorld, *, turns: Sequence[int] = (0, 1, 2, 3)) -> Iterator[Trial]:
     """Yield one trial per ``turn`` (set of arguments) on an example world; skip a turn if the world lacks an id."""
     listings, _ = example.open()
     offer = Offer(
