@@ -9,8 +9,18 @@ from dataclasses import replace
 from functools import partial
 
 from tool_induction.admission import trials
-from tool_induction.admission.rules import Admission, Case, Verdict, entity_written_in, ignoring, notes_of, refusal_of
+from tool_induction.admission.rules import (
+    Admission,
+    Case,
+    Verdict,
+    contradictions,
+    entity_written_in,
+    ignoring,
+    notes_of,
+    refusal_of,
+)
 from tool_induction.admission.schema_world import WORDS
+from tool_induction.admission.weaknesses import weaknesses
 from tool_induction.compiler.compilation import CompiledTool, calls_of
 from tool_induction.language.model import Tool
 from tool_induction.language.types import show
@@ -52,7 +62,7 @@ def admit(
         return partial(trials.tried, tools, name, monotonic=monotonic)
 
     texts = tuple(others) or WORDS
-    verdicts = {name: _verdict(tools[name], run_of(name), examples, tuple(entities), texts) for name in tools}
+    verdicts = {name: _verdict(name, tools, run_of(name), examples, tuple(entities), texts) for name in tools}
     _refuse_callers(tools, verdicts)
     for name, (kept, why) in _duplicates(tools, verdicts, run_of).items():
         verdicts[name] = replace(
@@ -67,13 +77,14 @@ def admit(
 
 
 def _verdict(
-    compiled: CompiledTool,
+    name: str,
+    tools: Tools,
     run: trials.Runner,
     examples: Sequence[trials.ExampleWorld],
     entities: tuple[str, ...],
     texts: Sequence[str],
 ) -> Verdict:
-    tool = compiled.tool
+    compiled, tool = tools[name], tools[name].tool
 
     def made(texts: Sequence[str], turns: Sequence[int], films: int = 1) -> tuple[trials.TrialRun, ...]:
         return tuple(map(run, trials.schema_trials(tool, texts=texts, turns=turns, films=films)))
@@ -84,6 +95,9 @@ def _verdict(
     if len(case.varying()) < len(case.own_outputs()) or not found:
         runs += tuple(one for one in made(texts, _MORE, 1 if found else _FILMS) if one.world in _FULL)
     runs += tuple(run(trial) for example in examples for trial in trials.example_trials(tool, example))
+    known = (*trials.staged_worlds(), *(example for example in examples if example.facts))
+    runs += tuple(run(trial) for world in known for trial in trials.probe_trials(name, tools, world))
+    certain, noted = contradictions(name, tools, runs)
     # With one entity alone every input would be the same.
     with_entities = made(entities, _FIRST) if len(set(entities)) > 1 else ()
     case = Case(
@@ -91,12 +105,18 @@ def _verdict(
         runs=runs,
         entity_runs=tuple(one for one in with_entities if one.world == "many"),
         entity=entity_written_in(tool, entities),
+        contradicts=certain,
     )
     refusal, unread = refusal_of(case), list[str]()
     if refusal is None:
         unread = trials.unread_inputs(run, tool, texts)
         refusal = ignoring(tool, unread)
-    notes = (*notes_of(case), *(f"the input {item} changed nothing in the trials" for item in unread))
+    notes = (
+        *noted,
+        *weaknesses(name, tools),
+        *notes_of(case),
+        *(f"the input {item} changed nothing in the trials" for item in unread),
+    )
     explanation = f"it did what it declares in {len(runs)} runs"
     verdict = Verdict(tool=tool.name, admitted=True, reason="admitted", explanation=explanation, notes=notes, runs=runs)
     return verdict if refusal is None else replace(verdict, admitted=False, **vars(refusal))

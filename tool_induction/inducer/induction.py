@@ -10,11 +10,12 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from tool_induction import limits
-from tool_induction.admission import ExampleWorld
+from tool_induction.admission import ExampleWorld, facts_of
 from tool_induction.documents import tool_schema
 from tool_induction.domains import Domain
 from tool_induction.inducer.checkpoint import RECORDING, Checkpoint, check_out
@@ -277,7 +278,7 @@ def _details(induction: Induction, domain: Domain, seed: int) -> dict[str, Any]:
 
 #: The default world: the film that the project generates itself.
 SAMPLE = "sample"
-_HINTS, _CAPTIONS, _LONGEST = 4, 2, 200
+_TEXTS, _LONGEST = 4, 200  #: texts of each kind, and characters of one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -330,22 +331,31 @@ def trial_worlds(
 
 
 def _example(name: str, opened: Callable[[], Session]) -> ExampleWorld:
-    """Return a world that opens a new session for every run, with hints of entities and captions of scenes as texts to search for."""
+    """Return a world that opens a new session for every run, with its facts and with texts to search for.
+
+    The texts are hints of entities, spoken lines, captions of scenes and texts on screen, in turns.
+    """
     from world_api.operations import run
 
     def fresh() -> tuple[Caller, WorldState]:
         session = opened()
         return partial(run, session), session
 
-    call, _ = fresh()
-    texts: list[str] = []
-    for operation, key, field, most in (
-        ("list_entities", "entities", "hint", _HINTS),
-        ("list_scenes", "scenes", "brief_caption", _CAPTIONS),
-    ):
-        try:
-            items = call(operation, {"video_id": name})[key]
-        except VideoWorldError:  # the world has no such rows
-            continue
-        texts += list(dict.fromkeys(str(item[field])[:_LONGEST] for item in items if str(item[field]).strip()))[:most]
-    return ExampleWorld(name=name, video_id=name, texts=tuple(texts), open=fresh)
+    session = opened()
+    call = partial(run, session)
+    kinds: list[list[str]] = [
+        [str(row["hint"]) for row in _rows(call, name, "list_entities", "entities")],
+        [line.text for line in session.view.speech[:_TEXTS]],
+        [str(row["brief_caption"]) for row in _rows(call, name, "list_scenes", "scenes")],
+        [text.text for text in session.view.screen_texts[:_TEXTS]],
+    ]
+    filled = [list(dict.fromkeys(text[:_LONGEST] for text in texts if text.strip()))[:_TEXTS] for texts in kinds]
+    mixed = [text for turn in zip_longest(*filled) for text in turn if text]
+    return ExampleWorld(name=name, video_id=name, texts=tuple(mixed), open=fresh, facts=facts_of(session))
+
+
+def _rows(call: Caller, name: str, operation: str, key: str) -> list[dict[str, Any]]:
+    try:
+        return list(call(operation, {"video_id": name})[key])
+    except VideoWorldError:  # the world has no such rows
+        return []
