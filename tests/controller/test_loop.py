@@ -24,7 +24,7 @@ def test_calls_run_and_their_results_go_back_until_an_answer_is_submitted(hold: 
 
 def test_the_model_sees_the_question_and_the_tools(hold: Any, replies: Any) -> None:
     request = hold(replies.submits()).model.requests[0]
-    assert request["messages"][1] == {"role": "user", "content": "Video: clip\nQuestion: When does it rain?"}
+    assert request["messages"][1] == {"role": "user", "content": "Question: When does it rain?"}
     assert [item["function"]["name"] for item in request["tools"]] == ["find", "fail", "submit_answer"]
 
 
