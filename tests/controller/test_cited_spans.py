@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from controller.citations import cite, spans_in
 from controller.conversation import MAX_RESULT_CHARACTERS
+from controller.digest import digest_of
 from controller.display import summary_text
-from controller.messages import Observation, ToolCall, cite, spans_in
-from controller.prompts import Preamble, Prompts, digest_of
+from controller.messages import Observation, ToolCall
+from controller.prompts import Preamble, Prompts
 from world_api.api import open_session
 from world_api.core import TimeSpan, parse_json
 from world_api.operations import run

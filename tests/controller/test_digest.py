@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks.made_worlds import Plan, write_world
-from controller.prompts import digest_of
+from controller.digest import digest_of
 from world_api.api import open_session
 from world_api.chat import estimate_tokens
 from world_api.core import TimeSpan, json_line

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from controller.answers import Question
-from controller.prompts import digest_of
+from controller.digest import digest_of
 from controller.records import Journal, answer_recorded, replay_recorded
 from controller.systems import SystemContext
 from eval.runs import open_ladder, operations_on

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from controller.prompts import digest_of
+from controller.digest import digest_of
 from world_api.api import open_session
 from world_api.operations import run
 from world_api.session import SEEN, Registration, Session, commit_session
