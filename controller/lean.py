@@ -79,6 +79,8 @@ def _record(record: Record, known: Set[_Span], *, top: bool = False) -> Any:
     first = next(iter(record), None)
     if isinstance(record.get("evidence"), list):
         record = _with_needed_evidence(record, known)
+    if {"status", "summary", "outputs"} <= record.keys():
+        record = _of_tool(record)
     record = _with_one_time(_without_repetitions(record), last=top)
     if "snippet" in record and "source" in record:
         record = _hit(record, interval)
@@ -93,7 +95,9 @@ def _field(key: str, value: Any, known: Set[_Span]) -> Record:
     if isinstance(value, str):
         return {_RENAMED.get(key, key): _BOXES.sub(_few_boxes, value) if key == "path_repr" else value}
     if isinstance(value, Mapping) and key == "outputs":
-        return {key: {name: _value(item, known) for name, item in value.items()}}
+        return {key: _outputs(dict(value), known)}
+    if isinstance(value, Mapping) and key == "unsure":
+        return {key: _grouped(value)}
     if not isinstance(value, list):
         return {key: _value(value, known)}
     if key in ("may_be", "joined"):
@@ -104,6 +108,40 @@ def _field(key: str, value: Any, known: Set[_Span]) -> Record:
     if shared := _shared(entries):
         return {key: [_without(item, shared) for item in entries], f"all_{key}": shared}
     return {key: entries}
+
+
+def _of_tool(result: Record) -> Record:
+    """Return the result of a tool without what its summary repeats, and without outputs if it has none.
+
+    The summary consists of the status, a reason if it is not ``ok``, and the outputs in words.
+    """
+    outputs, summary = result["outputs"], str(result["summary"])
+    if result["status"] == "ok" or not isinstance(outputs, Mapping):
+        return {key: value for key, value in result.items() if key != "summary"}
+    ends = [place for name in outputs if (place := summary.find(f" ({name}: ")) >= 0]
+    reason = summary[: min(ends, default=len(summary))].removeprefix(str(result["status"])).removeprefix(": ")
+    has_outputs = any(not _is_empty(value) for value in outputs.values())
+    return {**result, "summary": reason, "outputs": dict(outputs) if has_outputs else {}}
+
+
+def _outputs(outputs: Record, known: Set[_Span]) -> Record:
+    """Return the outputs of a tool under their declared names; one that is null stays, since that is its answer."""
+    if isinstance(outputs.get("evidence"), list):
+        outputs = _with_needed_evidence(outputs, known)
+    shown: Record = {}
+    for name, value in outputs.items():
+        shown |= {name: value} if isinstance(value, str) else _field(name, value, known)
+    return {name: value for name, value in shown.items() if name != "evidence" or not _is_empty(value)}
+
+
+def _grouped(unsure: Mapping[str, Any]) -> Record:
+    """Return what is in doubt of each output, outputs with the same doubt under one key."""
+    doubts: dict[str, tuple[list[str], Any]] = {}
+    for name, doubt in unsure.items():
+        says_why = isinstance(doubt, Mapping) and doubt.get("why") == "lacks" and doubt.get("lacks")
+        short = _without(doubt, ["why"]) if says_why else doubt
+        doubts.setdefault(repr(short), ([], short))[0].append(name)
+    return {", ".join(names): _value(doubt, frozenset()) for names, doubt in doubts.values()}
 
 
 def _with_needed_evidence(record: Record, known: Set[_Span]) -> Record:
@@ -133,7 +171,8 @@ def _with_one_time(record: Record, *, last: bool) -> Record:
     for pair in _PAIRS:
         interval = _interval(record, *pair)
         if interval is not None:
-            others = {key: value for key, value in record.items() if key not in pair and key not in _DERIVED}
+            derived = _DERIVED if last else _DERIVED | {"scene_id"}
+            others = {key: value for key, value in record.items() if key not in pair and key not in derived}
             time = {"time": span_text(*interval)}
             return others | time if last else time | others
     return record
@@ -215,7 +254,6 @@ _FOLLOWS: Mapping[str, Callable[[Record], bool]] = {
     "leaves_to": _is_in_path("leaves_to"),
     "time_range": lambda record: {"memory_id", "content"} <= record.keys(),
     "scene_ids": lambda record: record["scene_ids"] == [record.get("scene_id")],
-    "scene_id": lambda record: "brief_caption" in record or "path_repr" in record,
     "unused_words": lambda record: record["unused_words"] == record.get("unmatched", []),
     "matched": lambda record: isinstance(record["matched"], list) and not record.get("unmatched"),
     "unmatched": lambda record: record["unmatched"] == record.get("not_judged"),
