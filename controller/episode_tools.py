@@ -9,18 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from functools import cached_property
+from typing import Any, Protocol
 
 from tool_induction import limits
 from tool_induction.judge.port import JUDGEMENT, Judge, chosen, item_text, question_text
 from tool_induction.library_tools import ToolDeclaration
 from world_api.core.canonical import closed_object
-from world_api.core.faults import INTERNAL_FAULT, OperationFault, ToolFault, tool_result_or_error
+from world_api.core.faults import OperationFault, ToolFault, tool_result_or_error
 from world_api.operations import operations_for, run
 from world_api.schemas.formats import plain_schema
 from world_api.session.session import Session
 
 TRACE = "trace"
+_VIDEO = "video_id"
 
 
 def refused(code: str, message: str, hint: str) -> dict[str, Any]:
@@ -49,7 +51,7 @@ class AtomicTools:
         return [
             ToolDeclaration(
                 name=name,
-                description=item.description,
+                description=item.summary,
                 parameters=plain_schema(item.parameters_schema()),
                 writes=item.state == "writes",
             )
@@ -92,22 +94,36 @@ class CombinedTools:
 
 @dataclass(frozen=True)
 class OneVideo:
-    """Confines a toolset to the video of the question: a call about another video returns a fault."""
+    """Confines a toolset to the video of the question, which calls need not name; one that names another returns a fault."""
 
     toolset: Toolset
     video_id: str
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
-        """Return the declarations of the wrapped toolset."""
-        return self.toolset.get_tools()
+        """Return the declarations of the wrapped toolset without the parameter ``video_id``."""
+        return [replace(tool, parameters=_without_video(tool.parameters)) for tool in self.toolset.get_tools()]
+
+    @cached_property
+    def _take_video(self) -> frozenset[str]:
+        return frozenset(
+            tool.name for tool in self.toolset.get_tools() if _VIDEO in tool.parameters.get("properties", {})
+        )
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Run the call, or return the fault ``wrong_video`` if it names another video."""
-        video_id = arguments.get("video_id", self.video_id)
+        """Run the call with the video filled in, or return the fault ``wrong_video`` if it names another video."""
+        video_id = arguments.get(_VIDEO, self.video_id)
         if video_id != self.video_id:
             what = f"the question is about {self.video_id!r}, not about {str(video_id)[:64]!r}"
-            return refused("wrong_video", what, f"use video_id {self.video_id!r}")
-        return self.toolset.call_tool(name, arguments)
+            return refused("wrong_video", what, f"leave out video_id, or use {self.video_id!r}")
+        given = {key: value for key, value in arguments.items() if key != _VIDEO}
+        return self.toolset.call_tool(name, {_VIDEO: video_id, **given} if name in self._take_video else given)
+
+
+def _without_video(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of arguments without ``video_id``."""
+    parts = {name: part for name, part in parameters.get("properties", {}).items() if name != _VIDEO}
+    required = [name for name in parameters.get("required", ()) if name != _VIDEO]
+    return {**parameters, "properties": parts, "required": required}
 
 
 @dataclass(frozen=True)
@@ -152,13 +168,12 @@ class JudgedItems:
     def _judged(self, arguments: dict[str, Any]) -> dict[str, Any]:
         from jsonschema import Draft202012Validator
 
-        given = {key: value for key, value in arguments.items() if key != "video_id"}
         [declared] = self.get_tools()
-        wrong = next(iter(Draft202012Validator(declared.parameters).iter_errors(given)), None)
+        wrong = next(iter(Draft202012Validator(declared.parameters).iter_errors(arguments)), None)
         if wrong is not None:
             raise ToolFault("bad_arguments", f"{self.name}: {wrong.message[:200]}", hint="see its declaration")
-        question, answers = question_text(given["question"]), given["answers"]
-        texts = [item_text(item) for item in given["items"]]
+        question, answers = question_text(arguments["question"]), arguments["answers"]
+        texts = [item_text(item) for item in arguments["items"]]
         said = self.judge.answer(question, answers, texts)
         judged = [
             {"item": item, "answer": chosen(answer, answers, judge=self.judge.name)}
@@ -190,47 +205,3 @@ def _nodes(trace: Any) -> Iterator[Mapping[str, Any]]:
         if isinstance(node, Mapping):
             yield node
             yield from _nodes(node.get("children", []))
-
-
-#: all: operations and tools; tools: the library's tools only; tools_first: operations as a fallback
-Exposure = Literal["all", "tools", "tools_first"]
-
-#: The status of a tool that found nothing or could not do its work.
-_FRUITLESS = frozenset({"empty", "error", "budget_exhausted"})
-
-
-class FallbackTools:
-    """A library's tools, and the operations as a fallback if the tools do not help.
-
-    The operations are declared from the start, so that the declarations are the same in every round; a call of one is
-    refused until a tool found nothing or failed, or ``after`` tools ran. A call that was itself wrong (an unknown tool,
-    bad arguments) ran nothing: it neither opens the operations nor counts. All tools are declared as writing, so that
-    calls run one after the other and their order decides, not the order in which they end.
-    """
-
-    def __init__(self, first: Toolset, fallback: Toolset, *, after: int) -> None:
-        self._first = first
-        self._fallback = fallback
-        self._later = frozenset(tool.name for tool in fallback.get_tools())
-        self._after = after
-        self._ran = 0
-        self._is_open = False
-
-    def get_tools(self) -> Sequence[ToolDeclaration]:
-        """Return the declarations of the tools, then of the operations, all marked as writing."""
-        return [replace(tool, writes=True) for tool in (*self._first.get_tools(), *self._fallback.get_tools())]
-
-    def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Run the call, or return the fault ``operation_not_open`` for an operation that is called too early."""
-        if name in self._later:
-            if self._is_open or self._ran >= self._after:
-                return self._fallback.call_tool(name, arguments)
-            what = f"{name} can be called once a tool has found nothing or failed"
-            return refused("operation_not_open", what, "call the tool that fits the question best first")
-        result = self._first.call_tool(name, arguments)
-        error = result.get("error")
-        # Another call would not avoid a defect.
-        is_defect = isinstance(error, Mapping) and error.get("code") == INTERNAL_FAULT
-        self._ran += is_defect or "status" in result  # a result without a status says what was wrong with the call
-        self._is_open = self._is_open or is_defect or result.get("status") in _FRUITLESS
-        return result

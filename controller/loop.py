@@ -32,6 +32,7 @@ from controller.episode import (
     Timings,
 )
 from controller.episode_tools import Toolset
+from controller.exposure import CALL_OPERATION, Hidden, nothing_hidden
 from controller.lean import lean
 from controller.messages import Problem, Reply, read_reply
 from controller.prompts import EMPTY_PREAMBLE, Pictures, Preamble, Prompts, first_message, no_pictures
@@ -67,10 +68,12 @@ def run_episode(
     prices: Prices = NO_PRICES,
     preamble: Preamble = EMPTY_PREAMBLE,
     pictures: Pictures = no_pictures,
+    hidden: Hidden = nothing_hidden,
 ) -> Episode:
     """Run one episode, in which the model answers the task's question with these tools; return its record.
 
-    ``pictures`` loads the pictures that results name.
+    ``pictures`` loads the pictures that results name. ``hidden`` returns the names of the tools that the next request does not
+    declare, given the calls so far.
 
     Raises EpisodeFault: ``no_price``, for a budget of money without the model's price; ``replay_mismatch``, from a
     replayed model, toolset or clock; ToolFault: ``duplicate_tool``, if the tools include a ``submit_answer`` of their
@@ -85,17 +88,16 @@ def run_episode(
         )
     declared = (*offered, submit_answer_tool(task.question, prompts.of_answer))
     offer = [openai_tool(tool.name, tool.description, tool.parameters, strict=False) for tool in declared]
-    transcript = Conversation(tools=offer, window=budget.window, filler=prompts.render("nothing_said"))
+    transcript = Conversation(window=budget.window, filler=prompts.render("nothing_said"))
     requests = ModelRequests(
         model=model, transcript=transcript, offer=offer, pictures=functools.cache(pictures), meter=meter, clock=clock
     )
     turns = TurnExecutor(
         question=task.question, tools=tools, preamble=preamble, meter=meter, clock=clock, prompts=prompts
     )
-    names = frozenset(tool.name for tool in declared)
     loop = _Loop(
-        task=task, preamble=preamble, names=names, transcript=transcript, requests=requests, turns=turns, prompts=prompts,
-        meter=meter,
+        task=task, preamble=preamble, offer=offer, hidden=hidden, transcript=transcript, requests=requests, turns=turns,
+        prompts=prompts, meter=meter,
     )  # fmt: skip
     began = clock.monotonic()
     ending = loop.run()
@@ -131,7 +133,8 @@ class _Loop:
 
     task: Task
     preamble: Preamble
-    names: frozenset[str]  #: of the tools that can be called
+    offer: list[dict[str, Any]]  #: the declarations of all tools
+    hidden: Hidden
     transcript: Conversation
     requests: ModelRequests
     turns: TurnExecutor
@@ -139,6 +142,17 @@ class _Loop:
     meter: BudgetMeter
     rounds: list[RoundRecord] = field(default_factory=list)
     timings: list[RoundTiming] = field(default_factory=list)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the tools that the latest request declares."""
+        return frozenset(tool["function"]["name"] for tool in self.requests.offer)
+
+    def _declare(self) -> None:
+        """Determine the tools that the next request declares."""
+        hidden = self.hidden(self.turns.calls)
+        self.requests.offer = [tool for tool in self.offer if tool["function"]["name"] not in hidden]
+        self.transcript.declare(self.requests.offer)
 
     def run(self) -> _Ending:
         try:
@@ -162,12 +176,12 @@ class _Loop:
             briefing=preamble.briefing,
             kind=question.kind,
             may_abstain=question.may_abstain,
+            notes=self._takes_notes(),
         )
         self.transcript.add({"role": "system", "content": instructions})
         options = list(zip(question.letters, question.options, strict=True))
         text = self.prompts.render(
             "question",
-            video_id=self.task.video_id,
             question=question.text,
             kind=question.kind,
             options=options,
@@ -184,9 +198,15 @@ class _Loop:
                 gathered.insert(0, (DIGEST, lean(preamble.digest)))
             self.transcript.add({"role": "user", "content": first_message(text, gathered)})
 
+    def _takes_notes(self) -> bool:
+        """Whether memories can be written from the first round on."""
+        names = {tool["function"]["name"] for tool in self.offer}
+        return "write_memory" in names and ("write_memory" not in self.hidden(()) or CALL_OPERATION in names)
+
     def _converse(self) -> _Ending:
         malformed = 0  # malformed replies in a row
         while True:
+            self._declare()
             self.meter.refuse_unpriced()
             limit = self.meter.exceeded()
             if limit is not None:

@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from controller.digest import digest_of
 from controller.episode import Budget, Episode, Library, Task
 from controller.episode_tools import Toolset, refused
+from controller.exposure import Hidden, nothing_hidden
 from controller.loop import run_episode
 from controller.prompts import EMPTY_PREAMBLE, Pictures, Preamble, Prompts, no_pictures
 from tool_induction.domains.domain import SplitName
@@ -153,11 +154,15 @@ OwnCall = Callable[..., dict[str, Any]]
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """What the loop gets for one question. ``make_tools`` is called in a live episode, but not in a replay."""
+    """What the loop gets for one question. ``make_tools`` is called in a live episode, but not in a replay.
+
+    ``hidden`` returns the names of the tools that the next request does not declare, from the calls so far alone.
+    """
 
     make_tools: Callable[[], Toolset]
     preamble: Preamble = EMPTY_PREAMBLE
     pictures: Pictures = no_pictures
+    hidden: Hidden = nothing_hidden
 
 
 @dataclass(frozen=True)
@@ -254,6 +259,7 @@ class LoopSystem(ABC, Generic[OptionsT]):
             prices=self.context.prices,
             preamble=replace(setup.preamble, digest=digest),
             pictures=lambda name: str(self.material(name, lambda: setup.pictures(name))),
+            hidden=setup.hidden,
         )
 
 

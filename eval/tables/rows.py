@@ -19,7 +19,9 @@ from typing import Any
 from controller.answers import SUBMIT_ANSWER
 from controller.episode import PARTS, Account, CallRecord, Episode, accounts_of, total
 from controller.episode_tools import JudgedItems
+from controller.exposure import CALL_OPERATION, DESCRIBE_OPERATION, exposure_named
 from controller.records.journal import Journal, JournalEntry
+from controller.systems.tool_systems import COMPOSE
 from eval.datasets.items import Item
 from eval.runs.records import Cell, LibraryRecord, SampleLine
 from eval.runs.stored_run import Run, refuse_unreadable
@@ -236,12 +238,12 @@ class SampleRow:
 
     @property
     def exposure(self) -> str:
-        """What the sample's system could call: ``all`` (operations and tools), ``tools`` or ``tools_first``.
+        """What the sample's system could call: ``all`` (operations and tools), ``tools``, ``tools-first`` or ``on-demand``.
 
-        With ``tools`` it could call only the library's tools. With ``tools_first`` operations were refused until a tool
+        With ``tools`` it could call only the library's tools. With ``tools-first`` operations could not be called until a tool
         found nothing or failed, or a number of tools had run. A system without this option has ``all``.
         """
-        return str(self.settings.get("exposure", "all"))
+        return str(exposure_named(self.settings.get("exposure", "all")))
 
     def spent(self, way: str = "logical", part: str = "total") -> Account | None:
         """Return the amounts spent, ``logical`` or ``physical``, by one part or in total; None without an episode."""
@@ -250,7 +252,7 @@ class SampleRow:
 
 _WELL_FORMED = frozenset({"asked_before"})
 #: Tools of a system that are neither operations nor tools of a library.
-_OWN = frozenset({SUBMIT_ANSWER, JudgedItems.name, "compose_tool"})
+_OWN = frozenset({SUBMIT_ANSWER, JudgedItems.name, COMPOSE, DESCRIBE_OPERATION, CALL_OPERATION})
 #: The key of the text, for operations that return no list.
 _TEXT_RESULTS = {"describe_segment": "caption", "query_entity_state": "answer"}
 

@@ -24,7 +24,7 @@ def test_calls_run_and_their_results_go_back_until_an_answer_is_submitted(hold: 
 
 def test_the_model_sees_the_question_and_the_tools(hold: Any, replies: Any) -> None:
     request = hold(replies.submits()).model.requests[0]
-    assert request["messages"][1] == {"role": "user", "content": "Video: clip\nQuestion: When does it rain?"}
+    assert request["messages"][1] == {"role": "user", "content": "Question: When does it rain?"}
     assert [item["function"]["name"] for item in request["tools"]] == ["find", "fail", "submit_answer"]
 
 
@@ -273,7 +273,9 @@ def test_a_long_result_is_cut_for_the_model_and_kept_whole_in_the_record(
 ) -> None:
     tools = fake_tools()
     tools.result = {
-        "candidates": [{"start_time": float(n), "end_time": n + 1.0, "snippet": f"{n} " + "雨" * 50} for n in range(500)]
+        "candidates": [
+            {"start_time": float(n), "end_time": n + 1.0, "snippet": f"{n} " + "雨" * 50} for n in range(500)
+        ]
     }
     held = hold(replies.finds(), replies.submits("x", (499.0, 500.0)), tools=tools)
     told = held.observation("c1")

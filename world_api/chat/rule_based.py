@@ -297,7 +297,7 @@ class _Planner:
         return {"boolean": False, "integer": min(schema.get("maximum", 10), 10)}.get(str(schema.get("type")))
 
     def _call(self, tool: str, **arguments: Any) -> Call:
-        return Call(tool=tool, arguments={"video_id": self._video_id, **arguments})
+        return Call(tool=tool, arguments={**({"video_id": self._video_id} if self._video_id else {}), **arguments})
 
     def _look(self, time: float) -> Call:
         return self._call("detect_objects", timestamp=time, category=self._category, text_query=self._target)

@@ -252,7 +252,7 @@ EntityHint = Annotated[
 def register_entity(
     session: Session, *, video_id: VideoId, timestamp: Timestamp, entity_hint: EntityHint
 ) -> RegisteredEntity:
-    """Give the thing that a hint names at a moment an entity id that later calls can use.
+    """Give the thing that a hint names at a moment an entity id for later calls.
 
     Returns the known entity when it is the same one, and says how sure.
     """

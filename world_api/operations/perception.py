@@ -45,23 +45,21 @@ ObjectCategory = Annotated[
     Field(
         min_length=1,
         max_length=100,
-        description='What kind of thing, e.g. "person", "car"; "any" for everything. get_video_metadata lists the kinds that '
-        "can be judged in this video (English or Chinese, also in the plural); other words come back as not_judged.",
+        description='What kind of thing, e.g. "person", "car"; "any" for everything. get_video_metadata lists the kinds.',
     ),
 ]
 TextQuery = Annotated[
     str | None,
     Field(
         max_length=500,
-        description='Which one, in words, e.g. "a person in red"; null for all of the category. Kind and colours can be '
-        "judged; other words come back as unmatched and remove nothing.",
+        description='Which one, in words, e.g. "a person in red"; without it all of the category.',
     ),
 ]
 
 
 @operation(category="perception", price=Cost(calls=1, seconds=0.01), looks=1)
 def describe_segment(session: Session, *, video_id: VideoId, start_time: StartTime, end_time: EndTime) -> Caption:
-    """Describe a short time span in words: who and what is seen, what moves, what is said, what is written."""
+    """Describe a short span in words: who and what is seen, what moves, what is said, what is written."""
     span = interval(session, video_id, start_time, end_time)
     seen = seen_in(session, span)
     described = caption(session.view, span, seen_as=None if seen is None else seen.text)
@@ -100,7 +98,7 @@ def detect_objects(
 
 @operation(category="perception", price=Cost(calls=1, seconds=0.005), looks=1)
 def recognize_actions(session: Session, *, video_id: VideoId, start_time: StartTime, end_time: EndTime) -> Actions:
-    """Recognise what is done in a short time span: labels such as "enters from the left", with confidence."""
+    """Recognise what is done in a short span: labels such as "enters from the left", with confidence."""
     span = interval(session, video_id, start_time, end_time)
     seeing = session.backends.seeing
     look = None if seeing is None else seeing.actions(span, until=session.view.duration)

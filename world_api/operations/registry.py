@@ -36,7 +36,7 @@ class Operation:
     ``depends_on_session``: the answer may change with what the session wrote, so a cache of results must include the
     session's ``session_key``. ``price`` is the cost of an answer from stored rows. ``looks`` is the greatest number of
     requests to the session's vision model, if it has one; their cost is charged in addition. ``group`` is the optional
-    group, ``""`` for the sixteen.
+    group, ``""`` for the sixteen. ``summary`` is the first paragraph of the description, which chat models read.
     """
 
     name: str
@@ -47,6 +47,7 @@ class Operation:
     looks: int = 0
     depends_on_session: bool
     description: str
+    summary: str
     parameters: type[BaseModel]
     result: type[Result]
     implementation: Callable[..., Result]
@@ -173,7 +174,7 @@ def operation(
     """Declare the decorated function as an operation; the arguments are fields of ``Operation``.
 
     The function's first parameter is the session; the others, keyword-only, are the operation's parameters. Its
-    docstring is the description that models read, its return annotation the type of the result.
+    docstring is the description, its return annotation the type of the result.
     """
 
     def declare(function: Implementation) -> Implementation:
@@ -192,6 +193,7 @@ def operation(
             looks=looks,
             depends_on_session=depends_on_session,
             description=" ".join((function.__doc__ or "").split()),
+            summary=" ".join((function.__doc__ or "").split("\n\n")[0].split()),
             parameters=create_model(name, __config__=ConfigDict(extra="forbid", strict=True), **fields),
             result=hints["return"],
             implementation=function,
