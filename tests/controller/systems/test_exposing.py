@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
@@ -215,7 +216,7 @@ def test_the_declarations_of_on_demand_are_the_same_in_every_request(play: Any) 
     replies = [says(DESCRIBE), says(on_demand("s1", name=SEARCH.tool, arguments=SEARCHED)), says(NOBODY), says(ANSWER)]
     requests = play("hier", options={"exposure": "on-demand"}, model=ScriptedChatModel(replies)).requests
     assert len(requests) == 4
-    for earlier, later in zip(requests, requests[1:], strict=False):
+    for earlier, later in itertools.pairwise(requests):
         assert later["tools"] == earlier["tools"]
         assert later["messages"][: len(earlier["messages"])] == earlier["messages"]
 
