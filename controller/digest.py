@@ -284,8 +284,13 @@ def _with_likenesses(session: Session, entities: Sequence[_Entity]) -> list[_Ent
         if one.category == _PERSON
     }
     group = {one.entity_id: one for one in entities}
-    links = {(score, *sorted((name, other))) for name, others in alike.items() for other, score in others.items()}
-    for score, name, other in sorted(links, key=lambda link: (-link[0], link[1:])):
+    links = {
+        (-score, min(name, other), max(name, other))
+        for name, others in alike.items()
+        for other, score in others.items()
+    }
+    for unlike, name, other in sorted(links):
+        score = -unlike
         first, second = sorted((group[name], group[other]), key=lambda one: (one.spans[0].start, one.entity_id))
         if score < NEARLY_SURE or first is second or not _may_be_one(first, second):
             continue

@@ -41,7 +41,8 @@ _BOXES = re.compile(r"; boxes (?P<boxes>.*)\Z", re.DOTALL)
 def lean(result: Mapping[str, Any], arguments: Any = None) -> Record:
     """Return a result as a model reads it; ``arguments`` are those of the call."""
     known = {_key(span.start, span.end) for span in spans_in(arguments)}
-    return _record(dict(result), known, top=True)
+    shown: Record = _record(dict(result), known, top=True)
+    return shown
 
 
 def seconds(time: float) -> str:
@@ -183,8 +184,8 @@ def _is_empty(value: Any) -> bool:
 
 
 def _interval(record: Mapping[str, Any], start: str, end: str) -> _Span | None:
-    times = record.get(start), record.get(end)
-    return (float(times[0]), float(times[1])) if all(is_finite_number(time) for time in times) else None
+    first, last = record.get(start), record.get(end)
+    return (float(first), float(last)) if is_finite_number(first) and is_finite_number(last) else None
 
 
 def _span_of(piece: Mapping[str, Any]) -> _Span | None:

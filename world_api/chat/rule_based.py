@@ -67,7 +67,7 @@ _KINDS = {
     "count": (r"whole number|整数", "integer"),
 }
 #: Fields of results that hold sentences, and fields that describe how a result was obtained.
-_SENTENCES = ("caption", "answer", "summary", "said", "written", "seen", "content", "text")
+_SENTENCES = ("caption", "answer", "summary", "snippet", "said", "written", "seen", "content", "text")
 #: Fields of hits whose words may come after their time, and the form of a time: ``53-74.5``, or a moment.
 _HITS = ("said", "written", "seen")
 _TIME = re.compile(r"(\d+(?:\.\d+)?)(?:-(\d+(?:\.\d+)?))?(?=\s|\Z)")
