@@ -18,6 +18,7 @@ from controller.answers import (
     submit_answer_tool,
     usable_answer,
 )
+from controller.citations import DIGEST, cite
 from controller.conversation import Conversation, ModelReply, ModelRequests, NoFurtherRound
 from controller.episode import (
     Budget,
@@ -32,7 +33,8 @@ from controller.episode import (
 )
 from controller.episode_tools import Toolset
 from controller.exposure import CALL_OPERATION, Hidden, nothing_hidden
-from controller.messages import DIGEST, Problem, Reply, cite, read_reply
+from controller.lean import lean
+from controller.messages import Problem, Reply, read_reply
 from controller.prompts import EMPTY_PREAMBLE, Pictures, Preamble, Prompts, first_message, no_pictures
 from controller.turns import TurnExecutor
 from world_api.chat.messages import Prices, call_position
@@ -189,11 +191,11 @@ class _Loop:
         try:
             for first, result in self.turns.gather():
                 if first.shown:
-                    gathered.append((first.tool, result))
+                    gathered.append((first.tool, lean(result)))
         finally:
             if preamble.digest is not None:
                 text += "\n\n" + self.prompts.render("digest")
-                gathered.insert(0, (DIGEST, preamble.digest))
+                gathered.insert(0, (DIGEST, lean(preamble.digest)))
             self.transcript.add({"role": "user", "content": first_message(text, gathered)})
 
     def _takes_notes(self) -> bool:

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from controller.citations import cite, spans_in
 from controller.conversation import MAX_RESULT_CHARACTERS
+from controller.digest import digest_of
 from controller.display import summary_text
-from controller.messages import Observation, ToolCall, cite, spans_in
-from controller.prompts import Preamble, Prompts, digest_of
+from controller.messages import Observation, ToolCall
+from controller.prompts import Preamble, Prompts
 from world_api.api import open_session
 from world_api.core import TimeSpan, parse_json
 from world_api.operations import run
@@ -26,7 +28,8 @@ def test_stretches_that_the_digest_gave_are_not_flagged(hold: Any, replies: Any,
     digest = digest_of(open_made(), 800)
     assert digest is not None
     spans = [(scene["start_time"], scene["end_time"]) for scene in digest["scenes"]]
-    spans += [(item["first_time"], item["last_time"]) for item in digest["entities"]]
+    spans += [(item["start_time"], item["end_time"]) for item in digest["persons"]]
+    spans += [(item["start_time"], item["end_time"]) for item in digest["quotes"]]
     held = hold(replies.submits("x", *spans, (1.0, 7.0)), preamble=Preamble(digest=digest))
     assert [span.returned_by for span in held.episode.spans] == [["digest"]] * len(spans) + [[]]
     assert held.episode.tools_that_gave(held.episode.spans[0]) == ["digest"]
@@ -107,7 +110,7 @@ def test_the_model_is_told_of_evidence_that_is_not_shown() -> None:
         is_data=True,
     )
     body = parse_json(seen.message(Prompts(), limit=MAX_RESULT_CHARACTERS)["content"])
-    assert body["data_from_video"]["evidence"] == pieces[:8]
+    assert body["data_from_video"]["evidence"] == [f"{n}-{n + 1} tracker" for n in range(8)]
     assert body["data_from_video"]["entities"] == entities
     assert body["cut"] == {"of": {"evidence": "8/28"}}
 

@@ -67,7 +67,7 @@ def test_whatever_a_tool_returns_fits_the_limit(result: dict[str, Any], limit: i
         {"k" * 90_000: 1, "b": 2},
         {f"{n}": [["x" * 190]] for n in range(900)},
         {"error": {"code": "x", "message": "m", "hint": {f"k{n}": "v" for n in range(9_000)}}},
-        functools.reduce(lambda inner, _: {"deep" * 30: inner}, range(200), {}),
+        functools.reduce(lambda inner, _: {"deep" * 30: inner}, range(200), {"end": 1}),
     ],
 )
 def test_no_observation_is_beyond_the_limit(result: dict[str, Any]) -> None:

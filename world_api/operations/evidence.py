@@ -476,7 +476,15 @@ def _seen(view: View, span: TimeSpan) -> tuple[list[str], str]:
 
 def _quiet(view: View, span: TimeSpan) -> str:
     shots = len(view.shots.during(span))
-    return f"Nothing that moves apart from the picture was followed, nothing was read or heard ({shots} shot{'s' * (shots != 1)})"
+    return f"{_QUIET} ({shots} shot{'s' * (shots != 1)})"
+
+
+_QUIET = "Nothing that moves apart from the picture was followed, nothing was read or heard"
+
+
+def is_quiet(caption: str) -> bool:
+    """Whether a brief caption says only that nothing was followed, read or heard."""
+    return caption.startswith(_QUIET)
 
 
 def _moving(view: View, track: Track, span: TimeSpan) -> str:
