@@ -165,6 +165,61 @@ class AppearanceEmbedder(Protocol):
         """
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Face:
+    """A face in an image: box (pixels of the image), confidence (0 to 1).
+
+    ``landmarks`` (5 x 2, pixels): both eyes, the nose and both corners of the mouth, each pair from left to right in the image.
+    """
+
+    box: Box
+    confidence: float
+    landmarks: NDArray[np.float32]
+
+
+class FaceDetector(Protocol):
+    """Detection of faces with landmarks."""
+
+    producer: str
+
+    def faces(self, image: Image) -> Sequence[Face]:
+        """Return the faces in a BGR picture, the most confident first.
+
+        Raises BackendFault: ``model_missing``, ``model_damaged``, ``model_unusable``.
+        """
+
+
+class FaceEmbedder(Protocol):
+    """Face recognition: the inner product of two vectors says whether two faces are of the same person.
+
+    From ``sure`` on they are, below ``doubtful`` they are not; between these it is uncertain. The limits belong to the model.
+    """
+
+    producer: str
+    sure: float
+    doubtful: float
+
+    def embed(self, image: Image, faces: Sequence[Face]) -> Vectors:
+        """Return one vector per face of a BGR picture; zero for a face that shows too little to recognise it.
+
+        Raises BackendFault: as ``FaceDetector.faces``.
+        """
+
+
+class BodyEmbedder(Protocol):
+    """Re-identification of people by their whole figure, while they wear the same clothes. Limits as for ``FaceEmbedder``."""
+
+    producer: str
+    sure: float
+    doubtful: float
+
+    def embed(self, images: Sequence[Image]) -> Vectors:
+        """Return one vector per BGR picture, each of which a standing person fills.
+
+        Raises BackendFault: as ``FaceDetector.faces``.
+        """
+
+
 class FrameSource(Protocol):
     """Random access to the frames of one video."""
 

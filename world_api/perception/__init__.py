@@ -24,6 +24,14 @@ if TYPE_CHECKING:
         data_url,
         read_reply,
     )
+    from world_api.perception.identification import (
+        ArcFaceEmbedder,
+        IdentityModel,
+        OsnetEmbedder,
+        ScrfdDetector,
+        SFaceEmbedder,
+        YunetDetector,
+    )
     from world_api.perception.speech import EnergyVoiceDetector, WhisperRecogniser
 
 #: profile -> port -> adapter, as ``module:class``. Those of an endpoint and of Whisper need options of the caller.

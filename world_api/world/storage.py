@@ -54,7 +54,7 @@ from world_api.core.files import (
     write_atomically,
 )
 from world_api.core.identifiers import is_name
-from world_api.world.tables import NO_ID, SCHEMA_VERSION, SESSION_TABLES, TABLES, empty_table
+from world_api.world.tables import ADDED_TABLES, NO_ID, SCHEMA_VERSION, SESSION_TABLES, TABLES, empty_table
 
 # --- the manifest ---------------------------------------------------------------------------------------------------
 
@@ -571,6 +571,8 @@ def hash_rows(tables: Iterable[tuple[str, pa.Table]]) -> str:
     """Return the SHA-256 of the canonical rows of several tables, given as ``(name, table)`` in any order."""
     digest = hashlib.sha256()
     for name, table in sorted(tables, key=lambda item: item[0]):
+        if name in ADDED_TABLES and table.num_rows == 0:
+            continue
         ordered = canonical(table, name).combine_chunks()
         digest.update(f"{name}:{ordered.num_rows};".encode())
         for column in ordered.schema.names:

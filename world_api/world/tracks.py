@@ -30,6 +30,8 @@ from world_api.world.timeline import Items, Positions, Times, ranges
 
 # --- joining sightings ----------------------------------------------------------------------------------------------
 
+#: The kinds of links that make one track of two.
+JOINING = ("stitch", "same_person")
 #: Sightings further apart than this (seconds) belong to two appearances.
 BREAK = 2.0
 #: A colour is part of a hint when it was noted in at least this share of the sightings.
@@ -72,10 +74,10 @@ class Joined:
 
 
 def join_tracks(sightings: pa.Table, links: pa.Table, *, width: int, height: int) -> Joined:
-    """Join sightings into tracks by links of kind ``stitch``; ``width`` and ``height`` are the picture's, in pixels."""
+    """Join sightings into tracks by links; ``width`` and ``height`` are the picture's, in pixels."""
     if sightings.num_rows == 0:
         return Joined(tracks=TRACKS.empty_table(), sightings=JOINED.empty_table())
-    links = links.filter(pc.equal(links.column("kind"), "stitch"))
+    links = links.filter(pc.is_in(links.column("kind"), pa.array(JOINING)))
     names, owner, link_ends = _owners(sightings.column("track"), links)
     time = sightings.column("time").to_numpy()
     order = np.lexsort((time, owner))
