@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from world_api.build.stage import FrameStage, Recipe, leave_out
 from world_api.core.faults import BackendFault
-from world_api.options import AUTO, NONE, OFF, SPHINX, WHISPER, Listening
+from world_api.options import AUTO, NEURAL, NONE, OFF, SPHINX, WHISPER, Listening
 from world_api.perception import adapter, adapter_class
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from world_api.core.ports import VoiceDetector
     from world_api.media.decode_pass import LossNote
     from world_api.media.decoder import MediaWorker
+    from world_api.perception.detector import DetectorModel
 
 
 #: Slow stages, which run in a process of their own -> the functions that make them, as ``module:function``.
@@ -30,13 +31,14 @@ def recipe_for(
     listening: Listening | None = None,
     *,
     without: Collection[str] = (),
+    detector: DetectorModel | None = None,
 ) -> Recipe:
     """Return the recipe of a profile, without the stages named in ``without``.
 
-    ``listening`` chooses the source of the spoken words.
+    ``listening`` chooses the source of the spoken words, ``detector`` is that of the profile ``neural``.
 
-    Raises BackendFault: ``no_such_profile``, ``profile_not_ready``. Making the stages may raise ``no_such_stage`` and
-    ``stage_needed``.
+    Raises BackendFault: ``no_such_profile``, ``profile_not_ready``: there is no detector for ``neural``. Making the stages
+    may raise ``no_such_stage`` and ``stage_needed``.
     """
     if profile == "classical":
         words = listening or Listening()
@@ -47,10 +49,17 @@ def recipe_for(
         )
     if profile == "oracle":
         return Recipe(profile=profile, stages=lambda video, _: leave_out(_oracle(video), without))
-    if profile == "neural":
-        # Stages for it need model weights that nothing here downloads; until they exist, no package would help.
-        raise BackendFault(
-            "profile_not_ready", "the neural profile has no stages yet", hint="use the classical profile"
+    if profile == NEURAL:
+        if detector is None:
+            raise BackendFault(
+                "profile_not_ready",
+                "the weights of a detector, which profile neural needs, are not on this machine",
+                hint="`videoworld models pull` fetches them, `videoworld models list` shows what is here",
+            )
+        words, model = listening or Listening(), detector
+        return Recipe(
+            profile=profile,
+            stages=lambda video, worker: leave_out(_neural(video, worker, listening=words, model=model), without),
         )
     raise BackendFault(
         "no_such_profile", f"there is no profile {profile!r}", hint="the profiles are classical, neural and oracle"
@@ -73,6 +82,25 @@ def _classical(video: Path, worker: MediaWorker, *, listening: Listening) -> lis
         SceneCuts(),
         Stitches(),
         LookLinks(),
+        speech_stage(video, listening, worker),
+    ]
+
+
+def _neural(video: Path, worker: MediaWorker, *, listening: Listening, model: DetectorModel) -> list[Stage]:
+    from world_api.build.detections import Detections
+    from world_api.build.key_frames import KeyFrames, Looks
+    from world_api.build.screen_texts import ScreenTexts
+    from world_api.build.shots import Cuts, SceneCuts
+    from world_api.build.stitches import Stitches
+
+    return [
+        Cuts(),
+        Looks(),
+        KeyFrames(),
+        Detections(adapter_class("detector", profile=NEURAL)(model)),
+        ScreenTexts(adapter("text_reader")),
+        SceneCuts(),
+        Stitches("detections"),
         speech_stage(video, listening, worker),
     ]
 
