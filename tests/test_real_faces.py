@@ -46,7 +46,7 @@ def detector(request: pytest.FixtureRequest, shared_data: Path) -> FaceDetector:
 
 @pytest.fixture(scope="module")
 def embedder(shared_data: Path) -> ArcFaceEmbedder:
-    return ArcFaceEmbedder(model(shared_data, "mobilefacenet.onnx", sure=0.5, doubtful=0.38))
+    return ArcFaceEmbedder(model(shared_data, "mobilefacenet.onnx", sure=0.5, doubtful=0.38, clear=12.0))
 
 
 @pytest.fixture(scope="module")

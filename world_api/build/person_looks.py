@@ -94,7 +94,7 @@ class PersonLooks:
 
     def make_rows(self, clip: Clip) -> Records:
         """Return what was judged of the people of a clip."""
-        chosen = _moments(clip, needs_whole=self._judge.needs_whole)
+        chosen = _moments(clip, self.spec.needs, needs_whole=self._judge.needs_whole)
         times = sorted({row["time"] for row, _ in chosen})
         frames = self._frames(clip.source.path)
         rows: list[Record] = []
@@ -120,9 +120,13 @@ class PersonLooks:
         )
 
 
-def _moments(clip: Clip, *, needs_whole: bool) -> list[tuple[Record, list[Box]]]:
-    """Return the chosen sightings of the people of a clip, each with the boxes of the other people then, by time and track."""
+def _moments(clip: Clip, makers: Sequence[str], *, needs_whole: bool) -> list[tuple[Record, list[Box]]]:
+    """Return the chosen sightings of the people of a clip, each with the boxes of the other people then, by time and track.
+
+    ``makers``: the stages whose sightings count; other stages may or may not have added some yet.
+    """
     rows = [row for row in clip.rows("sightings", clip.span).to_pylist() if row["category"] == "person"]
+    rows = [row for row in rows if row["producer"].partition("/")[0] in makers]
     rows.sort(key=lambda row: (row["time"], row["track"]))
     chosen: list[tuple[Record, list[Box]]] = []
     counts: dict[str, tuple[int, float]] = {}  # of each track, the number of its moments and the last one
@@ -185,16 +189,16 @@ _FACE_VISIBLE = 160.0
 class FaceJudge:
     """Vectors of faces (part ``face``), and whether a person faces the camera or away from it (part ``facing``).
 
-    A whole figure on which no face is found, and large enough to find one, faces away.
+    A whole figure on which no face is found, and large enough to find one, faces away. Without ``embedder`` only the latter is judged.
     """
 
     name = "faces"
     needs_whole = False
 
-    def __init__(self, detector: FaceDetector, embedder: FaceEmbedder) -> None:
+    def __init__(self, detector: FaceDetector, embedder: FaceEmbedder | None) -> None:
         self._detector = detector
         self._embedder = embedder
-        self.parameters = {"detector": detector.producer, "embedder": embedder.producer}
+        self.parameters = {"detector": detector.producer, "embedder": "" if embedder is None else embedder.producer}
 
     def judge(self, figures: Sequence[Figure]) -> list[list[Record]]:
         """Return a row about ``facing``, unless that cannot be seen, and one with the vector of a clear face."""
@@ -206,9 +210,10 @@ class FaceJudge:
             is_away = figure.is_whole and figure.box.height >= _FACE_VISIBLE
             return [{"part": "facing", "words": ["away"], "score": 1.0}] if is_away else []
         rows: list[Record] = [{"part": "facing", "words": ["camera"], "score": face.confidence}]
-        [vector] = self._embedder.embed(figure.picture, [face])
-        if vector.any():
-            rows.append({"part": "face", "vector": vector.tolist(), "score": face.confidence})
+        vectors = [] if self._embedder is None else self._embedder.embed(figure.picture, [face])
+        rows += [
+            {"part": "face", "vector": vector.tolist(), "score": face.confidence} for vector in vectors if vector.any()
+        ]
         return rows
 
 

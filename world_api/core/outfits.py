@@ -42,7 +42,7 @@ _DIRECTIONS = {
 }
 _IN_WORDS = {AWAY: ("from behind", "背对镜头"), CAMERA: ("facing the camera", "面对镜头")}
 #: Words that are colours of hair only.
-_BLONDE = {"blonde": "yellow", "blond": "yellow", "金色": "yellow", "金": "yellow"}
+_BLONDE = {"blonde": "yellow", "blond": "yellow", "金": "yellow"}
 
 
 @dataclass(frozen=True, order=True)
@@ -102,20 +102,20 @@ class LooksReader:
     """
 
     def __init__(self, english: Mapping[str, str], chinese: Mapping[str, str]) -> None:
-        self._colours = {**english, **chinese, **_BLONDE}
+        self._colours = {**_BLONDE, **english, **chinese}
         colour = _any(["blonde", "blond", *english])
         colours = rf"{colour}(?:(?: and |, | |/|-){colour})*"
         noun = _any(noun for own, _ in _NOUNS.values() for noun in own)
-        run = _any(["金色", "金", *chinese])
+        run = _any(["金", *chinese])
         own_noun = _any(noun for _, own in _NOUNS.values() for noun in own)
         self._patterns = (
             # Up to two words may be between: "black leather jacket", "grey knitted cardigan".
             re.compile(rf"\b(?P<c>{colours})[ -](?P<between>(?:(?!{colour}\b|and\b|or\b|with\b|in\b)\w+[ -]){{0,2}}?)(?P<n>{noun})\b"),
             re.compile(rf"\b(?P<n>{noun}) (?:is|are) (?P<c>{colours})\b"),
-            re.compile(rf"(?P<c>{run}(?:[和与、]?{run})*)(?P<between>的?[长短卷直]*)(?P<n>{own_noun})"),
+            re.compile(rf"(?P<c>{run}(?:[和与、]?{run})*)(?P<between>的?[长短卷直]*?)(?P<n>{own_noun})"),
             re.compile(rf"(?P<n>{own_noun})(?:是)(?P<c>{run})"),
         )  # fmt: skip
-        self._colour = re.compile(_any(["金色", "金", *chinese, "blonde", "blond", *english]))
+        self._colour = re.compile(_any(["金", *chinese, "blonde", "blond", *english]))
 
     def read(self, text: str, judged: Collection[str]) -> tuple[str, list[PartLook], list[str]]:
         """Return a folded text without the looks that it asks for, these looks, and the words that named them.
@@ -143,16 +143,15 @@ class LooksReader:
     def _looks(self, colours: str, part: str) -> list[PartLook]:
         """Return the looks that colour words ask for; none if one of them is not a colour that is judged of the part."""
         words = self._colour.findall(colours)
-        if part != HAIR and not set(words).isdisjoint(_BLONDE):
-            words = [word for word in words if word not in {"blonde", "blond"}]
-            found = [PartLook(part, {"金色": "yellow", "金": "yellow"}.get(word, self._colours[word])) for word in words]
-            return found
-        found = [PartLook(part, self._colours[word]) for word in words]
+        found = [PartLook(part, self._colours[word]) for word in words if part == HAIR or word not in _BLONDE]
         return [] if part == HAIR and any(look.word not in HAIR_COLOURS for look in found) else found
 
 
 def _is_alternative(text: str, match: re.Match[str]) -> bool:
-    return bool(re.search(r"(?:\bor|或者?|还是) *$", text[: match.start()]) or re.match(r" *(?:or\b|或|还是)", text[match.end() :]))
+    return bool(
+        re.search(r"(?:\bor|或者?|还是) *$", text[: match.start()])
+        or re.match(r" *(?:or\b|或|还是)", text[match.end() :])
+    )
 
 
 def _any(words: Iterable[str]) -> str:

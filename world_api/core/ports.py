@@ -131,6 +131,25 @@ class ObjectDetector(Protocol):
         """Return the objects of a category, the most confident first."""
 
 
+class SceneDetector(ObjectDetector, Protocol):
+    """Detection of objects of all its categories at once, in several pictures.
+
+    ``producer`` names the model (by its hash) and the thresholds. Pictures are reduced to ``side`` pixels on their longer
+    side; ``batch`` is the number of pictures for which one call is most efficient. Detections below ``sure`` (0 to 1) only
+    continue what was detected with more confidence before; ``detect`` leaves them out.
+    """
+
+    side: int
+    batch: int
+    sure: float
+
+    def detect_all(self, images: Sequence[Image]) -> Sequence[Sequence[DetectedObject]]:
+        """Return the objects of each picture, the most confident first, also those with a confidence below ``sure``.
+
+        Raises BackendFault: ``model_missing``, ``model_damaged``, ``model_unusable``.
+        """
+
+
 #: Height over width of an upright person, least and most. No person is looked for in a box of another shape.
 UPRIGHT = (1.4, 3.45)
 

@@ -17,6 +17,8 @@ from itertools import pairwise
 from threading import Lock
 from typing import Any
 
+from world_api.core.object_names import ANY, COCO, MORE_CATEGORIES, NARROWER_OBJECTS, OTHER_OBJECTS_CHINESE
+
 # --- words and concepts ---------------------------------------------------------------------------------------------
 
 #: canonical word -> (English words, Chinese words); the canonical word is the first.
@@ -83,7 +85,7 @@ _JOINING_CHINESE = "的了着在是和与或及跟"
 NARROWER_WORDS = frozenset(
     "man men woman women boy girl guy lady gentleman child children kid baby toddler teenager crowd pedestrian adult automobile "
     "男子 女子 男人 女人 男孩 女孩 男生 女生 男性 女性 孩子 小孩 儿童 大人 成年人 老人 年轻人 行人 先生 女士 轿车".split()
-)
+).union(*(words for both in NARROWER_OBJECTS.values() for words in both))
 #: Words that negate the words after them.
 _NEGATION_WORD = re.compile(
     r"\b(?:not|no|without|never|neither|nor|except|\w+n't)\b|不是|不在|不穿|不戴|没有|没穿|没戴|除了"
@@ -232,34 +234,9 @@ JUDGED_BY_PROFILE: dict[str, frozenset[str]] = {
     "oracle": frozenset({"person"}),
 }
 
-#: The category of words such as "thing" that mean things of any category, people included.
-ANY = "any"
-
-#: canonical category -> (English words, Chinese words), in addition to those of ``CATEGORIES``.
-MORE_CATEGORIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    ANY: (
-        ("object", "thing", "item", "anything", "something", "everything", "stuff"),
-        ("物体", "东西", "物品", "事物", "任何", "所有", "一切", "全部"),
-    ),
-    "person": (
-        ("persons", "anyone", "anybody", "everyone", "everybody", "baby", "toddler", "teenager", "crowd"),
-        ("人们", "大人", "成年人", "小孩", "儿童", "老人", "年轻人", "男性", "女性"),
-    ),
-    "moving_object": (("moving object", "moving thing"), ("运动物体", "移动物体")),
-    "folder": (("folder",), ("文件夹",)),
-    "cup": (("cup", "mug"), ("杯子", "杯", "茶杯")),
-    "book": (("book",), ("书", "书本")),
-    "box": (("box",), ("盒子", "箱子")),
-    "bag": (("bag",), ("包", "袋子")),
-    "key": (("key",), ("钥匙",)),
-    "umbrella": (("umbrella",), ("雨伞", "伞")),
-    "hat": (("hat",), ("帽子",)),
-    "scarf": (("scarf",), ("围巾",)),
-    "letter": (("letter",), ("信", "信件")),
-}
-
 #: Word or phrase -> canonical category; in English singular forms, and the plurals that are listed.
-_NAMES = (*CATEGORIES.items(), *MORE_CATEGORIES.items())
+_USUAL_NAMES = (*CATEGORIES.items(), *MORE_CATEGORIES.items())
+_NAMES = (*COCO.items(), *NARROWER_OBJECTS.items(), *_USUAL_NAMES)
 _ENGLISH_NAMES = {word: name for name, (own, _) in _NAMES for word in own}
 _CHINESE_NAMES = {word: name for name, (_, own) in _NAMES for word in own}
 #: Word -> canonical colour.
@@ -268,8 +245,22 @@ _CHINESE_COLOURS = {word: colour for colour, (_, own) in COLOURS.items() for wor
 _CHINESE_COLOUR = longest_first(_CHINESE_COLOURS)
 #: Ordinals ("the first one"), whose single characters have no content.
 _CHINESE_ORDINALS = ("第一个", "第一位", "第一名", "第一次", "第一", "首个", "首位", "首次")
-#: Words that name a colour, a category, or something else that contains such a word.
-_CHINESE_WORD = longest_first({*_CHINESE_NAMES, *_CHINESE_COLOURS, *OTHER_CHINESE, *_CHINESE_ORDINALS})
+_CHINESE_WORDS = {
+    *_CHINESE_COLOURS,
+    *OTHER_CHINESE,
+    *_CHINESE_ORDINALS,
+    *(word for _, (_, own) in _USUAL_NAMES for word in own),
+}
+
+
+@lru_cache(maxsize=64)
+def _chinese_word(categories: frozenset[str]) -> re.Pattern[str]:
+    """Return a pattern of the words that name a colour, a category, or something else that contains such a word."""
+    more = {word for word, name in _CHINESE_NAMES.items() if name in categories}
+    return longest_first(
+        _CHINESE_WORDS | (more.union(OTHER_OBJECTS_CHINESE) if categories & COCO.keys() - {"person"} else more)
+    )
+
 
 _TOKEN = re.compile(r"[a-z0-9]+(?:[_'][a-z0-9]+)*|[㐀-䶿一-鿿豈-﫿]+|[^\sa-z0-9㐀-䶿一-鿿豈-﫿]")
 #: Words that the parser of descriptions takes for a negation of what follows; search knows fewer (``_NEGATION_WORD``), since
@@ -464,6 +455,10 @@ class Vocabulary:
 
     categories: frozenset[str]
 
+    @property
+    def _chinese_word(self) -> re.Pattern[str]:
+        return _chinese_word(self.categories)
+
     def read_category(self, text: str) -> ParsedDescription:
         """Parse the name of one or more categories: ``people``, ``cars and dogs``, ``人``.
 
@@ -571,11 +566,11 @@ class Vocabulary:
         while aside := _CHINESE_ASIDE.match(rest) or _CHINESE_COLOUR.match(rest):
             rest = rest[aside.end() :]
         if (owner := _CHINESE_OWNER.search(runs[: match.start()])) and (noun := owner[1].strip("他她它这那的们")):
-            kinds = {_CHINESE_NAMES.get(word) for word in _CHINESE_WORD.findall(noun)}
+            kinds = {_CHINESE_NAMES.get(word) for word in self._chinese_word.findall(noun)}
             return not kinds.isdisjoint({ANY, head} - {None}) or _CHINESE_OUTFIT.search(noun) is not None
         if not rest or _CHINESE_OUTFIT.match(rest):
             return True
-        named = _CHINESE_WORD.match(rest)
+        named = self._chinese_word.match(rest)
         is_skin = runs[match.end() : match.end() + 1] == "人"
         return named is not None and not is_skin and _CHINESE_NAMES.get(named.group(), "") in {ANY, head}
 
@@ -661,14 +656,14 @@ class Vocabulary:
         yield from self._chinese_terms(" ".join(CHINESE.findall(_OR.sub(" ", text))), head)
 
     def _chinese_terms(self, runs: str, head: str | None = None) -> Iterator[_Term]:
-        for match in _CHINESE_WORD.finditer(runs):
+        for match in self._chinese_word.finditer(runs):
             word = match.group()
             name, colour = _CHINESE_NAMES.get(word), _CHINESE_COLOURS.get(word)
             if colour and not self._is_own_chinese_colour(runs, match, head):
                 colour = None
             if name != ANY:
                 yield _Term(word, name if name in self.categories else None, colour)
-        for run in unseen_words(_CHINESE_WORD.sub(" ", runs)):
+        for run in unseen_words(self._chinese_word.sub(" ", runs)):
             if CHINESE.findall(run) and (word := run.strip("的了着在是和与穿戴")):
                 yield _Term(word)
 

@@ -533,7 +533,9 @@ def _why_nothing(
     if missing is not None:
         return _unseen(missing)
     if not there:
-        still = "" if session.view.world.manifest.profile == "oracle" else "; what never moves is not tracked"
+        still = (
+            "" if session.view.world.manifest.profile in {"oracle", "neural"} else "; what never moves is not tracked"
+        )
         return f"nothing of the kind was tracked {'at this moment' if within is None else 'in this span'}{still}"
     if reading.kinds is None or there[0].category in reading.kinds:
         return f"of other looks there is: {', '.join(dict.fromkeys(track.hint for track in there[:5]))}"

@@ -7,10 +7,9 @@ al., "YuNet" (2023). SCRFD and ArcFace files of InsightFace's model folders have
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import sha256
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -19,9 +18,9 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from world_api.core.faults import BackendFault
-from world_api.core.ports import Face, Image, Vectors
+from world_api.core.ports import BodyEmbedder, Face, FaceDetector, FaceEmbedder, Image, Vectors
 from world_api.core.spans import Box
+from world_api.perception.detector import check_file, open_session, unusable
 
 Floats = NDArray[np.float32]
 
@@ -41,15 +40,14 @@ _LOOKED_AT, _GRID = 640, 32
 _STRIDES = (8, 16, 32)
 #: Two detected faces that overlap this much are one.
 _OVERLAP = 0.4
-#: The least length of a raw face vector: blurred faces, and pictures that show none, have shorter ones.
-_CLEAR = 12.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class IdentityModel:
     """A model file, found by its hash, with its limits. ``sure`` and ``doubtful``: see ``FaceEmbedder``.
 
-    ``least``: the least confidence of a detected face; ``clear``: the least length of a raw face vector.
+    ``least``: the least confidence of a detected face. ``clear``: the least length of a raw face vector; blurred faces, and
+    pictures that show none, have shorter ones.
     """
 
     name: str
@@ -58,37 +56,12 @@ class IdentityModel:
     sure: float = 1.0
     doubtful: float = 1.0
     least: float = 0.6
-    clear: float = _CLEAR
+    clear: float = 0.0
 
     @property
     def producer(self) -> str:
         """The name of the model, the hash of its file and all options that its vectors depend on."""
         return f"{self.name}-{self.sha256[:16]}/1/{self.least:g}/{self.clear:g}"
-
-    def check(self) -> None:
-        """Raise ``model_missing`` or ``model_damaged`` unless the file is there and has the right hash."""
-        try:
-            content = self.path.read_bytes()
-        except OSError as error:
-            raise BackendFault(
-                "model_missing",
-                f"the model {self.name} is not on this machine",
-                hint=f"`videoworld models pull {self.name}` fetches it",
-            ) from error
-        if sha256(content).hexdigest() != self.sha256:
-            raise BackendFault(
-                "model_damaged",
-                f"{self.path.name} is not the file of the model {self.name}: its hash differs",
-                hint=f"`videoworld models pull {self.name}` fetches it again",
-            )
-
-    def unusable(self, why: str) -> BackendFault:
-        """Return the fault that the file is of no use here."""
-        return BackendFault(
-            "model_unusable",
-            f"the model {self.name} cannot be used: {why[:200]}",
-            hint="`videoworld models check` tries every model",
-        )
 
 
 class _Network:
@@ -99,25 +72,14 @@ class _Network:
 
     @cached_property
     def session(self) -> Any:
-        import onnxruntime
-
-        self.model.check()
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 3
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        able = onnxruntime.get_available_providers()
-        providers = [name for name in ("CUDAExecutionProvider", "CPUExecutionProvider") if name in able]
-        try:
-            return onnxruntime.InferenceSession(str(self.model.path), options, providers=providers)
-        except Exception as error:  # its exceptions have no common class
-            raise self.model.unusable(str(error).splitlines()[0]) from error
+        return open_session(self.model)
 
     @cached_property
     def shape(self) -> list[int | None]:
         """Batch, channels, height and width of the input; None for what the file leaves free."""
         shape = self.session.get_inputs()[0].shape
         if len(shape) != 4:
-            raise self.model.unusable(f"its input has the shape {shape} instead of batch x 3 x height x width")
+            raise unusable(self.model, f"its input has the shape {shape} instead of batch x 3 x height x width")
         return [side if isinstance(side, int) and side > 0 else None for side in shape]
 
     def run(self, pixels: Floats) -> list[Floats]:
@@ -133,7 +95,7 @@ class _Network:
             try:
                 outputs = self.session.run(None, {name: np.ascontiguousarray(part, dtype=np.float32)})
             except Exception as error:  # as above
-                raise self.model.unusable(str(error).splitlines()[0]) from error
+                raise unusable(self.model, str(error).splitlines()[0]) from error
             parts.append(outputs if step == 1 or not missing else [output[: len(part) - missing] for output in outputs])
         return [np.concatenate(outputs) for outputs in zip(*parts, strict=True)]
 
@@ -141,7 +103,7 @@ class _Network:
         """Return the only output, one vector per picture, as the model gives it."""
         outputs = self.run(pixels)
         if len(outputs) != 1 or outputs[0].ndim != 2 or len(outputs[0]) != len(pixels):
-            raise self.model.unusable("it does not give one vector per picture")
+            raise unusable(self.model, "it does not give one vector per picture")
         return outputs[0]
 
 
@@ -209,11 +171,11 @@ class SFaceEmbedder:
 
     @cached_property
     def _recogniser(self) -> Any:
-        self._model.check()
+        check_file(self._model)
         try:
             return cv2.FaceRecognizerSF.create(str(self._model.path), "")
         except cv2.error as error:
-            raise self._model.unusable(str(error)) from error
+            raise unusable(self._model, str(error)) from error
 
     def embed(self, image: Image, faces: Sequence[Face]) -> Vectors:
         """Return one unit vector per face, shape (n, 128)."""
@@ -225,7 +187,7 @@ class SFaceEmbedder:
                 try:
                     vectors.append(self._recogniser.feature(self._recogniser.alignCrop(image, row)).ravel().copy())
                 except cv2.error as error:
-                    raise self._model.unusable(str(error)) from error
+                    raise unusable(self._model, str(error)) from error
         return _unit(np.stack(vectors)) if vectors else np.zeros((0, 0), dtype=np.float32)
 
 
@@ -252,7 +214,7 @@ class ScrfdDetector:
         )
         outputs = [output.reshape(-1, output.shape[-1]) for output in outputs]
         if [output.shape[1] for output in outputs] != [1, 1, 1, 4, 4, 4, 10, 10, 10]:
-            raise self._network.model.unusable("it has not the nine outputs of an SCRFD file with landmarks")
+            raise unusable(self._network.model, "it has not the nine outputs of an SCRFD file with landmarks")
         return _faces([self._grid(outputs, level, size) for level in range(3)], scale, image, self._least)
 
     def _input_size(self, height: int, width: int) -> tuple[int, int]:
@@ -271,7 +233,7 @@ class ScrfdDetector:
         y, x = np.mgrid[: size[0] // stride, : size[1] // stride]
         cells = np.repeat(np.stack([x.ravel(), y.ravel()], axis=1), len(scores) // max(1, x.size), axis=0) * stride
         if len(cells) != len(scores):
-            raise self._network.model.unusable(f"its grid of stride {stride} has {len(scores)} anchors")
+            raise unusable(self._network.model, f"its grid of stride {stride} has {len(scores)} anchors")
         boxes = np.concatenate([cells - sides[:, :2] * stride, cells + sides[:, 2:] * stride], axis=1)
         return np.concatenate([scores, boxes, points * stride + np.tile(cells, 5)], axis=1).astype(np.float32)
 
@@ -286,11 +248,11 @@ class YunetDetector:
 
     @cached_property
     def _detector(self) -> Any:
-        self._model.check()
+        check_file(self._model)
         try:
             return cv2.FaceDetectorYN.create(str(self._model.path), "", (320, 320), self._model.least, _OVERLAP)
         except cv2.error as error:
-            raise self._model.unusable(str(error)) from error
+            raise unusable(self._model, str(error)) from error
 
     def faces(self, image: Image) -> Sequence[Face]:
         """Return the faces in a BGR picture of at least 16 pixels a side, the most confident first."""
@@ -303,7 +265,7 @@ class YunetDetector:
                 self._detector.setInputSize(small.shape[1::-1])
                 rows = self._detector.detect(small)[1]
             except cv2.error as error:
-                raise self._model.unusable(str(error)) from error
+                raise unusable(self._model, str(error)) from error
         if rows is None:
             return []
         found = np.concatenate([rows[:, 14:], rows[:, :2], rows[:, :2] + rows[:, 2:4], rows[:, 4:14]], axis=1)
@@ -325,3 +287,20 @@ def _faces(found: Sequence[Floats], scale: float, image: Image, least: float) ->
             landmarks = (row[5:] / np.float32(scale)).reshape(5, 2)
             faces.append(Face(box=box, confidence=round(min(1.0, float(row[0])), 3), landmarks=landmarks))
     return faces
+
+
+#: task of the catalogue of models -> kind of model -> adapter.
+ADAPTERS: Mapping[str, Mapping[str, type[Any]]] = {
+    "body_embedder": {"osnet": OsnetEmbedder},
+    "face_detector": {"yunet": YunetDetector, "scrfd": ScrfdDetector},
+    "face_embedder": {"arcface": ArcFaceEmbedder, "sface": SFaceEmbedder},
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeopleModels:
+    """The models that tell people apart, as far as they are on this machine."""
+
+    body_embedder: BodyEmbedder | None = None
+    face_detector: FaceDetector | None = None
+    face_embedder: FaceEmbedder | None = None

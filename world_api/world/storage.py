@@ -185,6 +185,12 @@ class Manifest(_Model):
         """Return the files of one table, in clip order."""
         return sorted((entry for entry in self.files if entry.table == table), key=lambda entry: entry.clip)
 
+    @property
+    def detected_categories(self) -> frozenset[str]:
+        """The categories that the detectors of the build know, whether or not they found any."""
+        named = [stage.parameters.get("categories") for stage in self.stages]
+        return frozenset(word for words in named if isinstance(words, list) for word in words if isinstance(word, str))
+
     def hashes(self) -> dict[str, str]:
         """Return the hash of each file of rows and each image by its path, relative to the world's folder."""
         rows = {entry.path: entry.sha256 for entry in self.files}

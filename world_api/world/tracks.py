@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from world_api.core.object_names import COCO
 from world_api.core.ports import UPRIGHT
 from world_api.core.spans import Box, TimeSpan, round_time
 from world_api.core.vocabulary import CATEGORIES, COLOURS
@@ -427,7 +428,7 @@ def hint_in_words(category: str, colours: Sequence[str]) -> str:
 def hint_in_chinese(category: str, colours: Sequence[str]) -> str:
     """Return colours and category in Chinese, for searches: ``黑色 蓝色 人``."""
     named = [COLOURS[colour][1][0] for colour in colours if colour in COLOURS]
-    kind = CATEGORIES.get(category)
+    kind = CATEGORIES.get(category) or COCO.get(category)
     return " ".join([*named, *(kind[1][:1] if kind else ())])
 
 

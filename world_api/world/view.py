@@ -116,10 +116,11 @@ class View:
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """The categories that can be judged: those of the profile, and those of visible tracks."""
+        """The categories that can be judged: those of the profile or of its detector, and those of visible tracks."""
         manifest = self.world.manifest
         follows = not manifest.stages or any("sightings" in stage.tables for stage in manifest.stages)
-        return Vocabulary(judged_at_build(manifest.profile, self.tracks.categories, follows=follows))
+        recorded = self.tracks.categories | manifest.detected_categories
+        return Vocabulary(judged_at_build(manifest.profile, recorded, follows=follows))
 
     def rows(self, name: str) -> pa.Table:
         """Return the visible rows of a table, in key order."""

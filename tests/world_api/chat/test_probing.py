@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from tests.support.model_server import Manners
-from world_api.chat import CHECKS, Capabilities, Endpoint, cache_folder, capabilities_of
+from world_api.chat import CHECKS, Capabilities, Endpoint, capabilities_of
 from world_api.core import BackendFault
+from world_api.installation import cache_folder
 
 KEY = "sk-a-key-that-nobody-may-see"
 Probe = Callable[..., Capabilities]
