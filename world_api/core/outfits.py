@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 UPPER, LOWER, HAIR, FACING = "upper", "lower", "hair", "facing"
 AWAY, CAMERA = "away", "camera"
+#: stage -> the parts of people that it judges.
+JUDGED_PARTS = {"clothes": (UPPER, LOWER, HAIR), "faces": (FACING,)}
 #: The colours of hair that are told apart; ``yellow`` is blonde.
 HAIR_COLOURS = ("black", "brown", "yellow", "grey", "white")
 
@@ -43,6 +45,7 @@ _DIRECTIONS = {
 _IN_WORDS = {AWAY: ("from behind", "背对镜头"), CAMERA: ("facing the camera", "面对镜头")}
 #: Words that are colours of hair only.
 _BLONDE = {"blonde": "yellow", "blond": "yellow", "金": "yellow"}
+_BLONDE_PERSON = re.compile(r"\bblonde?\b")
 
 
 @dataclass(frozen=True, order=True)
@@ -56,6 +59,23 @@ class PartLook:
         if self.part == FACING:
             return _IN_WORDS[self.word][0]
         return f"{_named(self)} {_NOUNS[self.part][0][0]}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outfit:
+    """How a person looks: words for parts, and for each word the share (0 to 1) of the frames that show it."""
+
+    looks: tuple[PartLook, ...] = ()
+    shares: tuple[float, ...] = ()
+
+    def words(self, part: str) -> list[str]:
+        """Return the words for a part; none if it was not judged or nothing can be said."""
+        return [look.word for look in self.looks if look.part == part]
+
+    @property
+    def colours(self) -> tuple[str, ...]:
+        """The colours of the clothes, those of the upper ones first."""
+        return tuple(dict.fromkeys([*self.words(UPPER), *self.words(LOWER)]))
 
 
 def _named(look: PartLook) -> str:
@@ -133,6 +153,10 @@ class LooksReader:
                 named += [*self._colour.findall(match["c"]), match["n"]]
                 between = match.groupdict().get("between") or ""
                 text = f"{text[: match.start()]} {between.strip(' -的')} {text[match.end() :]}"
+        if HAIR in judged and (match := _BLONDE_PERSON.search(text)) is not None:
+            looks.append(PartLook(HAIR, "yellow"))
+            named.append(match.group())
+            text = f"{text[: match.start()]} {text[match.end() :]}"
         for direction, pattern in _DIRECTIONS.items():
             if FACING in judged and (match := pattern.search(text)) is not None:
                 looks.append(PartLook(FACING, direction))
