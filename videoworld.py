@@ -63,6 +63,7 @@ _ENTRIES = {
     "eval.commands.runs": {"compare": "compare"},
     "eval.commands": {"eval": "app"},
     "eval.commands.datasets": {"sandbox": "sandbox_app", "sample": "sample"},
+    "world_api.commands.models": {"models": "app"},
     "world_api.commands.doctor": {"doctor": "doctor"},
 }
 #: The commands in the order of `--help`, each with its line there.
@@ -86,6 +87,7 @@ _HELP = {
     "eval": "Run experiments, score them, and compare what came out.",
     "sandbox": "Make videos with exact truth, and questions about them.",
     "sample": "Draw and encode the sample video.",
+    "models": "List, fetch, add and check the model files that perception can use.",
     "doctor": "Check this installation, or a chat endpoint, and say what is missing.",
 }
 _PLACES = {name: (module, entry) for module, entries in _ENTRIES.items() for name, entry in entries.items()}

@@ -203,7 +203,7 @@ def ask(
     refuse_unpriced(context.budget, context.model.name, context.prices)
     vision.confirm(store, video, config, prices=context.prices, during="for this question")
     with progress_bars() as bars:
-        video_id = ensure_world(video, store, progress=bars, clock=clock)
+        video_id = ensure_world(video, store, progress=bars, clock=clock, profile=vision.base)
     # Without a name the session is fresh and lives in memory, unless it has to be stored to be committed.
     fresh = reserve_session(store, video_id, "ask") if session is None and commit else None
     session_name = session if fresh is None else fresh

@@ -6,6 +6,7 @@ modules are imported inside functions, because a build starts its processes firs
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping
 from contextlib import closing, suppress
 from pathlib import Path, PurePosixPath
@@ -14,13 +15,15 @@ from typing import TYPE_CHECKING
 from world_api.core.execution import SystemClock
 from world_api.core.faults import BackendFault, MediaFault, StoreFault, VideoWorldError
 from world_api.core.identifiers import check_session_name, is_name, video_id_from_file_name
-from world_api.core.ports import Clock, FrameSource, TextEmbedder
-from world_api.options import ENDPOINT, BuildOptions, VisionChoices
+from world_api.core.ports import Clock, FrameSource, ObjectDetector, TextEmbedder
+from world_api.installation import models_folder
+from world_api.options import AUTO, CLASSICAL, ENDPOINT, NEURAL, BuildOptions, VisionChoices
 from world_api.perception import adapter, adapter_class
 
 if TYPE_CHECKING:
     from world_api.build.builder import BuildReport
     from world_api.build.scheduler import Progress
+    from world_api.perception.models import ModelFolder
     from world_api.session.session import Session
     from world_api.session.vision import VisionConfig
     from world_api.world.store import World
@@ -58,7 +61,14 @@ def build_world(
     if not str(video):
         raise MediaFault("no_such_file", "the path of the video is empty", hint="give the path of one video file")
     chosen = options or BuildOptions()
-    recipe = recipes.recipe_for(chosen.profile, chosen.listening, without=chosen.without)
+    profile, detector, people = chosen.profile, None, None
+    if profile == AUTO:
+        named = video_id or video_id_from_file_name(Path(video).stem)
+        profile = _profile_for(Path(store), named, chosen, progress or NoProgress())
+    if profile == NEURAL:
+        models = model_folder(chosen.models)
+        detector, people = models.detector(chosen.detector), models.people()
+    recipe = recipes.recipe_for(profile, chosen.listening, without=chosen.without, detector=detector, people=people)
     with closing(BuildProcesses(chosen.limits, recipe.apart)) as processes:
         if chosen.following is None:
             processes.start()  # first of all, while this process imports what it needs
@@ -94,6 +104,40 @@ def build_world(
         return report
 
 
+def model_folder(folder: Path | None = None) -> ModelFolder:
+    """Return the folder of models; without an argument the one that the environment names, else the usual one."""
+    from world_api.perception.models import ModelFolder
+
+    return ModelFolder(folder or models_folder(os.environ, home=Path.home()))
+
+
+def _profile_for(store: Path, video_id: str, chosen: BuildOptions, progress: Progress) -> str:
+    """Return the profile that ``auto`` stands for, and say which it is.
+
+    It is that of the world that has the id, unless it is replaced; else ``neural`` if a detector is on this machine.
+    """
+    from world_api.world.storage import read_manifest
+    from world_api.world.store import world_folder
+
+    folder = chosen.models or models_folder(os.environ, home=Path.home())
+    # The catalogue is not read where there are no models: a build begins at once.
+    model = model_folder(folder).detector(chosen.detector) if folder.is_dir() or chosen.detector else None
+    if (store / video_id).is_dir() and not chosen.force:
+        with suppress(VideoWorldError, OSError):  # building says what is wrong
+            there = read_manifest(world_folder(store, video_id)).profile
+            if there == CLASSICAL and model is not None:
+                progress.say(
+                    "profile classical, that of the world; --profile neural --force makes it again with " + model.name
+                )
+            if there in {CLASSICAL, NEURAL}:
+                return there
+    if model is None:
+        progress.say("profile classical; for neural, which recognises objects: `videoworld models pull`")
+        return CLASSICAL
+    progress.say(f"profile neural, with the detector {model.name}")
+    return NEURAL
+
+
 def reindex(store: Path | str) -> int:
     """Rebuild the catalogue and the search data of each world from the rows; return the number of segments.
 
@@ -115,6 +159,7 @@ def open_session(
     name: str | None = "default",
     groups: Collection[str] = (),
     seeing: VisionConfig | None = None,
+    models: Path | None = None,
 ) -> Session:
     """Open a session on a stored world.
 
@@ -125,6 +170,7 @@ def open_session(
         name: The name of the session; with None, writes are kept in memory only.
         groups: Optional groups of operations to switch on beside the sixteen.
         seeing: The vision model for operations that need more than the stored rows contain; None for none.
+        models: The folder of models, for a world of the profile ``neural``; None for the configured one.
 
     Raises StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``, ``bad_session_name``;
     OperationFault: ``bad_as_of``, ``unknown_group``.
@@ -146,9 +192,9 @@ def open_session(
     key = world_key(world.manifest)
     looker = vision = None
     if (world.folder / LOCAL).is_file():  # else the world has no video here: nothing could ever be looked at
-        looker = FrameLooker(
-            frames=_frames_of(world), detector=adapter("detector"), world_key=key, cache=store / FOLDER
-        )
+        detector = _detector_of(world, models)
+        if detector is not None:
+            looker = FrameLooker(frames=_frames_of(world), detector=detector, world_key=key, cache=store / FOLDER)
     if seeing is not None:
         vision = Vision(seeing, frames=_frames_of(world), world_key=key, cache=store / FOLDER)
     backends = Backends(text_embedder=text_embedder(), looker=looker, seeing=vision, meanings=meanings)
@@ -159,6 +205,24 @@ def open_session(
         name=name or "unnamed",
         groups=check_groups(groups),
     )
+
+
+def _detector_of(world: World, models: Path | None) -> ObjectDetector | None:
+    """Return the detector for single frames of a world: the one that its tracks come from; None if that is not here."""
+    if world.manifest.profile != NEURAL:
+        detector: ObjectDetector = adapter("detector")
+        return detector
+    from world_api.perception.models import DETECTOR
+
+    producers = [stage.parameters.get("detector") for stage in world.manifest.stages]
+    with suppress(BackendFault):  # a catalogue that cannot be read: the stored rows serve without it
+        folder = model_folder(models)
+        for model in folder.catalogue():
+            if model.task == DETECTOR and folder.is_present(model):
+                detector = adapter_class("detector", profile=NEURAL)(folder.detector(model.name))
+                if detector.producer in producers:
+                    return detector
+    return None
 
 
 def _frames_of(world: World) -> FrameSource:
@@ -226,10 +290,12 @@ def vision_config(chosen: VisionChoices, *, clock: Clock, environment: Mapping[s
     )
 
 
-def ensure_world(video: Path | str, store: Path | str, *, progress: Progress, clock: Clock) -> str:
+def ensure_world(
+    video: Path | str, store: Path | str, *, progress: Progress, clock: Clock, profile: str = CLASSICAL
+) -> str:
     """Return the id of the world of ``video``, the id of a world or a file; build the file's world if there is none.
 
-    An existing complete world of the same file is used, whichever options it was built with.
+    An existing complete world of the same file is used, whichever options it was built with. ``profile`` is that of a new one.
 
     Raises MediaFault: ``no_such_file``, for a name with a suffix that is neither a world nor a file; those of building;
     StoreFault, BackendFault: those of building and opening.
@@ -248,7 +314,9 @@ def ensure_world(video: Path | str, store: Path | str, *, progress: Progress, cl
             raise MediaFault("no_such_file", said, hint="check the path of the video") from None
     if (existing := world_of_file(path, store)) is not None:
         return existing.manifest.video_id
-    return build_world(path, store, progress=progress, clock=clock, options=BuildOptions(waits=True)).video_id
+    return build_world(
+        path, store, progress=progress, clock=clock, options=BuildOptions(profile=profile, waits=True)
+    ).video_id
 
 
 def world_of_file(video: Path, store: Path) -> World | None:

@@ -39,14 +39,21 @@ def colour_words(picture: Image, mask: Mask) -> list[str]:
     mask = mask.copy()
     mask[: int(height * _HEAD) if height >= _UPRIGHT * width else 0] = 0
     mask = cv2.erode(mask, np.ones((3, 3), np.uint8))
-    pixels = np.take(picture.reshape(-1, 3), np.flatnonzero(mask), axis=0)
+    return list(colour_shares(np.take(picture.reshape(-1, 3), np.flatnonzero(mask), axis=0)))
+
+
+def colour_shares(pixels: Image) -> dict[str, float]:
+    """Return up to three colours of pixels (n x 3, BGR) with the share that each covers, the largest first.
+
+    Colours of skin are not named. Empty if there are too few pixels.
+    """
     if len(pixels) < _FEWEST_PIXELS:
-        return []
+        return {}
     coarse = pixels >> _STEP
     places = (coarse[:, 0].astype(np.intp) << 2 * _BITS) | (coarse[:, 1].astype(np.intp) << _BITS) | coarse[:, 2]
     shares = np.bincount(_names()[places], minlength=len(_WORDS) + 1)[: len(_WORDS)] / len(pixels)
-    order = np.argsort(-shares, kind="stable")
-    return [_WORDS[number] for number in order if shares[number] >= _SHARE][:_MOST_COLOURS]
+    order = np.argsort(-shares, kind="stable")[:_MOST_COLOURS]
+    return {_WORDS[number]: float(shares[number]) for number in order if shares[number] >= _SHARE}
 
 
 @cache

@@ -10,7 +10,7 @@ import cv2
 import numpy as np
 
 from world_api.build.background import Background, Blob, Smooth, find_blobs, outline
-from world_api.build.camera_motion import CameraWatch, Look
+from world_api.build.camera_motion import CameraNotes, CameraWatch, glance
 from world_api.build.colours import colour_words
 from world_api.build.people import People, PersonVotes
 from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec, box_columns
@@ -128,7 +128,7 @@ def _cut_off(blob: Blob, picture: Image) -> bool:
     return box.x1 <= 1 or box.y1 <= 1 or box.x2 >= width - 1 or box.y2 >= height - 1
 
 
-_FPS, _MAX_SIDE, _GLANCE_SIDE = 4.0, 288, 160
+_FPS, _MAX_SIDE = 4.0, 288
 _WARM_UP, _LOOK_AHEAD = 45.0, 3.0
 #: Only the last part of the warm-up is processed at full rate; before that one frame a second is enough for the background.
 _WARM_TRACKING, _WARM_VOTES, _SLOW_STEP = 3.0, 12.0, 0.95
@@ -144,8 +144,6 @@ _PERSON_STAYS, _THING_STAYS = 60.0, 25.0
 #: A ghost: the background has this much more edge along the outline than the frame, this many times in a row.
 _GHOST_GAIN, _GHOST_VOTES = 4.0, 3
 _THING_MARGIN = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (7, 7))
-#: Seconds between two rows about the camera.
-_CAMERA_STEP = 1.0
 
 
 class MovingThings:
@@ -178,7 +176,7 @@ class MovingThingsWorker:
         self._tracker = Tracker()
         self._notes = Notes(clip, people, appearance)
         self._people = People(clip, people, self._notes.next_name)
-        self._camera: list[Record] = []
+        self._camera = CameraNotes(clip)
         self._background: Background | None = None
         self._last_time: float | None = None
         self._shot_start = 0.0
@@ -196,9 +194,9 @@ class MovingThingsWorker:
         if early and self._last_time is not None and frame.time - self._last_time < _SLOW_STEP:
             return
         self._last_time = frame.time
-        look = frame.derived(_glance)
+        look = frame.derived(glance)
         broke = self._watch.see(look)
-        self._note_camera(frame.time)
+        self._camera.note(self._watch, frame.time)
         background = self._background
         if broke or background is None:
             self._begin_shot(self._look_closely(frame, look.gray), frame.time)
@@ -214,7 +212,7 @@ class MovingThingsWorker:
         return {
             "sightings": [*self._notes.sightings, *self._people.sightings],
             "track_looks": self._notes.looks,
-            "camera": self._camera,
+            "camera": self._camera.rows,
         }
 
     def _is_same(self, glance: Image, time: float) -> bool:
@@ -319,23 +317,10 @@ class MovingThingsWorker:
         if track.confirmed_at is not None and has_settled and track.doubted_at is None:
             self._notes.release(track.number, time)
 
-    def _note_camera(self, time: float) -> None:
-        """Add a row about the camera's motion once a second of the clip's span, if the motion is known."""
-        last = self._camera[-1]["time"] if self._camera else self._clip.span.start - _CAMERA_STEP
-        if not self._clip.span.contains(time) or time - last < _CAMERA_STEP - 1e-6:
-            return
-        if (move := self._watch.move(time)) is not None:
-            row = {"time": round_time(time), "kind": move.kind, "strength": move.strength, "known_at": known_time(time)}
-            self._camera.append(row)
-
 
 def _absorb(blob: Blob, picture: Smooth, background: Background) -> None:
     """Replace the background by the picture in the place of a blob, with a margin."""
     background.replace(picture, cv2.dilate(blob.on(picture.shape), _THING_MARGIN))
-
-
-def _glance(frame: Frame) -> Look:
-    return Look(frame.time, frame.picture(_GLANCE_SIDE, "gray"))
 
 
 def _smooth(frame: Frame) -> Smooth:

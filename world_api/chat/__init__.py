@@ -17,7 +17,6 @@ if TYPE_CHECKING:
         CHECKS,
         Capabilities,
         Check,
-        cache_folder,
         capabilities_of,
         keep_finding,
     )

@@ -7,7 +7,6 @@ by the endpoint's address, the model and the project's version. Neither file nam
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -29,7 +28,6 @@ from world_api.core.ports import Clock
 from world_api.installation import project_version
 
 SCHEMA_VERSION = 5
-CACHE_VARIABLE = "VIDEOWORLD_CACHE"
 _FOLDER = "video-world-api"
 _MOST_SEEN = 160  #: characters
 
@@ -117,17 +115,6 @@ class Capabilities:
 
 
 _CAPABILITIES = TypeAdapter(Capabilities)
-
-
-def cache_folder(environment: Mapping[str, str], *, home: Path | str) -> Path:
-    """Return the folder of probe results: ``VIDEOWORLD_CACHE``, else ``video-world-api`` in the platform's cache folder."""
-    named = environment.get(CACHE_VARIABLE, "").strip()
-    if named:
-        return Path(named)
-    if sys.platform == "darwin":
-        return Path(home) / "Library" / "Caches" / _FOLDER
-    usual = environment.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME", "").strip()
-    return (Path(usual) if usual and Path(usual).is_absolute() else Path(home) / ".cache") / _FOLDER
 
 
 def read_finding(folder: Path | str, endpoint: Endpoint, model: str) -> Capabilities:

@@ -21,6 +21,7 @@ from world_api.chat.transport import Endpoint, Failure, NotAReply, ServerAnswer,
 from world_api.chat.wires import ChatCompletionsWire, ChatWire, ResponsesWire, WireName, points_to_other_api, wire_named
 from world_api.core.faults import BackendFault
 from world_api.core.ports import ChatModel, Clock
+from world_api.installation import cache_folder
 
 #: The API to use: ``auto`` is Chat Completions until the server reports that the model needs Responses, or what a probe found;
 #: ``json`` is Chat Completions with calls of tools as JSON.
@@ -174,7 +175,7 @@ def endpoint_model(
     Raises BackendFault: ``bad_model_name``, ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``,
     ``cache_not_writable``.
     """
-    from world_api.chat.capabilities import cache_folder, keep_finding, read_finding
+    from world_api.chat.capabilities import keep_finding, read_finding
     from world_api.chat.recording import CachingChatModel
 
     if not name.strip():
@@ -213,7 +214,7 @@ def images_and_window(name: str | None, *, environment: Mapping[str, str]) -> tu
     """
     if name is None or name == RULE_BASED:
         return None, None
-    from world_api.chat.capabilities import cache_folder, read_finding
+    from world_api.chat.capabilities import read_finding
 
     folder, endpoint = cache_folder(environment, home=Path.home()), Endpoint.from_environment(environment)
     known = read_finding(folder, endpoint, name)

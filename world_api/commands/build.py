@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _SHOWN = 3  #: failed captions that are listed
 
 
-Profile = Literal["classical", "endpoint", "neural", "oracle"]
+Profile = Literal["auto", "classical", "endpoint", "neural", "oracle"]
 Speech = Literal["auto", "off", "faster-whisper", "pocketsphinx"]
 SpeechCompute = Literal["auto", "int8", "float16", "float32"]
 
@@ -48,7 +48,16 @@ def build(
     video_id: Annotated[
         str | None, typer.Option("--id", help="Id of the world; by default from the file's name.")
     ] = None,
-    profile: Annotated[Profile, typer.Option(help="Where perception comes from.")] = "classical",
+    profile: Annotated[
+        Profile,
+        typer.Option(help="Where perception comes from; auto: neural where a detector is here, else classical."),
+    ] = "auto",
+    detector: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="The detector of neural; by default the first of `models list` that is here."
+        ),
+    ] = None,
     subtitles: Annotated[
         str, typer.Option(metavar="auto|none|LANGUAGE|FILE", help="Which subtitles give the words.")
     ] = "auto",
@@ -138,6 +147,7 @@ def build(
         ),
         without=tuple(without or ()),
         force=force,
+        detector=detector,
         limits=Limits(pixels=round(max_megapixels * 1e6), duration=max_hours * 3600, network=allow_network),
         waits=wait,
         following=following,

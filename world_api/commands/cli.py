@@ -28,7 +28,16 @@ from world_api.core.canonical import parse_json
 from world_api.core.faults import BackendFault, OperationFault, VideoWorldError
 from world_api.core.identifiers import plural, visible
 from world_api.core.spans import DECODER_RESTARTED, SESSIONS_SET_ASIDE
-from world_api.options import DEFAULT_FRAMES, DEFAULT_LANGUAGE, DEFAULT_LOOKS, DEFAULT_SIDE, LookLanguage, VisionChoices
+from world_api.options import (
+    CLASSICAL,
+    DEFAULT_FRAMES,
+    DEFAULT_LANGUAGE,
+    DEFAULT_LOOKS,
+    DEFAULT_SIDE,
+    ENDPOINT,
+    LookLanguage,
+    VisionChoices,
+)
 
 if TYPE_CHECKING:
     from world_api.build.scheduler import Progress
@@ -325,7 +334,7 @@ def progress_bars() -> Iterator[Progress]:
 # --- the vision model -----------------------------------------------------------------------------------------------
 
 #: The perception behind operations that need more than the stored rows contain.
-Perception = Literal["classical", "endpoint"]
+Perception = Literal["auto", "classical", "neural", "endpoint"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -335,9 +344,10 @@ class VisionOptions:
     profile: Annotated[
         Perception,
         typer.Option(
-            help="endpoint: a model looks at frames, which are sent to the endpoint; classical: nothing leaves this machine."
+            help="endpoint: a model looks at frames, which are sent to the endpoint; with the others nothing leaves this "
+            "machine, and they say how a world is built where there is none (auto: neural where a detector is here)."
         ),
-    ] = "classical"
+    ] = "auto"
     vision_model: Annotated[
         str | None, typer.Option(metavar="MODEL", help="With --profile endpoint: the vision model; by default --model.")
     ] = None
@@ -362,6 +372,11 @@ class VisionOptions:
         typer.Option(metavar="FILE", help="USD per million tokens, by model, so that costs are shown in money."),
     ] = None
     yes: Annotated[bool, typer.Option("--yes", help="Agree to the estimate without a question.")] = False
+
+    @property
+    def base(self) -> str:
+        """The profile of worlds that are built: a vision model looks at classical ones."""
+        return CLASSICAL if self.profile == ENDPOINT else self.profile
 
     def choices(self, *, model: str | None = None, language: str = DEFAULT_LANGUAGE) -> VisionChoices:
         """Return the chosen options; ``model`` (the controller's) and ``language`` serve if no vision model or language was chosen."""

@@ -15,7 +15,7 @@ import typer
 
 from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, note, show
 from world_api.core.faults import BackendFault
-from world_api.installation import installed, project_version
+from world_api.installation import cache_folder, installed, project_version
 
 #: extra (empty: the core, of which nothing may be missing) -> purpose -> the distributions that serve it.
 _PURPOSES = {
@@ -145,7 +145,7 @@ def examine_endpoint(url: str | None, model: str | None, *, again: bool) -> dict
 
     Raises BackendFault: ``endpoint_not_configured``, if ``url`` or ``model`` is missing; those of ``capabilities_of``.
     """
-    from world_api.chat.capabilities import CHECKS, cache_folder, capabilities_of
+    from world_api.chat.capabilities import CHECKS, capabilities_of
     from world_api.chat.transport import Endpoint
     from world_api.core.execution import SystemClock
 

@@ -39,9 +39,13 @@ if TYPE_CHECKING:
     )
     from world_api.core.ports import (
         SAMPLE_RATE,
+        BodyEmbedder,
         ChatModel,
         DetectedObject,
         Expected,
+        Face,
+        FaceDetector,
+        FaceEmbedder,
         Image,
         LookReply,
         LookRequest,
@@ -52,6 +56,7 @@ if TYPE_CHECKING:
         SpokenLine,
         SpokenWord,
         TextLine,
+        Vectors,
     )
     from world_api.core.spans import Box, TimeSpan, known_time, merge_spans
     from world_api.core.vocabulary import (

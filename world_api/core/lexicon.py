@@ -5,6 +5,8 @@ The eleven colours are the basic colour terms of Berlin and Kay (1969). A profil
 
 from __future__ import annotations
 
+from world_api.core.object_names import COCO, NARROWER_OBJECTS
+
 #: canonical word -> (English words, Chinese words); the canonical word is the first.
 COLOURS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "black": (("black",), ("黑色", "黑")),
@@ -78,7 +80,7 @@ STOP_CHINESE = frozenset(
 NARROWER_WORDS = frozenset(
     "man men woman women boy girl guy lady gentleman child children kid baby toddler teenager crowd pedestrian adult automobile "
     "男子 女子 男人 女人 男孩 女孩 男生 女生 男性 女性 孩子 小孩 儿童 大人 成年人 老人 年轻人 行人 先生 女士 轿车".split()
-)
+).union(*(words for both in NARROWER_OBJECTS.values() for words in both))
 
 #: profile -> the categories that it judges. The oracle records all people; of other categories it judges recorded ones.
 JUDGED_BY_PROFILE: dict[str, frozenset[str]] = {
@@ -101,12 +103,10 @@ MORE_CATEGORIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "moving_object": (("moving object", "moving thing"), ("运动物体", "移动物体")),
     "folder": (("folder",), ("文件夹",)),
-    "cup": (("cup", "mug"), ("杯子", "杯", "茶杯")),
-    "book": (("book",), ("书", "书本")),
+    **{name: COCO[name] for name in ("cup", "book", "umbrella")},
     "box": (("box",), ("盒子", "箱子")),
     "bag": (("bag",), ("包", "袋子")),
     "key": (("key",), ("钥匙",)),
-    "umbrella": (("umbrella",), ("雨伞", "伞")),
     "hat": (("hat",), ("帽子",)),
     "scarf": (("scarf",), ("围巾",)),
     "letter": (("letter",), ("信", "信件")),

@@ -146,11 +146,11 @@ def _decoder_fault(gone: ProcessGone, name: str, *, is_second: bool) -> MediaFau
 
 
 class VideoFrames:
-    """Random access to the frames of one video (``FrameSource``)."""
+    """Random access to the frames of one video (``FrameSource``), through ``worker`` or a process of its own."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, worker: MediaWorker | None = None) -> None:
         self._path = path
-        self._worker = MediaWorker()
+        self._worker = worker or MediaWorker()
 
     def pictures_played_at(self, times: Sequence[float], longest_side: int | None) -> list[Image]:
         """Return one BGR picture for each of the rising ``times``, no side longer than ``longest_side`` pixels (None: full size).

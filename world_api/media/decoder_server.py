@@ -280,7 +280,10 @@ class FrameFinder:
                         return  # without times of its own, a frame is found by decoding up to it
                     while last is not None and wanted and frame.time > wanted[0][0]:
                         found[wanted.popleft()[1]] = last.picture(longest_side)
-                    if not wanted or frame.time > wanted[0][0] or wanted[0][0] - frame.time > _WORTH_SEEKING:
+                    if not wanted or frame.time > wanted[0][0]:
+                        break
+                    # Not before the first one is found: key frames may be further apart.
+                    if len(wanted) < missing and wanted[0][0] - frame.time > _WORTH_SEEKING:
                         break
                     last = frame
                 else:

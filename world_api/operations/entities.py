@@ -139,6 +139,12 @@ def _doing(session: Session, entity: Track, _: float, span: TimeSpan) -> str:
 
 
 def _looks(_: Session, entity: Track, __: float, ___: TimeSpan) -> str:
+    shares = (
+        f"{look} ({share:.0%} of the frames)"
+        for look, share in zip(entity.outfit.looks, entity.outfit.shares, strict=True)
+    )
+    if seen := ", ".join(shares):
+        return f"looks: {seen}"
     return "wears " + " and ".join(entity.colours) if entity.colours else "no clear colour"
 
 

@@ -98,7 +98,8 @@ def match_description(track: Track, reading: ParsedDescription) -> HintMatch:
 
     A neutral colour alone ("in black", "in grey or black") describes the whole outfit, so it must be the track's main
     colour; negated, it must be none of its colours. A moving object that was not recognised may be of any category, but
-    a person only if too few of its sightings could be looked at; a track without colours may have any colour.
+    a person only if too few of its sightings could be looked at; a track without colours may have any colour. Looks of parts
+    ("brown hair") are those of the track's outfit.
     """
     unknown_kind = track.category == UNRECOGNISED and not (
         reading.kinds == frozenset({"person"}) and track.was_looked_at
@@ -111,10 +112,20 @@ def match_description(track: Track, reading: ParsedDescription) -> HintMatch:
     wanted = reading.wanted
     shown = frozenset(track.colours) - (NEUTRALS.difference(track.colours[:1]) if len(wanted) == 1 else frozenset())
     if not track.colours:
-        unjudged += colours_in_words(reading)
+        unjudged += colours_in_words(replace(reading, looks=frozenset()))
+    looks = sorted(reading.looks)
+    worn = {look: track.outfit.words(look.part) for look in looks}
+    is_person = track.category == "person"
+    unjudged += [str(look) for look in looks if is_person and not worn[look]]
     return HintMatch(
-        held=tuple(_one_of(colours) for colours in wanted if colours & shown),
-        missing=tuple(_one_of(colours) for colours in wanted if track.colours and not colours & shown),
+        held=(
+            *(_one_of(colours) for colours in wanted if colours & shown),
+            *(str(look) for look in looks if look.word in worn[look]),
+        ),
+        missing=(
+            *(_one_of(colours) for colours in wanted if track.colours and not colours & shown),
+            *(str(look) for look in looks if look.word not in worn[look] and (worn[look] or not is_person)),
+        ),
         unjudged=tuple(unjudged),
         excluded=other_kind
         or track.category in reading.negated_kinds
@@ -123,8 +134,9 @@ def match_description(track: Track, reading: ParsedDescription) -> HintMatch:
 
 
 def colours_in_words(reading: ParsedDescription) -> list[str]:
-    """Return the colours that a description requires or excludes: ``red``, ``grey or black``, ``not white``."""
-    return [*map(_one_of, reading.wanted), *(f"not {colour}" for colour in sorted(reading.negated_colours))]
+    """Return the colours and looks that a description requires or excludes: ``red``, ``grey or black``, ``not white``."""
+    negated = (f"not {colour}" for colour in sorted(reading.negated_colours))
+    return [*map(_one_of, reading.wanted), *map(str, sorted(reading.looks)), *negated]
 
 
 def _one_of(colours: frozenset[str]) -> str:
@@ -527,7 +539,9 @@ def _why_nothing(
     if missing is not None:
         return _unseen(missing)
     if not there:
-        still = "" if session.view.world.manifest.profile == "oracle" else "; what never moves is not tracked"
+        still = (
+            "" if session.view.world.manifest.profile in {"oracle", "neural"} else "; what never moves is not tracked"
+        )
         return f"nothing of the kind was tracked {'at this moment' if within is None else 'in this span'}{still}"
     if reading.kinds is None or there[0].category in reading.kinds:
         return f"of other looks there is: {', '.join(dict.fromkeys(track.hint for track in there[:5]))}"

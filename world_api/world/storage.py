@@ -54,7 +54,7 @@ from world_api.core.files import (
     write_atomically,
 )
 from world_api.core.identifiers import is_name
-from world_api.world.tables import NO_ID, SCHEMA_VERSION, SESSION_TABLES, TABLES, empty_table
+from world_api.world.tables import ADDED_TABLES, NO_ID, SCHEMA_VERSION, SESSION_TABLES, TABLES, empty_table
 
 # --- the manifest ---------------------------------------------------------------------------------------------------
 
@@ -199,6 +199,12 @@ class Manifest(_Model):
     def files_of(self, table: str) -> list[FileEntry]:
         """Return the files of one table, in clip order."""
         return sorted((entry for entry in self.files if entry.table == table), key=lambda entry: entry.clip)
+
+    @property
+    def detected_categories(self) -> frozenset[str]:
+        """The categories that the detectors of the build know, whether or not they found any."""
+        named = [stage.parameters.get("categories") for stage in self.stages]
+        return frozenset(word for words in named if isinstance(words, list) for word in words if isinstance(word, str))
 
     def hashes(self) -> dict[str, str]:
         """Return the hash of each file of rows and each image by its path, relative to the world's folder."""
@@ -586,6 +592,8 @@ def hash_rows(tables: Iterable[tuple[str, pa.Table]]) -> str:
     """Return the SHA-256 of the canonical rows of several tables, given as ``(name, table)`` in any order."""
     digest = hashlib.sha256()
     for name, table in sorted(tables, key=lambda item: item[0]):
+        if name in ADDED_TABLES and table.num_rows == 0:
+            continue
         ordered = canonical(table, name).combine_chunks()
         digest.update(f"{name}:{ordered.num_rows};".encode())
         for column in ordered.schema.names:

@@ -461,11 +461,11 @@ def test_missing_or_strange_truth_is_named(two_shots: Path, tmp_path: Path, cont
     assert caught.value.code == code
 
 
-def test_the_neural_profile_says_that_it_is_not_ready() -> None:
+def test_the_neural_profile_says_that_its_weights_are_missing() -> None:
     with pytest.raises(BackendFault) as caught:
         recipe_for("neural")
     assert caught.value.code == "profile_not_ready"
-    assert "classical" in caught.value.hint
+    assert "models pull" in caught.value.hint
 
 
 def test_an_unknown_profile_is_refused() -> None:

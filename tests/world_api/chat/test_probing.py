@@ -11,8 +11,9 @@ import pytest
 
 from tests.support.json_servers import WithoutTools
 from tests.support.model_server import Manners
-from world_api.chat import CHECKS, Capabilities, Endpoint, cache_folder, capabilities_of, endpoint_model
+from world_api.chat import CHECKS, Capabilities, Endpoint, capabilities_of, endpoint_model
 from world_api.core import BackendFault
+from world_api.installation import cache_folder
 
 KEY = "sk-a-key-that-nobody-may-see"
 Probe = Callable[..., Capabilities]
