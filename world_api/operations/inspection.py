@@ -361,7 +361,7 @@ def scan_segments(
         unused_words=[] if query is None else unrequired_words(query),
         unmatched=unmatched,
         not_found=ranges(absent),
-        not_judged=(unmatched or judge.matched) if nothing and not absent else [],
+        not_judged=(unmatched or judge.matched or [query[:60]]) if query and nothing and not absent else [],
         evidence=[cited for _, cited, _ in found],
         truncated=more > 0 or cut or len(absent) > MAX_RANGES,
         hint="; ".join([*hints, *([_LINES_CUT] if cut else [])]),
