@@ -254,9 +254,9 @@ def check_groups_on(name: str, operations: Collection[str], groups: Collection[s
         )
 
 
-UNPRUNED, LOG = "unpruned", "log.jsonl"
+UNPRUNED, UNREVIEWED, LOG = "unpruned", "unreviewed", "log.jsonl"
 #: Manifest keys about files beside an induced library; a library made from it does not have them.
-_BESIDE = frozenset({"log_sha256", "files", "unpruned_hash"})
+_BESIDE = frozenset({"log_sha256", "files", "unpruned_hash", "unreviewed_hash"})
 
 
 def carried_induction(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -276,10 +276,10 @@ def carried_induction(manifest: Mapping[str, Any]) -> dict[str, Any]:
 def check_companions(
     folder: Traversable, manifest: Mapping[str, Any], *, allow_judge: bool = False, groups: Collection[str] = ()
 ) -> list[str]:
-    """Compare log, report, recording and unpruned library (with duplicates) with the manifest; return the names of missing ones.
+    """Compare log, report, recording and the libraries inside with the manifest; return the names of missing ones.
 
     Raises:
-        ToolFault: ``library_changed``, naming the file; ``unreadable_library``; faults of loading the unpruned library.
+        ToolFault: ``library_changed``, naming the file; ``unreadable_library``; faults of loading the libraries inside.
     """
     missing = []
     for name, stored in _vouched(manifest).items():
@@ -290,19 +290,21 @@ def check_companions(
                 raise _changed(folder, name, "its SHA-256")
         except OSError as error:
             raise ToolFault("unreadable_library", f"{name} cannot be read: {error.strerror}") from None
-    unpruned = _induction(manifest).get("unpruned_hash")
-    if unpruned is not None:
-        if not (folder / UNPRUNED).is_dir():
-            missing.append(UNPRUNED)
-        elif load_library(Path(str(folder / UNPRUNED)), allow_judge=allow_judge, groups=groups).hash != unpruned:
-            raise _changed(folder, UNPRUNED, "its content hash")
+    for inside in (UNPRUNED, UNREVIEWED):
+        stored = _induction(manifest).get(f"{inside}_hash")
+        if stored is None:
+            continue
+        if not (folder / inside).is_dir():
+            missing.append(inside)
+        elif load_library(Path(str(folder / inside)), allow_judge=allow_judge, groups=groups).hash != stored:
+            raise _changed(folder, inside, "its content hash")
     return missing
 
 
 def _vouched(manifest: Mapping[str, Any]) -> dict[str, str]:
     induction = _induction(manifest)
-    if induction.get("arm") == UNPRUNED:
-        return {}  # its files are beside the pruned library, whose manifest lists them
+    if induction.get("arm") in (UNPRUNED, UNREVIEWED):
+        return {}  # its files are beside the library that it is inside of, whose manifest lists them
     log = {LOG: induction["log_sha256"]} if "log_sha256" in induction else {}
     files = induction.get("files")
     return log | (dict(files) if isinstance(files, Mapping) else {})

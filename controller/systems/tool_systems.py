@@ -1,4 +1,4 @@
-"""Systems that act with tools: ``flat``, ``flat+domain``, ``flat+compose``, ``hints``, ``hier`` and ``pipeline``."""
+"""Systems that act with tools: ``flat`` and its controls, ``hints``, ``hier`` and ``pipeline``."""
 
 from __future__ import annotations
 
@@ -133,6 +133,28 @@ class Hints(_WithLibrary):
         tools = self.material("hints", lambda: _described(self.library))
         preamble = Preamble(briefing=self.prompts.render("hints", tools=tools))
         return Setup(make_tools=lambda: flat_tools(session, self.context), preamble=preamble)
+
+
+class FlatWithReview(_WithLibrary):
+    """``flat`` with the text that the model of an induction was shown in its review: runs of tools, and the truth."""
+
+    name = "flat+review"
+
+    def setup(self, question: Question, session: Session) -> Setup:
+        """Return a setup with the operations, and with the review's text in the instructions.
+
+        Raises EpisodeFault: ``no_review``.
+        """
+        preamble = Preamble(briefing=self.prompts.render("review", review=self.material("review", self._text)))
+        return Setup(make_tools=lambda: flat_tools(session, self.context), preamble=preamble)
+
+    def _text(self) -> str:
+        text = str((self.library.manifest.get("induction") or {}).get("review") or "")
+        if not text:
+            raise EpisodeFault(
+                "no_review", f"the library {self.library.name!r} was not reviewed", hint="induce one with --review"
+            )
+        return text
 
 
 #: The prompt of the instructions by exposure; they differ only in what they say about the operations.

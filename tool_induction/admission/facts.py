@@ -22,6 +22,7 @@ FactKind = Literal["looks", "deed", "words", "category"]
 #: present: at the spans; absent: nowhere; unjudged: of a thing that is there, with a word that nothing can judge
 Standing = Literal["present", "absent", "unjudged"]
 _MOST = 6  #: facts of one kind
+_SHOWN = 8  #: spans of a fact that are written out
 _APART = 3.0  #: seconds between two occurrences that may also count as one
 _ABSENT_DEEDS = ("plays a violin", "climbs a ladder", "juggles three balls")
 _ABSENT_WORDS = ("the moon is made of green cheese", "forty elephants crossed the bridge")
@@ -51,6 +52,15 @@ class Fact:
     def seconds(self) -> float:
         """How long it lasts in all."""
         return sum(span.duration for span in self.spans)
+
+    def line(self) -> str:
+        """Return the fact in words: its text and when it is there."""
+        if not self.spans:
+            return f"{self.text}: nowhere" if self.standing == "absent" else f"{self.text}: cannot be told"
+        spans = ", ".join(f"{span.start:.1f} to {span.end:.1f} s" for span in self.spans[:_SHOWN])
+        more = f" and {len(self.spans) - _SHOWN} times more" if len(self.spans) > _SHOWN else ""
+        who = f", by {self.who}" if self.who else ""
+        return f"{self.text}{who}: {spans}{more}; {self.seconds:.1f} s in all"
 
     def within(self, bounds: TimeSpan) -> tuple[TimeSpan, ...]:
         """Return the parts of the spans in an interval."""

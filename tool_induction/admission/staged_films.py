@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from world_api.session.session import Session
     from world_api.world.store import World
 
+STAGED = "staged-"  #: how the ids of staged films begin
 _SEEDS = (1, 2)
 _ROOMS = ("a kitchen", "an office", "a corridor", "a library", "a garden")
 _COATS = ("red", "blue", "green", "yellow", "orange", "purple")
@@ -178,7 +179,7 @@ def _world(seed: int) -> World:
     from world_api.core.canonical import content_hash
     from world_api.world import SCHEMA_VERSION, Manifest, SourceFacts, VideoFacts, World, rows_from_records
 
-    script, name = _script(seed), f"staged-{seed}"
+    script, name = _script(seed), f"{STAGED}{seed}"
     digest, duration = content_hash(script), script["scenes"][-1]["end"]
     video = VideoFacts(
         duration=duration, frame_rate=25.0, width=640, height=360, rotation=0, frames=round(duration * 25), codec="none",

@@ -16,6 +16,7 @@ from typing import Any
 
 from tool_induction import limits
 from tool_induction.admission import ExampleWorld, facts_of
+from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.documents import tool_schema
 from tool_induction.domains import Domain
 from tool_induction.inducer.checkpoint import RECORDING, Checkpoint, check_out
@@ -23,7 +24,7 @@ from tool_induction.inducer.induction_report import InductionCost, log_lines, pr
 from tool_induction.inducer.prompt_builder import InducerPrompts, examples_of
 from tool_induction.inducer.requests import Requester, Settings
 from tool_induction.inducer.rounds import MAX_REPAIRS, Induction, induce
-from tool_induction.library import LOG, UNPRUNED, Origin, ToolLibrary, freeze_library, load_library
+from tool_induction.library import LOG, UNPRUNED, UNREVIEWED, Origin, ToolLibrary, freeze_library, load_library
 from tool_induction.runtime.calls import Caller, WorldState
 from world_api.chat.recording import Exchange, ReplayChatModel, read_exchanges
 from world_api.core.canonical import content_hash, json_line
@@ -51,6 +52,7 @@ class InductionOptions:
     model: str | None = None
     count: int = 9
     repairs: int = MAX_REPAIRS
+    review: bool = False  #: whether the model is shown, once, a run of each admitted tool with the truth
     document: Path | None = None
     replay: Path | None = None
     worlds: tuple[str, ...] | None = ()
@@ -94,6 +96,10 @@ def run_induction(
         if not replayed:
             raise EpisodeFault("recording_damaged", f"{options.replay.name} holds no exchange", hint=hint)
     chat = _model(options, replayed, clock=clock, environment=environment)
+    if chat is None and options.review:
+        raise ToolFault(
+            "no_model", "no model was named that could review tools", hint="add --model, or leave --review out"
+        )
     price = None if chat is None else price_of(chat.name, options.prices)
     document = None if options.document is None else _read(options.document)
     prompts = InducerPrompts(groups=settings.groups, allow_judge=settings.allow_judge)
@@ -108,6 +114,7 @@ def run_induction(
         "count": options.count,
         "repairs": options.repairs,
         **settings.record(),
+        **({"review": True} if options.review else {}),
         "example_worlds": worlds.hashes,
         "document_hash": "" if document is None else hash_bytes(written),
     }
@@ -127,6 +134,7 @@ def run_induction(
             repairs=options.repairs,
             worlds=worlds.open,
             document=document,
+            review=options.review,
             prompts=prompts,
             progress=progress,
         )
@@ -195,6 +203,8 @@ def _freeze(
 ) -> ToolLibrary:
     """Freeze the library at ``checkpoint.out``; inside: the unpruned one (with duplicates), log, report, recording.
 
+    After a review the library as it was before is inside, too.
+
     If nothing is admitted, raises ToolFault ``nothing_admitted``; log and report remain in the checkpoint's folder.
     """
     out, work, made = checkpoint.out, checkpoint.folder, checkpoint.folder / _FROZEN
@@ -204,9 +214,11 @@ def _freeze(
     if how == "brought" and induction.mode_used:
         how += f", mended by {request['model']}"
 
-    def freeze(names: Sequence[str], folder: Path, name: str, details: Mapping[str, Any]) -> ToolLibrary:
+    def freeze(
+        names: Sequence[str], folder: Path, name: str, details: Mapping[str, Any], known: Mapping[str, CompiledTool]
+    ) -> ToolLibrary:
         origin = Origin(how=how, date=date, domain=domain.name, details={"induction": details})
-        tools = {tool: induction.draft.tools[tool] for tool in names}  # those that they call are among them
+        tools = {tool: known[tool] for tool in names}  # those that they call are among them
         return freeze_library(tools, folder, name=name, origin=origin)
 
     try:
@@ -221,7 +233,7 @@ def _freeze(
                 f"none of the {len(induction.draft.slots)} tools is admitted, so no library is frozen",
                 hint=f"{work / REPORT} says why; another --seed is another draw",
             )
-        for folder in (made, work / UNPRUNED):
+        for folder in (made, work / UNPRUNED, work / UNREVIEWED):
             shutil.rmtree(folder, ignore_errors=True)
         details = sent | _details(induction, domain, settings.seed) | {"cost": cost.record()}
         details |= {
@@ -231,15 +243,29 @@ def _freeze(
         }
         duplicates = {item.tool: item.kept for item in admission.verdicts if item.reason == "duplicate"}
         arm = {"arm": "unpruned", "of": out.name, "duplicates": duplicates}
-        unpruned = freeze(admission.unpruned, work / UNPRUNED, f"{out.name[:55]}.unpruned", details | arm)
+        tools, review = induction.draft.tools, induction.review
+        if review is not None:
+            details |= {"review": review.text}
+        unpruned = freeze(admission.unpruned, work / UNPRUNED, f"{out.name[:55]}.unpruned", details | arm, tools)
+        inside = [UNPRUNED]
+        if review is not None and review.admission.admitted:
+            arm = {"arm": "unreviewed", "of": out.name}
+            before = review.admission.admitted
+            other = freeze(before, work / UNREVIEWED, f"{out.name[:53]}.unreviewed", details | arm, review.tools)
+            details |= {"unreviewed_hash": other.hash}
+            inside.append(UNREVIEWED)
         beside = [name for name in (LOG, REPORT, RECORDING) if (work / name).is_file()]
         files = {name: hash_bytes((work / name).read_bytes()) for name in beside}
         details |= {"arm": "pruned", "unpruned_hash": unpruned.hash, "files": files}
-        freeze(admission.admitted, made, out.name, details)
-        (work / UNPRUNED).rename(made / UNPRUNED)
+        freeze(admission.admitted, made, out.name, details, tools)
+        for name in inside:
+            (work / name).rename(made / name)
         for kept in files:
             shutil.copyfile(work / kept, made / kept)
-        for folder in (made, made / UNPRUNED):  # a library that cannot be loaded is not moved to its place
+        for folder in (
+            made,
+            *(made / name for name in inside),
+        ):  # a library that cannot be loaded is not moved to its place
             load_library(folder, groups=settings.groups, allow_judge=settings.allow_judge)
         if out.exists():
             raise ToolFault("library_exists", f"{out} is there already", hint="choose another --out")

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.usefixtures("third_party")
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("flat", {}),
     ("flat+domain", {}),
+    ("flat+review", {}),
     ("hints", {}),
     ("flat+compose", {}),
     ("hier", {}),
