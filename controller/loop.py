@@ -20,6 +20,7 @@ from controller.answers import (
 )
 from controller.citations import DIGEST, cite
 from controller.conversation import Conversation, ModelReply, ModelRequests, NoFurtherRound
+from controller.digest import digest_in_lines
 from controller.episode import (
     Budget,
     BudgetMeter,
@@ -195,7 +196,7 @@ class _Loop:
         finally:
             if preamble.digest is not None:
                 text += "\n\n" + self.prompts.render("digest")
-                gathered.insert(0, (DIGEST, lean(preamble.digest)))
+                gathered.insert(0, (DIGEST, digest_in_lines(preamble.digest)))
             self.transcript.add({"role": "user", "content": first_message(text, gathered)})
 
     def _takes_notes(self) -> bool:
