@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from controller.lean import lean, span_text
+from controller.rendering import lean, span_text
 from world_api.chat.messages import estimate_tokens
 from world_api.core.faults import VideoWorldError
 from world_api.core.spans import TimeSpan, round_time
