@@ -271,12 +271,19 @@ def _with_needed_evidence(record: Record, known: Set[_Span]) -> Record:
         placed = [{**hit, "evidence": [piece]} for hit, piece in zip(record[hits], pieces, strict=True)]
         return {**record, hits: placed, "evidence": []}
     stated = known | {_key(span.start, span.end) for span in spans_in({**record, "evidence": []})}
-    needed = [
-        piece
-        for piece in evidence
-        if not isinstance(piece, Mapping) or (_span_of(piece) not in stated and piece.get("source") != "metadata")
-    ]
-    return {**record, "evidence": needed}
+    caption = str(record.get("caption", ""))
+
+    def is_needed(piece: Any) -> bool:
+        span = _span_of(piece) if isinstance(piece, Mapping) else None
+        if span is None:
+            return True
+        return (
+            span not in stated
+            and piece["source"] != "metadata"
+            and span_text(*(round(end, 1) for end in span)) not in caption
+        )
+
+    return {**record, "evidence": list(filter(is_needed, evidence))}
 
 
 def _with_one_time(record: Record, *, last: bool) -> Record:
