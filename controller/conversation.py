@@ -13,7 +13,15 @@ from typing import Any
 
 from controller.episode import BudgetMeter
 from controller.prompts import Pictures, with_pictures
-from world_api.chat.messages import Usage, checked_reply, estimate_tokens, first_choice, from_cache, usage_of
+from world_api.chat.messages import (
+    MAX_RESULT_CHARACTERS,
+    Usage,
+    checked_reply,
+    estimate_tokens,
+    first_choice,
+    from_cache,
+    usage_of,
+)
 from world_api.core.cost import deadline
 from world_api.core.faults import BackendFault
 from world_api.core.ports import ChatModel, Clock
@@ -28,7 +36,6 @@ _REPLY_SHARE, _REPLY_MOST = 0.125, 4_096
 #: Share of the window to fold to, so that not every round has to fold.
 _FOLD_TO = 0.8
 _FACTORS = (0.2, 5.0)  #: bounds of the scale between a server's count and the estimate
-MAX_RESULT_CHARACTERS = 16_000
 _MAX_ROUND_CHARACTERS = 120_000
 #: Share of the free tokens that the results of one reply may take.
 _ROUND_SHARE = 0.6

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from controller.lean import lean
+from controller.rendering import lean, span_text
 from world_api.chat.messages import estimate_tokens
 from world_api.core.faults import VideoWorldError
 from world_api.core.spans import TimeSpan, round_time
@@ -97,8 +97,37 @@ def _result(session: Session, operation: str, arguments: dict[str, Any]) -> dict
 
 
 def _tokens(value: Any) -> int:
-    """Return the estimated tokens of a value as the model reads it."""
-    return estimate_tokens(lean({"": value}))
+    """Return the estimated tokens of a digest, or of one section, as the model reads it."""
+    return estimate_tokens(digest_in_lines(value if isinstance(value, Mapping) else {"": value}))
+
+
+def digest_in_lines(digest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a digest as the model reads it: each entry of a section is a line, such as ``ent_1 person in red: 3-8.5``."""
+    facts = lean({key: value for key, value in digest.items() if not isinstance(value, list)})
+    return {
+        key: [_line(one) for one in value] if isinstance(value, list) else facts[key] for key, value in digest.items()
+    }
+
+
+def _line(entry: Mapping[str, Any]) -> str:
+    """Return an entry as a line: ids and words, times, what it says, and in brackets what it may be the same as."""
+    spans = entry.get("appearances") or [entry]
+    when = ", ".join(span_text(span["start_time"], span["end_time"]) for span in spans)
+    if (number := entry.get("of_appearances")) is not None:
+        when += f" ({len(spans)} of {number})"
+    label = entry.get("label")
+    names = [entry.get("entity_id"), entry.get("memory_id"), entry.get("level"), entry.get("hint")]
+    name = " ".join(filter(None, (*names, f'"{label}"' if label else None)))
+    how = next((key for key in ("said", "written") if key in entry), "")
+    words = next((entry[key] for key in (how, "caption", "content", "brief_caption") if key in entry), "")
+    count = f"({entry['scenes']} scenes)" if "scenes" in entry else ""
+    alike = "; ".join(
+        f"{key.replace('_', ' ')} " + ", ".join(f"{one['entity_id']} {one['score']:g}" for one in entry[key])
+        for key in ("joined", "may_be")
+        if key in entry
+    )
+    head = f"{name}: {when}" if name else when
+    return " ".join(filter(None, (head, how, count, words, f"({alike})" if alike else "")))
 
 
 def _fitting(make: Callable[[int], Entries], most: int, tokens: int) -> Entries:

@@ -12,7 +12,7 @@ from controller.episode import PARTS, Account, Accounts, CallRecord, Episode, Ro
 from controller.episode_tools import judging_tokens
 from controller.records.conditions import Conditions
 from controller.records.journal import JournalEntry
-from world_api.chat.messages import text_of
+from world_api.chat.messages import READ_MORE, text_of
 from world_api.chat.rule_based import RULE_BASED
 from world_api.commands.cli import to_json
 from world_api.core.canonical import canonical_json
@@ -538,7 +538,7 @@ def offered_text(episode: Episode) -> str:
     """Return how many operations and how many further tools the model could call, as text."""
     from world_api.operations import OPERATIONS
 
-    names = {item.get("function", {}).get("name") for item in episode.tools} - {SUBMIT_ANSWER}
+    names = {item.get("function", {}).get("name") for item in episode.tools} - {SUBMIT_ANSWER, READ_MORE}
     operations = len(names & OPERATIONS.keys())
     parts = [plural(operations, "operation")] if operations else []
     parts += [plural(len(names) - operations, "further tool")] if len(names) > operations else []

@@ -20,6 +20,7 @@ from controller.answers import (
 )
 from controller.citations import DIGEST, cite
 from controller.conversation import Conversation, ModelReply, ModelRequests, NoFurtherRound
+from controller.digest import digest_in_lines
 from controller.episode import (
     Budget,
     BudgetMeter,
@@ -33,11 +34,11 @@ from controller.episode import (
 )
 from controller.episode_tools import Toolset
 from controller.exposure import CALL_OPERATION, Hidden, nothing_hidden
-from controller.lean import lean
 from controller.messages import Problem, Reply, read_reply
 from controller.prompts import EMPTY_PREAMBLE, Pictures, Preamble, Prompts, first_message, no_pictures
+from controller.rendering import lean, read_more_tool
 from controller.turns import TurnExecutor
-from world_api.chat.messages import Prices, call_position
+from world_api.chat.messages import READ_MORE, Prices, call_position
 from world_api.core.canonical import canonical_json, content_hash
 from world_api.core.faults import EpisodeFault, ToolFault, VideoWorldError, internal_fault
 from world_api.core.ports import ChatModel, Clock
@@ -76,17 +77,16 @@ def run_episode(
     declare, given the calls so far.
 
     Raises EpisodeFault: ``no_price``, for a budget of money without the model's price; ``replay_mismatch``, from a
-    replayed model, toolset or clock; ToolFault: ``duplicate_tool``, if the tools include a ``submit_answer`` of their
-    own.
+    replayed model, toolset or clock; ToolFault: ``duplicate_tool``, if the tools include a ``submit_answer`` or a
+    ``read_more`` of their own.
     """
     started_at = clock.now()
     meter = BudgetMeter(budget, clock, model=model.name, prices=prices)
     offered = tools.get_tools()
-    if any(tool.name == SUBMIT_ANSWER for tool in offered):
-        raise ToolFault(
-            "duplicate_tool", f"a tool is named {SUBMIT_ANSWER!r}, as is the loop's own", hint="rename the tool"
-        )
-    declared = (*offered, submit_answer_tool(task.question, prompts.of_answer))
+    if own := [tool.name for tool in offered if tool.name in (SUBMIT_ANSWER, READ_MORE)]:
+        raise ToolFault("duplicate_tool", f"a tool is named {own[0]!r}, as is the loop's own", hint="rename the tool")
+    paging = [read_more_tool(prompts)] if offered else []
+    declared = (*offered, *paging, submit_answer_tool(task.question, prompts.of_answer))
     offer = [openai_tool(tool.name, tool.description, tool.parameters, strict=False) for tool in declared]
     transcript = Conversation(window=budget.window, filler=prompts.render("nothing_said"))
     requests = ModelRequests(
@@ -103,7 +103,10 @@ def run_episode(
     ending = loop.run()
     answer = ending.answer
     given = [] if preamble.digest is None else [(DIGEST, preamble.digest, None)]
-    results = [*given, *((call.id, call.result, call.arguments) for call in turns.calls if call.ran)]
+    results = [
+        *given,
+        *((call.id, call.result, call.arguments) for call in turns.calls if call.ran and call.tool != READ_MORE),
+    ]
     seconds = round(clock.monotonic() - began, 6)
     return Episode(
         task=task,
@@ -195,7 +198,7 @@ class _Loop:
         finally:
             if preamble.digest is not None:
                 text += "\n\n" + self.prompts.render("digest")
-                gathered.insert(0, (DIGEST, lean(preamble.digest)))
+                gathered.insert(0, (DIGEST, digest_in_lines(preamble.digest)))
             self.transcript.add({"role": "user", "content": first_message(text, gathered)})
 
     def _takes_notes(self) -> bool:

@@ -45,6 +45,10 @@ class Prompts(PromptFiles):
         """Return the description of a part (a type, a field, "tool") in the declaration of ``submit_answer``."""
         return self.render("submit_answer", part=part)
 
+    def of_pages(self, part: str) -> str:
+        """Return the description of a part (``tool``, ``cursor``) in the declaration of ``read_more``."""
+        return self.render("read_more", part=part)
+
 
 def language_of(text: str) -> Language:
     """Return the language of the prompts for a question: Chinese if it is mostly written in Chinese, else English."""

@@ -21,12 +21,14 @@ from time import monotonic
 from typing import Any
 
 from controller.answers import SUBMIT_ANSWER, FinalAnswer, Question, parse_answer, usable_answer
-from controller.conversation import MAX_RESULT_CHARACTERS, Conversation
+from controller.conversation import Conversation
 from controller.episode import BudgetMeter, CallRecord
 from controller.episode_tools import Toolset, judging_tokens, split_result
 from controller.exposure import operation_called
-from controller.messages import Observation, Problem, ToolCall, call_slip
+from controller.messages import Problem, ToolCall
 from controller.prompts import FirstCall, Preamble, Prompts
+from controller.rendering import Observation, call_slip
+from world_api.chat.messages import CURSOR, MAX_RESULT_CHARACTERS, READ_MORE, Page, ResultPages
 from world_api.core.canonical import canonical_json, json_line
 from world_api.core.cost import Ledger, Spent, deadline, ledger
 from world_api.core.faults import BackendFault, as_stored, tool_result_or_error
@@ -165,7 +167,7 @@ def _charge_first_call(made: list[CallOutcome]) -> list[CallOutcome]:
 
 
 _MALFORMED: frozenset[Problem] = frozenset(
-    {"bad_call", "arguments_not_json", "arguments_not_object", "unknown_tool", "bad_answer"}
+    {"bad_call", "arguments_not_json", "arguments_not_object", "unknown_tool", "bad_answer", "bad_cursor"}
 )
 
 
@@ -201,6 +203,7 @@ class TurnExecutor:
     clock: Clock
     prompts: Prompts
     calls: list[CallRecord] = field(default_factory=list)
+    pages: ResultPages = field(default_factory=ResultPages)
     rejected_answer: FinalAnswer | None = None  #: the valid part of an invalid answer
 
     def __post_init__(self) -> None:
@@ -244,18 +247,22 @@ class TurnExecutor:
                 yield first, one.result
 
     def execute(self, calls: Sequence[ToolCall], *, round_number: int, transcript: Conversation) -> TurnResult:
-        """Execute the valid calls of one reply and append every result or rejection to the transcript.
+        """Execute the valid calls of one reply and append every result, page or rejection to the transcript.
 
         Which calls run is decided before the first one runs, so that no result influences the decision.
         """
         calls = [self._meant(call) for call in calls]
-        answer, rejections = self._plan(calls)
-        valid = [call for call, rejection in zip(calls, rejections, strict=True) if rejection is None]
+        answer, plan = self._plan(calls)
+        valid = [call for call, planned in zip(calls, plan, strict=True) if planned is None]
         outcomes = iter(self._executor.execute(valid, left=self.meter.left()) if valid else ())
-        limit = transcript.most_characters(len(valid))
+        rejections = [planned if isinstance(planned, Rejection) else None for planned in plan]
+        limit = transcript.most_characters(rejections.count(None))
         seconds = []
-        for call, rejection in zip(calls, rejections, strict=True):
-            outcome = next(outcomes) if rejection is None else None
+        for call, planned, rejection in zip(calls, plan, rejections, strict=True):
+            if isinstance(planned, Page):
+                self._add_page(call, planned.following(limit), round_number, transcript)
+                continue
+            outcome = next(outcomes) if planned is None else None
             if outcome is not None and outcome.ran:
                 seconds.append(outcome.seconds)
                 self._add_result(call, outcome, round_number, transcript, limit=limit)
@@ -264,9 +271,9 @@ class TurnExecutor:
             self._keep(call, refused.result, round_number=round_number, problem=refused.problem)
             notice = self.prompts.notice(call.note) if call.note is not None else None
             seen = Observation(call=call, result=refused.result, is_data=False, notice=notice)
-            transcript.add(seen.message(self.prompts, limit=MAX_RESULT_CHARACTERS))
+            transcript.add(seen.message(self.pages, limit=MAX_RESULT_CHARACTERS))
         malformed = any(item is not None and item.problem in _MALFORMED for item in rejections)
-        return TurnResult(answer=answer, malformed=malformed or not valid, call_seconds=seconds)
+        return TurnResult(answer=answer, malformed=malformed or None not in rejections, call_seconds=seconds)
 
     def _meant(self, call: ToolCall) -> ToolCall:
         """Return the call of an operation that a call of ``call_operation`` stands for; any other call as it is."""
@@ -280,13 +287,16 @@ class TurnExecutor:
         enough = len(tried) >= self.preamble.tries or any(not call.failed for call in tried)
         return self.preamble.answer_after is not None and not enough
 
-    def _plan(self, calls: Sequence[ToolCall]) -> tuple[FinalAnswer | None, list[Rejection | None]]:
-        """Return the submitted answer, if any, and for each call its rejection, or None if it is to be executed."""
+    def _plan(self, calls: Sequence[ToolCall]) -> tuple[FinalAnswer | None, list[Rejection | Page | None]]:
+        """Return the submitted answer, if any, and for each call its rejection, or None if it is to be executed.
+
+        For a call of ``read_more`` it is the page that is to be continued.
+        """
         answer: FinalAnswer | None = None
-        rejections: list[Rejection | None] = []
+        plan: list[Rejection | Page | None] = []
         left = self.meter.left()
         for call in calls:
-            item: Rejection | None = None
+            item: Rejection | Page | None = None
             if call.fault is not None:
                 item = Rejection(result={"error": call_slip(call, call.fault, self.prompts)}, problem=call.fault)
             elif answer is not None:
@@ -296,11 +306,13 @@ class TurnExecutor:
                 if isinstance(parsed, FinalAnswer):
                     answer, parsed = parsed, Rejection(result={"accepted": True})
                 item = parsed
-            elif left <= 0 or not self.meter.may_call(rejections.count(None)):
+            elif left <= 0 or not self.meter.may_call(sum(not isinstance(one, Rejection) for one in plan)):
                 spent = self.prompts.notice("budget_spent", "seconds" if left <= 0 else "calls")
                 item = Rejection(result={"error": spent})
-            rejections.append(item)
-        return answer, rejections
+            elif call.tool == READ_MORE:
+                item = self.pages.before(call.arguments.get(CURSOR)) or self._rejection("bad_cursor")
+            plan.append(item)
+        return answer, plan
 
     def _submitted(self, call: ToolCall) -> FinalAnswer | Rejection:
         if self.is_early:
@@ -317,7 +329,7 @@ class TurnExecutor:
     def _add_result(
         self, call: ToolCall, made: CallOutcome, round_number: int, transcript: Conversation, *, limit: int
     ) -> None:
-        """Record a result and append it, cut to ``limit`` characters.
+        """Record a result and append it, or its first page of ``limit`` characters.
 
         It gets a note if the call is a repetition whose equal result is still shown.
         """
@@ -331,7 +343,18 @@ class TurnExecutor:
         notice = self.prompts.notice(note) if note is not None else None
         seen = Observation(call=call, result=kept.result, is_data=not made.timed_out, notice=notice)
         folds = (partial(seen.folded, self.prompts), partial(seen.dropped, self.prompts))
-        self._last_results[key] = found, transcript.add_result(seen.message(self.prompts, limit=limit), folds)
+        self._last_results[key] = found, transcript.add_result(seen.message(self.pages, limit=limit), folds)
+
+    def _add_page(self, call: ToolCall, page: Page, round_number: int, transcript: Conversation) -> None:
+        """Record and append the next page of a result."""
+        self.meter.add_call((), judging=0)
+        self._keep(
+            call, page.shown, round_number=round_number, made=CallOutcome(result=page.shown, spent=(), seconds=0.0)
+        )
+        notice = self.prompts.notice(call.note) if call.note is not None else None
+        seen = Observation(call=call, result=page.shown, is_data=True, notice=notice)
+        folds = (partial(seen.folded, self.prompts), partial(seen.dropped, self.prompts))
+        transcript.add_result(seen.page_message(page, self.pages), folds)
 
     def _keep(
         self,

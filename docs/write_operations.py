@@ -17,7 +17,7 @@ _HEAD = """# The sixteen operations
 
 Times are seconds from the first frame, spans are half-open `[start_time, end_time)`, boxes are `[x1, y1, x2, y2]` in
 pixels of the displayed frame. A `?` marks an optional parameter. Every result also carries `evidence` (where its claims
-can be looked at again), `truncated` and `hint`. Prices are what a call is expected to cost.
+can be looked at again) and `hint`. Prices are what a call is expected to cost.
 
 """
 

@@ -173,7 +173,7 @@ def run(
     cli.show(
         shown,
         as_json=as_json,
-        text=lambda: "\n".join([cli.to_json(result), *(tree_lines(recorded.root) if trace else ())]),
+        text=lambda: "\n".join([cli.first_part(result), *(tree_lines(recorded.root) if trace else ())]),
     )
     if result["status"] == "error":
         raise typer.Exit(1)

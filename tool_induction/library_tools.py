@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 def limits_for_models() -> RunLimits:
-    """Return the limits of a run for a model: its results have fewer pieces of evidence than those for people."""
+    """Return the limits of a run for a model, which makes several calls at a time."""
     from tool_induction.runtime.budget import RunLimits
 
-    return RunLimits(evidence=4, concurrency=AT_A_TIME)
+    return RunLimits(concurrency=AT_A_TIME)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -80,7 +80,7 @@ def _operations() -> Iterator[tuple[str, str, str, str]]:
             code(f"{key}{'' if key in typed.required else '?'}: {types.show(type_)}")
             for key, type_ in typed.parameters.items()
         )
-        yield name, ", ".join(params), _fields(typed.result, without=("evidence", "truncated", "hint")), operation.state
+        yield name, ", ".join(params), _fields(typed.result, without=("evidence", "hint")), operation.state
 
 
 def code(text: str) -> str:

@@ -68,7 +68,7 @@ def _detection(start: float) -> dict[str, Any]:
 
 
 def _result(evidence: list[dict[str, Any]], **fields: Any) -> dict[str, Any]:
-    return {**fields, "evidence": evidence, "truncated": False, "hint": ""}
+    return {**fields, "evidence": evidence, "hint": ""}
 
 
 def call(api: str, name: str, **params: Any) -> Step:

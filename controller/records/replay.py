@@ -23,7 +23,7 @@ from controller.records.journal import Journal, JournalEntry
 from controller.records.recorder import run_system
 from controller.systems.base import EpisodeInputs, SystemBuilder, SystemContext
 from tool_induction.library_tools import ToolDeclaration
-from world_api.chat.messages import Price, Prices
+from world_api.chat.messages import READ_MORE, Price, Prices
 from world_api.chat.recording import Exchange, ReplayChatModel, ReplayClock, damaged, first_difference
 from world_api.core.canonical import canonical_json, json_line
 from world_api.core.cost import charge
@@ -60,7 +60,8 @@ class RecordedTools:
     def __init__(self, calls: Sequence[CallRecord], *, offered: Sequence[ToolDeclaration]) -> None:
         self._waiting: dict[tuple[str, str], deque[CallRecord]] = defaultdict(deque)
         for call in calls:
-            self._waiting[call.tool, canonical_json(call.arguments)].append(call)
+            if call.tool != READ_MORE:  # the loop makes pages itself
+                self._waiting[call.tool, canonical_json(call.arguments)].append(call)
         self._offered = offered
         self._lock = Lock()
 
@@ -115,7 +116,7 @@ class NamedJudge:
 
 
 def offered_tools(recorded: Episode) -> list[ToolDeclaration]:
-    """Return the tools of a recorded episode without ``submit_answer``, which belongs to the loop.
+    """Return the tools of a recorded episode without ``submit_answer`` and ``read_more``, which belong to the loop.
 
     Raises EpisodeFault: ``recording_damaged``.
     """
@@ -129,7 +130,7 @@ def offered_tools(recorded: Episode) -> list[ToolDeclaration]:
                 writes=True,  # so that the recorded results are given one after the other, in the order of the calls
             )
             for function in functions
-            if function["name"] != SUBMIT_ANSWER
+            if function["name"] not in (SUBMIT_ANSWER, READ_MORE)
         ]
     except (KeyError, TypeError):
         raise damaged("a recorded declaration is not whole") from None

@@ -30,6 +30,7 @@ from eval.scoring.kinds import evidence_iou
 from eval.scoring.score import Score
 from tool_induction.library import MANIFEST_FILE, TOOLS_FILE, find_library, read_json
 from tool_induction.runtime.calls import listed_under
+from world_api.chat.messages import READ_MORE
 from world_api.chat.rule_based import RULE_BASED
 from world_api.core.canonical import content_hash
 from world_api.core.faults import EpisodeFault, EvalFault, VideoWorldError
@@ -260,7 +261,7 @@ class SampleRow:
 
 _WELL_FORMED = frozenset({"asked_before"})
 #: Tools of a system that are neither operations nor tools of a library.
-_OWN = frozenset({SUBMIT_ANSWER, JudgedItems.name, COMPOSE, DESCRIBE_OPERATION, CALL_OPERATION})
+_OWN = frozenset({SUBMIT_ANSWER, READ_MORE, JudgedItems.name, COMPOSE, DESCRIBE_OPERATION, CALL_OPERATION})
 #: The key of the text, for operations that return no list.
 _TEXT_RESULTS = {"describe_segment": "caption", "query_entity_state": "answer"}
 

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 from controller.citations import cite, spans_in
-from controller.conversation import MAX_RESULT_CHARACTERS
 from controller.digest import digest_of
 from controller.display import summary_text
-from controller.messages import Observation, ToolCall
-from controller.prompts import Preamble, Prompts
+from controller.messages import ToolCall
+from controller.prompts import Preamble
+from controller.rendering import Observation
 from world_api.api import open_session
+from world_api.chat import MAX_RESULT_CHARACTERS, ResultPages
 from world_api.core import TimeSpan, parse_json
 from world_api.operations import run
 
@@ -106,13 +107,13 @@ def test_the_model_is_told_of_evidence_that_is_not_shown() -> None:
     entities = [{"entity_id": f"ent_{n}"} for n in range(28)]
     seen = Observation(
         call=ToolCall(id="c", tool="list_entities", arguments={}, written="{}"),
-        result={"entities": entities, "evidence": pieces, "truncated": False},
+        result={"entities": entities, "evidence": pieces},
         is_data=True,
     )
-    body = parse_json(seen.message(Prompts(), limit=MAX_RESULT_CHARACTERS)["content"])
+    body = parse_json(seen.message(ResultPages(), limit=MAX_RESULT_CHARACTERS)["content"])
     assert body["data_from_video"]["evidence"] == [f"{n}-{n + 1} tracker" for n in range(8)]
     assert body["data_from_video"]["entities"] == entities
-    assert body["cut"] == {"of": {"evidence": "8/28"}}
+    assert body["truncated"] == {"shown": {"evidence": "8 of 28"}}
 
 
 SAID = 'At 5 s, ent_1 (person): said meanwhile (by whom is not known): "wait 40 to 50 s" (3.0-6.0 s).'

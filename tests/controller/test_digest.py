@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from benchmarks.made_worlds import Plan, write_world
-from controller.digest import NEARLY_SURE, digest_of
-from controller.lean import lean
+from controller.digest import NEARLY_SURE, digest_in_lines, digest_of
 from world_api.api import open_session
 from world_api.chat import data_line, estimate_tokens
 from world_api.core import TimeSpan, json_line
@@ -23,7 +22,7 @@ BLACK, GREY = "ent_t0000_01", "ent_t0001_01"
 
 
 def read(session: Session, tokens: int) -> dict[str, Any]:
-    """The digest as it is recorded; that a model reads it is ``lean``."""
+    """The digest as it is recorded; a model reads its lines."""
     digest = digest_of(session, tokens)
     assert digest is not None
     return digest
@@ -45,7 +44,7 @@ def opened(film: Path) -> Session:
 @pytest.mark.parametrize("tokens", [150, 300, 800, 3_000])
 def test_a_film_of_ten_hours_fits(opened: Session, tokens: int) -> None:
     digest = read(opened, tokens)
-    assert estimate_tokens(lean(digest)) <= 1.1 * tokens
+    assert estimate_tokens(digest_in_lines(digest)) <= 1.1 * tokens
     scenes = digest["scenes"]
     assert (scenes[0]["start_time"], scenes[-1]["end_time"]) == (0.0, HOURS_10)
     assert all(one["end_time"] == other["start_time"] for one, other in itertools.pairwise(scenes))
@@ -56,7 +55,7 @@ def test_a_film_of_ten_hours_fits(opened: Session, tokens: int) -> None:
 def test_the_size_is_stated(opened: Session, tokens: int) -> None:
     digest = read(opened, tokens)
     [stated] = re.findall(r"about (\d+) tokens", digest["shown"])
-    assert abs(int(stated) - estimate_tokens(lean(digest))) <= 20
+    assert abs(int(stated) - estimate_tokens(digest_in_lines(digest))) <= 20
     for count, total, name in re.findall(r"(\d+) of (\d+) (\w+)", digest["shown"]):
         assert len(digest.get(name, ())) == int(count) <= int(total)
 
@@ -190,7 +189,7 @@ def test_the_most_telling_line_is_quoted(make_world: Any, minute_rows: Any) -> N
     ]
     minute_rows["screen_texts"] = []
     make_world(minute_rows)
-    digest = read(open_session(make_world.store, "made", name=None), 250)
+    digest = read(open_session(make_world.store, "made", name=None), 200)
     said = [one["said"] for one in digest["quotes"]]
     assert 0 < len(said) < len(set(texts))
     assert any("Marlow" in text for text in said)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from controller.lean import lean
+from controller.rendering import lean
 from world_api.chat import data_line
 from world_api.operations import run
 

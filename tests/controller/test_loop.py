@@ -25,7 +25,7 @@ def test_calls_run_and_their_results_go_back_until_an_answer_is_submitted(hold: 
 def test_the_model_sees_the_question_and_the_tools(hold: Any, replies: Any) -> None:
     request = hold(replies.submits()).model.requests[0]
     assert request["messages"][1] == {"role": "user", "content": "Question: When does it rain?"}
-    assert [item["function"]["name"] for item in request["tools"]] == ["find", "fail", "submit_answer"]
+    assert [item["function"]["name"] for item in request["tools"]] == ["find", "fail", "read_more", "submit_answer"]
 
 
 def test_several_calls_in_one_reply_run_in_their_order(hold: Any, replies: Any) -> None:
@@ -268,7 +268,7 @@ def test_tokens_are_counted_where_the_server_counts_and_else_estimated(hold: Any
     assert broken.estimated
 
 
-def test_a_long_result_is_cut_for_the_model_and_kept_whole_in_the_record(
+def test_a_long_result_is_paged_for_the_model_and_kept_whole_in_the_record(
     hold: Any, replies: Any, fake_tools: Any
 ) -> None:
     tools = fake_tools()
@@ -282,7 +282,7 @@ def test_a_long_result_is_cut_for_the_model_and_kept_whole_in_the_record(
     shown = told["data_from_video"]["candidates"]
     assert shown == [{"time": f"{n}-{n + 1}", "snippet": f"{n} " + "雨" * 50} for n in range(len(shown))]
     assert 0 < len(shown) < 500
-    assert "hint" in told["cut"]
+    assert told["truncated"] == {"shown": {"candidates": f"1-{len(shown)} of 500"}, "cursor": "1"}
     assert held.episode.calls[0].result == tools.result
     assert [span.returned_by for span in held.episode.spans] == [["c1"]]
 

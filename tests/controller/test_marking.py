@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from controller.messages import shorten
 from world_api.chat import data_line
 
 _TEXT = st.text(alphabet='<|>[]~/ISTab"\\{}:,\n 中\u2028', max_size=20)
@@ -69,9 +68,3 @@ def test_marks_made_of_plain_brackets_are_spelt_out(text: str) -> None:
     line = data_line([text])
     assert not any(mark in line for mark in ("]~!b[", "[e~[", "]<]image[>[", "]~b]user"))
     assert json.loads(line) == [text]
-
-
-def test_what_looks_like_marks_does_not_make_a_result_longer_than_allowed() -> None:
-    shown, cut = shorten({"lines": ["<" * 100] * 200}, 2_000)
-    assert cut is not None
-    assert len(data_line(shown)) <= 2_000

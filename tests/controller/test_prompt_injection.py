@@ -15,7 +15,6 @@ import pytest
 
 from controller.answers import Question
 from controller.episode import Budget, Episode
-from controller.messages import DATA
 from controller.systems import SystemContext, build_system
 from tests.support.scripted import ScriptedChatModel
 from tests.support.scripted_judge import ScriptedJudge
@@ -24,7 +23,7 @@ from tests.support.systems import DOCUMENT
 from tool_induction import ToolLibrary, compile_document, load_library
 from world_api import SystemClock
 from world_api.api import open_session
-from world_api.chat import Call, RuleBasedChatModel, completion
+from world_api.chat import DATA, Call, RuleBasedChatModel, completion
 
 pytestmark = pytest.mark.media
 

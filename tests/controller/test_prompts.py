@@ -18,7 +18,7 @@ from world_api.core import EpisodeFault, json_line
 GOLDEN = Path(__file__).parents[1] / "golden" / "controller"
 ROOT = Path(__file__).parents[2]
 REASONS = ("rounds", "calls", "tokens", "money", "seconds", "window", "malformed_replies")
-CODES = (*get_args(Problem), "budget_spent", "tool_overtime", "cut", "folded", "dropped")
+CODES = (*get_args(Problem), "budget_spent", "tool_overtime", "folded", "dropped")
 
 
 def question_of(kind: Kind) -> Question:

@@ -105,9 +105,9 @@ def test_where_summaries_are_too_much_the_oldest_say_only_that_they_are_gone(
 
 
 def test_where_even_that_is_too_much_an_answer_is_forced(hold: Any, replies: Any, fake_tools: Any) -> None:
-    held = hold(replies.finds(), replies.says("At 1 s."), budget=Budget(window=900), tools=wide(fake_tools))
+    held = hold(replies.finds(), replies.says("At 1 s."), budget=Budget(window=1_050), tools=wide(fake_tools))
     assert (held.episode.outcome, held.episode.reason, held.episode.answer) == ("forced", "window", "At 1 s.")
-    assert "cut" in held.observation("c1")
+    assert "truncated" in held.observation("c1")
     assert "fills the context window" in held.model.requests[-1]["messages"][-1]["content"]
 
 
@@ -115,7 +115,7 @@ def test_results_of_one_reply_share_what_the_window_allows(hold: Any, replies: A
     made = [Call(tool="find", arguments={"query": str(n)}, id=f"c{n}") for n in range(8)]
     held = hold(replies.calls(*made), replies.submits(), budget=Budget(window=WINDOW), tools=wide(fake_tools))
     assert held.episode.outcome == "submitted"
-    assert all("cut" in held.observation(f"c{n}") for n in range(8))
+    assert all("truncated" in held.observation(f"c{n}") for n in range(8))
 
 
 @pytest.mark.parametrize("message", TOO_LONG)
@@ -134,7 +134,9 @@ def test_a_server_that_finds_that_too_long_too_is_asked_for_the_answer(
     hold: Any, replies: Any, fake_tools: Any
 ) -> None:
     refusal = BackendFault("endpoint_refused_request", TOO_LONG[0], hint="")
-    held = hold(*finds_differently(replies, 3), refusal, refusal, replies.says("At 1 s."), tools=wide(fake_tools))
+    held = hold(
+        *finds_differently(replies, 3), refusal, refusal, refusal, replies.says("At 1 s."), tools=wide(fake_tools)
+    )
     assert (held.episode.outcome, held.episode.reason) == ("forced", "window")
     assert [item.number for item in held.episode.rounds] == [1, 2, 3, 4]
     assert "folded" in held.observation("c2")["data_from_video"]  # for the last request, the last round too

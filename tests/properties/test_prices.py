@@ -21,7 +21,7 @@ class World:
         self._found = found
 
     def __call__(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        common = {"evidence": [], "truncated": False, "hint": ""}
+        common = {"evidence": [], "hint": ""}
         match name:
             case "search_segments_by_text":
                 return {"candidates": [segment(place) for place in range(self._found)][: arguments["top_k"]], **common}

@@ -30,7 +30,7 @@ class GatedWorld(AnyWorld):
         if name == "search_segments_by_text":
             times = [{"start_time": float(n), "end_time": n + 0.5, "center_time": n + 0.25} for n in range(self.found)]
             more = {"segment_id": "s", "score": 0.5, "snippet": "", "source": "caption", "confidence": None}
-            return {"candidates": [t | more for t in times], "evidence": [], "truncated": False, "hint": ""}
+            return {"candidates": [t | more for t in times], "evidence": [], "hint": ""}
         if name == "detect_objects":
             with self._noting:
                 self.looked.append(arguments["timestamp"])

@@ -89,7 +89,7 @@ class AnyWorld:
 
 
 def _result(**fields: Any) -> dict[str, Any]:
-    return {"evidence": [], "truncated": False, "hint": "", **fields}
+    return {"evidence": [], "hint": "", **fields}
 
 
 def _times(start: float) -> dict[str, float]:

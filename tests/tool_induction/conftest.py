@@ -32,7 +32,7 @@ def stretch(start: float, end: float) -> dict[str, Any]:
 
 
 def result(**fields: Any) -> dict[str, Any]:
-    return {"evidence": [], "truncated": False, "hint": "", **fields}
+    return {"evidence": [], "hint": "", **fields}
 
 
 class ScriptedWorld:

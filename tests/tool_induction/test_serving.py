@@ -48,7 +48,7 @@ def data_of(result: types.CallToolResult) -> Any:
 
 def test_tools_and_operations_are_listed_tools_first(talk: Any) -> None:
     listed = talk(lambda client: client.list_tools())
-    assert [tool.name for tool in listed.tools] == [*load_library("hand_A").tools, *OPERATIONS]
+    assert [tool.name for tool in listed.tools] == [*load_library("hand_A").tools, *OPERATIONS, "read_more"]
 
 
 def test_every_tool_gives_a_result_that_fits_its_output_schema(talk: Any) -> None:

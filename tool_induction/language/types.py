@@ -103,7 +103,7 @@ NUMERIC = ("int", "float", "number", "Time", "Score")
 JUDGEMENT = frozenset("unused_words matched unmatched not_found not_judged not_examined lacks".split())
 #: fields that describe how a result came about; they never count as "the one list" or "the one value" of a record
 BOOKKEEPING = JUDGEMENT.union(
-    "evidence truncated hint confidence start_time end_time center_time".split(),
+    "evidence hint confidence start_time end_time center_time".split(),
     "parent status summary score may_be matching_lines".split(),
 )
 

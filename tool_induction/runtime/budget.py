@@ -24,10 +24,6 @@ class RunLimits:
     result_bytes: int = 16_000_000
     values: int = 2_000_000  #: numbers, texts, records and lists in all that is saved under a name
     seconds: float = 300.0
-    output_items: int = 12  #: entries shown of one list output
-    output_characters: int = 4_000  #: characters shown of one text
-    output_values: int = 3_000  #: numbers, texts, records and lists shown of one output
-    evidence: int = 8
     #: Maximum number of calls at a time; the results do not depend on it. Above 1, the caller must be thread-safe.
     concurrency: int = 1
 

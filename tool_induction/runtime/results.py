@@ -1,11 +1,11 @@
-"""The result of a run: values of its outputs, a summary line, evidence, and judged words; and its form for a model.
+"""The result of a run: values of its outputs, a summary line, evidence, and judged words.
 
-For a model, values are rounded and cut to the limits, and evidence and parents are removed from records.
+Outputs are whole; only the evidence and parents that records carry are removed, and numbers are rounded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -18,7 +18,6 @@ from tool_induction.language.diagnostics import shorten
 from tool_induction.language.evaluation import Json, as_text, evaluate, weight
 from tool_induction.language.model import Output, Tool, binds, values, walk_steps
 from tool_induction.language.types import INT, STRING, TIME, ListType, OptionalType, plain, show
-from tool_induction.runtime.budget import RunLimits
 from tool_induction.runtime.doubts import (
     NOT_EXAMINED,
     Doubt,
@@ -39,11 +38,10 @@ from world_api.core.spans import merge_spans
 
 _T = TypeVar("_T")
 _SUMMARY = 200
-_LARGEST = 500_000  #: values of one output
+_LARGEST = 100_000  #: values of one output
 _LARGEST_TEXT = 200_000  #: values; beyond, a record is not written out as text
 _MOST_EVIDENCE = 1_000  #: pieces gathered before the best are chosen
-#: maximum number of words in a reason, and of spans in a record
-_MOST_WORDS, _MOST_SPANS = 8, 8
+_MOST_WORDS = 8  #: named in a reason
 _WORDS, _SPANS = ("matched", "unmatched", "not_judged"), ("not_found", "not_examined")
 
 
@@ -237,48 +235,21 @@ def _short(value: Json, output: Output) -> str:
     return text_of(value)[:80]
 
 
-def presented(value: Json, output: Output, *, run: RunLimits, most_items: int, notes: list[str]) -> Json:
-    """Return an output as it is shown to a model, a list with at most ``most_items``; ``notes`` gets a line for each cut."""
-    if isinstance(value, list) and len(value) > most_items:
-        notes.append(f"{output.name}: {most_items} of {len(value)} entries are shown")
-        value = value[:most_items]
-    if isinstance(value, str) and len(value) > run.output_characters:
-        notes.append(f"{output.name}: {run.output_characters} of {len(value)} characters are shown")
+def presented(value: Json, output: Output) -> Json:
+    """Return an output without the evidence and parents that its records carry, numbers rounded to three decimals."""
     keeps = isinstance(plain(output.type), ListType) and "evidence" in output.name
-    page = _BoundedCopy(run, keep_evidence=keeps)
-    shown = page.put(value)
-    if page.left < 0:
-        notes.append(f"{output.name}: too large to be shown whole")
-    return shown
+    return _copied(value, keep_evidence=keeps)
 
 
-class _BoundedCopy:
-    """Copies values until the limit of shown values is reached; ``left`` is negative if something was cut."""
-
-    def __init__(self, run: RunLimits, *, keep_evidence: bool) -> None:
-        self.left = run.output_values
-        self._characters = run.output_characters
-        self._keep_evidence = keep_evidence
-
-    def put(self, value: Json) -> Json:
-        self.left -= 1
-        if isinstance(value, float):
-            return round(value, 3)
-        if isinstance(value, str):
-            return value[: self._characters]
-        if isinstance(value, list):
-            return [self.put(item) for item in self._bounded(value)]
-        if isinstance(value, dict):
-            hidden = () if self._keep_evidence else bookkeeping(value)
-            return {key: self.put(item) for key, item in self._bounded(value.items()) if key not in hidden}
-        return value
-
-    def _bounded(self, items: Iterable[_T]) -> Iterator[_T]:
-        for item in items:
-            if self.left < 1:
-                self.left = -1
-                return
-            yield item
+def _copied(value: Json, *, keep_evidence: bool) -> Json:
+    if isinstance(value, float):
+        return round(value, 3)
+    if isinstance(value, list):
+        return [_copied(item, keep_evidence=keep_evidence) for item in value]
+    if isinstance(value, dict):
+        hidden = () if keep_evidence else bookkeeping(value)
+        return {key: _copied(item, keep_evidence=keep_evidence) for key, item in value.items() if key not in hidden}
+    return value
 
 
 def bookkeeping(record: dict[str, Json]) -> Collection[str]:
@@ -314,13 +285,13 @@ def _written(value: Json) -> str:
     return as_text(value)
 
 
-def cited(evidence: list[Json], most: int) -> list[Json]:
-    """Return copies of the first ``most`` pieces of evidence, without repetitions of a span and source."""
+def cited(evidence: list[Json]) -> list[Json]:
+    """Return copies of the pieces of evidence, without repetitions of a span and source."""
     kept: dict[str, Json] = {}
     for piece in evidence:
         if isinstance(piece, dict):
             kept.setdefault(cited_as(piece), piece)
-    return deepcopy(list(kept.values())[:most])
+    return deepcopy(list(kept.values()))
 
 
 def cited_as(piece: dict[str, Json]) -> str:
@@ -388,11 +359,8 @@ class Judged:
         """Whether no operation reported that it cannot judge a word."""
         return word not in self._words("unmatched", "not_judged")
 
-    def record(self, notes: list[str]) -> dict[str, Json]:
-        """Return the value of ``judged`` in a result record; ``notes`` gets a line if spans are cut.
-
-        ``not_found`` is included only if nothing was found.
-        """
+    def record(self) -> dict[str, Json]:
+        """Return the value of ``judged`` in a result record; it has ``not_found`` only if nothing was found."""
         unmatched = self._words("unmatched")
         words = {
             "matched": [word for word in self._words("matched") if word not in unmatched],
@@ -403,9 +371,7 @@ class Judged:
         for key in _SPANS:
             spans = [] if key == "not_found" and self.found else _merged(self.parts.get(key, []))
             if spans:
-                record[key] = spans[:_MOST_SPANS]
-            if len(spans) > _MOST_SPANS:
-                notes.append(f"judged: {_MOST_SPANS} of {len(spans)} intervals of {key} are shown")
+                record[key] = spans
         return record
 
     def _words(self, *keys: str) -> list[str]:

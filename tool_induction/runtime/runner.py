@@ -89,10 +89,10 @@ def run_tool(
         follow_origins=trace is not None,
     )
     outcome = interpreter.run(name, checked)
-    record = _record(compiled, outcome, calls, limits, interpreter.warnings, judging_cost=judging.cost)
+    record = _record(compiled, outcome, calls, interpreter.warnings, judging_cost=judging.cost)
     if unsure := {name: doubt.record(interpreter.judged.can_judge) for name, doubt in outcome.doubts.items()}:
         record["unsure"] = unsure
-    if judged := interpreter.judged.record(record["warnings"]):
+    if judged := interpreter.judged.record():
         record["judged"] = judged
     if trace is not None:
         note_evidence(trace.root.children[-1], record["evidence"], outcome.cited)
@@ -138,19 +138,13 @@ def _record(
     compiled: CompiledTool,
     outcome: ToolOutcome,
     calls: OperationCalls,
-    limits: RunLimits,
     warnings: list[str],
     *,
     judging_cost: Cost,
 ) -> dict[str, Any]:
-    notes = list(warnings)
     outputs = {
         output.name: presented(
-            _deduplicated(surely(outcome.outputs[output.name], output, outcome.doubts.get(output.name)), output),
-            output,
-            run=limits,
-            most_items=limits.evidence if output.name == "evidence" else limits.output_items,
-            notes=notes,
+            _deduplicated(surely(outcome.outputs[output.name], output, outcome.doubts.get(output.name)), output), output
         )
         for output in compiled.tool.outputs
     }
@@ -158,10 +152,10 @@ def _record(
         "status": outcome.status,
         "summary": outcome.summary,
         "outputs": outputs,
-        "evidence": cited(outcome.evidence, limits.evidence),
+        "evidence": cited(outcome.evidence),
         "calls": {"logical": calls.logical, "physical": calls.physical},
         "cost": (calls.cost + judging_cost).record(),
-        "warnings": notes,
+        "warnings": list(warnings),
     }
     if outcome.fault is not None:
         record |= dict(outcome.fault.record())
@@ -171,4 +165,4 @@ def _record(
 def _deduplicated(value: Json, output: Output) -> Json:
     """Return a list of evidence with each span and source once; any other output unchanged."""
     is_evidence = show(plain(output.type)) == "list<Evidence>"
-    return cited(value, len(value)) if is_evidence and isinstance(value, list) else value
+    return cited(value) if is_evidence and isinstance(value, list) else value

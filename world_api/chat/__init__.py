@@ -21,15 +21,20 @@ if TYPE_CHECKING:
         keep_finding,
     )
     from world_api.chat.messages import (
+        DATA,
         IMAGE_TOKENS,
         LOW_DETAIL_IMAGE_TOKENS,
+        MAX_RESULT_CHARACTERS,
         Call,
+        Page,
         Price,
         Prices,
+        ResultPages,
         Usage,
         completion,
         data_line,
         estimate_tokens,
+        first_page,
         from_cache,
         usage_of,
     )

@@ -8,6 +8,9 @@ control tokens (``<|im_end|>``, ``[/INST]``, ``</s>``, ``[|user|]``, ``]~b]``) a
 anywhere in a message. Each known one contains ``<`` or a square bracket. In strings these characters are written as
 JSON escapes: a model can still read them, and no server finds a control token. The brackets of the JSON itself remain.
 
+A long result is divided into pages of its shape. Lists are continued entry by entry and texts character by character, so that
+all pages together hold everything. Sizes are characters of ``data_line``.
+
 The text of a reply may also contain a tool call: servers leave it there if their parser for calls is off. Tokens of
 requests are counted or estimated. No prices ship with the project: they would be wrong within weeks. Money is reported
 only if the user states prices in a file.
@@ -125,6 +128,183 @@ def data_line(value: Any) -> str:
     texts = '"'.join(parts[1::2])
     parts[1::2] = _SIGN.sub(lambda sign: sign[1] or f"\\u{ord(sign[0]):04x}", texts).split('"')
     return '"'.join(parts).replace(_QUOTE, '\\"').replace(_BACKSLASH, "\\\\")
+
+
+# --- pages of long results ------------------------------------------------------------------------------------------
+
+#: The function that returns the next page, offered beside the tools; and the field of a message that announces more.
+READ_MORE, TRUNCATED, CURSOR = "read_more", "truncated", "cursor"
+MAX_RESULT_CHARACTERS = 16_000
+
+_WIDE = 16  #: fields; those of a wider object are shown in order, like the entries of a list
+_LEAST_SHARE = 120  #: characters; a field that would get fewer waits for a later page
+_NAME_CHARACTERS = 80  #: longest field of an entry that is repeated with each part of it
+_BREAK = 60  #: characters before the end of a part in which a text is cut at a space, if there is one
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """One page. ``rest``: what no page has shown so far; None if nothing is left.
+
+    ``totals``: the lengths of the lists and texts of the whole result, by path, such as ``outputs.lines``.
+    """
+
+    shown: dict[str, Any]
+    rest: dict[str, Any] | None
+    totals: Mapping[str, int]
+    #: which entries (of texts: characters) this page has, such as ``{"actions": "41-80 of 388"}``; empty if it has all
+    parts: Mapping[str, str] = field(default_factory=dict)
+
+    def following(self, limit: int) -> Page:
+        """Return the next page of at most ``limit`` characters; an empty one after the last."""
+        return _page(self.rest or {}, limit, self.totals)
+
+
+def first_page(result: Mapping[str, Any], limit: int) -> Page:
+    """Return the first page of a result, of at most ``limit`` characters; a result that fits is shown unchanged."""
+    if len(data_line(result)) <= limit:
+        return Page(shown=dict(result), rest=None, totals={})
+    return _page(result, limit, dict(_lengths(result)))
+
+
+@dataclass
+class ResultPages:
+    """The pages of the long results of one episode or server. Cursors are numbers, given out in the order of the pages."""
+
+    _pages: dict[str, Page] = field(default_factory=dict)
+
+    def announced(self, page: Page) -> dict[str, Any]:
+        """Return what a message says beside a page: under ``truncated`` what it shows of how much, and the next cursor.
+
+        Empty if the page leaves nothing out.
+        """
+        if page.rest is None:
+            return {TRUNCATED: {"shown": dict(page.parts)}} if page.parts else {}
+        cursor = str(len(self._pages) + 1)
+        self._pages[cursor] = page
+        return {TRUNCATED: {"shown": dict(page.parts), CURSOR: cursor}}
+
+    def before(self, cursor: object) -> Page | None:
+        """Return the page that a cursor continues; None if no page has it."""
+        return self._pages.get(cursor) if isinstance(cursor, str) else None
+
+
+def _page(value: Mapping[str, Any], limit: int, totals: Mapping[str, int]) -> Page:
+    shown, rest = _split(dict(value), limit, is_entry=False)
+    if len(data_line(shown)) > limit:
+        # Names that are too long, or nested too deep, leave nothing to cut: the JSON itself is paged as a text.
+        value = {"json": data_line(value)}
+        shown, rest = _split(value, limit, is_entry=False)
+        totals = dict(_lengths(value))
+    left, here = dict(_lengths(rest or {})), dict(_lengths(shown))
+    before = dict(_lengths(value))
+    parts = {}
+    for path, total in totals.items():
+        if left.get(path) or (path in here and before[path] < total):
+            first = total - before[path] + 1
+            last = first + here.get(path, 0) - 1
+            parts[path] = f"{first}-{last} of {total}" if first <= last else f"0 of {total}"
+    return Page(shown=shown, rest=rest, totals=totals, parts=parts)
+
+
+def _lengths(value: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, int]]:
+    """Yield the path and the length of each list and text that is inside no list."""
+    for key, item in value.items():
+        path = f"{before}{key}"
+        if isinstance(item, Mapping):
+            yield from _lengths(item, f"{path}.")
+        elif isinstance(item, list | str):
+            yield path, len(item)
+
+
+def _split(value: Any, limit: int, *, is_entry: bool) -> tuple[Any, Any]:
+    """Return the first part of a value, in about ``limit`` characters, and the rest; None if all of it fits.
+
+    Each part has something of the value, however small the limit. ``is_entry``: it is an entry of a list.
+    """
+    if not value or len(data_line(value)) <= limit:
+        return value, None
+    match value:
+        case str():
+            return _split_text(value, limit)
+        case list():
+            return _split_list(value, limit)
+        case dict() if len(value) > _WIDE:
+            return _split_wide(value, limit)
+        case dict():
+            return _split_fields(value, limit, is_entry=is_entry)
+    return value, None
+
+
+def _split_text(text: str, limit: int) -> tuple[str, str | None]:
+    least, most = 1, min(len(text), max(1, limit - 2))
+    while least < most:  # escapes make a text longer than its characters
+        middle = (least + most + 1) // 2
+        least, most = (middle, most) if len(data_line(text[:middle])) <= limit else (least, middle - 1)
+    at_space = text.rfind(" ", max(1, least - _BREAK), least)
+    end = at_space + 1 if at_space > 0 else least
+    return text[:end], text[end:] or None
+
+
+def _split_list(entries: list[Any], limit: int) -> tuple[list[Any], list[Any] | None]:
+    count = _number_that_fit(entries, limit)
+    if count:
+        return entries[:count], entries[count:] or None
+    shown, rest = _split(entries[0], limit - 2, is_entry=True)
+    return [shown], [*([] if rest is None else [rest]), *entries[1:]] or None
+
+
+def _split_wide(value: dict[str, Any], limit: int) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    pairs = list(value.items())
+    count = _number_that_fit([{key: item} for key, item in pairs], limit)
+    if count:
+        return dict(pairs[:count]), dict(pairs[count:]) or None
+    key, item = pairs[0]
+    shown, rest = _split(item, limit - len(data_line({key: 0})), is_entry=False)
+    return {key: shown}, dict([*([] if rest is None else [(key, rest)]), *pairs[1:]]) or None
+
+
+def _number_that_fit(entries: Sequence[Any], limit: int) -> int:
+    used = len("[]")
+    for count, entry in enumerate(entries):
+        used += len(data_line(entry)) + len(",")
+        if used > limit + len(","):
+            return count
+    return len(entries)
+
+
+def _split_fields(value: dict[str, Any], limit: int, *, is_entry: bool) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """Split a record: small fields are shown whole, larger ones share what is left."""
+    sizes = {key: len(data_line({key: item})) - len("{}") + len(",") for key, item in value.items()}
+    places = {key: place for place, key in enumerate(value)}
+    left = limit - len("{}") + len(",")
+    shown: dict[str, Any] = {}
+    rest: dict[str, Any] = {}
+    ascending = sorted(sizes, key=lambda key: (sizes[key], places[key]))
+    for done, key in enumerate(ascending):
+        share = left // (len(sizes) - done)
+        if sizes[key] > share < _LEAST_SHARE and isinstance(value[key], dict | list | str):
+            if rest:
+                shown[key], rest[key] = type(value[key])(), value[key]
+                left -= len(data_line({key: []}))
+                continue
+            # The first that does not fit gets all there is but the names of the others, so that each page has a part of it.
+            share = left - sum(len(data_line({other: []})) for other in ascending[done + 1 :])
+        name = sizes[key] - len(data_line(value[key]))
+        shown[key], more = _split(value[key], max(1, share - name), is_entry=False)
+        left -= len(data_line(shown[key])) + name
+        if more is not None:
+            rest[key] = more
+    if rest and is_entry:
+        names = (key for key in shown if key not in rest and not isinstance(value[key], dict | list))
+        repeated, free = [], limit // 4
+        for key in names:
+            if sizes[key] <= min(free, _NAME_CHARACTERS):
+                repeated.append(key)
+                free -= sizes[key]
+        rest |= {key: value[key] for key in repeated}
+    ordered = {key: shown[key] for key in value if key in shown}
+    return ordered, {key: rest[key] for key in value if key in rest} or None
 
 
 # --- messages and replies -------------------------------------------------------------------------------------------

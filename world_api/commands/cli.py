@@ -194,6 +194,17 @@ def show(record: Any, *, as_json: bool, text: Callable[[], str]) -> None:
     sys.stdout.write((to_json(record) if as_json else visible(text())) + "\n")
 
 
+def first_part(record: Mapping[str, Any]) -> str:
+    """Return a result as indented JSON; of a long one only the first part, and a note on stderr says how much that is."""
+    from world_api.chat.messages import MAX_RESULT_CHARACTERS, first_page
+
+    page = first_page(record, MAX_RESULT_CHARACTERS)
+    if page.rest is not None:
+        parts = ", ".join(f"{name} {part}" for name, part in page.parts.items())
+        note(f"a first part is shown ({parts}); --json prints the whole result")
+    return to_json(page.shown)
+
+
 def to_json(record: Any) -> str:
     """Return indented JSON with readable Unicode. Raises ValueError for NaN and infinity."""
     return visible(json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False))

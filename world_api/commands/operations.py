@@ -22,11 +22,11 @@ from world_api.commands.cli import (
     VideoOption,
     VisionOptions,
     WithOption,
+    first_part,
     note,
     read_arguments,
     show,
     spent_text,
-    to_json,
     with_vision_options,
 )
 from world_api.core.cost import ledger
@@ -71,7 +71,7 @@ def call(
         result = run(opened, operation, arguments)
     if config is not None:
         note(spent_text(book.items, config))
-    show(result, as_json=as_json, text=lambda: to_json(result))
+    show(result, as_json=as_json, text=lambda: first_part(result))
 
 
 def ops(

@@ -22,7 +22,6 @@ from world_api.operations.registry import (
     run as run,
 )
 from world_api.operations.schema import (
-    MAX_MATCHES as MAX_MATCHES,
     MAX_QUERY_CHARACTERS as MAX_QUERY_CHARACTERS,
     Confidence as Confidence,
     Interval as Interval,

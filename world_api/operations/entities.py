@@ -27,7 +27,6 @@ from world_api.operations.evidence import (
     optional_interval,
     path_in_words,
     position,
-    shorten,
     size_class,
     spots_of,
     times,
@@ -83,7 +82,7 @@ def state_in_words(
     text = f"At {at:g} s, {entity.entity_id} ({entity.hint}): " + "; ".join(facts) + "."
     if question.unmatched:
         profile = session.view.world.manifest.profile
-        text += f" Profile {profile} measured nothing about: {', '.join(question.unmatched[:6])}."
+        text += f" Profile {profile} measured nothing about: {', '.join(question.unmatched)}."
     return text, SPOKEN_TO if question.matched else ONLY_KNOWN
 
 
@@ -116,7 +115,7 @@ def _absent(entity: Track | Registration, at: float, within: TimeSpan | None) ->
     if isinstance(entity, Registration):
         seen = f"it was registered at {entity.time:g} s and not tracked"
     else:
-        seen = "it is seen " + ", ".join(f"{span.start:.1f} to {span.end:.1f} s" for span in entity.appearances[:6])
+        seen = "it is seen " + ", ".join(f"{span.start:.1f} to {span.end:.1f} s" for span in entity.appearances)
     return f"{entity.entity_id} ({entity.hint}) is not seen at {at:g} s{where}; {seen}."
 
 
@@ -150,15 +149,14 @@ def _looks(_: Session, entity: Track, __: float, ___: TimeSpan) -> str:
 
 def _company(session: Session, entity: Track, at: float, _: TimeSpan) -> str:
     others = [track for track in session.view.tracks_at(at) if track.track_id != entity.track_id]
-    named = ", ".join(f"{track.hint} ({track.entity_id})" for track in others[:5])
+    named = ", ".join(f"{track.hint} ({track.entity_id})" for track in others)
     return f"with {named}" if others else "no one else is tracked then"
 
 
 def _heard(session: Session, _: Track, __: float, span: TimeSpan) -> str:
     lines = session.view.speech.during(span)
     # A quote inside the quoted words would look like their end.
-    words = [shorten(line.text, 120).replace('"', "'") for line in lines[:4]]
-    quoted = " ".join(_timed(f'"{said}"', line.span) for said, line in zip(words, lines, strict=False))
+    quoted = " ".join(_timed('"' + line.text.replace('"', "'") + '"', line.span) for line in lines)
     return f"said meanwhile (by whom is not known): {quoted}" if lines else "no words that are said then are known"
 
 
@@ -251,9 +249,6 @@ def read_question(session: Session, query: str, category: str) -> StateQuestion:
     )
 
 
-#: A trajectory lists at most this many appearances.
-MAX_PARTS = 40
-
 EntityHint = Annotated[
     str, Field(min_length=1, max_length=500, description='What the entity looks like, e.g. "the person in a red coat".')
 ]
@@ -296,16 +291,13 @@ def get_entity_trajectory(session: Session, *, video_id: VideoId, entity_id: Ent
     entity = find_entity(session, entity_id)
     spans = entity.appearances if isinstance(entity, Track) else (session.view.frame_at(entity.time),)
     parts = [_appearance(session, entity, span) for span in spans]
-    shown, left_out = parts[:MAX_PARTS], len(parts[MAX_PARTS:])
     return Trajectory(
-        trajectory=shown,
+        trajectory=parts,
         size=entity.size if isinstance(entity, Track) else None,
         may_be=look_alikes(session, entity_id),
         evidence=[
-            evidence(session, interval_of(part), "tracker", entity.confidence, part.start_time) for part in shown
+            evidence(session, interval_of(part), "tracker", entity.confidence, part.start_time) for part in parts
         ],
-        truncated=left_out > 0,
-        hint=f"{left_out} later appearances are left out" if left_out else "",
     )
 
 

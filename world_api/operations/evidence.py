@@ -90,13 +90,8 @@ def beyond(session: Session, time: float) -> OperationFault:
     )
 
 
-#: Pieces of evidence of a description at most; a list has one for each entry.
-MAX_EVIDENCE = 60
-#: Matching lines of a hit at most.
-MAX_LINES = 12
-#: Holes that a hint names, and intervals that a result lists, at most.
-MAX_HOLES, MAX_RANGES = 6, 60
-SNIPPET_CHARACTERS = 200
+#: Holes that a hint names at most; results list all.
+MAX_HOLES = 6
 
 
 class Times(TypedDict):
@@ -117,9 +112,9 @@ def times(span: TimeSpan) -> Times:
 
 
 def ranges(spans: Iterable[TimeSpan]) -> list[TimeRange]:
-    """Return the first ``MAX_RANGES`` intervals as results list them, without those shorter than a millisecond."""
+    """Return intervals as results list them, without those shorter than a millisecond."""
     edges = ((round_time(span.start), round_time(span.end)) for span in spans)
-    return [TimeRange(start_time=start, end_time=end) for start, end in edges if start < end][:MAX_RANGES]
+    return [TimeRange(start_time=start, end_time=end) for start, end in edges if start < end]
 
 
 def interval_of(item: Interval) -> TimeSpan:
@@ -184,14 +179,14 @@ def segment_hit(
         **times(span),
         segment_id=segment_id(span),
         score=score,
-        snippet=shorten(passage.text) if passage else snippet,
+        snippet=passage.text if passage else snippet,
         source=passage.source if passage else "look",
         confidence=confidence,
         lacks=list(lacks),
         matching_lines=[
             MatchingLine(
                 **times(line.passage.span),
-                text=shorten(line.passage.text),
+                text=line.passage.text,
                 source=line.passage.source,
                 as_given=line.as_given,
                 evidence=[cite_passage(session, line.passage, span)],
@@ -202,8 +197,8 @@ def segment_hit(
 
 
 def hits(session: Session, found: Sequence[SegmentHit]) -> list[Hit]:
-    """Return search hits as results list them, each with at most ``MAX_LINES`` matching lines."""
-    return [segment_hit(session, hit.span, hit.passage, score=hit.score, lines=hit.lines[:MAX_LINES]) for hit in found]
+    """Return search hits as results list them."""
+    return [segment_hit(session, hit.span, hit.passage, score=hit.score, lines=hit.lines) for hit in found]
 
 
 def cite_hits(session: Session, found: Sequence[SegmentHit]) -> list[EvidenceItem]:
@@ -225,11 +220,12 @@ def holes_in_words(view: View, span: TimeSpan | None = None) -> str:
     """Return which holes an interval (None: all) overlaps, as a text; empty if all of it was decoded."""
     holes = [hole for hole in view.holes if hole.overlaps(span or view.span)]
     shown = [f"{hole.start:.1f}-{hole.end:.1f} s" for hole in holes[:MAX_HOLES]]
-    shown += more_than(len(holes), MAX_HOLES, "part")
+    if (left := len(holes) - MAX_HOLES) > 0:
+        shown.append(f"{left} more part{'s' * (left != 1)}")
     return f"{', '.join(shown)} were not decoded: what they show is not known" if shown else ""
 
 
-def shorten(text: str, limit: int = SNIPPET_CHARACTERS) -> str:
+def shorten(text: str, limit: int) -> str:
     """Return a text on one line, cut to ``limit`` characters, the last of which is then an ellipsis."""
     line = " ".join(text.split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
@@ -305,9 +301,6 @@ def spots_of(entity: Track | Registration, at: float, span: TimeSpan) -> list[Lo
 STILL_SHARE = 0.06
 #: Seconds at the start and at the end of an appearance that count as entering and leaving.
 EDGE_SECONDS = 1.5
-#: Lines of speech, and texts on screen, that a description quotes at most; moving things that it describes.
-MAX_QUOTES = 8
-MAX_SEEN = 6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -370,58 +363,48 @@ def has_ended(view: View, appearance: TimeSpan) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Description:
-    """A description of an interval, its passages, and what it leaves out, such as ``5 more lines of speech``."""
+    """A description of an interval, and its passages."""
 
     text: str
     passages: list[Passage]
-    left_out: tuple[str, ...]
 
 
 def caption(view: View, span: TimeSpan, seen_as: str | None = None) -> Description:
-    """Describe an interval in one text. Speech and screen text are quoted; the text states how many quotes are omitted.
+    """Describe an interval in one text. Speech and screen text are quoted, each after its times (``40.7-41.2``, seconds).
 
     ``seen_as`` is the caption of a vision model. If it is given, the descriptions of tracks, which contain less, are
     not used.
     """
     passages = passages_of(view).inside(span)
-    unseen = ""
+    captions = [f"{_when([p.span], span)} {p.text}" for p in passages if p.source == "caption"]
     if seen_as is not None:
         passages = [p for p in passages if p.source != "tracker"]
-        sentences = [seen_as, *(shorten(p.text) for p in passages if p.source == "caption")]
+        sentences = [seen_as, *captions]
     else:
-        sentences = [shorten(p.text) for p in passages if p.source == "caption"]
-        seen, unseen = _seen(view, span)
-        sentences.extend(seen)
-    left_out = [unseen] if unseen else []
+        sentences = [*captions, *_seen(view, span)]
     moves = [move for move in view.camera_movements.during(span) if move.span.overlap(span) > 0]
     if kinds := dict.fromkeys(move.label.removeprefix("the camera ") for move in moves):
         sentences.append("The camera " + ", then ".join(kinds))
-    if texts := list(dict.fromkeys(p.text for p in passages if p.source == "screen_text")):
-        more = more_than(len(texts), MAX_QUOTES, "text")
-        sentences.append(
-            "On screen: " + " / ".join([*(f'"{shorten(text, 80)}"' for text in texts[:MAX_QUOTES]), *more])
-        )
-        left_out += [f"{part} on screen" for part in more]
-    if lines := [p.text for p in passages if p.source == "speech"]:
-        more = more_than(len(lines), MAX_QUOTES, "line")
-        quoted = " ".join(f'"{shorten(line)}"' for line in lines[:MAX_QUOTES])
-        sentences.append(" ".join(["Said: " + quoted, *(f"(and {part})" for part in more)]))
-        left_out += [f"{part} of speech" for part in more]
+    texts: dict[str, list[TimeSpan]] = {}
+    for passage in passages:
+        if passage.source == "screen_text":
+            texts.setdefault(passage.text, []).append(passage.span)
+    if texts:
+        sentences.append("On screen: " + " / ".join(f'{_when(spans, span)} "{text}"' for text, spans in texts.items()))
+    if lines := [f'{_when([p.span], span)} "{p.text}"' for p in passages if p.source == "speech"]:
+        sentences.append("Said: " + " ".join(lines))
     if hole := holes_in_words(view, span):
         sentences.append(hole)
     if not sentences:
         sentences.append(_quiet(view, span))
     text = ". ".join(sentence.rstrip(".") for sentence in sentences) + "."
-    return Description(text=text, passages=passages, left_out=tuple(left_out))
+    return Description(text=text, passages=passages)
 
 
-def more_than(count: int, most: int, what: str, of_what: str = "") -> list[str]:
-    """Return ``["5 more lines"]`` if ``count`` exceeds ``most`` by 5, and an empty list if it does not exceed it.
-
-    ``what`` is the noun in the singular; ``of_what`` is added at the end.
-    """
-    left = count - most
-    return [f"{left} more {what}{'s' * (left != 1)}{of_what}"] if left > 0 else []
+def _when(spans: Iterable[TimeSpan], inside: TimeSpan) -> str:
+    """Return the parts of spans inside an interval as text, to a tenth of a second: ``40.7-41.2, 50-51``."""
+    parts = [span.clamp(inside) for span in spans]
+    return ", ".join(f"{round(part.start, 1):g}-{round(part.end, 1):g}" for part in parts)
 
 
 def brief(view: View, span: TimeSpan, said: Sequence[str] = ()) -> str:
@@ -456,22 +439,22 @@ def path_in_words(view: View, track: Track, appearance: TimeSpan, *, boxes: int 
     return f"{' -> '.join(route)} ({acts}); boxes {samples}"
 
 
-def _seen(view: View, span: TimeSpan) -> tuple[list[str], str]:
-    """Return sentences about the tracks of an interval, and how many are left out: ``2 more moving things`` or ""."""
-    tracks = view.tracks_in(span)
+def _seen(view: View, span: TimeSpan) -> list[str]:
+    """Return sentences about the tracks of an interval."""
     described = []
-    for track in tracks[:MAX_SEEN]:
+    for track in view.tracks_in(span):
         acts = [motion.label for motion in motions(view, track, span)]
         where = position(track.box(track.nearest(span.center)), view)
         alike = " or ".join(f"{item.entity_id} ({item.score:.2f})" for item in view.may_be(track.entity_id))
+        seen = [part for appearance in track.appearances if (part := appearance.clip(span)) is not None]
         facts = [
+            *([_when(seen, span)] if seen else []),
             ", ".join(dict.fromkeys(acts)) or "seen",
             f"{track.size}, {where} of the picture",
             *([f"may be the same as {alike}"] if alike else []),
         ]
         described.append(f"A {track.hint} ({'; '.join(facts)})")
-    [more] = more_than(len(tracks), MAX_SEEN, "moving thing") or [""]
-    return [*described, *([f"And {more}"] if more else [])], more
+    return described
 
 
 def _quiet(view: View, span: TimeSpan) -> str:

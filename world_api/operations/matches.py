@@ -22,8 +22,6 @@ from world_api.core.ports import DetectedObject, Source
 from world_api.core.spans import Box, TimeSpan, parts_within, round_time, without_spans
 from world_api.core.vocabulary import CHINESE, LATIN, ParsedDescription, coloured_nouns, concepts, fold
 from world_api.operations.evidence import (
-    MAX_LINES,
-    MAX_RANGES,
     cite_hits,
     evidence,
     has_ended,
@@ -143,18 +141,14 @@ def _one_of(colours: frozenset[str]) -> str:
     return " or ".join(sorted(colours))
 
 
-def listed_entities(session: Session, limit: int) -> tuple[list[Entity], int]:
-    """Return at most ``limit`` entities, and the number of all entities.
-
-    Tracks come first, then registrations without a track, each in order of first appearance.
-    """
+def listed_entities(session: Session) -> list[Entity]:
+    """Return all entities: tracks, then registrations without a track, each in order of first appearance."""
     registered = {item.entity_id: item for item in session.registrations()}
     tracks = session.view.tracks
     beyond = [item for item in registered.values() if session.view.track_of_entity(item.entity_id) is None]
     beyond.sort(key=lambda item: (item.time, item.entity_id))
-    listed = [_entity(session, track, registered.get(track.entity_id)) for track in tracks[:limit]]
-    listed += [_entity(session, item, item) for item in beyond[: limit - len(listed)]]
-    return listed, len(tracks) + len(beyond)
+    listed = [_entity(session, track, registered.get(track.entity_id)) for track in tracks]
+    return [*listed, *(_entity(session, item, item) for item in beyond)]
 
 
 def _entity(session: Session, thing: Track | Registration, own: Registration | None) -> Entity:
@@ -210,10 +204,6 @@ UNCHECKED = 0.6
 MOTION_CONFIDENCE = 0.6
 
 
-#: A list of detections is never longer than this.
-MAX_DETECTIONS = 60
-
-
 def find_objects(
     session: Session, *, at: float, category: str, text_query: str | None, within: TimeSpan | None
 ) -> Detections:
@@ -250,7 +240,7 @@ def find_objects(
         looked, missing = _look(session, at, replace(reading, unmatched=(*deeds, *reading.unmatched)))
         found += looked
     found.sort(key=lambda one: (len(one.lacks), -one.sure, one.box.rounded()))
-    shown = [(_detection(session, one), one.source) for one in found[:MAX_DETECTIONS]]
+    shown = [(_detection(session, one), one.source) for one in found]
     looked_at = at if within is None and not of_kind else None
     examined, unexamined = _examined(session, asked, reading.kinds, looked_at)
     if within is None and missing is not None:
@@ -263,8 +253,6 @@ def find_objects(
         hint = _why_nothing(session, category, reading, of_kind or near, missing, within)
     if found and all(one.lacks for one in found):
         hint = "nothing was seen to fit all words; what may is given with what it lacks"
-    if left_out := len(found) - len(shown):
-        hint = f"{left_out} less sure ones are left out; give a text_query or a shorter time_range"
     return Detections(
         detections=[item for item, _ in shown],
         unused_words=list(reading.unmatched),
@@ -276,7 +264,6 @@ def find_objects(
         evidence=[
             evidence(session, interval_of(item), source, item.confidence, item.timestamp) for item, source in shown
         ],
-        truncated=left_out > 0 or max(len(examined), len(unexamined)) > MAX_RANGES,
         hint=hint,
     )
 
@@ -781,13 +768,12 @@ def candidates(session: Session, found: Sequence[SegmentHit], query: str, within
     for hit in found:
         judge.add(hit.span, hit.inside)
     hits = [
-        segment_hit(session, hit.span, hit.passage, score=hit.score, lines=hit.lines[:MAX_LINES], lacks=lacks)
+        segment_hit(session, hit.span, hit.passage, score=hit.score, lines=hit.lines, lacks=lacks)
         for hit, lacks in zip(found, judge.lacks, strict=True)
     ]
-    more = any(len(hit.lines) > MAX_LINES for hit in found)
-    hint = f"of a segment the first {MAX_LINES} matching lines are listed" if more else nothing_found(found)
+    hint = nothing_found(found)
     if hits and all(hit.lacks for hit in hits):
-        hint = "; ".join(filter(None, [hint, "none of these is shown to have all of it; lacks names the words"]))
+        hint = "none of these is shown to have all of it; lacks names the words"
     matched, unmatched, absent = judge.matched, judge.unmatched, judge.not_found(within)
     return Candidates(
         candidates=hits,
@@ -797,7 +783,6 @@ def candidates(session: Session, found: Sequence[SegmentHit], query: str, within
         # Without hits that are shown, a thing of which the words were not measured may have them.
         not_judged=[] if absent or (hits and (matched or not unmatched)) else unmatched or matched or [query[:60]],
         evidence=cite_hits(session, found),
-        truncated=more or len(absent) > MAX_RANGES,
         hint=hint,
     )
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from world_api.core.cost import Cost
 from world_api.core.faults import OperationFault
 from world_api.core.spans import TimeSpan
-from world_api.operations.evidence import evidence, interval, shorten, times
+from world_api.operations.evidence import evidence, interval, times
 from world_api.operations.recorded import has_word
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
@@ -27,9 +27,6 @@ from world_api.operations.schema import (
 from world_api.search.indexes import LexicalIndex, best_first
 from world_api.search.searcher import terms_of
 from world_api.session.session import MemoryWritten, Session
-
-#: Characters of content that one result shows at most, and of each memory at least.
-SHOWN_CHARACTERS, SHORTEST_CONTENT = 20_000, 200
 
 Content = Annotated[str, Field(min_length=1, max_length=20_000, description="What to remember.")]
 About = Annotated[TimeRange, Field(description="What it is about, in seconds.")]
@@ -65,7 +62,6 @@ def read_memory(session: Session, *, video_id: VideoId, level: Level, query: Que
                 memory,
                 query,
                 score,
-                limit=_share(len(found)),
                 lacks=[word for word in asked if not has_word(text, word)],
             )
             for (memory, score), text in zip(found, texts, strict=True)
@@ -74,7 +70,6 @@ def read_memory(session: Session, *, video_id: VideoId, level: Level, query: Que
         unmatched=unmatched,
         not_judged=[] if matched else unmatched,
         evidence=[evidence(session, memory.span, "memory", None) for memory, _ in found],
-        truncated=any(len(memory.content) > _share(len(found)) for memory, _ in found),
         hint="" if found else f"no {level} memory matched; {len(memories)} are kept at this level",
     )
 
@@ -104,14 +99,7 @@ def merge_events(session: Session, *, video_id: VideoId, event_ids: EventIds) ->
     )
 
 
-def _share(count: int) -> int:
-    """Return how many characters of each memory a result with ``count`` memories shows."""
-    return max(SHORTEST_CONTENT, SHOWN_CHARACTERS // max(1, count))
-
-
-def _entry(
-    memory: MemoryWritten, query: str, score: float, *, limit: int = SHOWN_CHARACTERS, lacks: Sequence[str] = ()
-) -> Memory:
+def _entry(memory: MemoryWritten, query: str, score: float, *, lacks: Sequence[str] = ()) -> Memory:
     lines = memory.content.splitlines() or [memory.content]
     scores = LexicalIndex.of_texts(lines).scores(query)
     return Memory(
@@ -119,9 +107,9 @@ def _entry(
         memory_id=memory.memory_id,
         level=memory.level,
         time_range=TimeRange(start_time=memory.span.start, end_time=memory.span.end),
-        content=memory.content if len(memory.content) <= limit else memory.content[: limit - 1] + "…",
+        content=memory.content,
         parts=list(memory.parts),
-        snippet=shorten(lines[int(scores.argmax())]),
+        snippet=lines[int(scores.argmax())],
         source="memory",
         score=round(score, 4),
         confidence=None,

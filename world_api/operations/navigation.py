@@ -47,7 +47,7 @@ from world_api.operations.schema import (
 from world_api.session.session import Session
 from world_api.world.timeline import Items, Positions, SceneInterval, Times
 
-#: A list of scenes is never longer than this; beyond it, scenes are grouped into chapters.
+#: A list of scenes is never longer than this; beyond it, scenes are grouped into chapters, which is what it is for.
 MAX_ENTRIES = 60
 #: Least distance of chapter starts in each round, as a share of the mean chapter length.
 CHAPTER_SHARES = (1.0, 0.5, 0.25)
@@ -68,7 +68,6 @@ def list_scenes(session: Session, *, video_id: VideoId, time_range: OptionalTime
     return SceneList(
         scenes=entries,
         evidence=[evidence(session, interval_of(entry), "look", None) for entry in entries],
-        truncated=grouped,
         hint="entries of kind chapter group several scenes; give a time_range to list the scenes inside"
         if grouped
         else "",
@@ -80,10 +79,7 @@ def get_segment(session: Session, *, video_id: VideoId, start_time: StartTime, e
     """Name a span: its segment id, the scenes it covers, and its duration in seconds."""
     span = interval(session, video_id, start_time, end_time)
     spanned = _scenes_in(session.view.scenes, span)
-    named = [scene_id(int(number)) for number in spanned[:MAX_ENTRIES]]
-    truncated = len(spanned) > len(named)
-    hints = [f"it spans {len(spanned)} scenes; scene_id is the first"] if len(spanned) > 1 else []
-    hints += [f"scene_ids are the first {len(named)}; list_scenes lists all"] if truncated else []
+    named = [scene_id(int(number)) for number in spanned]
     return SegmentInfo(
         **times(span),
         segment_id=segment_id(span),
@@ -91,8 +87,7 @@ def get_segment(session: Session, *, video_id: VideoId, start_time: StartTime, e
         scene_ids=named,
         duration=round_time(span.duration),
         evidence=[evidence(session, span, "metadata", None)],
-        truncated=truncated,
-        hint="; ".join(hints),
+        hint=f"it spans {len(named)} scenes; scene_id is the first" if len(named) > 1 else "",
     )
 
 
@@ -172,23 +167,17 @@ def search_similar_to_example(
     )
 
 
-#: A list of entities is never longer than this.
-MAX_ENTITIES = 60
-
-
 @operation(category="meta", price=Cost(calls=1, seconds=0.002), depends_on_session=True)
 def list_entities(session: Session, *, video_id: VideoId) -> EntityList:
     """List the entities: those identified when the world was built, and those registered since."""
     session.check_video(video_id)
-    listed, count = listed_entities(session, MAX_ENTITIES)
+    listed = listed_entities(session)
     return EntityList(
         entities=listed,
         evidence=[
             evidence(session, TimeSpan(start=item.first_time, end=item.last_time), "tracker", None, item.first_time)
             for item in listed
         ],
-        truncated=count > len(listed),
-        hint="only the first are listed; detect_objects finds those at a moment" if count > len(listed) else "",
     )
 
 

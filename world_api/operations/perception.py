@@ -8,7 +8,6 @@ from pydantic import Field
 
 from world_api.core.cost import Cost
 from world_api.operations.evidence import (
-    MAX_EVIDENCE,
     caption,
     cite_passages,
     evidence,
@@ -17,7 +16,6 @@ from world_api.operations.evidence import (
     look_evidence,
     look_note,
     moment,
-    more_than,
     optional_interval,
     seen_in,
     times,
@@ -36,9 +34,6 @@ from world_api.operations.schema import (
     VideoId,
 )
 from world_api.session.session import Session
-
-#: A list of actions is never longer than this.
-MAX_ACTIONS = 40
 
 ObjectCategory = Annotated[
     str,
@@ -66,14 +61,11 @@ def describe_segment(session: Session, *, video_id: VideoId, start_time: StartTi
     cited = cite_passages(session, described.passages, span)
     if seen is not None:
         cited = [look_evidence(session, seen, span), *cited]
-    left_out = [*described.left_out, *more_than(len(cited), MAX_EVIDENCE, "piece", " of evidence")]
-    hints = [f"left out: {', '.join(left_out)}; describe shorter spans to have all"] if left_out else []
     return Caption(
         **times(span),
         caption=described.text,
-        evidence=cited[:MAX_EVIDENCE] or [evidence(session, span, "look", None)],
-        truncated=bool(left_out),
-        hint=". ".join([*hints, *([] if seen is None else [look_note(seen)])]),
+        evidence=cited or [evidence(session, span, "look", None)],
+        hint="" if seen is None else look_note(seen),
     )
 
 
@@ -107,13 +99,9 @@ def recognize_actions(session: Session, *, video_id: VideoId, start_time: StartT
         for action in (look.actions if look else ())
     ]
     found = actions_in(session, span)
-    shown = found[: MAX_ACTIONS - len(named)]
-    left_out = len(found) > len(shown)
-    cited = [evidence(session, interval_of(action), source, action.confidence) for action, source in shown]
-    hints = ["ask about a shorter span to see all"] if left_out else []
+    cited = [evidence(session, interval_of(action), source, action.confidence) for action, source in found]
     return Actions(
-        actions=[*named, *(action for action, _ in shown)],
+        actions=[*named, *(action for action, _ in found)],
         evidence=[*([look_evidence(session, look, span)] if look else []), *cited],
-        truncated=left_out,
-        hint=". ".join([*hints, *([look_note(look)] if look else [])]),
+        hint=look_note(look) if look else "",
     )

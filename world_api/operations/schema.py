@@ -99,7 +99,6 @@ class Result(_Part):
     """What every result carries beside its answer."""
 
     evidence: list[EvidenceItem]
-    truncated: Annotated[bool, Field(description="Whether entries were left out.")] = False
     hint: Annotated[str, Field(description="How to narrow or go on; empty when nothing needs saying.")] = ""
 
 
@@ -158,7 +157,7 @@ class SegmentInfo(Result, json_schema_extra=_typed("Segment")):
 
     segment_id: str
     scene_id: Annotated[str, Field(description="The scene it begins in.")]
-    scene_ids: Annotated[list[str], Field(description="All scenes it spans, in time order; at most 60.")]
+    scene_ids: Annotated[list[str], Field(description="All scenes it spans, in time order.")]
     duration: Seconds
     start_time: Time
     end_time: Time
@@ -188,7 +187,7 @@ class Hit(Interval, json_schema_extra=_typed("Segment")):
     matching_lines: Annotated[
         list[MatchingLine],
         Field(
-            description="What is said or written in it that shares most with the query's words, in time order, at most 12; "
+            description="What is said or written in it that shares most with the query's words, in time order; "
             "a segment is longer than a line, so these times are the closer ones. Empty where no line has its words."
         ),
     ] = []
@@ -397,10 +396,6 @@ class Metadata(Result):
     vocabulary: JudgedWords = JudgedWords(categories=[])
 
 
-#: What one page holds at most: lines of a transcript, and segments of a scan.
-MAX_LINES, MAX_MATCHES = 120, 20
-
-
 class Inspection(Result):
     """What a model answers that looked at some frames; ``evidence`` says which, ``hint`` what it could not see."""
 
@@ -420,32 +415,26 @@ class TranscriptLine(Interval):
     confidence: Confidence
 
 
-class TranscriptPage(Result):
+class Transcript(Result):
     """Lines in time order."""
 
-    lines: Annotated[list[TranscriptLine], Field(max_length=MAX_LINES)]
+    lines: list[TranscriptLine]
     spoken: Annotated[int, Field(description="How many lines are said in the whole span.", ge=0)]
     shown: Annotated[int, Field(description="How many texts are shown on the screen in the whole span.", ge=0)]
-    told_until: Annotated[Time, Field(description="Up to when (seconds) all lines are listed.")]
-    next_start_time: Annotated[Time | None, Field(description="Where to read on, in seconds; null at the end.")]
 
 
 class ScannedSegments(Result):
-    """One page of a scan. ``matches`` are in time order."""
+    """The segments that match, in time order."""
 
-    matches: Annotated[list[Hit], Field(max_length=MAX_MATCHES)]
+    matches: list[Hit]
     matched_in_all: Annotated[int, Field(description="How many segments match in the whole range.", ge=0)]
     segments_in_all: Annotated[int, Field(description="How many segments the whole range has.", ge=0)]
-    matched: Annotated[int, Field(description="How many of them match, up to the end of this page.", ge=0)]
-    looked_at: Annotated[int, Field(description="How many segments were looked at, up to the end of this page.", ge=0)]
-    scanned_from: Annotated[Time, Field(description="Where the first segment of this page begins, in seconds.")]
-    scanned_until: Annotated[Time, Field(description="Up to when (seconds) this page has got.")]
-    next_cursor: Annotated[
-        str | None, Field(description="Opens the next page; null where every segment was looked at.")
-    ]
+    scanned_from: Annotated[Time, Field(description="Where the first segment begins, in seconds.")]
+    scanned_until: Annotated[Time, Field(description="Where the last one ends, in seconds.")]
     unused_words: Annotated[
         list[str], Field(description='Words of the query that made no difference, and what follows a "not".')
     ]
+    matched: MatchedWords = []
     unmatched: UnmatchedWords = []
     not_found: Annotated[NotFound, Field(default_factory=list)]
     not_judged: NotJudged = []

@@ -17,12 +17,23 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
-from world_api.chat.messages import DATA, data_line
-from world_api.core.faults import VideoWorldError, internal_fault
+from world_api.chat.messages import (
+    CURSOR,
+    DATA,
+    MAX_RESULT_CHARACTERS,
+    READ_MORE,
+    TRUNCATED,
+    Page,
+    ResultPages,
+    data_line,
+    first_page,
+)
+from world_api.core.canonical import closed_object
+from world_api.core.faults import OperationFault, VideoWorldError, internal_fault
 from world_api.core.identifiers import printable
 from world_api.installation import project_version
 from world_api.operations import operations_for
-from world_api.schemas.formats import mcp_tools
+from world_api.schemas.formats import mcp_tool, mcp_tools
 
 #: Calls one operation or tool by name with JSON arguments, on a session that the caller opened.
 Call = Callable[[str, Mapping[str, Any]], dict[str, Any]]
@@ -35,6 +46,15 @@ _INSTRUCTIONS = (
 )
 
 
+_READ_MORE = mcp_tool(
+    READ_MORE,
+    f'Read on in a long result, of any tool: where one has "{TRUNCATED}", it shows only the entries and characters named there.',
+    closed_object({CURSOR: {"type": "string", "description": f'The cursor under "{TRUNCATED}".'}}),
+    {"type": "object"},
+    writes=False,
+)
+
+
 def mcp_server(
     call: Call, *, more_tools: Sequence[Mapping[str, Any]] = (), groups: Collection[str] = ()
 ) -> Server[Any]:
@@ -44,11 +64,13 @@ def mcp_server(
     optional groups of operations that are offered beside the sixteen.
 
     Calls run one at a time in a worker thread, in the order in which they arrive: a session has one writer.
-    The result of a call is marked as data of the video, as structured content and as text. A fault becomes a tool error
+    The result of a call is marked as data of the video, as structured content and as text. Of a long one both have the
+    first page, and ``read_more``, offered beside the tools, gives those that follow. A fault becomes a tool error
     that contains the fault's JSON record, any other error an ``internal_fault``; a result with ``status: error`` is
     returned unchanged as a tool error.
     """
-    tools = [types.Tool.model_validate(tool) for tool in (*more_tools, *mcp_tools(operations_for(groups)))]
+    tools = [types.Tool.model_validate(tool) for tool in (*more_tools, *mcp_tools(operations_for(groups)), _READ_MORE)]
+    pages = ResultPages()
     one_at_a_time = anyio.CapacityLimiter(1)
 
     async def list_tools(_context: object, _request: object) -> types.ListToolsResult:
@@ -56,7 +78,7 @@ def mcp_server(
 
     async def call_tool(_context: object, request: types.CallToolRequestParams) -> types.CallToolResult:
         arguments = request.arguments or {}
-        return await anyio.to_thread.run_sync(_answer, call, request.name, arguments, limiter=one_at_a_time)
+        return await anyio.to_thread.run_sync(_answer, call, request.name, arguments, pages, limiter=one_at_a_time)
 
     return Server(
         "video-world-api",
@@ -138,23 +160,40 @@ def _unicode(value: Any) -> Any:
     return json.loads(printable(json.dumps(value, ensure_ascii=False)))
 
 
-def _answer(call: Call, name: str, arguments: Mapping[str, Any]) -> types.CallToolResult:
+def _answer(call: Call, name: str, arguments: Mapping[str, Any], pages: ResultPages) -> types.CallToolResult:
     try:
+        if name == READ_MORE:
+            return _marked(_next_page(arguments, pages), pages=pages)
         result = call(name, _unicode(arguments))
-        return _marked(result, failed=result.get("status") == "error")
+        page = first_page(_unicode(result), MAX_RESULT_CHARACTERS)
+        return _marked(page, failed=result.get("status") == "error", pages=pages)
     except VideoWorldError as fault:
-        return _marked(fault.record(), failed=True)
+        return _faulty(fault.record())
     # Tools are code from many authors over data of any kind. An error they forgot must be sent to the client as a tool
     # error that its model can act on, and not as the text of an exception.
     except Exception as error:  # noqa: BLE001 - see above
-        return _marked(internal_fault(error).record(), failed=True)
+        return _faulty(internal_fault(error).record())
 
 
-def _marked(result: Mapping[str, Any], *, failed: bool) -> types.CallToolResult:
-    """Return a result marked as data of the video, both as structured content and as text.
+def _next_page(arguments: Mapping[str, Any], pages: ResultPages) -> Page:
+    before = pages.before(arguments.get(CURSOR))
+    if before is None:
+        raise OperationFault("bad_cursor", "no result has this cursor", hint=_READ_MORE["description"])
+    return before.following(MAX_RESULT_CHARACTERS)
+
+
+def _marked(page: Page, *, failed: bool = False, pages: ResultPages) -> types.CallToolResult:
+    """Return a page marked as data of the video, both as structured content and as text.
 
     Raises ValueError, TypeError: it is not JSON.
     """
-    marked = _unicode({DATA: result})
+    return _result({DATA: page.shown, **pages.announced(page)}, failed=failed)
+
+
+def _faulty(record: Mapping[str, Any]) -> types.CallToolResult:
+    return _result(_unicode({DATA: record}), failed=True)
+
+
+def _result(marked: dict[str, Any], *, failed: bool) -> types.CallToolResult:
     content = types.TextContent(type="text", text=data_line(marked))
     return types.CallToolResult(content=[content], structured_content=marked, is_error=failed)

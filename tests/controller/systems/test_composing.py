@@ -105,7 +105,7 @@ def test_the_language_is_told_with_its_operations(play: Any) -> None:
 
 def test_a_pipeline_offers_nothing_but_its_one_tool(play: Any) -> None:
     request = play("pipeline").requests[0]
-    assert [tool["function"]["name"] for tool in request["tools"]] == ["compose_tool", "submit_answer"]
+    assert [tool["function"]["name"] for tool in request["tools"]] == ["compose_tool", "read_more", "submit_answer"]
 
 
 def test_a_pipeline_takes_no_answer_before_its_tool_has_run(play: Any) -> None:

@@ -49,7 +49,7 @@ def names(request: dict[str, Any]) -> set[str]:
 )
 def test_each_exposure_offers_what_it_says(play: Any, exposure: str, operations: set[str]) -> None:
     request = play("hier", options={"exposure": exposure}).requests[0]
-    assert names(request) == operations | LIBRARY | {"submit_answer"}
+    assert names(request) == operations | LIBRARY | {"read_more", "submit_answer"}
 
 
 def test_the_name_of_an_exposure_is_recorded_as_it_is_written_today(play: Any) -> None:

@@ -35,7 +35,7 @@ def test_the_domain_is_told_as_an_induction_is_told_it(play: Any) -> None:
     played = play("flat+domain", options={"seed": 4})
     domain = load_domain(DOMAIN)
     assert InducerPrompts().domain(domain, seed=4) in instructions(played)
-    assert set(offered(played)) == {*OPERATIONS, "submit_answer"}
+    assert set(offered(played)) == {*OPERATIONS, "read_more", "submit_answer"}
     assert played.episode.task.settings["domain"] == {"name": DOMAIN, "hash": domain.hash}
     assert played.episode.task.library is None
 
@@ -76,7 +76,7 @@ def test_hints_say_of_the_tools_what_their_declarations_say(play: Any) -> None:
             for name, schema in function["parameters"]["properties"].items():
                 assert name == "video_id" or f"- {name}" in told
                 assert name == "video_id" or schema.get("description", "") in told
-    assert set(offered(hints)) == {*OPERATIONS, "submit_answer"}
+    assert set(offered(hints)) == {*OPERATIONS, "read_more", "submit_answer"}
 
 
 def test_the_arm_of_a_library_stands_in_the_settings(play: Any, tmp_path: Any) -> None:

@@ -221,13 +221,14 @@ def test_a_number_that_is_no_whole_number_is_a_fault_of_the_operation(run: Any, 
     assert all(isinstance(arguments.get("top_k", 1), int) for _, arguments in world.asked)
 
 
-def test_long_outputs_are_cut_and_that_is_said(run: Any, document: Any, world: Any) -> None:
-    world.segments = [(n * 10, n * 10 + 5) for n in range(5)]
+def test_long_outputs_are_whole(run: Any, document: Any) -> None:
+    every_second = {"interval": {"start_time": 0, "end_time": 150}, "step": 1, "max_items": 150}
+    step = {"type": "aggregate", "operation": "sample_times", "params": every_second, "save_as": "moments"}
 
-    result = run(document(outputs={"hits": "list"}), limits=RunLimits(output_items=2))
+    result = run(document(step, outputs={"moments": "list"}))
 
-    assert len(result["outputs"]["hits"]) == 2
-    assert result["warnings"] == ["hits: 2 of 5 entries are shown"]
+    assert len(result["outputs"]["moments"]) == 150
+    assert result["warnings"] == []
 
 
 def test_a_result_that_is_not_json_is_a_fault(compiled: Any, document: Any) -> None:

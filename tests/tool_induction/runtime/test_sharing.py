@@ -41,7 +41,7 @@ class Notes:
     def __call__(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         times = {"start_time": 0.0, "end_time": 1.0, "center_time": 0.5}
         memory = {"memory_id": self.note, "level": "event", "content": self.note, "score": 1.0, **times}
-        return {"evidence": [], "truncated": False, "hint": "", "memories": [memory]}
+        return {"evidence": [], "hint": "", "memories": [memory]}
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["told of the session", "not told"])

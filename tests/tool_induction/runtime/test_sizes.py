@@ -1,6 +1,5 @@
 """Small documents that make large values: nothing may take the memory or the time of the machine."""
 
-import json
 import tracemalloc
 from typing import Any
 
@@ -57,20 +56,11 @@ def test_values_nested_deeper_with_each_step_stop_before_python_does(run: Any, d
     assert "nested" in result["summary"]
 
 
-@pytest.mark.parametrize("type_", ["any", "record", "string"])
-def test_a_large_output_is_shown_in_part_and_that_is_said(run: Any, document: Any, type_: str) -> None:
-    result = run(document(*doubling(12), outputs={"x": {"type": type_, "from": "{{ x11 }}"}}))
-
-    assert result["status"] == "ok"
-    assert len(json.dumps(result)) < 60_000
-    assert any(note.startswith("x: ") for note in result["warnings"])
-
-
-def test_a_text_inside_a_list_is_no_longer_than_a_text_by_itself(run: Any, document: Any) -> None:
+def test_a_long_text_inside_a_list_is_whole(run: Any, document: Any) -> None:
     step = {"type": "set", "value": ["{{query}}"], "save_as": "x"}
     result = run(document(step, outputs={"x": "list"}), arguments={**ARGUMENTS, "query": "word " * 3000})
 
-    assert len(result["outputs"]["x"][0]) == 4000
+    assert len(result["outputs"]["x"][0]) == 15_000
 
 
 def test_the_clock_is_looked_at_between_the_items_of_a_filter(run: Any, document: Any) -> None:

@@ -201,7 +201,7 @@ def test_nothing_is_said_to_be_absent_in_a_hole(ask: Asked) -> None:
     within = ask("describe_segment", start_time=38.0, end_time=44.0)["caption"]
     assert within.startswith("37.0-45.0 s were not decoded")
     acts = ask("recognize_actions", start_time=38.0, end_time=44.0)
-    assert (acts["actions"], acts["truncated"]) == ([], False)
+    assert acts["actions"] == []
     assert acts["hint"].startswith("37.0-45.0 s were not decoded")
     snippets = [hit["snippet"] for hit in ask("scan_segments")["matches"]]
     assert any(snippet.startswith("37.0-45.0 s were not decoded") for snippet in snippets), snippets
@@ -406,7 +406,7 @@ def test_a_part_of_which_no_packet_can_be_decoded_is_not_examined(
     assert (again.world_hash, again.losses) == (report.world_hash, report.losses)
 
 
-def test_answers_stay_short_however_many_holes_a_world_has(store: Path) -> None:
+def test_every_hole_is_told_however_many_a_world_has(store: Path) -> None:
     path = store / "shots" / "world.json"
     manifest = json.loads(path.read_text())
     one = {"code": "not_decoded", "message": "", "start_time": 0.0, "end_time": 0.0}
@@ -419,7 +419,7 @@ def test_answers_stay_short_however_many_holes_a_world_has(store: Path) -> None:
     asked = {"video_id": "shots", "query": "person in green"}
     scanned = run(session, "scan_segments", asked)
     searched = run(session, "search_segments_by_text", {**asked, "top_k": 5})
-    assert seen["truncated"] and len(seen["not_found"]) == len(seen["not_examined"]) == 60
+    assert len(seen["not_examined"]) == 6000
     for found in (scanned, searched):
-        assert found["truncated"] and len(found["not_found"]) == 60
+        assert len(found["not_found"]) > 5000
         assert all(part["start_time"] * 100 % 1 for part in found["not_found"])

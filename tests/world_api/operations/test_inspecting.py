@@ -77,14 +77,13 @@ def test_a_model_looks_at_frames_of_the_stretch_with_the_question(open_made: Ope
     assert result["confidence"] == 0.75
     assert [item["frame_time"] for item in result["evidence"]] == [20.5, 21.5, 22.5, 23.5, 24.5, 25.5]
     assert {item["source"] for item in result["evidence"]} == {"look"}
-    assert (result["truncated"], result["hint"]) == (False, "")
+    assert result["hint"] == ""
     assert [item.prompt for item in book.items] == [10]
 
 
 def test_a_stretch_too_long_for_its_frames_and_what_the_model_cannot_tell_are_said(open_made: Opened) -> None:
     session = with_eye(open_made(groups=INSPECT), Eye(uncertain="who it is"))
     result = call(session, "inspect_segment", start_time=0.0, end_time=60.0, question="who?")
-    assert result["truncated"]
     assert "who it is" in result["hint"]
     assert "10.0 s apart" in result["hint"]
 
@@ -143,9 +142,7 @@ def test_a_segment_matches_where_one_thing_in_it_has_all_the_words(
     found = [match["start_time"] for match in result["matches"]]
     assert [any(match <= time < match + 10 for match in found) for time in times] == [True] * len(times)
     assert bool(found) == bool(times)
-    assert result["matched_in_all"] == result["matched"] == len(found)
-    assert result["looked_at"] == result["segments_in_all"]
-    assert result["next_cursor"] is None
+    assert result["matched_in_all"] == len(found) <= result["segments_in_all"]
     assert len(result["evidence"]) >= bool(found)
 
 

@@ -17,7 +17,6 @@ from world_api.schemas import mcp_server, mcp_tools
 T = TypeVar("T")
 METADATA = {
     "evidence": [],
-    "truncated": False,
     "hint": "",
     "duration": 12.5,
     "frame_rate": 15.0,
@@ -52,7 +51,8 @@ def text_of(result: types.CallToolResult) -> str:
 
 def test_the_server_lists_the_sixteen_with_their_schemas_and_annotations() -> None:
     listed = with_client(lambda client: client.list_tools())
-    assert [tool.model_dump(by_alias=True, exclude_none=True) for tool in listed.tools] == mcp_tools()
+    assert [tool.model_dump(by_alias=True, exclude_none=True) for tool in listed.tools[:-1]] == mcp_tools()
+    assert listed.tools[-1].name == "read_more"
 
 
 def test_the_operations_of_a_group_are_listed_behind_them_where_it_is_on() -> None:
@@ -60,7 +60,7 @@ def test_the_operations_of_a_group_are_listed_behind_them_where_it_is_on() -> No
         async with Client(mcp_server(call, groups={"inspect"})) as client:
             return [tool.name for tool in (await client.list_tools()).tools]
 
-    assert asyncio.run(use()) == [*OPERATIONS, *operations_of("inspect")]
+    assert asyncio.run(use()) == [*OPERATIONS, *operations_of("inspect"), "read_more"]
 
 
 def test_a_result_comes_back_structured_and_as_text() -> None:
@@ -68,6 +68,35 @@ def test_a_result_comes_back_structured_and_as_text() -> None:
     assert not result.is_error
     assert result.structured_content == {"data_from_video": METADATA}
     assert json.loads(text_of(result)) == {"data_from_video": METADATA}
+
+
+def test_a_long_result_is_read_on_with_its_cursor() -> None:
+    actions = [
+        {
+            "label": f"walks to place {n}",
+            "start_time": n,
+            "end_time": n,
+            "center_time": n,
+            "confidence": 1,
+            "entity_id": None,
+        }
+        for n in range(500)
+    ]
+    span = {"video_id": "a", "start_time": 0, "end_time": 9}
+
+    async def run() -> list[types.CallToolResult]:
+        async with Client(mcp_server(lambda *_: {"actions": actions, "evidence": [], "hint": ""})) as client:
+            found = [await client.call_tool("recognize_actions", span)]
+            while (cursor := json.loads(text_of(found[-1])).get("truncated", {}).get("cursor")) is not None:
+                found.append(await client.call_tool("read_more", {"cursor": cursor}))
+            return [*found, await client.call_tool("read_more", {"cursor": "99"})]
+
+    *pages, unknown = asyncio.run(run())
+    shown = [action for page in pages for action in (page.structured_content or {})["data_from_video"]["actions"]]
+    assert shown == actions
+    assert len(pages) > 2
+    assert unknown.is_error
+    assert "bad_cursor" in text_of(unknown)
 
 
 def test_a_fault_comes_back_as_a_tool_error_that_a_model_can_act_on() -> None:

@@ -186,9 +186,7 @@ def read_through(session: Session) -> list[Any]:
         ("scan_segments", {}),
         ("list_scenes", {"time_range": whole}),
     )
-    found = [run(session, name, {"video_id": "film", **arguments}) for name, arguments in asked]
-    # What opens the next page knows which world it belongs to.
-    return [{name: value for name, value in result.items() if name != "next_cursor"} for result in found]
+    return [run(session, name, {"video_id": "film", **arguments}) for name, arguments in asked]
 
 
 def drawn_cuts(world: World, seed: int, count: int) -> list[float]:

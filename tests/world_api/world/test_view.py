@@ -50,7 +50,7 @@ def test_a_stretch_does_not_hold_what_begins_at_its_end(make_world: Any) -> None
     assert session.view.tracks_in(TimeSpan(start=22.0, end=22.1))
 
 
-def test_many_things_at_once_are_cut_and_said_so(make_world: Any) -> None:
+def test_however_many_things_there_are_at_once_all_are_given(make_world: Any) -> None:
     crowd = [
         {"track": f"t0000_{n:03d}", "time": 5.0, "x1": n, "y1": 0, "x2": n + 9, "y2": 90, "category": "person", "confidence": 0.5,
          "colours": [], "known_at": 5.0, "producer": "made/1"}
@@ -59,6 +59,4 @@ def test_many_things_at_once_are_cut_and_said_so(make_world: Any) -> None:
     make_world({"sightings": crowd})
     session = open_session(make_world.store, "made", name=None)
     found = run(session, "detect_objects", {"video_id": "made", "timestamp": 5.0, "category": "person"})
-    assert len(found["detections"]) == 60
-    assert found["truncated"]
-    assert "140" in found["hint"]
+    assert len(found["detections"]) == 200

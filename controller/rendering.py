@@ -1,20 +1,131 @@
-"""What a model reads of a result: each time, line and piece of evidence once, and nothing that is constant, null or empty.
+"""What a model is shown of tool results: their lean form, the pages of long ones, and the summaries of old ones.
 
-The record keeps results whole. Here an interval is one text, ``"53-74.5"``, at the thing that it belongs to. A hit names
-its words by how they are known: ``seen``, ``said``, ``written`` or ``caption``, after their own time if that is a closer
-one. Evidence for an interval that is in the result or in the arguments of the call is left out, and so are values that
-follow from others (centres, names of segments, scores that only order hits). What says that something is not known or
-was not found (``lacks``, ``unmatched``, ``not_judged``, ``not_found``, ``not_examined``, ``unsure``, ``status``) is kept.
+The record of an episode has whole results. Here, and nowhere before, they are made shorter for a model: each time, line and
+piece of evidence is said once, a long result is shown page by page (``read_more``), and an old one is folded into a summary.
+Text from the video is given to the model only as JSON inside ``data_from_video``: it may contain instructions, but it
+remains inside its field.
+
+In the lean form an interval is one text, ``"53-74.5"``, at the thing that it belongs to. A hit names its words by how they
+are known, ``seen``, ``said``, ``written`` or ``caption``, after their own time if that is a closer one. Left out are evidence
+for an interval that the result or the arguments of the call name, values that are usual, null or empty, and values that
+follow from others (centres, names of segments, scores that only order hits). What says that something is not known or was
+not found (``lacks``, ``unmatched``, ``not_judged``, ``not_found``, ``not_examined``, ``unsure``, ``status``) is kept.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from typing import Any
 
-from controller.citations import spans_in
-from world_api.core.canonical import is_finite_number
+from controller.citations import leaves, spans_in
+from controller.messages import Problem, ToolCall
+from controller.prompts import Prompts
+from tool_induction.library_tools import ToolDeclaration
+from world_api.chat.messages import CURSOR, DATA, READ_MORE, Page, ResultPages, data_line, first_page
+from world_api.core.canonical import closed_object, is_finite_number
+from world_api.core.faults import ErrorBody
+
+_MAX_QUOTED = 300  #: characters
+#: Pieces of evidence that are shown of an operation's result, and of a tool's.
+_MOST_EVIDENCE, _OF_A_TOOL = 8, 4
+_BOOK_KEEPING = frozenset({"calls", "cost"})  #: the cost of an induced tool
+
+# What the summary of a folded result contains at most.
+_KEPT_SPANS, _KEPT_IDS, _KEPT_CHARACTERS = 6, 12, 160
+_IDS = ("entity_id", "memory_id", "scene_id", "segment_id")
+_SAYINGS = ("answer", "caption", "summary", "content", "brief_caption", "snippet", "text", "hint")
+
+
+def call_slip(call: ToolCall, problem: Problem, prompts: Prompts) -> ErrorBody:
+    """Return the message to the model about a malformed call, quoting unreadable arguments or an unknown tool."""
+    quoted = {"arguments_not_json": call.written, "arguments_not_object": call.written, "unknown_tool": call.tool}
+    detail = f"{quoted[problem]!r}" if problem in quoted else ""
+    return prompts.notice(problem, detail if len(detail) <= _MAX_QUOTED else detail[:_MAX_QUOTED] + "...")
+
+
+def read_more_tool(prompts: Prompts) -> ToolDeclaration:
+    """Return the declaration of ``read_more``, which every system with tools offers beside ``submit_answer``."""
+    cursor = {"type": "string", "description": prompts.of_pages("cursor")}
+    return ToolDeclaration(
+        name=READ_MORE, description=prompts.of_pages("tool"), parameters=closed_object({CURSOR: cursor})
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observation:
+    """The result of a call, or a page of one. ``is_data``: a tool returned it; otherwise it is the loop's own text."""
+
+    call: ToolCall
+    result: dict[str, Any]
+    is_data: bool
+    notice: ErrorBody | None = None
+
+    def message(self, pages: ResultPages, *, limit: int) -> dict[str, Any]:
+        """Return the message that answers the call; of a result longer than ``limit`` characters it has the first page.
+
+        ``truncated`` says then which entries this page has of how many, and the cursor of the next one. Evidence beyond
+        the first pieces is only counted.
+        """
+        whole = {key: value for key, value in self.result.items() if key not in _BOOK_KEEPING}
+        shown = lean(whole, self.call.arguments) if self.is_data else whole
+        evidence = _listed(shown)
+        most = _OF_A_TOOL if "outputs" in shown else _MOST_EVIDENCE
+        page = first_page({**shown, "evidence": evidence[:most]} if evidence else shown, limit)
+        if (kept := len(_listed(page.shown))) < len(evidence):
+            page = replace(page, parts={**page.parts, "evidence": f"{kept} of {len(evidence)}"})
+        return self.page_message(page, pages)
+
+    def page_message(self, page: Page, pages: ResultPages) -> dict[str, Any]:
+        """Return the message with one page of a result."""
+        # Also for a fault of a tool: its message may quote the video, or a model that looked at it.
+        body: dict[str, Any] = {DATA: page.shown} if self.is_data else dict(page.shown)
+        body |= pages.announced(page)
+        if self.notice is not None:
+            body["notice"] = self.notice
+        return self._answering(body)
+
+    def folded(self, prompts: Prompts) -> dict[str, Any]:
+        """Return the message that replaces the whole one if space is needed: arguments and a summary of the result."""
+        return self._answering({DATA: {"folded": _gist(self.call, self.result)}, "notice": prompts.notice("folded")})
+
+    def dropped(self, prompts: Prompts) -> dict[str, Any]:
+        """Return the message that replaces the folded one if even more space is needed: only a notice."""
+        return self._answering({"notice": prompts.notice("dropped")})
+
+    def _answering(self, body: dict[str, Any]) -> dict[str, Any]:
+        return {"role": "tool", "tool_call_id": self.call.id, "content": data_line(body)}
+
+
+def _listed(result: Mapping[str, Any]) -> list[Any]:
+    """Return the evidence of a result; empty if it is not a list."""
+    evidence = result.get("evidence")
+    return evidence if isinstance(evidence, list) else []
+
+
+def _gist(call: ToolCall, result: Mapping[str, Any]) -> dict[str, Any]:
+    found = {key: value for key, value in result.items() if key not in _BOOK_KEEPING | {"evidence"}}
+    spans = list(dict.fromkeys((span.start, span.end) for span in spans_in(found) if span.duration > 0))
+    texts = [(key, leaf) for key, leaf in leaves(found) if isinstance(leaf, str)]
+    ids = list(dict.fromkeys(text for key, text in texts if key in _IDS))
+    says = next((text for wanted in _SAYINGS for key, text in texts if key == wanted), "")
+    outputs = found.get("outputs")
+    lists = {**found, **(outputs if isinstance(outputs, dict) else {})}
+    gist: dict[str, Any] = {
+        "tool": call.tool,
+        "asked": first_page(call.arguments, _MAX_QUOTED).shown,
+        "items": {key: len(value) for key, value in lists.items() if isinstance(value, list)},
+        "spans": spans[:_KEPT_SPANS],
+        "of_spans": len(spans),
+        "ids": ids[:_KEPT_IDS],
+        "of_ids": len(ids),
+        "says": says if len(says) <= _KEPT_CHARACTERS else says[:_KEPT_CHARACTERS] + "...",
+    }
+    return {key: value for key, value in gist.items() if value or key == "tool"}
+
+
+# --- the lean form of results ---------------------------------------------------------------------------------------
 
 Record = dict[str, Any]
 _Span = tuple[float, float]
@@ -129,6 +240,7 @@ def _outputs(outputs: Record, known: Set[_Span]) -> Record:
     """Return the outputs of a tool under their declared names; one that is null stays, since that is its answer."""
     if isinstance(outputs.get("evidence"), list):
         outputs = _with_needed_evidence(outputs, known)
+        outputs["evidence"] = outputs["evidence"][:_OF_A_TOOL]
     shown: Record = {}
     for name, value in outputs.items():
         shown |= {name: value} if isinstance(value, str) else _field(name, value, known)
@@ -159,12 +271,19 @@ def _with_needed_evidence(record: Record, known: Set[_Span]) -> Record:
         placed = [{**hit, "evidence": [piece]} for hit, piece in zip(record[hits], pieces, strict=True)]
         return {**record, hits: placed, "evidence": []}
     stated = known | {_key(span.start, span.end) for span in spans_in({**record, "evidence": []})}
-    needed = [
-        piece
-        for piece in evidence
-        if not isinstance(piece, Mapping) or (_span_of(piece) not in stated and piece.get("source") != "metadata")
-    ]
-    return {**record, "evidence": needed}
+    caption = str(record.get("caption", ""))
+
+    def is_needed(piece: Any) -> bool:
+        span = _span_of(piece) if isinstance(piece, Mapping) else None
+        if span is None:
+            return True
+        return (
+            span not in stated
+            and piece["source"] != "metadata"
+            and span_text(*(round(end, 1) for end in span)) not in caption
+        )
+
+    return {**record, "evidence": list(filter(is_needed, evidence))}
 
 
 def _with_one_time(record: Record, *, last: bool) -> Record:
@@ -174,7 +293,7 @@ def _with_one_time(record: Record, *, last: bool) -> Record:
         if interval is not None:
             derived = _DERIVED if last else _DERIVED | {"scene_id"}
             others = {key: value for key, value in record.items() if key not in pair and key not in derived}
-            time = {"time": span_text(*interval)}
+            time = {"first_to_last" if record.get("appearances", 1) != 1 else "time": span_text(*interval)}
             return others | time if last else time | others
     return record
 
@@ -224,7 +343,8 @@ def _hit(hit: Record, interval: _Span | None) -> Record:
         words.setdefault(_KNOWN_AS.get(how, how), []).append(
             f"{span_text(*own)} {text}" if is_closer and own is not None else text
         )
-    return hit | {key: texts[0] if len(texts) == 1 else texts for key, texts in words.items()}
+    lacks = {"lacks": hit.pop("lacks")} if "lacks" in hit else {}
+    return hit | {key: texts[0] if len(texts) == 1 else texts for key, texts in words.items()} | lacks
 
 
 def _without_repetitions(record: Record) -> Record:
