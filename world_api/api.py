@@ -115,13 +115,13 @@ def _profile_for(store: Path, video_id: str, chosen: BuildOptions, progress: Pro
 
     It is that of the world that has the id, unless it is replaced; else ``neural`` if a detector is on this machine.
     """
-    from world_api.world.storage import read_manifest
-    from world_api.world.store import world_folder
-
     folder = chosen.models or models_folder(os.environ, home=Path.home())
     # The catalogue is not read where there are no models: a build begins at once.
     model = model_folder(folder).detector(chosen.detector) if folder.is_dir() or chosen.detector else None
     if (store / video_id).is_dir() and not chosen.force:
+        from world_api.world.storage import read_manifest
+        from world_api.world.store import world_folder
+
         with suppress(VideoWorldError, OSError):  # building says what is wrong
             there = read_manifest(world_folder(store, video_id)).profile
             if there == CLASSICAL and model is not None:

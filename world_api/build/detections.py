@@ -23,13 +23,13 @@ from world_api.core.ports import DetectedObject, Image, SceneDetector
 from world_api.core.spans import Box, known_time, round_time
 from world_api.media.frames import Frame
 
-#: Frames a second that the camera's motion is measured in, and steps between two detections.
-_FPS, _STEP = 4.0, 0.5
+#: Frames a second that the camera's motion is measured in, and of those that are examined.
+_FPS, _EXAMINED = 4.0, 2.0
 #: Seconds before and after a clip: a track is confirmed after three detections.
 _WARM_UP, _LOOK_AHEAD = 3.0, 1.5
 #: Two pictures look the same if at most this share of the pixels differs by more than this many grey levels; a frame that
 #: looks like the last examined one is not examined for this long (seconds).
-_SAME, _LEVELS, _LONGEST = 0.002, 14, 3.0
+_SAME, _LEVELS, _LONGEST = 0.002, 14, 2.0
 #: The place of a track looks unchanged if at most this share of its pixels differs.
 _SAME_PLACE = 0.06
 #: Seconds for which the colour words of a thing hold; the longer side (pixels) of the picture that they are measured in.
@@ -96,7 +96,8 @@ class Detections:
 class _Moment:
     """An examined frame, until the detector's answer is there.
 
-    ``shape``: height and width of the frame; ``motion``: of the picture since the moment before, in pixels of ``awaited``.
+    ``shape``: height and width of the frame; ``motion``: of the picture since the moment before, in pixels of ``awaited``;
+    ``is_new``: whether the frame is examined, or looks like the one before.
     """
 
     time: float
@@ -106,6 +107,7 @@ class _Moment:
     motion: Affine | None
     begins_shot: bool
     awaited: Awaited
+    is_new: bool
 
 
 @dataclass(kw_only=True)
@@ -132,7 +134,7 @@ class DetectionsWorker:
         self._names = 0
         self._rows: list[Record] = []
         self._waiting: deque[_Moment] = deque()
-        self._next = -np.inf  #: when the next frame is due
+        self._step = -1  #: the step of ``1 / _EXAMINED`` seconds of the last frame that was due
         self._begins_shot = True
         self._last: Look | None = None  #: the last examined frame
         self._last_awaited: Awaited | None = None
@@ -143,18 +145,20 @@ class DetectionsWorker:
         look = frame.derived(glance)
         self._begins_shot |= self._watch.see(look)
         self._camera.note(self._watch, frame.time)
-        if frame.time < self._next - 1e-6 and not self._begins_shot:
+        step = int(frame.time * _EXAMINED + 1e-6)
+        if step == self._step and not self._begins_shot:
             return
-        self._next = frame.time + _STEP
+        self._step = step
         awaited = self._last_awaited
-        if awaited is None or self._begins_shot or not self._is_same(look):
+        is_new = awaited is None or self._begins_shot or not self._is_same(look)
+        if awaited is None or is_new:
             awaited = frame.derived(self._detecting.ask)
             self._last, self._last_awaited = look, awaited
         motion = self._watch.motion_since(self._last_time, awaited.picture.shape[1])
         self._waiting.append(
             _Moment(
                 time=frame.time, shape=frame.shape, look=look, colours=frame.picture(_COLOUR_SIDE), motion=motion,
-                begins_shot=self._begins_shot, awaited=awaited,
+                begins_shot=self._begins_shot, awaited=awaited, is_new=is_new,
             )
         )  # fmt: skip
         self._last_time, self._begins_shot = frame.time, False
@@ -178,7 +182,11 @@ class DetectionsWorker:
             if moment.begins_shot:
                 self._association.clear()
             seen = self._association.step(
-                found, moment.time, motion=moment.motion, unchanged=partial(self._is_unchanged, moment)
+                found,
+                moment.time,
+                is_new=moment.is_new,
+                motion=moment.motion,
+                unchanged=partial(self._is_unchanged, moment),
             )
             for track in seen:
                 self._note(track, moment)
