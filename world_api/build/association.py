@@ -26,7 +26,7 @@ _ALIKE, _WEAKLY_ALIKE = 0.3, 0.5
 #: Boxes are enlarged by this share before their overlap is measured.
 _AROUND = 0.15
 #: The distance in sizes at which the similarity by distance is 1/e, and its most.
-_NEAR, _NEAR_MOST = 0.75, 0.8
+_NEAR, _NEAR_MOST = 1.0, 0.8
 #: The similarity to a track of another category is multiplied by this: a detector may name one thing in two ways.
 _OTHER_CATEGORY = 0.6
 #: The share of a new velocity in the old one.
