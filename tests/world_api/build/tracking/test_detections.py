@@ -171,7 +171,9 @@ def test_a_frame_that_two_clips_want_is_examined_once(make_frames: MakeFrames) -
     detector = SquareFinder()
     stage = Detections(detector)
     workers = [stage.open(made_clip(number, source=made_source(rate=10.0))) for number in (0, 1)]
-    for frame in sampled_for(stage, make_frames(lambda t: drawn((RED, 3 * (t % 60), 20)), start=27, end=31.5, rate=10)):
+    for frame in sampled_for(
+        stage, make_frames(lambda t: drawn((RED, 40 * (t - 27), 20)), start=27, end=31.5, rate=10)
+    ):
         for worker in workers:
             worker.see(frame)
     rows = [worker.finish()["sightings"] for worker in workers]
