@@ -218,8 +218,8 @@ UNCHECKED = 0.6
 MOTION_CONFIDENCE = 0.6
 
 
-#: A list of detections is never longer than this.
-MAX_DETECTIONS = 60
+#: A list of detections, and of categories in a hint, is never longer than this.
+MAX_DETECTIONS, MAX_KINDS = 60, 12
 
 
 def find_objects(
@@ -527,8 +527,10 @@ def _detections(
 
 
 def _judged_kinds(session: Session) -> str:
-    known = ", ".join(sorted(session.vocabulary.categories)) or "no categories in this video"
-    return f"profile {session.view.world.manifest.profile} judges {known}"
+    known = sorted(session.vocabulary.categories)
+    more = f" and {len(known) - MAX_KINDS} others (get_video_metadata lists them)" if len(known) > MAX_KINDS else ""
+    said = ", ".join(known[:MAX_KINDS]) + more if known else "no categories in this video"
+    return f"profile {session.view.world.manifest.profile} judges {said}"
 
 
 def _why_nothing(
