@@ -116,13 +116,13 @@ def _profile_for(store: Path, video_id: str, chosen: BuildOptions, progress: Pro
 
     It is that of the world that has the id, unless it is replaced; else ``neural`` if a detector is on this machine.
     """
-    from world_api.world.storage import read_manifest
-    from world_api.world.store import world_folder
-
     folder = chosen.models or models_folder(os.environ, home=Path.home())
     # The catalogue is not read where there are no models: a build begins at once.
     model = model_folder(folder).detector(chosen.detector) if folder.is_dir() or chosen.detector else None
     if (store / video_id).is_dir() and not chosen.force:
+        from world_api.world.storage import read_manifest
+        from world_api.world.store import world_folder
+
         with suppress(VideoWorldError, OSError):  # building says what is wrong
             there = read_manifest(world_folder(store, video_id)).profile
             if there == CLASSICAL and model is not None:
@@ -208,20 +208,23 @@ def open_session(
 
 
 def _detector_of(world: World, models: Path | None) -> ObjectDetector | None:
-    """Return the detector for single frames of a world: the one that its tracks come from; None if that is not here."""
+    """Return the detector for single frames of a world: the one that its tracks come from; None if that is not here.
+
+    A world of the profile ``neural`` that was built without tracks has the first detector that is here.
+    """
     if world.manifest.profile != NEURAL:
         detector: ObjectDetector = adapter("detector")
         return detector
     from world_api.perception.models import DETECTOR
 
-    producers = [stage.parameters.get("detector") for stage in world.manifest.stages]
+    made_by = [name for stage in world.manifest.stages if (name := stage.parameters.get("detector")) is not None]
     with suppress(BackendFault):  # a catalogue that cannot be read: the stored rows serve without it
         folder = model_folder(models)
         for model in folder.catalogue():
             if model.task == DETECTOR and folder.is_present(model):
-                detector = adapter_class("detector", profile=NEURAL)(folder.detector(model.name))
-                if detector.producer in producers:
-                    return detector
+                found: ObjectDetector = adapter_class("detector", profile=NEURAL)(folder.detector(model.name))
+                if found.producer in made_by or not made_by:
+                    return found
     return None
 
 

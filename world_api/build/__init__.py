@@ -16,6 +16,7 @@ from world_api.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from world_api.build.builder import BuildReport, Job, build_world
+    from world_api.build.detections import Detections
     from world_api.build.following import Following, follow_world
     from world_api.build.identities import Identities, IdentityLimits, Sighted, find_matches
     from world_api.build.key_frames import KeyFrames, Looks

@@ -26,15 +26,15 @@ _ALIKE, _WEAKLY_ALIKE = 0.3, 0.5
 #: Boxes are enlarged by this share before their overlap is measured.
 _AROUND = 0.15
 #: The distance in sizes at which the similarity by distance is 1/e, and its most.
-_NEAR, _NEAR_MOST = 0.75, 0.8
+_NEAR, _NEAR_MOST = 1.0, 0.8
 #: The similarity to a track of another category is multiplied by this: a detector may name one thing in two ways.
 _OTHER_CATEGORY = 0.6
 #: The share of a new velocity in the old one.
 _GAIN = 0.6
 #: A track that is not seen for this long (seconds) has ended.
 _LOST = 2.5
-#: A track is confirmed by this many detections, of which so many are confident, with at least this mean confidence.
-_HITS, _SURE_HITS, _MEAN = 3, 2, 0.45
+#: A track is confirmed by this many confident detections, if all its detections have at least this mean confidence.
+_HITS, _MEAN = 3, 0.5
 #: The confidence of a thing that is not detected while its place looks the same is multiplied by this, each time.
 _UNSEEN = 0.98
 
@@ -54,7 +54,7 @@ class Followed:
     velocity: NDArray[np.float64] = field(default_factory=lambda: np.zeros(4))
     hits: int = 0
     sure_hits: int = 0
-    total: float = 0.0
+    total: float = 0.0  #: of the confidences
     votes: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     confirmed: bool = False
 
@@ -68,17 +68,17 @@ class Followed:
         x1, y1, x2, y2 = np.array(_sides(self.box)) + self.velocity * (time - self.detected)
         return Box(x1=float(x1), y1=float(y1), x2=float(max(x1 + 1, x2)), y2=float(max(y1 + 1, y2)))
 
-    def take(self, found: DetectedObject, time: float, *, sure: bool) -> None:
-        """Continue the track with a detection."""
+    def take(self, found: DetectedObject, time: float, *, sure: bool, is_new: bool = True) -> None:
+        """Continue the track with a detection; one that is not new confirms nothing."""
         elapsed = time - self.detected
         if elapsed > 0:
             way = (np.array(_sides(found.box)) - np.array(_sides(self.box))) / elapsed
             self.velocity += (way - self.velocity) * (_GAIN if self.hits > 1 else 1.0)
         self.box, self.seen, self.detected, self.confidence = found.box, time, time, found.confidence
-        self.hits, self.sure_hits, self.total = self.hits + 1, self.sure_hits + sure, self.total + found.confidence
-        self.votes[found.category] += found.confidence
-        is_clear = self.hits >= _HITS and self.sure_hits >= _SURE_HITS and self.total >= _MEAN * self.hits
-        self.confirmed = self.confirmed or is_clear
+        if is_new:
+            self.hits, self.sure_hits, self.total = self.hits + 1, self.sure_hits + sure, self.total + found.confidence
+            self.votes[found.category] += found.confidence
+            self.confirmed |= self.sure_hits >= _HITS and self.total >= _MEAN * self.hits
 
 
 class Association:
@@ -101,11 +101,13 @@ class Association:
         found: Sequence[DetectedObject],
         time: float,
         *,
+        is_new: bool = True,
         motion: Affine | None = None,
         unchanged: Callable[[Followed], bool] = lambda track: False,
     ) -> list[Followed]:
         """Continue, begin and end tracks with the detections of a frame; return the tracks that are seen in it.
 
+        ``is_new`` is False if the detections are those of the step before, since nothing has moved.
         ``motion`` is that of the whole picture since the last frame (None: it was still or is unknown). ``unchanged`` judges
         whether the place of a track that is not detected looks as it did, so that the thing must still be there.
         """
@@ -114,9 +116,9 @@ class Association:
             for track in self.alive:
                 track.box = _moved(track.box, motion)
         confident = [item for item in found if item.confidence >= self._sure]
-        rest, free = self._assign(self.alive, confident, time, least=_ALIKE, sure=True)
+        rest, free = self._assign(self.alive, confident, time, least=_ALIKE, sure=True, is_new=is_new)
         weak = [item for item in found if item.confidence < self._sure]
-        rest, _ = self._assign(rest, weak, time, least=_WEAKLY_ALIKE, sure=False)
+        rest, _ = self._assign(rest, weak, time, least=_WEAKLY_ALIKE, sure=False, is_new=is_new)
         for track in rest:
             if track.confirmed and unchanged(track):
                 track.seen, track.confidence = time, track.confidence * _UNSEEN
@@ -133,7 +135,13 @@ class Association:
 
     @staticmethod
     def _assign(
-        tracks: Sequence[Followed], found: Sequence[DetectedObject], time: float, *, least: float, sure: bool
+        tracks: Sequence[Followed],
+        found: Sequence[DetectedObject],
+        time: float,
+        *,
+        least: float,
+        sure: bool,
+        is_new: bool,
     ) -> tuple[list[Followed], list[DetectedObject]]:
         """Continue tracks with detections that are at least ``least`` alike; return the tracks and detections that remain."""
         if not tracks or not found:
@@ -141,7 +149,7 @@ class Association:
         alike = np.array([[_similarity(track, item, time) for item in found] for track in tracks])
         pairs = [(row, column) for row, column in least_cost(1.0 - alike) if alike[row, column] >= least]
         for row, column in pairs:
-            tracks[row].take(found[column], time, sure=sure)
+            tracks[row].take(found[column], time, sure=sure, is_new=is_new)
         rows, columns = {row for row, _ in pairs}, {column for _, column in pairs}
         rest = [track for row, track in enumerate(tracks) if row not in rows]
         return rest, [item for column, item in enumerate(found) if column not in columns]

@@ -16,24 +16,24 @@ import cv2
 import numpy as np
 
 from world_api.build.association import Affine, Association, Followed
-from world_api.build.camera_motion import CameraNotes, CameraWatch, Look, glance
+from world_api.build.camera_motion import CameraNotes, CameraWatch, glance
 from world_api.build.colours import colour_words
 from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec, box_columns
 from world_api.core.ports import DetectedObject, Image, SceneDetector
 from world_api.core.spans import Box, known_time, round_time
 from world_api.media.frames import Frame
 
-#: Frames a second that the camera's motion is measured in, and steps between two detections.
-_FPS, _STEP = 4.0, 0.5
+#: Frames a second that the camera's motion is measured in, and of those that are examined.
+_FPS, _EXAMINED = 4.0, 2.0
 #: Seconds before and after a clip: a track is confirmed after three detections.
 _WARM_UP, _LOOK_AHEAD = 3.0, 1.5
-#: Two pictures look the same if at most this share of the pixels differs by more than this many grey levels; a frame that
-#: looks like the last examined one is not examined for this long (seconds).
-_SAME, _LEVELS, _LONGEST = 0.002, 14, 3.0
-#: The place of a track looks unchanged if at most this share of its pixels differs.
+#: Two pictures look the same if at most this share of their values (three a pixel) differs by more than this many levels; a
+#: frame that looks like the last examined one is not examined for this long (seconds).
+_SAME, _LEVELS, _LONGEST = 0.002, 14, 2.0
+#: The place of a track looks unchanged if at most this share of its values differs.
 _SAME_PLACE = 0.06
-#: Seconds for which the colour words of a thing hold; the longer side (pixels) of the picture that they are measured in.
-_COLOURS, _COLOUR_SIDE = 1.4, 288
+#: The longer side (pixels) of the pictures that are compared and whose colours are named; seconds for which colour words hold.
+_SMALL_SIDE, _COLOURS = 288, 1.4
 #: The part of a box that certainly shows the thing: left, top, right, bottom as shares of it.
 _INNER = (0.25, 0.15, 0.75, 0.85)
 
@@ -96,27 +96,31 @@ class Detections:
 class _Moment:
     """An examined frame, until the detector's answer is there.
 
-    ``shape``: height and width of the frame; ``motion``: of the picture since the moment before, in pixels of ``awaited``.
+    ``shape``: height and width of the frame; ``small``: a small picture of it; ``motion``: of the picture since the moment
+    before, in pixels of ``awaited``; ``is_new``: whether the frame is examined, or looks like the one before.
     """
 
     time: float
     shape: tuple[int, int]
-    look: Look
-    colours: Image
+    small: Image
     motion: Affine | None
     begins_shot: bool
     awaited: Awaited
+    is_new: bool
 
 
 @dataclass(kw_only=True)
 class _Notes:
-    """What is noted of one track: its name (empty until it is confirmed), rows held back, colours, and its last look."""
+    """What is noted of one track: its name (empty until it is confirmed), rows held back, colours.
+
+    ``small`` is the small picture of the frame in which it was detected last.
+    """
 
     name: str = ""
     pending: list[Record] = field(default_factory=list)
     colours: list[str] = field(default_factory=list)
     next_colours: float = 0.0
-    look: Image | None = None
+    small: Image | None = None
 
 
 class DetectionsWorker:
@@ -132,29 +136,32 @@ class DetectionsWorker:
         self._names = 0
         self._rows: list[Record] = []
         self._waiting: deque[_Moment] = deque()
-        self._next = -np.inf  #: when the next frame is due
+        self._step = -1  #: the step of ``1 / _EXAMINED`` seconds of the last frame that was due
         self._begins_shot = True
-        self._last: Look | None = None  #: the last examined frame
-        self._last_awaited: Awaited | None = None
-        self._last_time = 0.0
+        self._examined: tuple[float, Image, Awaited] | None = (
+            None  #: time, small picture and answer of the last examined frame
+        )
+        self._last_time = 0.0  #: of the last frame that was due
 
     def see(self, frame: Frame) -> None:
         """Process one sampled frame."""
         look = frame.derived(glance)
         self._begins_shot |= self._watch.see(look)
         self._camera.note(self._watch, frame.time)
-        if frame.time < self._next - 1e-6 and not self._begins_shot:
+        step = int(frame.time * _EXAMINED + 1e-6)
+        if step == self._step and not self._begins_shot:
             return
-        self._next = frame.time + _STEP
-        awaited = self._last_awaited
-        if awaited is None or self._begins_shot or not self._is_same(look):
-            awaited = frame.derived(self._detecting.ask)
-            self._last, self._last_awaited = look, awaited
+        self._step = step
+        small = frame.picture(_SMALL_SIDE)
+        is_new = self._begins_shot or not self._is_same(small, frame.time)
+        if self._examined is None or is_new:
+            self._examined = frame.time, small, frame.derived(self._detecting.ask)
+        awaited = self._examined[2]
         motion = self._watch.motion_since(self._last_time, awaited.picture.shape[1])
         self._waiting.append(
             _Moment(
-                time=frame.time, shape=frame.shape, look=look, colours=frame.picture(_COLOUR_SIDE), motion=motion,
-                begins_shot=self._begins_shot, awaited=awaited,
+                time=frame.time, shape=frame.shape, small=small, motion=motion,
+                begins_shot=self._begins_shot, awaited=awaited, is_new=is_new,
             )
         )  # fmt: skip
         self._last_time, self._begins_shot = frame.time, False
@@ -166,10 +173,12 @@ class DetectionsWorker:
         self._follow()
         return {"sightings": self._rows, "camera": self._camera.rows}
 
-    def _is_same(self, look: Look) -> bool:
-        """Whether a frame looks like the last examined one, which was not long ago."""
-        last = self._last
-        return last is not None and look.time - last.time <= _LONGEST and _changed(last.gray, look.gray) <= _SAME
+    def _is_same(self, small: Image, time: float) -> bool:
+        """Whether a frame (its small picture and time) looks like the last examined one, which was not long ago."""
+        if self._examined is None:
+            return False
+        examined_at, before, _ = self._examined
+        return time - examined_at <= _LONGEST and _changed(before, small) <= _SAME
 
     def _follow(self) -> None:
         """Assign the detections of the moments whose answer is there to tracks, in order of time."""
@@ -178,24 +187,28 @@ class DetectionsWorker:
             if moment.begins_shot:
                 self._association.clear()
             seen = self._association.step(
-                found, moment.time, motion=moment.motion, unchanged=partial(self._is_unchanged, moment)
+                found,
+                moment.time,
+                is_new=moment.is_new,
+                motion=moment.motion,
+                unchanged=partial(self._is_unchanged, moment),
             )
             for track in seen:
                 self._note(track, moment)
 
     def _is_unchanged(self, moment: _Moment, track: Followed) -> bool:
         """Whether the place of a track looks as it did when the thing was last detected there."""
-        before = self._notes[track.number].look
-        if before is None or before.shape != moment.look.gray.shape:
+        before = self._notes[track.number].small
+        if before is None or before.shape != moment.small.shape:
             return False
-        place = _part(track.box, moment.awaited.picture, moment.look.gray)
-        return before[place].size > 0 and _changed(before[place], moment.look.gray[place]) <= _SAME_PLACE
+        place = _part(track.box, moment.awaited.picture, moment.small)
+        return before[place].size > 0 and _changed(before[place], moment.small[place]) <= _SAME_PLACE
 
     def _note(self, track: Followed, moment: _Moment) -> None:
         """Note a sighting in the clip's span, and write all that were held back once the track is confirmed."""
         notes = self._notes.setdefault(track.number, _Notes())
         if track.detected == moment.time:
-            notes.look = moment.look.gray
+            notes.small = moment.small
         if moment.time >= notes.next_colours:
             notes.colours = _colours(track.box, moment)
             notes.next_colours = moment.time + _COLOURS
@@ -218,9 +231,9 @@ class DetectionsWorker:
 
 
 def _changed(before: Image, now: Image) -> float:
-    """Return the share of pixels that differ between two gray pictures of one size, 0 to 1."""
+    """Return the share of values that differ between two pictures of one size, 0 to 1."""
     different = cv2.threshold(cv2.absdiff(before, now), _LEVELS, 1, cv2.THRESH_BINARY)[1]
-    return float(cv2.countNonZero(different)) / max(int(different.size), 1)
+    return float(np.count_nonzero(different)) / max(int(different.size), 1)
 
 
 def _part(box: Box, whole: Image, picture: Image) -> tuple[slice, slice]:
@@ -237,5 +250,5 @@ def _colours(box: Box, moment: _Moment) -> list[str]:
         x1=box.x1 + left * box.width, y1=box.y1 + top * box.height,
         x2=box.x1 + right * box.width, y2=box.y1 + bottom * box.height,
     )  # fmt: skip
-    part = np.ascontiguousarray(moment.colours[_part(inner, moment.awaited.picture, moment.colours)])
+    part = np.ascontiguousarray(moment.small[_part(inner, moment.awaited.picture, moment.small)])
     return colour_words(part, np.full(part.shape[:2], 255, dtype=np.uint8)) if part.size else []

@@ -15,7 +15,7 @@ from world_api.options import NEURAL
 if TYPE_CHECKING:
     from world_api.perception.models import Model, ModelFolder
 
-app = group_app("The model files that perception can use: list, fetch, add, check.")
+app = group_app("List, fetch, add and check the model files that perception can use.")
 
 FolderOption = Annotated[
     Path | None,

@@ -204,6 +204,10 @@ UNCHECKED = 0.6
 MOTION_CONFIDENCE = 0.6
 
 
+#: Categories that a hint lists, at most.
+MAX_KINDS = 12
+
+
 def find_objects(
     session: Session, *, at: float, category: str, text_query: str | None, within: TimeSpan | None
 ) -> Detections:
@@ -508,8 +512,10 @@ def _detections(
 
 
 def _judged_kinds(session: Session) -> str:
-    known = ", ".join(sorted(session.vocabulary.categories)) or "no categories in this video"
-    return f"profile {session.view.world.manifest.profile} judges {known}"
+    known = sorted(session.vocabulary.categories)
+    more = f" and {len(known) - MAX_KINDS} others (get_video_metadata lists them)" if len(known) > MAX_KINDS else ""
+    said = ", ".join(known[:MAX_KINDS]) + more if known else "no categories in this video"
+    return f"profile {session.view.world.manifest.profile} judges {said}"
 
 
 def _why_nothing(

@@ -293,6 +293,11 @@ class ModelFolder:
             model = Model.model_validate(entry)
         except ValidationError as error:
             raise _bad_catalogue(path.name, _first(error)) from None
+        if "layout" not in model.options:
+            what = f"{path.name}: the shape of its output does not show its layout"
+            raise BackendFault(
+                "model_unusable", what, hint="state it with --layout; `videoworld models add --help` lists them"
+            )
         self._as_detector(model)
         self.pull(model, offered=path.parent)
         others = [own for own in self.added() if own.name != model.name]
@@ -433,7 +438,7 @@ def _described(path: Path) -> tuple[dict[str, Any], str]:
 
 
 def _layout_of(shapes: Sequence[Sequence[Any]], classes: int) -> str | None:
-    """Return the layout that the shapes of the outputs show; None if they do not.
+    """Return the layout that the shapes of the outputs show; None if they show none, or several.
 
     ``classes``: the number of labels that the file lists, 0 if it lists none, which is taken for the 80 of COCO.
     """
@@ -443,5 +448,6 @@ def _layout_of(shapes: Sequence[Sequence[Any]], classes: int) -> str | None:
     if not shapes or len(shapes[0]) != 3:
         return None
     _, second, third = shapes[0]
-    found = {classes + 5: "yolox", 6: "yolo-end-to-end", classes + 4: "rt-detr"}.get(third)
-    return "yolo" if second == classes + 4 else found
+    lengths = {"yolox": classes + 5, "yolo-end-to-end": 6, "rt-detr": classes + 4}
+    found = [name for name, length in lengths.items() if third == length] + ["yolo"] * (second == classes + 4)
+    return found[0] if len(found) == 1 else None
