@@ -236,7 +236,7 @@ def as_value(doubt: Doubt | None) -> Doubt | None:
 
 def _length(value: ex.Expr, scope: Scope) -> Doubt | None:
     doubt, rows = doubt_of(value, scope), evaluate(value, scope.values)
-    if firm(doubt) is None or not isinstance(rows, list):
+    if doubt is None or doubt.extent == Extent.BEST or not isinstance(rows, list):
         return doubt
     possible = sum(bool(lacked(row)) for row in rows)
     found = Doubt(words=doubt.words, least=len(rows) - possible, most=len(rows), possible=possible)

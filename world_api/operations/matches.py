@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from itertools import chain
 
@@ -587,7 +587,7 @@ def lines_in(folded: str) -> tuple[str, dict[str, list[str]]]:
         return " " if quoted or _contents(line) else cue.group()
 
     for kind, words in _CUES.items():
-        rest = words.sub(lambda cue, kind=kind: take(cue, kind), rest)
+        rest = words.sub(partial(take, kind=kind), rest)
     return rest, found
 
 
@@ -666,7 +666,12 @@ class QueryJudge:
         return found
 
     def _heard_in(self, line: Passage) -> frozenset[str]:
-        """Return the terms of the words asked for that a line has itself, and of who says it."""
+        """Return the terms of the words asked for that a line has itself, and of who says it.
+
+        There are none if the one who speaks is described and this line is not known to be theirs.
+        """
+        if self._reading.wanted and not self._session.vocabulary.shows(line.speaker, self._reading):
+            return frozenset()
         terms, own = _terms_of_passage(line), terms_of(line.speaker, "")
         is_heard = has_word if self._is_dialogue else has_units
         return own.union(*(terms_of(word, "") for word in self._spoken if is_heard(terms, word)))

@@ -149,6 +149,17 @@ def test_words_that_a_line_is_asked_for_are_those_after_the_cue(open_made: Opene
     assert "folder" in hit["snippet"]
 
 
+def test_what_somebody_of_certain_looks_says_is_not_what_is_said_while_they_are_seen(
+    make_world: Any, minute_rows: Any
+) -> None:
+    line = {**minute_rows["speech"][0], "start": 24.0, "end": 26.0, "known_at": 26.0, "text": "Bring the violin."}
+    for speaker, lacks in (("", ["violin"]), ("a person in a green coat", ["violin"]), ("a person in black", [])):
+        make_world({**minute_rows, "speech": [{**line, "speaker": speaker}]})
+        session = open_session(make_world.store, "made", name=None)
+        hits = search(session, 'person in black says "violin"')["candidates"]
+        assert min((hit["lacks"] for hit in hits), key=len) == lacks, speaker
+
+
 def test_words_of_a_script_in_which_nothing_is_said_are_not_judged(make_world: Any, minute_rows: Any) -> None:
     english = [row for row in minute_rows["speech"] if row["text"].isascii()]
     make_world({**minute_rows, "speech": english, "screen_texts": []})
