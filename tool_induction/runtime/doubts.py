@@ -127,10 +127,13 @@ def doubt_of_record(record: Json) -> Doubt | None:
     return doubt and replace(doubt, extent=Extent.MISSING)
 
 
-def doubt_of_hits(record: Json) -> Doubt | None:
-    """Return what is in doubt about the hits of a search, of which only the best are given; None if it says "not found"."""
-    is_examined = isinstance(record, dict) and bool(record.get("not_found"))
-    return None if is_examined else Doubt(extent=Extent.BEST)
+def doubt_of_hits(record: dict[str, Json], hits: Json, top_k: Json) -> Doubt | None:
+    """Return what is in doubt about the hits of a search, of which only the ``top_k`` best are given.
+
+    Nothing is (None) if it says "not found", or gave fewer hits than were asked for.
+    """
+    is_whole = isinstance(hits, list) and isinstance(top_k, int) and len(hits) < top_k
+    return None if is_whole or record.get("not_found") else Doubt(extent=Extent.BEST)
 
 
 def _of_rows(doubt: Doubt | None, rows: Sequence[Json]) -> Doubt | None:

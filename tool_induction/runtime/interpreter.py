@@ -299,10 +299,11 @@ class Interpreter:
         doubts = {key: doubt for key, value in given if (doubt := firm(doubt_of(value, scope))) is not None}
         if step.kind == "api":
             made_from = () if origins is None else sorted(origins.of(*(value for _, value in step.params)))
-            result = self.judged.noted(self.calls(step.target, arguments, made_from), listed_under(step.target))
+            listed = listed_under(step.target)
+            result = self.judged.noted(self.calls(step.target, arguments, made_from), listed)
             if isinstance(unused := result.get("unused_words"), list) and unused:
                 self._warn(f"words that {step.target} could not use: {named(list(map(as_text, unused)))}")
-            hits = doubt_of_hits(result) if "top_k" in arguments else None
+            hits = doubt_of_hits(result, result.get(listed or ""), arguments["top_k"]) if "top_k" in arguments else None
             self.judged.is_unsure |= hits is not None
             return result, joined(as_value(joined(*doubts.values())), hits)
         behind = {} if origins is None else {key: origins.of(value) for key, value in step.params}

@@ -84,8 +84,8 @@ def test_what_no_word_that_can_be_judged_fits_is_surely_not_found(counted: Any) 
 
 
 def test_that_nothing_is_left_of_the_best_hits_of_a_search_is_no_sure_no(counted: Any) -> None:
-    """The word is only said, and no one in green is near: what a search has not found is not known of it."""
-    find = {"video_id": "{{ video_id }}", "query": "folder", "top_k": 5}
+    """The word is only said, and no one in green is near: what a search did not give since it gave its best is not known."""
+    find = {"video_id": "{{ video_id }}", "query": "folder", "top_k": 1}
     look = {
         "video_id": "{{ video_id }}",
         "timestamp": "{{ item.center_time }}",
