@@ -24,6 +24,7 @@ from tool_induction.admission.weaknesses import weaknesses
 from tool_induction.compiler.compilation import CompiledTool, calls_of
 from tool_induction.language.model import Tool
 from tool_induction.language.types import show
+from tool_induction.runtime.calls import Memo
 from world_api.core.canonical import canonical_json, content_hash
 
 #: Turns (sets of arguments): first, more if a tool found nothing or always the same, and to compare two tools.
@@ -57,9 +58,10 @@ def admit(
     Returns:
         A verdict for each tool, in the order of ``tools``. A tool that fails is refused; nothing is raised.
     """
+    memo = Memo()
 
     def run_of(name: str) -> trials.Runner:
-        return partial(trials.tried, tools, name, monotonic=monotonic)
+        return partial(trials.tried, tools, name, monotonic=monotonic, memo=memo)
 
     texts = tuple(others) or WORDS
     verdicts = {name: _verdict(name, tools, run_of(name), examples, tuple(entities), texts) for name in tools}
@@ -110,6 +112,7 @@ def _verdict(
     refusal, unread = refusal_of(case), list[str]()
     if refusal is None:
         unread = trials.unread_inputs(run, tool, texts)
+        unread = [item for item in unread if not trials.reads_on_examples(runs, item)]
         refusal = ignoring(tool, unread)
     notes = (
         *noted,

@@ -6,9 +6,11 @@ asked of the operations themselves.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from world_api.core.faults import VideoWorldError
@@ -52,6 +54,11 @@ class Fact:
     def seconds(self) -> float:
         """How long it lasts in all."""
         return sum(span.duration for span in self.spans)
+
+    @property
+    def gap(self) -> float:
+        """The shortest time between two occurrences, in seconds; infinite for one."""
+        return min((later.start - earlier.end for earlier, later in pairwise(self.spans)), default=math.inf)
 
     def line(self) -> str:
         """Return the fact in words: its text and when it is there."""
@@ -109,11 +116,18 @@ def _looks(session: Session, *, is_true: bool) -> Iterator[Fact]:
 
 
 def _deeds(session: Session, looks: set[str]) -> Iterator[Fact]:
-    """Yield a fact for each recorded deed, whoever does it; ``who`` only if all who do it look the same."""
+    """Yield a fact for each recorded deed, whoever does it; ``who`` only if all who do it look the same.
+
+    A label that is part of another one (such as of a movement, which is derived from boxes) is left out.
+    """
+    from world_api.operations.matches import actions_in
+
+    labels = {action.label for action, _ in actions_in(session, session.view.span)}
     done: dict[str, list[Any]] = defaultdict(list)
     for action in session.view.actions:
         done[action.text].append(action)
-    for label, actions in list(done.items())[:_MOST]:
+    clear = {text: actions for text, actions in done.items() if not any(text in one != text for one in labels)}
+    for label, actions in list(clear.items())[: 2 * _MOST]:
         doers = {action.subject for action in actions}
         tracks = [session.view.tracks.find(name) for name in doers if name]
         hints = {track.hint for track in tracks if track is not None}

@@ -6,11 +6,9 @@ world only as far as its names and its description say what it means (``intents`
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from tool_induction.admission.arguments import bound_of, is_moment
@@ -39,7 +37,7 @@ if TYPE_CHECKING:
     from tool_induction.admission.trials import TrialRun
 
 #: Facts that a tool with one input is asked about, by standing.
-_ASKED: Mapping[Standing, int] = {"present": 4, "absent": 2, "unjudged": 2}
+_ASKED: Mapping[Standing, int] = {"present": 5, "absent": 2, "unjudged": 2}
 _AT_LEAST = 2  #: wrong answers that refuse a tool
 _AMOUNTS: Mapping[types.Type, Any] = {types.INT: 10, types.FLOAT: 20.0, types.NUMBER: 20.0, types.BOOL: True}
 _IN_GENERAL = ("decided", "finds")  #: findings about all answers of a tool, which count only if most differ
@@ -193,9 +191,9 @@ def _chosen(
 
 
 def _some(facts: Sequence[Fact], kind: Role, standing: str, most: int) -> list[Fact]:
-    """Return the first facts of a kind and standing, those with most occurrences before others."""
+    """Return facts of a kind and standing: first those with several occurrences that can be told apart, then others."""
     found = [fact for fact in facts if (fact.kind, fact.standing) == (kind, standing)]
-    return sorted(found, key=lambda fact: -len(fact.spans))[:most]
+    return sorted(found, key=lambda fact: (len(fact.spans) < 2 or fact.gap < 2 * _ROUGH, -len(fact.spans)))[:most]
 
 
 # --- what an answer says --------------------------------------------------------------------------------------------
@@ -319,18 +317,15 @@ class _Answer:
                 if self.intent.said & {"previous", "before"}
                 else ""
             )
-        rough = min(_ROUGH, _narrowest(spans) / 2)
-        near = [
-            place
-            for place, span in enumerate(spans)
-            if span.start - rough <= given.end and given.start <= span.end + rough
-        ]
+        near = _near(given, spans, _ROUGH)
         if not near:
             return Finding(about="", difference=self._says(item, value))
-        wanted = {"first": 0, "last": len(spans) - 1}.get(which, near[0])
-        if wanted not in near:
-            order = f"this is occurrence {near[0] + 1} of {len(spans)}, and it says {which}"
-            return Finding(about="", difference=self._says(item, value, f"{_world(self.fact, self.probe)}: {order}"))
+        close = _near(given, spans, min(_ROUGH, self.fact.gap / 2)) or near
+        wanted = {"first": 0, "last": len(spans) - 1}.get(which, close[0])
+        if wanted not in close:
+            order = f"this is occurrence {close[0] + 1} of {len(spans)}, and it says {which}"
+            found = Finding(about="", difference=self._says(item, value, f"{_world(self.fact, self.probe)}: {order}"))
+            return replace(found, certain=wanted not in near or close != near)
         span, edge = spans[wanted], edge_of(item.name)
         if given.duration == 0 and edge:
             start, end = abs(given.start - span.start), abs(given.end - span.end)
@@ -441,9 +436,11 @@ def _claims(value: Json) -> bool:
     return isinstance(value, dict) or (isinstance(value, int | float) and value is not False and value != 0)
 
 
-def _narrowest(spans: Sequence[TimeSpan]) -> float:
-    """Return the shortest time between two neighbouring spans, in seconds; infinite for one."""
-    return min((later.start - earlier.end for earlier, later in pairwise(spans)), default=math.inf)
+def _near(given: TimeSpan, spans: Sequence[TimeSpan], rough: float) -> list[int]:
+    """Return the places of the spans that are at most ``rough`` seconds from a time or an interval."""
+    return [
+        place for place, span in enumerate(spans) if span.start - rough <= given.end and given.start <= span.end + rough
+    ]
 
 
 def judged(findings: Sequence[Finding]) -> tuple[list[str], list[str]]:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from itertools import combinations
 from typing import Any
 
 from tool_induction.admission.arguments import Offer, arguments_for, found_words, length_of, made_up_ids
@@ -174,6 +175,17 @@ def unread_inputs(run: Runner, tool: Tool, texts: Sequence[str]) -> list[str]:
     return [key for key, times in same_found.items() if times >= _SURE]
 
 
+def reads_on_examples(runs: Sequence[TrialRun], name: str) -> bool:
+    """Whether two runs on one example world in which an input differs found different things."""
+    real = [run for run in runs if run.example]
+    return any(
+        one.world == other.world
+        and one.arguments.get(name) != other.arguments.get(name)
+        and _seen_of(one) != _seen_of(other)
+        for one, other in combinations(real, 2)
+    )
+
+
 def _seen_of(run: TrialRun) -> str:
     return canonical_json([run.status, dict(run.outputs), run.calls, run.evidence])
 
@@ -239,9 +251,17 @@ class _Watched:
 
 
 def tried(
-    tools: Mapping[str, CompiledTool], name: str, trial: Trial, *, monotonic: Callable[[], float] = time.monotonic
+    tools: Mapping[str, CompiledTool],
+    name: str,
+    trial: Trial,
+    *,
+    monotonic: Callable[[], float] = time.monotonic,
+    memo: Memo | None = None,
 ) -> TrialRun:
-    """Run a tool once and return the record; a fault is recorded, not raised. ``MadeUpJudge`` answers judge steps."""
+    """Run a tool once and return the record; a fault is recorded, not raised. ``MadeUpJudge`` answers judge steps.
+
+    ``memo``: results of calls, shared by the runs on worlds whose facts are known.
+    """
     compiled = tools[name]
     facts: dict[str, Any] = {"world": trial.world, "arguments": dict(trial.arguments), "example": trial.example}
     facts["probe"] = trial.probe
@@ -253,7 +273,7 @@ def tried(
             trial.arguments,
             call=watched,
             world=trial.state,
-            memo=Memo(),
+            memo=memo if memo is not None and trial.probe is not None else Memo(),
             limits=LIMITS,
             monotonic=monotonic,
             judge=MadeUpJudge(),
