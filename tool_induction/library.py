@@ -28,7 +28,7 @@ from world_api.core.canonical import canonical_json, content_hash
 from world_api.core.faults import ToolFault
 from world_api.core.files import hash_bytes, open_regular
 from world_api.core.identifiers import is_name, printable
-from world_api.operations import EVERY_OPERATION
+from world_api.operations import EVERY_OPERATION, WITHOUT
 
 #: 2: signatures of the operations, hashes of the parts of tools and of the manifest's keys
 SCHEMA_VERSION = 2
@@ -128,7 +128,7 @@ def packaged_libraries() -> list[str]:
 def _load_folder(folder: Traversable, *, allow_judge: bool, groups: Collection[str]) -> ToolLibrary:
     manifest = _read_manifest(folder)
     _check_operations(manifest)
-    check_groups_on(manifest["name"], groups_needed(manifest["operations"]), groups)
+    check_groups_on(manifest["name"], manifest["operations"], groups)
     document = read_json(folder, TOOLS_FILE)
     if content_hash(document) != manifest["content_hash"]:
         raise _changed(folder, TOOLS_FILE, _changed_places(manifest["tools"], _parts(document)))
@@ -235,13 +235,17 @@ def groups_needed(operations: Collection[str]) -> list[str]:
     return sorted(found - {""})
 
 
-def check_groups_on(name: str, needed: Collection[str], groups: Collection[str]) -> None:
-    """Refuse tools that call operations of groups that are not switched on.
+def check_groups_on(name: str, operations: Collection[str], groups: Collection[str]) -> None:
+    """Refuse tools that call operations of groups that are not switched on, or of categories that are left out.
 
     Raises:
         ToolFault: ``operations_off``.
     """
-    off = sorted(set(needed) - set(groups))
+    off = sorted(set(groups_needed(operations)) - set(groups))
+    called = [EVERY_OPERATION[name] for name in operations if name in EVERY_OPERATION]
+    if left_out := sorted({item.category for item in called if f"{WITHOUT}{item.category}" in groups}):
+        what = f"{name} calls operations that are left out: {', '.join(left_out)}"
+        raise ToolFault("operations_off", what, hint="leave out no category that a compared library needs")
     if off:
         raise ToolFault(
             "operations_off",

@@ -157,10 +157,11 @@ class Hier(_WithLibrary):
     def setup(self, question: Question, session: Session) -> Setup:
         """Return a setup with the instructions and the tools of the exposure."""
         options: HierOptions = self.options
-        hidden: Hidden = {
+        hidings: dict[Exposure, Hidden] = {
             "tools-first": partial(operations_hidden, after=options.patience),
             "on-demand": operations_hidden,
-        }.get(options.exposure, nothing_hidden)
+        }
+        hidden = hidings.get(options.exposure, nothing_hidden)
         preamble = Preamble(instructions=_INSTRUCTIONS[options.exposure])
         return Setup(make_tools=lambda: self.tools(session), preamble=preamble, hidden=hidden)
 

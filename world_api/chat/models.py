@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from world_api.chat.json_wire import JsonCalls
 from world_api.chat.messages import PROJECT_FIELD
 from world_api.chat.rule_based import RULE_BASED, RuleBasedChatModel
 from world_api.chat.transport import Endpoint, Failure, NotAReply, ServerAnswer, Transport
@@ -21,8 +22,9 @@ from world_api.chat.wires import ChatCompletionsWire, ChatWire, ResponsesWire, W
 from world_api.core.faults import BackendFault
 from world_api.core.ports import ChatModel, Clock
 
-#: The API to use: ``auto`` is Chat Completions until the server reports that the model needs Responses.
-WireChoice = Literal["auto", "chat", "responses"]
+#: The API to use: ``auto`` is Chat Completions until the server reports that the model needs Responses, or what a probe found;
+#: ``json`` is Chat Completions with calls of tools as JSON.
+WireChoice = Literal["auto", "chat", "responses", "json"]
 
 
 class OpenAIChatModel:
@@ -165,7 +167,8 @@ def endpoint_model(
         clock: Measures deadlines.
         environment: Holds ``OPENAI_BASE_URL``, ``OPENAI_API_KEY`` and the variables of ``cache_folder``.
         timeout: Seconds for one attempt; all attempts together may take twice as long. None for the defaults.
-        wire: The API to use, by name or as a ``ChatWire``; ``auto``: the one that worked earlier, at first Chat Completions.
+        wire: The API to use, by name or as a ``ChatWire``; ``auto``: the one that worked earlier or that a probe found, at first
+            Chat Completions.
         cache: A folder of stored replies; equal requests to this endpoint are answered from it.
 
     Raises BackendFault: ``bad_model_name``, ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``,
@@ -183,9 +186,11 @@ def endpoint_model(
         endpoint = replace(endpoint, timeout=timeout, total_timeout=2 * timeout)
     endpoint.check_url()
     connect = partial(OpenAIChatModel, endpoint, name, clock=clock, sleep=time.sleep, chance=random.random)
-    if wire == "auto":
-        findings = cache_folder(environment, home=Path.home())
-        known = read_finding(findings, endpoint, name)
+    findings = cache_folder(environment, home=Path.home())
+    known = read_finding(findings, endpoint, name)
+    if wire == "json" or (wire == "auto" and known.wire == "json"):
+        model: OpenAIChatModel | JsonCalls = JsonCalls(connect(wire=ChatCompletionsWire()))
+    elif wire == "auto":
         wires: list[ChatWire] = [ChatCompletionsWire(), ResponsesWire()]
         if known.wire == "responses":
             wires.reverse()

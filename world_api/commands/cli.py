@@ -139,6 +139,15 @@ def _known_groups(names: list[str] | None) -> list[str] | None:
     return names
 
 
+def _left_out(names: list[str] | None) -> list[str] | None:
+    """Return the names of groups that leave the categories out. Raises OperationFault: ``unknown_group``."""
+    if not names:
+        return names
+    from world_api.operations import WITHOUT
+
+    return _known_groups([f"{WITHOUT}{name}" for name in names])
+
+
 StoreOption = Annotated[Path, typer.Option("--store", help="Folder that holds the worlds.", envvar="VIDEOWORLD_STORE")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
 VideoOption = Annotated[str, typer.Option("--video", help="Id of the video's world.")]
@@ -157,6 +166,16 @@ WithOption = Annotated[
         metavar="GROUP",
         callback=_known_groups,
         help="Switch on an optional group of operations beside the sixteen (inspect); may be given again.",
+    ),
+]
+
+WithoutOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--without",
+        metavar="CATEGORY",
+        callback=_left_out,
+        help="Leave out a category of operations, such as memory, for all systems alike; may be given again.",
     ),
 ]
 

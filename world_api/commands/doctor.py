@@ -203,6 +203,8 @@ def _endpoint_text(record: dict[str, Any]) -> str:
         "",
         f"  {record['requests']} requests, {about}{tokens['prompt']} + {tokens['completion']} tokens"
         + ("" if record["complete"] else "; not everything could be examined, try again later"),
-        f"it can be a controller, over {TITLES[record['wire']]}" if record["usable"] else "it cannot be a controller",
+        f"it can be a controller, over {TITLES[record['wire']]} (--wire {record['wire']})"
+        if record["usable"]
+        else "it cannot be a controller",
     ]
     return "\n".join(lines)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, get_args, get_type_hints
 
@@ -129,28 +129,38 @@ def group_names() -> tuple[str, ...]:
     return tuple(dict.fromkeys(item.group for item in declared() if item.group != ALWAYS))
 
 
+#: Prefix of a category among the names of groups: its operations are left out.
+WITHOUT = "no-"
+
+
 def check_groups(names: Iterable[str]) -> frozenset[str]:
-    """Check names of optional groups and return them as a set.
+    """Check names of optional groups, and of categories to leave out (``no-memory``), and return them as a set.
 
     Raises OperationFault: ``unknown_group``.
     """
     wanted = frozenset(names)
-    if unknown := sorted(wanted - set(group_names())):
+    left_out = [f"{WITHOUT}{category}" for category in CATEGORIES]
+    if unknown := sorted(wanted - {*group_names(), *left_out}):
         raise OperationFault(
             "unknown_group",
             "there is no group of operations " + ", ".join(repr(name[:40]) for name in unknown[:5]),
-            hint="one of: " + ", ".join(group_names()),
+            hint="one of: " + ", ".join(left_out if unknown[0].startswith(WITHOUT) else group_names()),
         )
     return wanted
 
 
+def is_offered(item: Operation, groups: Collection[str]) -> bool:
+    """Whether a session with these optional groups and without these categories (``no-memory``) offers an operation."""
+    return (item.group == ALWAYS or item.group in groups) and f"{WITHOUT}{item.category}" not in groups
+
+
 def operations_for(groups: Iterable[str]) -> dict[str, Operation]:
-    """Return the operations that a session with these optional groups offers, by name, in the order of ``declared``.
+    """Return the operations that a session with these groups (see ``check_groups``) offers, by name, as ``declared``.
 
     Raises OperationFault: ``unknown_group``.
     """
-    wanted = {ALWAYS, *check_groups(groups)}
-    return {item.name: item for item in declared() if item.group in wanted}
+    wanted = check_groups(groups)
+    return {item.name: item for item in declared() if is_offered(item, wanted)}
 
 
 def operations_of(group: str) -> dict[str, Operation]:
@@ -246,12 +256,14 @@ def _clipped(session: Session, values: Mapping[str, Any]) -> str:
 
 def _switched_on(session: Session, name: str) -> Operation:
     operation_ = _DECLARED.get(name)
-    offered = {ALWAYS, *session.groups}
-    if operation_ is not None and operation_.group in offered:
+    if operation_ is not None and is_offered(operation_, session.groups):
         return operation_
-    there = ", ".join(item.name for item in declared() if item.group in offered)
+    there = ", ".join(operations_for(session.groups))
     if operation_ is None:
         raise OperationFault("unknown_operation", f"there is no operation {name!r}", hint=f"one of: {there}")
+    if f"{WITHOUT}{operation_.category}" in session.groups:
+        what = f"{name} is left out of this session, with all operations of the category {operation_.category!r}"
+        raise OperationFault("operation_off", what, hint=f"use one of: {there}")
     raise OperationFault(
         "operation_off",
         f"{name} belongs to the optional group {operation_.group!r}, which is off in this session",

@@ -161,6 +161,18 @@ class ImageEntry(_Model):
     bytes: Count
 
 
+class BuildCost(_Model):
+    """What building took: seconds of wall time, and the requests to models with their tokens.
+
+    ``whole`` is False if rows of an interrupted or an earlier build were reused: then it took longer in all.
+    """
+
+    seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    requests: Count = 0
+    tokens: Count = 0
+    whole: bool = True
+
+
 class Manifest(_Model):
     """The content of ``world.json``. ``world_hash`` covers the canonical rows and the video's facts."""
 
@@ -180,6 +192,9 @@ class Manifest(_Model):
     world_hash: Sha256
     #: False while the video is still being written: the world holds what has been seen of it so far.
     complete: bool = True
+    took: BuildCost | None = (
+        None  #: None in worlds from before it was recorded, and in those that were not built from a video
+    )
 
     def files_of(self, table: str) -> list[FileEntry]:
         """Return the files of one table, in clip order."""
