@@ -414,7 +414,7 @@ _FOLLOWS: Mapping[str, Callable[[Record], bool]] = {
 def _look_alike(item: Any) -> Any:
     """Return an entity that another may be, with the number that says how alike they look (1: the same look)."""
     if isinstance(item, Mapping) and item.keys() == {"entity_id", "score"}:
-        return f"{item['entity_id']} (looks alike {item['score']:g})"
+        return f"{item['entity_id']} {item['score']:g}"
     return item
 
 
