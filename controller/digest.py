@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from world_api.session.session import Session
 
 #: Shares of the remaining tokens that memories, persons, scenes and quotes may use, in this order; other things get the rest.
-_MEMORIES, _PERSONS, _SCENES, _QUOTES = 0.3, 0.5, 0.5, 0.7
+_MEMORIES, _PERSONS, _SCENES, _QUOTES = 0.3, 0.5, 0.5, 0.8
 _CAPTION, _HINT, _CONTENT, _QUOTE = 80, 60, 200, 120  #: characters
 _LEAST = 40  #: tokens
 _SIZE, _ENTRY = 32, 36  #: tokens of ``shown``, and of one entry

@@ -72,7 +72,13 @@ class Observation:
         shown = lean(whole, self.call.arguments) if self.is_data else whole
         evidence = _listed(shown)
         most = _OF_A_TOOL if "outputs" in shown else _MOST_EVIDENCE
-        page = first_page({**shown, "evidence": evidence[:most]} if evidence else shown, limit)
+        shown = {**shown, "evidence": evidence[:most]} if evidence else shown
+        ordered: set[str] = set()
+        if len(data_line(shown)) > limit:
+            shown, ordered = _by_relevance(shown)
+        page = first_page(shown, limit)
+        parts = {path: f"{part}, by relevance" if path in ordered else part for path, part in page.parts.items()}
+        page = replace(page, parts=parts)
         if (kept := len(_listed(page.shown))) < len(evidence):
             page = replace(page, parts={**page.parts, "evidence": f"{kept} of {len(evidence)}"})
         return self.page_message(page, pages)
@@ -96,6 +102,30 @@ class Observation:
 
     def _answering(self, body: dict[str, Any]) -> dict[str, Any]:
         return {"role": "tool", "tool_call_id": self.call.id, "content": data_line(body)}
+
+
+def _by_relevance(result: Mapping[str, Any], before: str = "") -> tuple[dict[str, Any], set[str]]:
+    """Return a result whose lists have the most relevant entries first, and the paths of the lists that changed.
+
+    Entries that lack nothing come before others, and in lists of entities persons before other things; else the order,
+    which is that of rank or time, stays. Lists in the ``outputs`` of a tool are ordered too.
+    """
+    shown: dict[str, Any] = {}
+    changed: set[str] = set()
+    for key, value in result.items():
+        shown[key] = value
+        if isinstance(value, Mapping) and key == "outputs":
+            shown[key], inner = _by_relevance(value, f"{key}.")
+            changed |= inner
+        elif isinstance(value, list) and all(isinstance(one, Mapping) for one in value):
+            shown[key] = sorted(value, key=_irrelevance)
+            changed |= {f"{before}{key}"} if shown[key] != value else set()
+    return shown, changed
+
+
+def _irrelevance(entry: Mapping[str, Any]) -> tuple[bool, bool]:
+    looks = str(entry.get("category") or entry.get("hint") or entry.get("looks"))
+    return bool(entry.get("lacks")), "entity_id" in entry and "label" not in entry and not looks.startswith("person")
 
 
 def _listed(result: Mapping[str, Any]) -> list[Any]:
@@ -384,7 +414,7 @@ _FOLLOWS: Mapping[str, Callable[[Record], bool]] = {
 def _look_alike(item: Any) -> Any:
     """Return an entity that another may be, with the number that says how alike they look (1: the same look)."""
     if isinstance(item, Mapping) and item.keys() == {"entity_id", "score"}:
-        return f"{item['entity_id']} (looks alike {item['score']:g})"
+        return f"{item['entity_id']} {item['score']:g}"
     return item
 
 

@@ -189,7 +189,7 @@ def test_the_most_telling_line_is_quoted(make_world: Any, minute_rows: Any) -> N
     ]
     minute_rows["screen_texts"] = []
     make_world(minute_rows)
-    digest = read(open_session(make_world.store, "made", name=None), 200)
+    digest = read(open_session(make_world.store, "made", name=None), 150)
     said = [one["said"] for one in digest["quotes"]]
     assert 0 < len(said) < len(set(texts))
     assert any("Marlow" in text for text in said)

@@ -311,7 +311,7 @@ def query_entity_state(
     query: Query,
     time_range: OptionalTimeRange = None,
 ) -> StateAnswer:
-    """Ask about an entity at a moment: where it is, what it does, what it looks like, what is said meanwhile.
+    """Ask about an entity at a moment: where it is, what it does and looks like, what is said meanwhile.
 
     With a time_range, the moment must be in it.
     """

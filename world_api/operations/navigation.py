@@ -169,7 +169,7 @@ def search_similar_to_example(
 
 @operation(category="meta", price=Cost(calls=1, seconds=0.002), depends_on_session=True)
 def list_entities(session: Session, *, video_id: VideoId) -> EntityList:
-    """List the entities: those identified when the world was built, and those registered since."""
+    """List the people and things that were followed, and those registered since, with their ids."""
     session.check_video(video_id)
     listed = listed_entities(session)
     return EntityList(
@@ -183,7 +183,7 @@ def list_entities(session: Session, *, video_id: VideoId) -> EntityList:
 
 @operation(category="meta", price=Cost(calls=1, seconds=0.001))
 def get_video_metadata(session: Session, *, video_id: VideoId) -> Metadata:
-    """Return the duration in seconds, frame rate, resolution in pixels, and the categories of things that can be judged."""
+    """Return duration, frame rate, resolution, and the categories of things that can be judged."""
     session.check_video(video_id)
     view, manifest = session.view, session.view.world.manifest
     return Metadata(

@@ -40,21 +40,21 @@ ObjectCategory = Annotated[
     Field(
         min_length=1,
         max_length=100,
-        description='What kind of thing, e.g. "person", "car"; "any" for everything. get_video_metadata lists the kinds.',
+        description='What kind of thing, e.g. "person", "car"; "any" for everything.',
     ),
 ]
 TextQuery = Annotated[
     str | None,
     Field(
         max_length=500,
-        description='Which one, in words, e.g. "a person in red"; without it all of the category.',
+        description='Which of them, in words, e.g. "a person in red".',
     ),
 ]
 
 
 @operation(category="perception", price=Cost(calls=1, seconds=0.01), looks=1)
 def describe_segment(session: Session, *, video_id: VideoId, start_time: StartTime, end_time: EndTime) -> Caption:
-    """Describe a short span in words: who and what is seen, what moves, what is said, what is written."""
+    """Describe a short span in words: what is seen, moves, is said and is written."""
     span = interval(session, video_id, start_time, end_time)
     seen = seen_in(session, span)
     described = caption(session.view, span, seen_as=None if seen is None else seen.text)

@@ -139,12 +139,12 @@ def check_groups(names: Iterable[str]) -> frozenset[str]:
     Raises OperationFault: ``unknown_group``.
     """
     wanted = frozenset(names)
-    known = [*group_names(), *(f"{WITHOUT}{category}" for category in CATEGORIES)]
-    if unknown := sorted(wanted - set(known)):
+    left_out = [f"{WITHOUT}{category}" for category in CATEGORIES]
+    if unknown := sorted(wanted - {*group_names(), *left_out}):
         raise OperationFault(
             "unknown_group",
             "there is no group of operations " + ", ".join(repr(name[:40]) for name in unknown[:5]),
-            hint="one of: " + ", ".join(known),
+            hint="one of: " + ", ".join(left_out if unknown[0].startswith(WITHOUT) else group_names()),
         )
     return wanted
 

@@ -92,10 +92,15 @@ def lean_schema(schema: Mapping[str, Any]) -> Schema:
     Raises ToolFault: as ``plain_schema``.
     """
     plain = plain_schema(schema)
-    lean = {"type": "object", "properties": {}, **_lean(plain)}
+    properties = {name: _lean(part) for name, part in plain.get("properties", {}).items()}
+    lean: Schema = {"type": "object", "properties": properties}
     if required := plain.get("required"):
         lean["required"] = list(required)
     return lean
+
+
+#: The fields of a span inside arguments; the instructions give its form.
+_SPAN = frozenset({"start_time", "end_time"})
 
 
 def _lean(node: Any, *, may_be_null: bool = False) -> Schema:
@@ -115,6 +120,8 @@ def _lean(node: Any, *, may_be_null: bool = False) -> Schema:
         del lean["description"]
     if lean.get("default", 0) is None:
         del lean["default"]
+    if lean.get("properties", {}).keys() == _SPAN:
+        del lean["properties"]
     if "properties" in lean:
         lean["properties"] = {name: _lean(part) for name, part in lean["properties"].items()}
     if "items" in lean:

@@ -77,10 +77,15 @@ def test_operations_are_declared_once_the_tools_did_not_help(
     script = ScriptedChatModel([*(says(*calls) for calls in replies), says(SEARCH), says(ANSWER)])
     played = play("hier", options={"exposure": "tools-first"}, model=script)
     later = played.requests[len(replies)]
-    assert names(later) == LIBRARY | {"submit_answer"} | (set(OPERATIONS) if opened else set())
+    assert names(later) == LIBRARY | {"read_more", "submit_answer"} | (set(OPERATIONS) if opened else set())
     [search] = [call for call in played.episode.calls if call.tool == SEARCH.tool]
     assert (search.ran, search.problem) == ((True, None) if opened else (False, "unknown_tool"))
-    assert [tool["function"]["name"] for tool in played.episode.tools] == [*LIBRARY_ORDER, *OPERATIONS, "submit_answer"]
+    assert [tool["function"]["name"] for tool in played.episode.tools] == [
+        *LIBRARY_ORDER,
+        *OPERATIONS,
+        "read_more",
+        "submit_answer",
+    ]
 
 
 LIBRARY_ORDER = list(load_library("hand_A").tools)
@@ -173,7 +178,7 @@ def test_an_operation_is_described_as_it_would_be_declared_and_then_called(play:
     described, found = (result["data_from_video"] for result in results(played.requests[-1]))
     assert described["parameters"] == declared["parameters"]
     assert described["description"].startswith(declared["description"])
-    assert "folder" in found["candidates"][0]["snippet"]
+    assert "folder" in found["candidates"][0]["said"]
 
 
 def test_a_call_on_demand_is_recorded_as_the_call_of_the_operation_and_repeated_as_it_was_written(play: Any) -> None:

@@ -223,3 +223,22 @@ def test_a_primary_contrast_that_no_table_could_make_is_refused(
     assert fault.code == "bad_configuration"
     assert said in fault.message
     assert fault.hint
+
+
+def test_a_category_is_left_out_for_all_arms_alike(planned: Planned) -> None:
+    plan = planned("arms: [flat, hier, blind]\nlibraries: [hand_A]\nwithout: [memory]\n")
+    assert {cell.arm.groups for cell in plan.cells} == {("no-memory",)}
+    usual = planned("arms: [flat]\n")
+    assert usual.cells[0].configuration not in {cell.configuration for cell in plan.cells}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("arms: [flat]\nwithout: [memories]\n", "there is no category of operations 'memories'"),
+        ("arms: [flat, {name: few, system: flat, groups: [no-memory]}]\n", "left out for one arm only"),
+        ("arms: [hier]\nlibraries: [hand_A]\nwithout: [perception]\n", "calls operations that are left out"),
+    ],
+)
+def test_what_cannot_be_left_out_is_refused(planned: Planned, text: str, words: str) -> None:
+    assert words in refused(planned, text).message
