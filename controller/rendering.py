@@ -19,8 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
-from controller.citations import leaves, spans_in
-from controller.messages import Problem, ToolCall
+from controller.messages import Problem, ToolCall, leaves, spans_in
 from controller.prompts import Prompts
 from tool_induction.library_tools import ToolDeclaration
 from world_api.chat.messages import CURSOR, DATA, READ_MORE, Page, ResultPages, data_line, first_page

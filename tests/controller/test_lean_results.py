@@ -11,7 +11,7 @@ from controller.rendering import lean
 from world_api.chat import data_line
 from world_api.operations import run
 
-PIECE = {
+PIECE: dict[str, Any] = {
     "video_id": "v",
     "start_time": 46.542,
     "end_time": 48.184,
@@ -20,7 +20,7 @@ PIECE = {
     "frame_time": 47.0,
 }
 SPOKEN = "This is Diane in New Jersey."
-HIT = {
+HIT: dict[str, Any] = {
     "start_time": 40.68, "end_time": 48.444, "center_time": 44.562, "segment_id": "seg_1", "score": 0.03, "snippet": SPOKEN,
     "source": "speech", "confidence": None, "lacks": [],
     "matching_lines": [
