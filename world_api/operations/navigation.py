@@ -183,7 +183,7 @@ def list_entities(session: Session, *, video_id: VideoId) -> EntityList:
 
 @operation(category="meta", price=Cost(calls=1, seconds=0.001))
 def get_video_metadata(session: Session, *, video_id: VideoId) -> Metadata:
-    """Return duration, frame rate, resolution, and the categories of things that can be judged."""
+    """Return duration, frame rate, resolution, and the categories of things that are distinguished."""
     session.check_video(video_id)
     view, manifest = session.view, session.view.world.manifest
     return Metadata(
