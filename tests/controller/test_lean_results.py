@@ -52,6 +52,17 @@ def test_several_lines_of_a_hit_are_listed_each_once() -> None:
     assert shown["said"] == ["41-42 Hello?", f"46.542-48.184 {SPOKEN}"]
 
 
+def test_words_that_a_moment_has_are_not_repeated_by_its_segment() -> None:
+    moment = {**HIT["matching_lines"][0], "entity_id": None, "lacks": []}
+    del moment["as_given"]
+    other = {**HIT, "snippet": "person in grey", "source": "tracker", "matching_lines": []}
+    shown = lean(
+        found(HIT, other, evidence=[PIECE, {**PIECE, "start_time": 40.68, "end_time": 48.444}], moments=[moment])
+    )
+    assert shown["candidates"] == [{"time": "40.68-48.444"}, {"time": "40.68-48.444", "seen": "person in grey"}]
+    assert shown["moments"] == [{"time": "46.542-48.184", "said": SPOKEN}]
+
+
 @pytest.mark.parametrize(
     "doubt",
     [

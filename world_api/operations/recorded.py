@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from world_api.core.vocabulary import (
     CHINESE,
+    COLOURS,
     LATIN,
     STOP_WORDS,
     Vocabulary,
@@ -47,6 +48,12 @@ _NO_LOOKS = frozenset("at on near by from to into who that which while as and th
 _CHINESE_LOOKS = re.compile(r"[穿戴]|留着|长着|有着")
 
 
+#: A garment by its colour, of which people are named in a truth: "in the red coat", "穿红色外套的人".
+_WORN = re.compile(
+    rf"\bin (?:a|an|the) (?:{'|'.join(map(re.escape, sorted(COLOURS)))}) ([a-z]+)|穿[^的，。]*色([^的，。]+)的人"
+)
+
+
 class RecordedTexts:
     """The visible captions and actions of a world: whether they have Latin letters and Chinese ones, and all their terms."""
 
@@ -58,6 +65,10 @@ class RecordedTexts:
         self.chinese = any(CHINESE.search(text) for text in said)
         self.latin = any(re.search("[A-Za-z]", text) for text in said)
         self.terms = frozenset(term for text in said for term in terms_of(text, ""))
+        #: What people are said to be in, such as the coat of "in the red coat".
+        self.worn = frozenset(
+            unit for text in said for worn in _WORN.findall(text) for unit in terms_of(" ".join(worn), "")
+        )
 
 
 def recorded_words(view: View, text: str, vocabulary: Vocabulary) -> frozenset[str]:

@@ -163,7 +163,7 @@ class Passage:
     """A citable piece of content.
 
     ``terms`` are additional words for search (in another language). ``speaker`` is empty if it is not known; ``subject``
-    is the track that does an action.
+    is the track that does an action, or that is seen.
     """
 
     span: TimeSpan
@@ -297,6 +297,7 @@ class Passages(Items[Passage]):
                 confidence=track.confidence,
                 frame_time=float(track.times[track.nearest(span.center)]),
                 terms=hint_in_chinese(track.category, track.colours),
+                subject=track.track_id,
             )
         item = self._lists[number][place]
         return Passage(
