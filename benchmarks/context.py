@@ -206,7 +206,7 @@ def results_of(model: ScriptedModel) -> list[list[str]]:
 def counter() -> tuple[str, Callable[[str], int]]:
     """Return the name of the token counter, and the counter."""
     try:
-        from bpe_openai import get_encoding  # type: ignore[import-not-found,unused-ignore]
+        from bpe_openai import get_encoding  # type: ignore[import-not-found,import-untyped,unused-ignore]
     except ImportError:
         return "the project's own estimate (four ASCII characters a token)", estimate_tokens
     encoding = get_encoding("o200k_base")
@@ -240,6 +240,10 @@ def measure(world: Path, arm: str) -> Counts:
     requests = [request for model in played for request in model.requests]
     sizes = [[*_size(_declared(request)), *_size(_said(request))] for request in requests]
     firsts = [[*_size(_declared(model.requests[0])), *_size(_said(model.requests[0]))] for model in played]
+    results = [text for model in played for texts in results_of(model) for text in texts]
+    digests = [
+        line for text in _said(played[0].requests[0]) for line in text.splitlines() if '"found_by":"digest"' in line
+    ]
     number = len(played)
     totals = [sum(column) for column in zip(*sizes, strict=True)]
     first = [sum(column) / number for column in zip(*firsts, strict=True)]
@@ -252,6 +256,8 @@ def measure(world: Path, arm: str) -> Counts:
         "round tokens": round((totals[1] + totals[3]) / len(requests)),
         "question characters": round((totals[0] + totals[2]) / number),
         "question tokens": round((totals[1] + totals[3]) / number),
+        "results tokens": round(_size(results)[1] / number),
+        "digest tokens": _size(digests)[1],
         "share of declarations": round(100 * totals[1] / (totals[1] + totals[3]), 1),
         "left out": sum(model.left_out for model in played),
     }
@@ -320,10 +326,28 @@ def table(now: dict[str, Any], before: dict[str, Any] | None) -> str:
             lines.append(f"| {shown}, before | {_cells(old)} | |")
         share = f"{100 * counts['question tokens'] / old['question tokens']:.0f} %" if old else ""
         lines.append(f"| {shown} | {_cells(counts)} | {share} |")
+    if results := _results(now["arms"], was):
+        lines += ["", *results]
     if left := {arm: counts["left out"] for arm, counts in now["arms"].items() if counts["left out"]}:
         said = ", ".join(f"{int(number)} with {arm.replace('_', '-')}" for arm, number in left.items())
         lines += ["", f"Calls of operations that an exposure does not offer were left out: {said}."]
     return "\n".join([*lines, *_goals(now["arms"], was)])
+
+
+def _results(now: dict[str, Counts], was: dict[str, Counts]) -> list[str]:
+    """Return what the results of the calls and the digest take, each counted once, before and now."""
+    kept = {arm: counts for arm, counts in was.items() if "results tokens" in counts and arm in now}
+    shares = [
+        f"`{arm.replace('_', '-')}` {old['results tokens']:,} before and {now[arm]['results tokens']:,} now "
+        f"({100 * now[arm]['results tokens'] / old['results tokens']:.0f} %)"
+        for arm, old in kept.items()
+    ]
+    digests = [f"The digest: {was[arm]['digest tokens']:,} and {now[arm]['digest tokens']:,}." for arm in [*kept][:1]]
+    return (
+        [" ".join([f"Results of the calls of a question, each counted once: {'; '.join(shares)}.", *digests])]
+        if shares
+        else []
+    )
 
 
 def _cells(counts: Counts) -> str:

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from pydantic import TypeAdapter, ValidationError
 
 from controller.answers import Question
-from controller.citations import DIGEST, CitedSpan
-from controller.messages import Problem
+from controller.messages import DIGEST, CitedSpan, Problem
 from world_api.chat.messages import Price, Prices, Usage
 from world_api.chat.recording import check_schema
 from world_api.core.canonical import Record

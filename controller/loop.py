@@ -18,7 +18,6 @@ from controller.answers import (
     submit_answer_tool,
     usable_answer,
 )
-from controller.citations import DIGEST, cite
 from controller.conversation import Conversation, ModelReply, ModelRequests, NoFurtherRound
 from controller.digest import digest_in_lines
 from controller.episode import (
@@ -34,7 +33,7 @@ from controller.episode import (
 )
 from controller.episode_tools import Toolset
 from controller.exposure import CALL_OPERATION, Hidden, nothing_hidden
-from controller.messages import Problem, Reply, read_reply
+from controller.messages import DIGEST, Problem, Reply, cite, read_reply
 from controller.prompts import EMPTY_PREAMBLE, Pictures, Preamble, Prompts, first_message, no_pictures
 from controller.rendering import lean, read_more_tool
 from controller.turns import TurnExecutor

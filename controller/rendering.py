@@ -19,8 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
-from controller.citations import leaves, spans_in
-from controller.messages import Problem, ToolCall
+from controller.messages import Problem, ToolCall, leaves, spans_in
 from controller.prompts import Prompts
 from tool_induction.library_tools import ToolDeclaration
 from world_api.chat.messages import CURSOR, DATA, READ_MORE, Page, ResultPages, data_line, first_page
@@ -223,9 +222,13 @@ def _record(record: Record, known: Set[_Span], *, top: bool = False) -> Any:
         record = _with_needed_evidence(record, known)
     if {"status", "summary", "outputs"} <= record.keys():
         record = _of_tool(record)
+    if isinstance(record.get("moments"), list):
+        record = _with_words_once(record)
     record = _with_one_time(_without_repetitions(record), last=top)
     if "snippet" in record and "source" in record:
         record = _hit(record, interval)
+    elif "text" in record and "source" in record and interval is not None:
+        record = _known_words(record)
     shown: Record = {}
     for key, value in record.items():
         shown |= _field(key, value, known)
@@ -352,6 +355,31 @@ def _piece(piece: Mapping[str, Any]) -> str:
 
 def _is_hit(item: Any) -> bool:
     return isinstance(item, Mapping) and {"snippet", "source", "start_time", "end_time"} <= item.keys()
+
+
+def _with_words_once(result: Record) -> Record:
+    """Return the result of a search without words of hits that its moments give with closer times."""
+    given = {str(moment.get("text")) for moment in result["moments"] if isinstance(moment, Mapping)}
+    shown = dict(result)
+    for key, hits in result.items():
+        if isinstance(hits, list) and hits and all(map(_is_hit, hits)):
+            shown[key] = [
+                hit if str(hit["snippet"]) not in given
+                else {**hit, "snippet": "", "evidence": [], "matching_lines": [
+                    line for line in hit.get("matching_lines") or () if str(line.get("text")) not in given
+                ]}
+                for hit in hits
+            ]  # fmt: skip
+    return shown
+
+
+def _known_words(line: Record) -> Record:
+    """Return a line or a moment with its words under how they are known."""
+    text, source = line["text"], str(line["source"])
+    shown: Record = {}
+    for key, value in line.items():
+        shown |= {_KNOWN_AS.get(source, source): text} if key == "text" else {} if key == "source" else {key: value}
+    return shown
 
 
 def _hit(hit: Record, interval: _Span | None) -> Record:

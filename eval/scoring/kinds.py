@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from controller.answers import InvalidAnswer, span_of, value_of
-from controller.citations import CitedSpan
+from controller.messages import CitedSpan
 from eval.datasets.items import Item
 from eval.scoring.score import Context, Score
 from eval.statistics.bootstrap import kendall_tau

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from controller.citations import cite, spans_in
 from controller.digest import digest_in_lines, digest_of
 from controller.display import summary_text
-from controller.messages import ToolCall
+from controller.messages import ToolCall, cite, spans_in
 from controller.prompts import Preamble
 from controller.rendering import Observation, lean
 from world_api.api import open_session

@@ -11,7 +11,7 @@ from controller.rendering import lean
 from world_api.chat import data_line
 from world_api.operations import run
 
-PIECE = {
+PIECE: dict[str, Any] = {
     "video_id": "v",
     "start_time": 46.542,
     "end_time": 48.184,
@@ -20,7 +20,7 @@ PIECE = {
     "frame_time": 47.0,
 }
 SPOKEN = "This is Diane in New Jersey."
-HIT = {
+HIT: dict[str, Any] = {
     "start_time": 40.68, "end_time": 48.444, "center_time": 44.562, "segment_id": "seg_1", "score": 0.03, "snippet": SPOKEN,
     "source": "speech", "confidence": None, "lacks": [],
     "matching_lines": [
@@ -50,6 +50,17 @@ def test_several_lines_of_a_hit_are_listed_each_once() -> None:
     other = {**HIT["matching_lines"][0], "start_time": 41.0, "end_time": 42.0, "text": "Hello?"}
     [shown] = lean(found({**HIT, "matching_lines": [other, *HIT["matching_lines"]]}, evidence=[PIECE]))["candidates"]
     assert shown["said"] == ["41-42 Hello?", f"46.542-48.184 {SPOKEN}"]
+
+
+def test_words_that_a_moment_has_are_not_repeated_by_its_segment() -> None:
+    moment = {**HIT["matching_lines"][0], "entity_id": None, "lacks": []}
+    del moment["as_given"]
+    other = {**HIT, "snippet": "person in grey", "source": "tracker", "matching_lines": []}
+    shown = lean(
+        found(HIT, other, evidence=[PIECE, {**PIECE, "start_time": 40.68, "end_time": 48.444}], moments=[moment])
+    )
+    assert shown["candidates"] == [{"time": "40.68-48.444"}, {"time": "40.68-48.444", "seen": "person in grey"}]
+    assert shown["moments"] == [{"time": "46.542-48.184", "said": SPOKEN}]
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ JUDGEMENT = frozenset("unused_words matched unmatched not_found not_judged not_e
 #: fields that describe how a result came about; they never count as "the one list" or "the one value" of a record
 BOOKKEEPING = JUDGEMENT.union(
     "evidence hint confidence start_time end_time center_time".split(),
-    "parent status summary score may_be matching_lines".split(),
+    "parent status summary score may_be matching_lines moments".split(),
 )
 
 

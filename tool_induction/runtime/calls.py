@@ -10,6 +10,9 @@ from itertools import count
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tool_induction.aggregates.functions import span_of
 from tool_induction.checker.environment import list_field
 from tool_induction.language.evaluation import Json
@@ -239,16 +242,21 @@ def _with_item_evidence(name: str, result: dict[str, Any]) -> dict[str, Any]:
         return result
     pieces = (piece for piece in result.get("evidence", ()) if isinstance(piece, dict))
     evidence = [(span, piece) for piece in pieces if (span := span_of(piece))]
-    return result | {one: [_with_evidence(row, evidence) if isinstance(row, dict) else row for row in rows]}
+    edges = np.array([(span.start, span.end) for span, _ in evidence], dtype=np.float64).reshape(-1, 2)
+    return result | {one: [_with_evidence(row, evidence, edges) if isinstance(row, dict) else row for row in rows]}
 
 
-def _with_evidence(row: dict[str, Any], evidence: list[tuple[TimeSpan, Any]]) -> dict[str, Any]:
+def _with_evidence(
+    row: dict[str, Any], evidence: list[tuple[TimeSpan, Any]], edges: NDArray[np.float64]
+) -> dict[str, Any]:
+    """Return a row with its evidence. ``edges``: start and end of each piece, so that long lists are compared as arrays."""
     if "evidence" in row:
         return row
     own = span_of(row) or span_of({"start_time": row.get("first_time"), "end_time": row.get("last_time")})
     if own is None:
         return row | {"evidence": []}
-    near = [(span.iou(own), piece) for span, piece in evidence if span.overlaps(own) or span == own]
+    shares = (edges[:, 0] < own.end) & (own.start < edges[:, 1]) | (edges == (own.start, own.end)).all(axis=1)
+    near = [(span.iou(own), piece) for span, piece in (evidence[place] for place in np.flatnonzero(shares).tolist())]
     near.sort(key=lambda found: -found[0])
     kept = [piece for place, (overlap, piece) in enumerate(near) if place == 0 or overlap >= _SAME_SPAN]
     return row | {"evidence": kept[:_EVIDENCE_PER_ITEM]}

@@ -207,7 +207,7 @@ class _Planner:
         for tool in _SEARCHES:
             if not hits:
                 results += yield [self._call(tool, query=self._target, top_k=20)]
-                hits = [hit for hit in _records(results[-1]) if _spans(hit)]
+                hits = _hits(results[-1])
         spans = [_spans(hit)[0] for hit in hits]
         if not spans or (self.abstentions and (_is_unsure(found) or _judged(found, "not_found"))):
             return self._nothing(results)
@@ -402,6 +402,16 @@ def _records(result: _Json) -> list[_Json]:
     lists = (value for node in _objects(result) for key, value in node.items() if key not in _ASIDE)
     objects = ([item for item in some if isinstance(item, Mapping)] for some in lists if isinstance(some, list))
     return next(filter(None, objects), [])
+
+
+def _hits(result: _Json) -> list[_Json]:
+    """Return the hits of a search that have a time; one without words of its own with those of the first moment in it."""
+    moments = [(span, one) for one in result.get("moments") or () for span in _spans(one)[:1]]
+    found = [(_spans(hit)[0], hit) for hit in _records(result) if _spans(hit)]
+    return [
+        hit if _sentence(hit) else {**next((one for own, one in moments if own.overlaps(span)), {}), **hit}
+        for span, hit in found
+    ]
 
 
 def _sentence(result: _Json) -> str:

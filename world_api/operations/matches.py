@@ -131,6 +131,31 @@ def match_description(track: Track, reading: ParsedDescription) -> HintMatch:
     )
 
 
+def match_look(session: Session, track: Track, reading: ParsedDescription) -> HintMatch:
+    """Compare a description with a track as ``match_description`` does, also its garments and words that nothing judges.
+
+    Where the truth names people by the colour of a garment ("the person in the red coat"), this is the track's main
+    colour, so that one with another main colour has no garment of the colour asked for.
+    """
+    match, garments = match_description(track, reading), _named_garments(session, reading)
+    is_main = all(not colours.isdisjoint(track.colours[:1]) for colours in reading.wanted)
+    rest = tuple(word for word in reading.unmatched if word not in garments)
+    return replace(
+        match,
+        held=(*match.held, *(garments if is_main else ())),
+        missing=(*match.missing, *(() if is_main else garments)),
+        unjudged=(*match.unjudged, *rest),
+    )
+
+
+def _named_garments(session: Session, reading: ParsedDescription) -> tuple[str, ...]:
+    """Return the unmatched words of a description that the truth's texts have right after a colour, beside a person."""
+    if session.view.world.manifest.profile != "oracle" or not reading.wanted or reading.kinds != frozenset({"person"}):
+        return ()
+    named = session.view.once(RecordedTexts).worn
+    return tuple(word for word in reading.unmatched if has_word(named, word))
+
+
 def colours_in_words(reading: ParsedDescription) -> list[str]:
     """Return the colours and looks that a description requires or excludes: ``red``, ``grey or black``, ``not white``."""
     negated = (f"not {colour}" for colour in sorted(reading.negated_colours))
@@ -231,8 +256,15 @@ def find_objects(
     may_be = UNRECOGNISED if stored and UNRECOGNISED not in stored else None
     unrecognised = [track for track in near if track.category == may_be]
     asked = within or session.view.frame_at(at)
+    garments = _named_garments(session, reading)
+    described = replace(described, unmatched=garments)
+    reading = replace(
+        reading,
+        matched=(*reading.matched, *garments),
+        unmatched=tuple(word for word in reading.unmatched if word not in garments),
+    )
     matches = [
-        (track, _judge_deeds(session, track, match_description(track, described), deeds, asked))
+        (track, _judge_deeds(session, track, match_look(session, track, described), deeds, asked))
         for track in (*of_kind, *unrecognised)
     ]
     is_found = any(match.fits for _, match in matches)

@@ -25,6 +25,7 @@ from world_api.operations.evidence import (
     times,
 )
 from world_api.operations.matches import candidates, listed_entities
+from world_api.operations.moments import with_moments
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
     Candidates,
@@ -98,7 +99,7 @@ def search_segments_by_text(session: Session, *, video_id: VideoId, query: Query
     Good for names, quotes and descriptions of people ("a person in red"). The best match comes first.
     """
     session.check_video(video_id)
-    return candidates(session, session.searcher.by_text(query, top_k), query)
+    return with_moments(session, candidates(session, session.searcher.by_text(query, top_k), query), query)
 
 
 def group_into_chapters(starts: Times, ends: Times, strengths: Times, limit: int) -> list[tuple[int, int]]:
@@ -149,7 +150,8 @@ def search_segments_by_semantics(
 ) -> Candidates:
     """Find segments whose content is close in meaning to the query."""
     within = optional_interval(session, video_id, time_range)
-    return candidates(session, session.searcher.by_meaning(query, top_k, within), query, within)
+    found = candidates(session, session.searcher.by_meaning(query, top_k, within), query, within)
+    return with_moments(session, found, query)
 
 
 @operation(category="retrieval", price=Cost(calls=1, seconds=0.005), looks=1)
@@ -183,7 +185,7 @@ def list_entities(session: Session, *, video_id: VideoId) -> EntityList:
 
 @operation(category="meta", price=Cost(calls=1, seconds=0.001))
 def get_video_metadata(session: Session, *, video_id: VideoId) -> Metadata:
-    """Return duration, frame rate, resolution, and the categories of things that can be judged."""
+    """Return duration, frame rate, resolution, and the categories of things that are distinguished."""
     session.check_video(video_id)
     view, manifest = session.view, session.view.world.manifest
     return Metadata(

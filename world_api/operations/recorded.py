@@ -10,7 +10,7 @@ import re
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
-from world_api.core.lexicon import SHADES, STOP_WORDS
+from world_api.core.lexicon import COLOURS, SHADES, STOP_WORDS
 from world_api.core.vocabulary import CHINESE, LATIN, Vocabulary, concepts, fold, is_narrower, is_verb, words
 from world_api.search.indexes import synonyms
 from world_api.search.passages import Texts
@@ -40,6 +40,12 @@ _NO_LOOKS = frozenset("at on near by from to into who that which while as and th
 _CHINESE_LOOKS = re.compile(r"[穿戴]|留着|长着|有着")
 
 
+#: A garment by its colour, of which people are named in a truth: "in the red coat", "穿红色外套的人".
+_WORN = re.compile(
+    rf"\bin (?:a|an|the) (?:{'|'.join(map(re.escape, sorted(COLOURS)))}) ([a-z]+)|穿[^的，。]*色([^的，。]+)的人"
+)
+
+
 class RecordedTexts:
     """The visible captions and actions of a world: whether they have Latin letters and Chinese ones, and all their terms."""
 
@@ -58,6 +64,12 @@ class RecordedTexts:
     def terms(self) -> frozenset[str]:
         """The terms of all texts."""
         return frozenset(term for text in self._texts for term in terms_of(text, ""))
+
+    @cached_property
+    def worn(self) -> frozenset[str]:
+        """What people are said to be in, such as the coat of "in the red coat"."""
+        worn = (" ".join(found) for text in self._texts for found in _WORN.findall(text))
+        return frozenset(unit for words_in in worn for unit in terms_of(words_in, ""))
 
     def has_script_of(self, word: str) -> bool:
         """Whether any text is written in the script of a word."""

@@ -15,7 +15,7 @@ from world_api.world.tracks import Side, Size
 
 MAX_TIME = 1e7  #: seconds; about 115 days
 MAX_QUERY_CHARACTERS = 2000
-MAX_TOP_K = 200
+MAX_TOP_K = 10_000
 
 
 def _typed(name: str) -> dict[str, Any]:
@@ -193,10 +193,27 @@ class Hit(Interval, json_schema_extra=_typed("Segment")):
     ] = []
 
 
+class Moment(Interval):
+    """What matched in a segment, with its own times: an action, a caption, an appearance, a line or a text."""
+
+    text: str
+    source: Source
+    entity_id: Annotated[str | None, Field(description="Who does it or is seen; null if that is not known.")]
+    lacks: Lacks = []
+    evidence: list[EvidenceItem]
+
+
 class Candidates(Result):
     """Segments, the best first."""
 
     candidates: list[Hit]
+    moments: Annotated[
+        list[Moment],
+        Field(
+            description="What in these segments has all words of the query that can be judged, each once, in time order, with its "
+            "own times: closer than those of its segment. One that lacks words only may be it."
+        ),
+    ] = []
     matched: MatchedWords = []
     unmatched: UnmatchedWords = []
     not_found: NotFound = []

@@ -164,7 +164,7 @@ class Passage:
     """A citable piece of content.
 
     ``terms`` are additional words for search (in another language). ``speaker`` is empty if it is not known; ``subject``
-    is the track that does an action.
+    is the track that does an action, or that is seen.
     """
 
     span: TimeSpan
@@ -298,6 +298,7 @@ class Passages(Items[Passage]):
                 confidence=track.confidence,
                 frame_time=float(track.times[track.nearest(span.center)]),
                 terms=hint_in_chinese(track.category, track.colours, track.outfit),
+                subject=track.track_id,
             )
         item = self._lists[number][place]
         return Passage(

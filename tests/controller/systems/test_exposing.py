@@ -178,7 +178,7 @@ def test_an_operation_is_described_as_it_would_be_declared_and_then_called(play:
     described, found = (result["data_from_video"] for result in results(played.requests[-1]))
     assert described["parameters"] == declared["parameters"]
     assert described["description"].startswith(declared["description"])
-    assert "folder" in found["candidates"][0]["said"]
+    assert "folder" in found["moments"][0]["said"]
 
 
 def test_a_call_on_demand_is_recorded_as_the_call_of_the_operation_and_repeated_as_it_was_written(play: Any) -> None:

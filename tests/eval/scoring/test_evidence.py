@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from controller.citations import CitedSpan
+from controller.messages import CitedSpan
 from eval.scoring import evidence_iou
 from world_api.core import TimeSpan
 
