@@ -126,7 +126,7 @@ def examine_installation(store: Path) -> dict[str, Any]:
 
 
 def _models() -> dict[str, Any]:
-    """Return as JSON the folder of models, which are there, and the profile that ``auto`` stands for in a new build."""
+    """Return as JSON the folder of models, which are there, and the profile that ``auto`` means in a new build."""
     from world_api.api import model_folder
     from world_api.commands.models import described
 

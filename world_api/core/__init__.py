@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         LookTask,
         Picture,
         Samples,
+        SceneDetector,
         SeenAction,
         SpokenLine,
         SpokenWord,

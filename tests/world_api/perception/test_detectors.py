@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from tests.support.tiny_detectors import BLUE, CELL, CLASSES, RED, SIDE, picture, write_tiny
-from world_api.core import BackendFault, Box, DetectedObject, Image, hash_bytes
-from world_api.core.ports import SceneDetector
+from world_api.core import BackendFault, Box, DetectedObject, Image, SceneDetector, hash_bytes
 from world_api.perception import LAYOUTS, DetectorModel, OnnxDetector
 
 
@@ -175,7 +174,7 @@ def test_a_file_that_is_no_model_is_a_fault(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["yolox-nano", "yolo11n"])
 def test_the_detectors_of_the_catalogue_find_people_and_bottles(name: str, shared_data: Path) -> None:
     """With trained weights, where they are: those beside the films, or in the folder that ``make test-neural`` fills."""
-    from world_api.media.decoder import VideoFrames
+    from world_api.media import VideoFrames
     from world_api.perception import ModelFolder
 
     folders = [shared_data / "models", Path(os.environ.get("VIDEOWORLD_TEST_MODELS", "no-models"))]
