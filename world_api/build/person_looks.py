@@ -243,8 +243,9 @@ def _is_own(face: Box, figure: Figure) -> bool:
 
 #: The height (pixels) of the picture of a figure in which its outline is drawn, and the margin around the figure.
 _HEIGHT, _MARGIN = 160, 0.1
-#: Shares of a figure's box: an ellipse that may be the person, and a strip that certainly is (left, top, right, bottom).
-_ELLIPSE, _CORE = (0.42, 0.49), (0.36, 0.22, 0.64, 0.5)
+#: Shares of a figure's box: an ellipse and a place of the head that may be the person, and a strip that certainly is (left,
+#: top, right, bottom).
+_ELLIPSE, _HEAD, _CORE = (0.42, 0.49), (0.32, 0.0, 0.68, 0.2), (0.36, 0.22, 0.64, 0.5)
 _ROUNDS = 3
 #: Rows of an upright figure, shares of its height from the top, in which the upper and the lower clothes are seen.
 _BANDS = {"upper": (0.2, 0.48), "lower": (0.68, 0.88)}
@@ -319,6 +320,7 @@ def _outline(crop: Image, box: Box) -> Image | None:
     centre = round(box.center[0]), round(box.center[1])
     axes = max(1, round(_ELLIPSE[0] * box.width)), max(1, round(_ELLIPSE[1] * box.height))
     cv2.ellipse(mask, centre, axes, 0.0, 0.0, 360.0, cv2.GC_PR_FGD, -1)
+    mask[_slices(box, _HEAD)] = cv2.GC_PR_FGD
     mask[_slices(box, _CORE)] = cv2.GC_FGD
     if not (mask == cv2.GC_BGD).any() or not (mask == cv2.GC_FGD).any():
         mask[0, :] = mask[:, 0] = mask[:, -1] = cv2.GC_BGD

@@ -144,6 +144,7 @@ class LooksReader:
         """
         looks: list[PartLook] = []
         named: list[str] = []
+        text = text.replace(" - ", "-")
         for pattern in self._patterns:
             for match in reversed(list(pattern.finditer(text))):
                 own = self._looks(match["c"], _PART_OF[match["n"]])
