@@ -112,7 +112,7 @@ def model_folder(folder: Path | None = None) -> ModelFolder:
 
 
 def _profile_for(store: Path, video_id: str, chosen: BuildOptions, progress: Progress) -> str:
-    """Return the profile that ``auto`` stands for, and say which it is.
+    """Return the profile that ``auto`` means, and say which it is.
 
     It is that of the world that has the id, unless it is replaced; else ``neural`` if a detector is on this machine.
     """

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from world_api.core.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from world_api.build.association import Association, least_cost
     from world_api.build.builder import BuildReport, Job, build_world
     from world_api.build.detections import Detections
     from world_api.build.following import Following, follow_world

@@ -26,7 +26,7 @@ from world_api.commands.cli import (
 from world_api.core.faults import StoreFault, VideoWorldError
 from world_api.core.identifiers import clock_text, video_id_from_file_name
 from world_api.media.container import DEFAULT_LIMITS, Limits
-from world_api.options import BuildOptions, Listening
+from world_api.options import NEURAL, BuildOptions, Listening
 
 if TYPE_CHECKING:
     from world_api.session.session import Session
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 
 _SHOWN = 3  #: failed captions that are listed
+#: Sightings in a minute of video under which next to nothing was tracked: some seconds of one thing.
+_FEW = 6.0
 
 
 Profile = Literal["auto", "classical", "endpoint", "neural", "oracle"]
@@ -162,6 +164,7 @@ def build(
                 made = build_world(video, store, video_id=video_id, options=options, progress=bars, clock=SystemClock())
             report = made.record()
             after = _rows_of_stages(store, report["video_id"]) if report["changed"] and before else before
+            report["sightings"] = _sightings_of(store, report["video_id"])
             report["dropped"] = {name: rows for name, rows in before.items() if rows and name not in after}
             reports.append(report)
             if config is not None:
@@ -200,6 +203,16 @@ def _rows_of_stages(store: Path, video_id: str) -> dict[str, int]:
     return rows
 
 
+def _sightings_of(store: Path, video_id: str) -> int | None:
+    """Return the number of sightings of tracked things in a world; None if its build did not track any."""
+    from world_api.world.storage import read_manifest
+    from world_api.world.store import world_folder
+
+    manifest = read_manifest(world_folder(store, video_id))
+    tracks = any("sightings" in stage.tables for stage in manifest.stages)
+    return sum(entry.rows for entry in manifest.files_of("sightings")) if tracks else None
+
+
 def _lines(report: dict[str, Any]) -> str:
     state = "built" if report["changed"] else "already there, unchanged"
     lines = [
@@ -210,6 +223,14 @@ def _lines(report: dict[str, Any]) -> str:
     if report["changed"] and reused:
         lines.append(f"  resumed: {reused} of {made + reused} clips of its stages were there")
     lines += loss_lines(report["losses"])
+    sightings = report["sightings"]
+    if sightings is not None and sightings < _FEW * report["duration"] / 60:
+        advice = (
+            "" if report["profile"] == NEURAL else "; --profile neural recognises people and 79 other kinds of things"
+        )
+        lines.append(
+            f"  note: next to nothing was tracked in it ({sightings} sightings), so that counts are of little use{advice}"
+        )
     if dropped := report["dropped"]:
         names = ", ".join(f"{name} ({rows:,})" for name, rows in dropped.items())
         lines.append(

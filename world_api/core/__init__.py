@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         LookTask,
         Picture,
         Samples,
+        SceneDetector,
         SeenAction,
         SpokenLine,
         SpokenWord,

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from tests.support.building import made_clip, made_source, sampled_for
-from world_api.build import Detections, Records, Stitches
-from world_api.build.association import Association, least_cost
+from world_api.build import Association, Detections, Records, Stitches, least_cost
 from world_api.core import Box, DetectedObject, Image
 from world_api.media import Frame
 
