@@ -180,7 +180,8 @@ class Change:
         whole[:] = image.mean(axis=(0, 1)).astype(np.uint8)
         top, left = height - small.shape[0], (width - small.shape[1]) // 2
         whole[top : top + small.shape[0], left : left + small.shape[1]] = small
-        return np.clip(whole.astype(np.float32) * self.factor + self.levels, 0, 255).astype(np.uint8)
+        changed: Image = np.clip(whole.astype(np.float32) * self.factor + self.levels, 0, 255).astype(np.uint8)
+        return changed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,7 +236,7 @@ def _frames(clip: Path, start: float, seconds: float) -> Iterator[Image]:
     with closing(av.open(str(clip))) as source:
         frames = (frame for frame in source.decode(video=0) if frame.time is not None and frame.time >= start - 1e-6)
         for frame in islice(frames, round(seconds * _RATE)):
-            yield frame.to_ndarray(format="bgr24")
+            yield frame.to_ndarray(format="bgr24").astype(np.uint8, copy=False)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,32 +26,32 @@ def _number(value: int) -> bytes:
     return bytes([*found, value])
 
 
-def _field(number: int, value: int | str | bytes) -> bytes:
+def field(number: int, value: int | str | bytes) -> bytes:
     if isinstance(value, int):
         return _number(number << 3) + _number(value)
     content = value.encode() if isinstance(value, str) else value
     return _number(number << 3 | 2) + _number(len(content)) + content
 
 
-def _all(number: int, values: Iterable[int | str | bytes]) -> bytes:
-    return b"".join(_field(number, value) for value in values)
+def all_fields(number: int, values: Iterable[int | str | bytes]) -> bytes:
+    return b"".join(field(number, value) for value in values)
 
 
-def _tensor(name: str, values: np.ndarray) -> bytes:
+def tensor(name: str, values: np.ndarray) -> bytes:
     kind = _INTEGER if values.dtype == np.int64 else _FLOAT
-    return _all(1, values.shape) + _field(2, kind) + _field(8, name) + _field(9, values.tobytes())
+    return all_fields(1, values.shape) + field(2, kind) + field(8, name) + field(9, values.tobytes())
 
 
-def _value(name: str, shape: Sequence[int | str]) -> bytes:
-    sides = [_field(1, _field(1, side) if isinstance(side, int) else _field(2, side)) for side in shape]
-    return _field(1, name) + _field(2, _field(1, _field(1, _FLOAT) + _field(2, b"".join(sides))))
+def value(name: str, shape: Sequence[int | str]) -> bytes:
+    sides = [field(1, field(1, side) if isinstance(side, int) else field(2, side)) for side in shape]
+    return field(1, name) + field(2, field(1, field(1, _FLOAT) + field(2, b"".join(sides))))
 
 
-def _node(kind: str, inputs: Sequence[str], output: str, **attributes: int | Sequence[int]) -> bytes:
-    found = _all(1, inputs) + _field(2, output) + _field(4, kind)
+def node(kind: str, inputs: Sequence[str], output: str, **attributes: int | Sequence[int]) -> bytes:
+    found = all_fields(1, inputs) + field(2, output) + field(4, kind)
     for name, value in attributes.items():
-        own = _field(3, value) + _field(20, 2) if isinstance(value, int) else _all(8, value) + _field(20, 7)
-        found += _field(5, _field(1, name) + own)
+        own = field(3, value) + field(20, 2) if isinstance(value, int) else all_fields(8, value) + field(20, 7)
+        found += field(5, field(1, name) + own)
     return found
 
 
@@ -82,27 +82,27 @@ def tiny_detector(layout: str, *, notes: dict[str, str] | None = None) -> bytes:
     beside = np.zeros((1, rows, cells), dtype=np.float32)
     beside[0, : len(place)] = place
     nodes = [
-        _node("Conv", ["images", "weights"], "cells", kernel_shape=[CELL, CELL], strides=[CELL, CELL]),
-        _node("Reshape", ["cells", "shape"], "rows"),
-        _node("Add", ["rows", "beside"], "output" if layout == "yolo" else "sum"),
+        node("Conv", ["images", "weights"], "cells", kernel_shape=[CELL, CELL], strides=[CELL, CELL]),
+        node("Reshape", ["cells", "shape"], "rows"),
+        node("Add", ["rows", "beside"], "output" if layout == "yolo" else "sum"),
     ]
     tensors = [
-        _tensor("weights", weights), _tensor("beside", beside), _tensor("shape", np.array([0, rows, cells], np.int64))
+        tensor("weights", weights), tensor("beside", beside), tensor("shape", np.array([0, rows, cells], np.int64))
     ]  # fmt: skip
     shape: list[int | str] = ["batch", rows, cells]
     if layout != "yolo":
         shape = ["batch", cells, rows]
-        nodes.append(_node("Transpose", ["sum"], "fine" if layout == "yolox" else "output", perm=[0, 2, 1]))
+        nodes.append(node("Transpose", ["sum"], "fine" if layout == "yolox" else "output", perm=[0, 2, 1]))
     if layout == "yolox":  # the coarse grids find nothing
         coarse = (SIDE // 16) ** 2 + (SIDE // 32) ** 2
-        tensors.append(_tensor("coarse", np.zeros((1, coarse, rows), np.float32)))
-        nodes.append(_node("Concat", ["fine", "coarse"], "output", axis=1))
+        tensors.append(tensor("coarse", np.zeros((1, coarse, rows), np.float32)))
+        nodes.append(node("Concat", ["fine", "coarse"], "output", axis=1))
         shape = [1, cells + coarse, rows]
     batch: int | str = 1 if layout == "yolox" else "batch"
-    graph = _all(1, nodes) + _field(2, "tiny") + _all(5, tensors)
-    graph += _field(11, _value("images", [batch, 3, SIDE, SIDE])) + _field(12, _value("output", shape))
-    properties = _all(14, [_field(1, key) + _field(2, value) for key, value in (notes or {}).items()])
-    return _field(1, 8) + _field(7, graph) + _field(8, _field(1, "") + _field(2, 13)) + properties
+    graph = all_fields(1, nodes) + field(2, "tiny") + all_fields(5, tensors)
+    graph += field(11, value("images", [batch, 3, SIDE, SIDE])) + field(12, value("output", shape))
+    properties = all_fields(14, [field(1, key) + field(2, value) for key, value in (notes or {}).items()])
+    return field(1, 8) + field(7, graph) + field(8, field(1, "") + field(2, 13)) + properties
 
 
 def write_tiny(folder: Path, layout: str, **how: dict[str, str]) -> Path:

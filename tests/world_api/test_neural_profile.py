@@ -89,7 +89,10 @@ def test_what_the_detector_does_not_know_is_not_judged(film: Path, models: Path,
 def test_a_frame_that_no_row_covers_is_looked_at_on_demand(film: Path, models: Path, tmp_path: Path) -> None:
     """Without the model the rows serve, and the frame is not looked at."""
     chosen = BuildOptions(
-        profile="neural", models=models, without=(*WITHOUT, "detections", "stitches"), listening=Listening(speech="off")
+        profile="neural",
+        models=models,
+        without=(*WITHOUT, "detections", "stitches", "clothes"),
+        listening=Listening(speech="off"),
     )
     built(film, tmp_path / "store", chosen)
     [seen] = detected(tmp_path / "store", models, 12.3, "dog")["detections"]
@@ -140,7 +143,7 @@ def test_another_model_makes_only_its_own_rows_again(film: Path, models: Path, t
     second = built(film, store, options(models, detector="other"))
     stages = [stage.name for stage in open_world(store, "film").manifest.stages]
     assert second.clips_reused > 0
-    assert second.clips_made == 2 * len({"detections", "stitches"} & set(stages))
+    assert second.clips_made == 2 * len({"detections", "stitches", "clothes"} & set(stages))
     assert second.world_hash != first.world_hash
     assert {track.category for track in open_session(store, "film", name=None, models=models).view.tracks} == {
         "cat",

@@ -168,7 +168,7 @@ class BodyJudge:
 
     def __init__(self, embedder: BodyEmbedder) -> None:
         self._embedder = embedder
-        self.parameters = {"embedder": embedder.producer}
+        self.parameters: Mapping[str, Any] = {"embedder": embedder.producer}
 
     def judge(self, figures: Sequence[Figure]) -> list[list[Record]]:
         """Return a row with a vector for each figure of which the model gives one."""
@@ -198,7 +198,10 @@ class FaceJudge:
     def __init__(self, detector: FaceDetector, embedder: FaceEmbedder | None) -> None:
         self._detector = detector
         self._embedder = embedder
-        self.parameters = {"detector": detector.producer, "embedder": "" if embedder is None else embedder.producer}
+        self.parameters: Mapping[str, Any] = {
+            "detector": detector.producer,
+            "embedder": "" if embedder is None else embedder.producer,
+        }
 
     def judge(self, figures: Sequence[Figure]) -> list[list[Record]]:
         """Return a row about ``facing``, unless that cannot be seen, and one with the vector of a clear face."""
@@ -210,10 +213,9 @@ class FaceJudge:
             is_away = figure.is_whole and figure.box.height >= _FACE_VISIBLE
             return [{"part": "facing", "words": ["away"], "score": 1.0}] if is_away else []
         rows: list[Record] = [{"part": "facing", "words": ["camera"], "score": face.confidence}]
-        vectors = [] if self._embedder is None else self._embedder.embed(figure.picture, [face])
-        rows += [
-            {"part": "face", "vector": vector.tolist(), "score": face.confidence} for vector in vectors if vector.any()
-        ]
+        for vector in () if self._embedder is None else self._embedder.embed(figure.picture, [face]):
+            if vector.any():
+                rows.append({"part": "face", "vector": vector.tolist(), "score": face.confidence})
         return rows
 
 
@@ -224,7 +226,7 @@ def own_face(detector: FaceDetector, figure: Figure) -> Face | None:
     left, upper = max(0.0, float(round(top.x1))), max(0.0, float(round(top.y1)))
     for face in detector.faces(np.ascontiguousarray(figure.crop(top))):
         if _is_own(place := face.box.moved(left, upper), figure):
-            return replace(face, box=place, landmarks=face.landmarks + np.float32([left, upper]))
+            return replace(face, box=place, landmarks=face.landmarks + np.array([left, upper], np.float32))
     return None
 
 
@@ -243,8 +245,9 @@ def _is_own(face: Box, figure: Figure) -> bool:
 
 #: The height (pixels) of the picture of a figure in which its outline is drawn, and the margin around the figure.
 _HEIGHT, _MARGIN = 160, 0.1
-#: Shares of a figure's box: an ellipse that may be the person, and a strip that certainly is (left, top, right, bottom).
-_ELLIPSE, _CORE = (0.42, 0.49), (0.36, 0.22, 0.64, 0.5)
+#: Shares of a figure's box: an ellipse and a place of the head that may be the person, and a strip that certainly is (left,
+#: top, right, bottom).
+_ELLIPSE, _HEAD, _CORE = (0.42, 0.49), (0.32, 0.0, 0.68, 0.2), (0.36, 0.22, 0.64, 0.5)
 _ROUNDS = 3
 #: Rows of an upright figure, shares of its height from the top, in which the upper and the lower clothes are seen.
 _BANDS = {"upper": (0.2, 0.48), "lower": (0.68, 0.88)}
@@ -271,7 +274,7 @@ class ClothesJudge:
 
     def __init__(self, detector: FaceDetector | None) -> None:
         self._detector = detector
-        self.parameters = {"detector": "" if detector is None else detector.producer}
+        self.parameters: Mapping[str, Any] = {"detector": "" if detector is None else detector.producer}
 
     def judge(self, figures: Sequence[Figure]) -> list[list[Record]]:
         """Return a row for each part of each figure in which a colour is named."""
@@ -319,6 +322,7 @@ def _outline(crop: Image, box: Box) -> Image | None:
     centre = round(box.center[0]), round(box.center[1])
     axes = max(1, round(_ELLIPSE[0] * box.width)), max(1, round(_ELLIPSE[1] * box.height))
     cv2.ellipse(mask, centre, axes, 0.0, 0.0, 360.0, cv2.GC_PR_FGD, -1)
+    mask[_slices(box, _HEAD)] = cv2.GC_PR_FGD
     mask[_slices(box, _CORE)] = cv2.GC_FGD
     if not (mask == cv2.GC_BGD).any() or not (mask == cv2.GC_FGD).any():
         mask[0, :] = mask[:, 0] = mask[:, -1] = cv2.GC_BGD

@@ -84,7 +84,8 @@ def _named(look: PartLook) -> str:
 
 def in_words(looks: Sequence[PartLook]) -> str:
     """Return looks in English: ``in grey top and blue and black bottoms, brown hair, from behind``; empty without looks."""
-    clothes, others = [], []
+    clothes: list[str] = []
+    others: list[str] = []
     for part, words in _by_part(looks).items():
         if part == FACING:
             others.append(str(PartLook(part, words[0])))
@@ -144,6 +145,7 @@ class LooksReader:
         """
         looks: list[PartLook] = []
         named: list[str] = []
+        text = text.replace(" - ", "-")
         for pattern in self._patterns:
             for match in reversed(list(pattern.finditer(text))):
                 own = self._looks(match["c"], _PART_OF[match["n"]])
@@ -153,15 +155,15 @@ class LooksReader:
                 named += [*self._colour.findall(match["c"]), match["n"]]
                 between = match.groupdict().get("between") or ""
                 text = f"{text[: match.start()]} {between.strip(' -的')} {text[match.end() :]}"
-        if HAIR in judged and (match := _BLONDE_PERSON.search(text)) is not None:
+        if HAIR in judged and (blonde := _BLONDE_PERSON.search(text)) is not None:
             looks.append(PartLook(HAIR, "yellow"))
-            named.append(match.group())
-            text = f"{text[: match.start()]} {text[match.end() :]}"
+            named.append(blonde.group())
+            text = f"{text[: blonde.start()]} {text[blonde.end() :]}"
         for direction, pattern in _DIRECTIONS.items():
-            if FACING in judged and (match := pattern.search(text)) is not None:
+            if FACING in judged and (facing := pattern.search(text)) is not None:
                 looks.append(PartLook(FACING, direction))
-                named.append(match.group())
-                text = f"{text[: match.start()]} {text[match.end() :]}"
+                named.append(facing.group())
+                text = f"{text[: facing.start()]} {text[facing.end() :]}"
         return text, looks, named
 
     def _looks(self, colours: str, part: str) -> list[PartLook]:

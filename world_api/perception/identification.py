@@ -25,15 +25,16 @@ from world_api.perception.detector import check_file, open_session, unusable
 Floats = NDArray[np.float32]
 
 #: Mean and standard deviation of ImageNet's colours (RGB, 0 to 1), with which re-identification models are trained.
-_MEAN, _DEVIATION = np.float32([0.485, 0.456, 0.406]), np.float32([0.229, 0.224, 0.225])
+_MEAN, _DEVIATION = np.array([[0.485, 0.456, 0.406], [0.229, 0.224, 0.225]], dtype=np.float32)
 #: Height and width of a body's picture, where the file leaves them free.
 _BODY = (256, 128)
 #: The most pictures of one call, for a file with a free batch.
 _BATCH = 32
 #: The side of an aligned face, and the places of its landmarks (Deng et al., 2019).
 _FACE = 112
-_LANDMARKS = np.float32(
-    [[38.2946, 51.6963], [73.5318, 51.5014], [56.0252, 71.7366], [41.5493, 92.3655], [70.7299, 92.2041]]
+_LANDMARKS = np.array(
+    [[38.2946, 51.6963], [73.5318, 51.5014], [56.0252, 71.7366], [41.5493, 92.3655], [70.7299, 92.2041]],
+    dtype=np.float32,
 )
 #: The longest side of a picture in which faces are looked for. SCRFD's input is a multiple of its coarsest grid.
 _LOOKED_AT, _GRID = 640, 32
@@ -183,7 +184,9 @@ class SFaceEmbedder:
         with self._lock:
             for face in faces:
                 box = face.box
-                row = np.float32([box.x1, box.y1, box.width, box.height, *face.landmarks.ravel(), face.confidence])
+                row = np.array(
+                    [box.x1, box.y1, box.width, box.height, *face.landmarks.ravel(), face.confidence], np.float32
+                )
                 try:
                     vectors.append(self._recogniser.feature(self._recogniser.alignCrop(image, row)).ravel().copy())
                 except cv2.error as error:

@@ -9,6 +9,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tests.support.tiny_onnx import Node, write_onnx
 from world_api.core import BackendFault, BodyEmbedder, Box, Face, FaceDetector, FaceEmbedder, Image, Vectors
@@ -28,16 +29,14 @@ def model_of(path: Path, **options: float) -> IdentityModel:
 
 def mean_colour(path: Path, *, batch: int | str, side: tuple[int, int]) -> Path:
     """A model whose vector is the mean of each channel."""
-    nodes = [
-        Node(kind="GlobalAveragePool", inputs=["input"], outputs=["pooled"]),
-        Node(kind="Flatten", inputs=["pooled"], outputs=["output"]),
-    ]
-    return write_onnx(path, nodes=nodes, given={"input": [batch, 3, *side]}, made={"output": [batch, 3]})
+    nodes: list[Node] = [("GlobalAveragePool", ["input"], "pooled"), ("Flatten", ["pooled"], "output")]
+    return write_onnx(path, nodes, given={"input": [batch, 3, *side]}, made={"output": [batch, 3]})
 
 
 def one_face(path: Path) -> Path:
     """A face detector for pictures of 64 x 64 that always finds one face, twice, from (16, 16) to (48, 48)."""
-    constants, nodes = {}, []
+    constants: dict[str, NDArray[np.float32]] = {}
+    nodes: list[Node] = []
     scores = [np.zeros((size, 1), np.float32) for size in (128, 32, 8)]
     sides = [np.zeros((size, 4), np.float32) for size in (128, 32, 8)]
     points = [np.zeros((size, 10), np.float32) for size in (128, 32, 8)]
@@ -47,9 +46,9 @@ def one_face(path: Path) -> Path:
         points[1][anchor] = np.array([-0.5, -0.5, 0.5, -0.5, 0, 0, -0.4, 0.5, 0.4, 0.5])
     for number, values in enumerate([*scores, *sides, *points]):
         constants[f"c{number}"] = values
-        nodes.append(Node(kind="Identity", inputs=[f"c{number}"], outputs=[f"o{number}"]))
+        nodes.append(("Identity", [f"c{number}"], f"o{number}"))
     made = {f"o{number}": list(constants[f"c{number}"].shape) for number in range(9)}
-    return write_onnx(path, nodes=nodes, given={"input": [1, 3, 64, 64]}, made=made, constants=constants)
+    return write_onnx(path, nodes, given={"input": [1, 3, 64, 64]}, made=made, constants=constants)
 
 
 class FakeEmbedder:
