@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from world_api.build.key_frames import KeyFrames, Looks
     from world_api.build.look_links import LookLinks
     from world_api.build.moving_things import MovingThings
+    from world_api.build.processes import BuildProcesses
     from world_api.build.scheduler import Progress
     from world_api.build.screen_texts import ScreenTexts
     from world_api.build.shots import Cuts, SceneCuts
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
         clip_span,
         keys_of,
     )
-    from world_api.build.stage_process import BuildProcesses
     from world_api.build.stitches import Stitches
     from world_api.build.truth import Truth, read_truth
 
