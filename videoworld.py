@@ -119,7 +119,8 @@ def videoworld(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line. Exit status: 0 success, 1 a fault, 2 wrong usage, 130 interrupted by Ctrl-C."""
-    # A garbage collection of all imported objects at the end of the process would take as long as an import.
+    # Imports make many objects and no garbage: looking for it among them would take as long as an import, now and at the end.
+    gc.set_threshold(50_000)
     atexit.register(gc.freeze)
     lazy.is_command = True
     try:

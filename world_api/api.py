@@ -56,7 +56,7 @@ def build_world(
     Raises MediaFault, StoreFault, BackendFault: those of ``world_api.build`` and of ``recipe_for``.
     """
     from world_api import recipes
-    from world_api.build.stage_process import BuildProcesses
+    from world_api.build.processes import BuildProcesses
 
     if not str(video):
         raise MediaFault("no_such_file", "the path of the video is empty", hint="give the path of one video file")
@@ -178,8 +178,8 @@ def open_session(
     from world_api.operations import check_groups
     from world_api.search.passages import Meanings
     from world_api.session.session import Backends, Overlay, Session, open_overlay
-    from world_api.session.vision import FOLDER, FrameLooker, Vision
-    from world_api.world.storage import LOCAL, world_key
+    from world_api.session.vision import FrameLooker, Vision
+    from world_api.world.storage import LOCAL, ON_DEMAND, world_key
     from world_api.world.store import open_world
     from world_api.world.view import open_view
 
@@ -188,15 +188,15 @@ def open_session(
     overlay = Overlay(None) if name is None else open_overlay(store, video_id, check_session_name(name))
     meanings = None
     if seeing is not None and seeing.embedder is not None:
-        meanings = Meanings(seeing.embedder, store / FOLDER / "meanings")
+        meanings = Meanings(seeing.embedder, store / ON_DEMAND / "meanings")
     key = world_key(world.manifest)
     looker = vision = None
     if (world.folder / LOCAL).is_file():  # else the world has no video here: nothing could ever be looked at
         detector = _detector_of(world, models)
         if detector is not None:
-            looker = FrameLooker(frames=_frames_of(world), detector=detector, world_key=key, cache=store / FOLDER)
+            looker = FrameLooker(frames=_frames_of(world), detector=detector, world_key=key, cache=store / ON_DEMAND)
     if seeing is not None:
-        vision = Vision(seeing, frames=_frames_of(world), world_key=key, cache=store / FOLDER)
+        vision = Vision(seeing, frames=_frames_of(world), world_key=key, cache=store / ON_DEMAND)
     backends = Backends(text_embedder=text_embedder(), looker=looker, seeing=vision, meanings=meanings)
     return Session(
         view=open_view(world, as_of),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from world_api.build.look_links import LookLinks
     from world_api.build.moving_things import MovingThings
     from world_api.build.person_looks import BodyJudge, ClothesJudge, FaceJudge, Figure, PersonLooks
+    from world_api.build.processes import BuildProcesses
     from world_api.build.scheduler import Progress
     from world_api.build.screen_texts import ScreenTexts
     from world_api.build.shots import Cuts, SceneCuts
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
         clip_span,
         keys_of,
     )
-    from world_api.build.stage_process import BuildProcesses
     from world_api.build.stitches import Stitches
     from world_api.build.truth import Truth, read_truth
 

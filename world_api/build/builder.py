@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from world_api.build.checkpoint import DECODE_LOG, DecodeLog, RowStore
+from world_api.build.processes import BuildProcesses
 from world_api.build.scheduler import Progress, Scheduler, opencv_on_one_thread
 from world_api.build.source import (
     check_unchanged,
@@ -27,7 +28,6 @@ from world_api.build.source import (
     stamp_of,
 )
 from world_api.build.stage import CLIP_SECONDS, Recipe, ReportsLosses, Stage, clip_count, keys_of
-from world_api.build.stage_process import BuildProcesses
 from world_api.core.canonical import content_hash
 from world_api.core.cost import ledger_beside
 from world_api.core.faults import StoreFault

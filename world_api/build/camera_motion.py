@@ -218,6 +218,10 @@ class CameraWatch:
         self._seen.append(look)
         return broke
 
+    def leave_out(self, count: int) -> None:
+        """Count pictures before the next break that are not processed, since every other one is compared for drift."""
+        self._looks += count
+
     def background_failed(self, share: float, time: float) -> bool:
         """Whether too large a share of the picture is foreground; if so, the camera counts as moving for 2.5 seconds.
 

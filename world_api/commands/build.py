@@ -127,7 +127,6 @@ def build(
     what is sent to the endpoint was confirmed; captions are kept beside the world and are not made twice.
     """
     from world_api.api import build_world, vision_config
-    from world_api.chat.messages import Prices
     from world_api.core.execution import SystemClock
 
     if video_id is not None and len(videos) > 1:
@@ -137,6 +136,8 @@ def build(
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     config = vision_config(chosen, clock=SystemClock(), environment=os.environ)
     if config is not None:
+        from world_api.chat.messages import Prices
+
         Prices.read(vision.prices)  # a faulty file is named before anything is built
     following = None
     if follow:  # this imports the whole builder, which is otherwise done while the processes start

@@ -63,6 +63,8 @@ LOCAL = "local.json"
 ROWS = "rows"
 IMAGES = "images"
 SESSIONS = "sessions"
+#: Folder of what was computed on demand, inside the store and outside every world.
+ON_DEMAND = ".on-demand"
 #: Longest video of a world (seconds; about 2,800 hours). Time and memory grow with its length.
 MOST_SECONDS = 1e7
 #: Bytes of a manifest; that of the longest video lists some million files.
