@@ -37,7 +37,7 @@ from world_api.build.association import least_cost
 from world_api.core.outfits import LooksReader, Outfit, PartLook
 from world_api.core.ports import Image
 from world_api.core.spans import Box, TimeSpan
-from world_api.core.vocabulary import COLOURS
+from world_api.core.lexicon import COLOURS
 from world_api.world.tracks import Track
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -291,12 +291,12 @@ def check_companions(
         except OSError as error:
             raise ToolFault("unreadable_library", f"{name} cannot be read: {error.strerror}") from None
     for inside in (UNPRUNED, UNREVIEWED):
-        stored = _induction(manifest).get(f"{inside}_hash")
-        if stored is None:
+        hash_inside = _induction(manifest).get(f"{inside}_hash")
+        if hash_inside is None:
             continue
         if not (folder / inside).is_dir():
             missing.append(inside)
-        elif load_library(Path(str(folder / inside)), allow_judge=allow_judge, groups=groups).hash != stored:
+        elif load_library(Path(str(folder / inside)), allow_judge=allow_judge, groups=groups).hash != hash_inside:
             raise _changed(folder, inside, "its content hash")
     return missing
 

@@ -96,7 +96,7 @@ def _verdict(
     found = any(map(case.found, case.filled))
     if len(case.varying()) < len(case.own_outputs()) or not found:
         runs += tuple(one for one in made(texts, _MORE, 1 if found else _FILMS) if one.world in _FULL)
-    runs += tuple(run(trial) for example in examples for trial in trials.example_trials(tool, example))
+    runs += tuple(run(trial) for example in examples for trial in trials.example_trials(name, tools, example))
     known = (*trials.staged_worlds(), *(example for example in examples if example.facts))
     runs += tuple(run(trial) for world in known for trial in trials.probe_trials(name, tools, world))
     certain, noted = contradictions(name, tools, runs)

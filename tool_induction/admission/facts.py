@@ -24,6 +24,8 @@ FactKind = Literal["looks", "deed", "words", "category"]
 #: present: at the spans; absent: nowhere; unjudged: of a thing that is there, with a word that nothing can judge
 Standing = Literal["present", "absent", "unjudged"]
 _MOST = 6  #: facts of one kind
+_MOST_LINES = 200  #: spoken lines, and texts on screen, that are read
+_SHORTEST = 8  #: characters of a text that is distinctive
 _SHOWN = 8  #: spans of a fact that are written out
 _APART = 3.0  #: seconds between two occurrences that may also count as one
 _ABSENT_DEEDS = ("plays a violin", "climbs a ladder", "juggles three balls")
@@ -93,7 +95,8 @@ def facts_of(session: Session) -> tuple[Fact, ...]:
     looks = [*_looks(session, is_true=is_true)]
     present = [*looks, *_words(session)]
     if is_true:
-        present += [replace(fact, kind="looks") for fact in _categories(session)]
+        several = (fact for fact in _categories(session) if fact.things != frozenset({1}))
+        present += [replace(fact, kind="looks") for fact in several]
         present += [*_deeds(session, {fact.text for fact in looks}), *_categories(session)]
         present += [*_absent(session, present), *_unjudged(session, looks)]
     return tuple(present)
@@ -140,13 +143,14 @@ def _deeds(session: Session, looks: set[str]) -> Iterator[Fact]:
 
 def _words(session: Session) -> Iterator[Fact]:
     said: dict[str, list[TimeSpan]] = defaultdict(list)
-    for items in (session.view.speech, session.view.screen_texts):
-        for line in list(items)[:200]:
-            said[line.text.strip()].append(line.span)
+    for line in session.view.speech[:_MOST_LINES]:
+        said[line.text.strip()].append(line.span)
+    for shown in session.view.screen_texts[:_MOST_LINES]:
+        said[shown.text.strip()].append(shown.span)
     again = [text for text, spans in said.items() if len(spans) > 1]
     for text in dict.fromkeys((*again, *said)):
         holding = [span for other, spans in said.items() if text.casefold() in other.casefold() for span in spans]
-        if len(text) > 8 and len(holding) == len(said[text]):
+        if len(text) > _SHORTEST and len(holding) == len(said[text]):
             yield _present("words", text, holding)
 
 

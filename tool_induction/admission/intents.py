@@ -43,7 +43,7 @@ PRESENCE = frozenset(
 #: what a result is about instead of the thing that was asked for, its surroundings
 AROUND = frozenset(
     "before after next previous around between cause causes reason reasons consequence consequences follows following later "
-    "earlier meanwhile during until since context scene scenes segment window elsewhere other others next_to together "
+    "earlier meanwhile during until since context scene scenes segment window elsewhere other others "
     "differ compare compares difference".split()
 )
 BEFORE = frozenset("before previous cause causes reason reasons earlier leads led 之前 原因".split())

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 from tool_induction.admission.arguments import bound_of, is_moment
 from tool_induction.admission.facts import Fact, Standing
 from tool_induction.admission.intents import (
+    AFTER,
     AROUND,
+    BEFORE,
     COUNT,
     DISTINCT,
     FIRST,
@@ -45,6 +47,7 @@ _THINGS = frozenset("thing things object objects item items something 东西 物
 _PEOPLE = frozenset("people persons person 人".split())
 _TIMES = frozenset({"time", "moment"})
 _TOTAL = frozenset("total altogether sum all together 总共".split())
+_WHICH = FIRST | LAST | BEFORE | AFTER
 _LISTS = frozenset("times appearances occurrences spans intervals visits".split())
 _NEGATIONS = frozenset("not never no missing absent without".split())
 _ORDER_WORDS = FIRST | {"before", "order", "ordered", "earlier", "precedes", "sequence", "sorted", "after", "later"}
@@ -136,11 +139,12 @@ def probes_for(
 
 
 def _with_each_word(tool: model.Tool, probe: Probe) -> Iterator[Probe]:
-    """Yield the probe as it is, and with every other value of each enumerated input."""
+    """Yield the probe as it is, and with every other value of each input whose values say which occurrence or side is meant."""
     yield probe
     for item in tool.inputs:
         kind = types.plain(item.type)
-        for value in kind.values if isinstance(kind, types.EnumType) else ():
+        values = kind.values if isinstance(kind, types.EnumType) else ()
+        for value in values if words_in(" ".join(values)) & _WHICH else ():
             default = None if item.default is None else item.default.value
             if value != probe.arguments.get(item.name, default):
                 yield replace(probe, arguments={**probe.arguments, item.name: value})
@@ -172,9 +176,13 @@ def _chosen(
             yield {"": people}
     elif len(texts) == 1 and not lists:
         for standing, most in _ASKED.items():
-            yield from ({texts[0]: fact} for fact in _some(facts, kinds[0], standing, most))
+            for fact in _some(facts, kinds[0], standing, most):
+                yield {texts[0]: fact}
     elif len(texts) == 1 or (len(texts) == 2 and kinds[0] == kinds[1] and not lists):
-        once = [fact for fact in _some(facts, kinds[0], "present", len(facts)) if len(fact.spans) == 1]
+        once: list[Fact] = []
+        for fact in _some(facts, kinds[0], "present", len(facts)):
+            if len(fact.spans) == 1 and all(_are_apart(fact.spans[0], other.spans[0]) for other in once):
+                once.append(fact)
         absent = _some(facts, kinds[0], "absent", 1)
         number = 3 if lists else 2
         groups = [once[:number][::-1], once[:number], [*once[: number - 1], *absent], [*absent, *once[: number - 1]]]
@@ -188,6 +196,10 @@ def _chosen(
             yield {deed: fact, looks: who[fact.who]}
         for fact in _some(facts, "deed", "absent", _ASKED["absent"]) if done else ():
             yield {deed: fact, looks: who[done[0].who]}
+
+
+def _are_apart(one: TimeSpan, other: TimeSpan) -> bool:
+    return one.start >= other.end + 2 * _ROUGH or other.start >= one.end + 2 * _ROUGH
 
 
 def _some(facts: Sequence[Fact], kind: Role, standing: str, most: int) -> list[Fact]:

@@ -1,6 +1,7 @@
 """The verdicts of admission and its rules: each rule examines the runs and the plan of one tool and may refuse it.
 
-A rule must be certain: it compares runs with each other and does not guess what a tool is for.
+A rule must be certain: it compares runs with each other, and what a tool says with what a film is known to hold as far as
+its names and its description say what it means. What is not certain is a note.
 """
 
 from __future__ import annotations

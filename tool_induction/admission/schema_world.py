@@ -8,8 +8,8 @@ Scores, scenes and lengths are shaped like those of three built worlds (a compos
 enter a room, 139 s; the sample film, 100 s; profile ``classical``), measured on 8 searches each and all scenes and visits:
 
 - a best score is 0.016 to 0.033 by text, 0.16 to 0.73 by meaning, 0.69 to 1.0 by example; the next one is 0.985 (median; at
-  least 0.48) of it, and 8 to 70 % of neighbours are equal. No hit has a confidence;
-- a scene holds 1 to 16 segments (median 3 to 14) and lasts 3 to 139 s; a segment lasts 1 to 10 s (median 6);
+  least 0.48) of it, and 0 to 71 % of neighbours are equal. No hit has a confidence;
+- a scene holds 1 to 16 segments (median 3 to 14) and lasts 3 to 139 s; a segment lasts 1 to 10 s (median 6 to 10);
 - an entity is seen for 1 to 45 s at a time (median 6 to 16).
 """
 

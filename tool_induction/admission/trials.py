@@ -190,14 +190,28 @@ def _seen_of(run: TrialRun) -> str:
     return canonical_json([run.status, dict(run.outputs), run.calls, run.evidence])
 
 
-def example_trials(tool: Tool, example: ExampleWorld, *, turns: Sequence[int] = (0, 1, 2, 3)) -> Iterator[Trial]:
-    """Yield one trial per ``turn`` (set of arguments) on an example world; skip a turn if the world lacks an id."""
+def example_trials(
+    name: str, tools: Mapping[str, CompiledTool], example: ExampleWorld, *, turns: Sequence[int] = (0, 1, 2, 3)
+) -> Iterator[Trial]:
+    """Yield one trial per ``turn`` (set of arguments) on an example world; skip a turn if the world lacks an id.
+
+    An input of looks, deeds, words or kinds is given those of the world, if any are known.
+    """
     listings, _ = example.open()
+    tool = tools[name].tool
+    present = [fact for fact in example.facts if fact.standing == "present"]
+    known = {
+        item: list(dict.fromkeys(fact.text for fact in present if fact.kind == role))
+        for item, role in roles_of(name, tools).items()
+    }
     offer = Offer(
         video_id=example.video_id,
         texts=tuple(dict.fromkeys(example.texts)),
         duration=length_of(listings, example.video_id),
-        named=found_words(tool, listings, example.video_id),
+        named={
+            **found_words(tool, listings, example.video_id),
+            **{item: texts for item, texts in known.items() if texts},
+        },
     )
     for turn in turns:
         given = arguments_for(tool, offer, turn=turn)
