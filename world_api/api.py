@@ -64,7 +64,7 @@ def build_world(
     profile, detector, people = chosen.profile, None, None
     if profile == AUTO:
         named = video_id or video_id_from_file_name(Path(video).stem)
-        profile = _profile_for(Path(store), named, chosen, progress or NoProgress())
+        profile = profile_for(Path(store), named, chosen, progress or NoProgress())
     if profile == NEURAL:
         models = model_folder(chosen.models)
         detector, people = models.detector(chosen.detector), models.people()
@@ -111,7 +111,7 @@ def model_folder(folder: Path | None = None) -> ModelFolder:
     return ModelFolder(folder or models_folder(os.environ, home=Path.home()))
 
 
-def _profile_for(store: Path, video_id: str, chosen: BuildOptions, progress: Progress) -> str:
+def profile_for(store: Path, video_id: str, chosen: BuildOptions, progress: Progress) -> str:
     """Return the profile that ``auto`` means, and say which it is.
 
     It is that of the world that has the id, unless it is replaced; else ``neural`` if a detector is on this machine.

@@ -167,6 +167,53 @@ def test_the_command_builds_with_a_named_detector(
     assert (refused.status, refused.json["error"]["code"]) == (1, "no_such_model")
 
 
+def test_the_doctor_says_which_models_are_here_and_what_auto_means(
+    cli: Cli, models: Path, tmp_path: Path, monkeypatch: Any
+) -> None:
+    for folder, auto, detector in ((models, "neural", "tiny"), (tmp_path / "none", "classical", None)):
+        monkeypatch.setenv("VIDEOWORLD_MODELS", str(folder))
+        found = cli("doctor", "--json", store=tmp_path / "store").json["models"]
+        assert (found["auto"], found["detector"]) == (auto, detector)
+        states = {model["name"]: model["state"] for model in found["models"]}
+        assert states["yolox-nano"] == "missing"
+        assert states.get("tiny", "missing") == ("present" if detector else "missing")
+    assert "AGPL-3.0" in cli("doctor", store=tmp_path / "store").out
+
+
+def test_an_estimate_builds_nothing_and_names_the_detector(
+    cli: Cli, film: Path, models: Path, tmp_path: Path, monkeypatch: Any
+) -> None:
+    arguments = ["build", str(film), "--estimate", "--json"]
+    monkeypatch.setenv("VIDEOWORLD_MODELS", str(models))
+    [neural] = cli(*arguments, store=tmp_path / "store").json["estimates"]
+    assert (neural["profile"], neural["duration"], "80 frames by tiny" in neural["text"]) == ("neural", 40.0, True)
+    [classical] = cli(*arguments, "--profile", "classical", store=tmp_path / "store").json["estimates"]
+    assert classical["seconds"] > 0
+    assert not (tmp_path / "store").exists()
+    monkeypatch.setenv("VIDEOWORLD_MODELS", str(tmp_path / "none"))
+    assert cli(*arguments, "--profile", "neural", store=tmp_path / "store").json["error"]["code"] == "profile_not_ready"
+
+
+def test_a_world_in_which_next_to_nothing_was_tracked_says_so(
+    cli: Cli, film: Path, models: Path, tmp_path: Path, make_video: Made, monkeypatch: Any
+) -> None:
+    monkeypatch.setenv("VIDEOWORLD_MODELS", str(models))
+    empty = make_video("empty.mp4", [picture(width=128, height=128)] * 50, rate=5)
+    for path, is_said in ((empty, True), (film, False)):
+        made = cli(
+            "build",
+            str(path),
+            "--profile",
+            "neural",
+            "--without",
+            "screen_texts",
+            "--speech",
+            "off",
+            store=tmp_path / "s",
+        )
+        assert ("next to nothing was tracked" in made.out) == is_said
+
+
 @pytest.mark.shared_data
 @pytest.mark.nightly
 def test_real_people_and_bottles_are_tracked(shared_data: Path, tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ beside the overlap, the distance in sizes counts. Assignments are those of least
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +18,8 @@ from numpy.typing import NDArray
 from world_api.core.ports import DetectedObject
 from world_api.core.spans import Box
 
-Affine = NDArray[np.float64]  #: 2 x 3
+Floats = NDArray[np.float64]
+Affine = Floats  #: 2 x 3
 
 #: The least similarity of a confident detection, and of a weak one, to a track.
 _ALIKE, _WEAKLY_ALIKE = 0.3, 0.5
@@ -51,7 +51,7 @@ class Followed:
     seen: float
     detected: float
     confidence: float
-    velocity: NDArray[np.float64] = field(default_factory=lambda: np.zeros(4))
+    velocity: Floats = field(default_factory=lambda: np.zeros(4))
     hits: int = 0
     sure_hits: int = 0
     total: float = 0.0  #: of the confidences
@@ -146,7 +146,7 @@ class Association:
         """Continue tracks with detections that are at least ``least`` alike; return the tracks and detections that remain."""
         if not tracks or not found:
             return list(tracks), list(found)
-        alike = np.array([[_similarity(track, item, time) for item in found] for track in tracks])
+        alike = _similarities(tracks, found, time)
         pairs = [(row, column) for row, column in least_cost(1.0 - alike) if alike[row, column] >= least]
         for row, column in pairs:
             tracks[row].take(found[column], time, sure=sure, is_new=is_new)
@@ -159,20 +159,32 @@ def _sides(box: Box) -> tuple[float, float, float, float]:
     return box.x1, box.y1, box.x2, box.y2
 
 
-def _similarity(track: Followed, item: DetectedObject, time: float) -> float:
-    """Return how well a detection continues a track, 0 to 1: by overlap, else by distance and size."""
-    box = item.box
-    best = 0.0
-    for place in (track.expected(time), track.box):
-        overlap = place.enlarged(_AROUND).iou(box.enlarged(_AROUND))
-        apart = math.dist(place.center, box.center) / max(math.sqrt((place.area + box.area) / 2), 1.0)
-        shape = _ratio(place.width, box.width) * _ratio(place.height, box.height)
-        best = max(best, overlap, _NEAR_MOST * math.sqrt(shape) * math.exp(-((apart / _NEAR) ** 2)))
-    return best * (1.0 if item.category in track.votes else _OTHER_CATEGORY)
+def _similarities(tracks: Sequence[Followed], found: Sequence[DetectedObject], time: float) -> Floats:
+    """Return how well each detection continues each track (n x m), 0 to 1: by overlap, else by distance and size."""
+    boxes = np.array([_sides(item.box) for item in found])[None]
+    best = np.zeros((len(tracks), len(found)))
+    for places in ([track.expected(time) for track in tracks], [track.box for track in tracks]):
+        own = np.array([_sides(place) for place in places])[:, None]
+        middle, other = own[..., :2] + own[..., 2:], boxes[..., :2] + boxes[..., 2:]
+        apart = np.hypot(*np.moveaxis(middle - other, -1, 0)) / 2
+        side, other_side = own[..., 2:] - own[..., :2], boxes[..., 2:] - boxes[..., :2]
+        size = np.sqrt((side.prod(axis=-1) + other_side.prod(axis=-1)) / 2)
+        shape = (np.minimum(side, other_side) / np.maximum(np.maximum(side, other_side), 1e-6)).prod(axis=-1)
+        by_distance = _NEAR_MOST * np.sqrt(shape) * np.exp(-((apart / np.maximum(size, 1.0) / _NEAR) ** 2))
+        best = np.maximum(best, np.maximum(by_distance, _overlap(own, boxes)))
+    known = np.array([[item.category in track.votes for item in found] for track in tracks])
+    return np.where(known, best, best * _OTHER_CATEGORY)
 
 
-def _ratio(one: float, other: float) -> float:
-    return min(one, other) / max(one, other, 1e-6)
+def _overlap(one: Floats, other: Floats) -> Floats:
+    """Return the overlap (IoU) of boxes, the last axes of two arrays, each enlarged by ``_AROUND`` on each side."""
+    (first, last), (other_first, other_last) = (
+        (box[..., :2] - _AROUND * (box[..., 2:] - box[..., :2]), box[..., 2:] + _AROUND * (box[..., 2:] - box[..., :2]))
+        for box in (one, other)
+    )
+    shared = np.maximum(0.0, np.minimum(last, other_last) - np.maximum(first, other_first)).prod(axis=-1)
+    both = (last - first).prod(axis=-1) + (other_last - other_first).prod(axis=-1)
+    return np.asarray(shared / np.maximum(both - shared, 1e-6))
 
 
 def _moved(box: Box, motion: Affine) -> Box:
@@ -181,7 +193,7 @@ def _moved(box: Box, motion: Affine) -> Box:
     return Box(x1=x1, y1=y1, x2=max(x1, x2), y2=max(y1, y2))
 
 
-def least_cost(costs: NDArray[np.float64]) -> list[tuple[int, int]]:
+def least_cost(costs: Floats) -> list[tuple[int, int]]:
     """Return the assignment of rows to columns (n x m) of least total cost, min(n, m) pairs in order of the rows.
 
     It is found by shortest augmenting paths, in O(n²m) steps.

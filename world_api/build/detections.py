@@ -138,9 +138,8 @@ class DetectionsWorker:
         self._waiting: deque[_Moment] = deque()
         self._step = -1  #: the step of ``1 / _EXAMINED`` seconds of the last frame that was due
         self._begins_shot = True
-        self._examined: tuple[float, Image, Awaited] | None = (
-            None  #: time, small picture and answer of the last examined frame
-        )
+        #: Time, small picture and answer of the last examined frame.
+        self._examined: tuple[float, Image, Awaited] | None = None
         self._last_time = 0.0  #: of the last frame that was due
 
     def see(self, frame: Frame) -> None:
@@ -195,6 +194,8 @@ class DetectionsWorker:
             )
             for track in seen:
                 self._note(track, moment)
+            alive = {track.number for track in self._association.alive}
+            self._notes = {number: notes for number, notes in self._notes.items() if number in alive}
 
     def _is_unchanged(self, moment: _Moment, track: Followed) -> bool:
         """Whether the place of a track looks as it did when the thing was last detected there."""

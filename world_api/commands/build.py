@@ -26,14 +26,18 @@ from world_api.commands.cli import (
 from world_api.core.faults import StoreFault, VideoWorldError
 from world_api.core.identifiers import clock_text, video_id_from_file_name
 from world_api.media.container import DEFAULT_LIMITS, Limits
-from world_api.options import NEURAL, BuildOptions, Listening
+from world_api.options import AUTO, NEURAL, BuildOptions, Listening
 
 if TYPE_CHECKING:
+    from world_api.perception.detector import DetectorModel
     from world_api.session.session import Session
     from world_api.session.vision import VisionConfig
 
 
 _SHOWN = 3  #: failed captions that are listed
+#: Seconds to build a minute of 360p video without screen text, speech and detector, as measured on two cores (docs/performance.md).
+_REST = {"classical": 0.7, "neural": 0.5, "oracle": 0.3}
+_TRIED = 5  #: pictures on which a detector is tried for an estimate
 #: Sightings in a minute of video under which next to nothing was tracked: some seconds of one thing.
 _FEW = 6.0
 
@@ -104,6 +108,9 @@ def build(
     wait: Annotated[
         bool, typer.Option(help="Wait for another process that writes the same world, or fail at once.")
     ] = True,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Only say how long the build may take, as tried on this machine.")
+    ] = False,
     force: Annotated[
         bool,
         typer.Option("--force", help="Make all rows again, and replace a world of the same id made from another file."),
@@ -155,6 +162,10 @@ def build(
         following=following,
         record=record,
     )
+    if estimate:
+        each = [_estimated(video, store, video_id, options) for video in videos]
+        show({"estimates": each}, as_json=as_json, text=lambda: "\n".join(one["text"] for one in each))
+        return
     reports: list[dict[str, Any]] = []
     faults: list[VideoWorldError] = []
     for video in videos:
@@ -183,6 +194,51 @@ def build(
     show(result, as_json=as_json, text=lambda: "\n".join(map(_lines, reports)) or "nothing was built")
     if faults:
         raise typer.Exit(1)
+
+
+def _estimated(video: str, store: Path, video_id: str | None, options: BuildOptions) -> dict[str, Any]:
+    """Return as JSON how long the build of a video may take; a detector is tried on some pictures of noise.
+
+    Raises MediaFault: those of opening the video; BackendFault: ``profile_not_ready``, and those of the detector.
+    """
+    from contextlib import closing
+
+    from world_api.api import NoProgress, model_folder, profile_for
+    from world_api.media.decoder import MediaWorker
+    from world_api.recipes import recipe_for
+
+    name = video_id or video_id_from_file_name(Path(video).stem)
+    profile = profile_for(store, name, options, NoProgress()) if options.profile == AUTO else options.profile
+    model = model_folder(options.models).detector(options.detector) if profile == NEURAL else None
+    recipe_for(profile, options.listening, detector=model)  # names what is missing
+    with closing(MediaWorker(options.limits)) as worker:
+        duration = min(worker.probe(Path(video)).declared_duration or 0.0, options.limits.duration)
+    seconds, said = duration / 60 * _REST[profile], "without screen text and speech"
+    if model is not None:
+        frames, each = round(2 * duration), _seconds_a_frame(model)
+        seconds += frames * each
+        said = f"at most {frames:,} frames by {model.name}, {each * 1000:.0f} ms each; {said}"
+    text = f"{name}: profile {profile}, {clock_text(duration)} of video; about {clock_text(seconds)} to build ({said})"
+    return {"video_id": name, "profile": profile, "duration": duration, "seconds": round(seconds, 1), "text": text}
+
+
+def _seconds_a_frame(model: DetectorModel) -> float:
+    """Return the seconds that a detector takes for one picture: the median of some, after one that loads it."""
+    from statistics import median
+    from time import perf_counter
+
+    import numpy as np
+
+    from world_api.perception import adapter_class
+
+    detector = adapter_class("detector", profile=NEURAL)(model)
+    noise = np.random.default_rng(0).integers(0, 255, (detector.side * 9 // 16, detector.side, 3)).astype(np.uint8)
+    taken = []
+    for _ in range(_TRIED + 1):
+        started = perf_counter()
+        detector.detect_all([noise])
+        taken.append(perf_counter() - started)
+    return float(median(taken[1:]))
 
 
 def _rows_of_stages(store: Path, video_id: str) -> dict[str, int]:

@@ -101,7 +101,7 @@ def test_what_decides_nothing_changes_no_key(planned: Planned, change: str) -> N
         ("arms: [flat]\nlibraries: [{arm: placbo, of: hand_A}]\n", 4, "no arm 'placbo'"),
         ("arms: [flat]\nlibraries: [{arm: placebo}]\n", 4, "either a `path`, or an `arm`"),
         ("arms: [flat]\nlibraries: [hand_A, hand_A]\n", 4, "two libraries"),
-        ("arms: [flat]\nworlds: [neural]\n", 4, "'neural'"),
+        ("arms: [flat]\nworlds: [magic]\n", 4, "'magic'"),
         ("arms: [flat]\nworlds: ['oracle:teleport']\n", 4, "'teleport'"),
         ("arms: [flat]\nprimary: {arm: hier, against: flat, budget: usual, world: classical}\n", 4, "named 'hier'"),
         (PRIMARY.format(more="domain: A_locate_cuont"), 5, "of the domain 'A_locate_cuont'"),
