@@ -318,7 +318,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         lines += _over_time(chosen.data, Path(folder), chosen.trackeval)
         lines += _returning(chosen.data, Path(folder))
         lines += _clothes(chosen.data, Path(folder))
-    text = "\n".join(lines)
+    head = "`python -m benchmarks.people DATA --trackeval PYTHON`, two cores that other work shared:"
+    text = "\n".join([head, "", *lines])
     print(text)
     if chosen.page is not None:
         replace_section(chosen.page, "python -m benchmarks.people", text)
@@ -343,7 +344,7 @@ def _over_time(data: Path, folder: Path, python: Path | None) -> list[str]:
     boxes = len(truth["boxes"])
     by = "this module" if python is None else "TrackEval"
     return [
-        f"{CLIP}, six people one after another: {truth['count']} frames, {boxes} boxes drawn by hand; figures by {by}.",
+        f"{CLIP}, six people one after another: {truth['count']} frames, {boxes} boxes checked by eye; figures by {by}.",
         "",
         *rows,
         "",
@@ -357,7 +358,6 @@ def _returning(data: Path, folder: Path) -> list[str]:
         film = cut_film(data / "video" / f"{CLIP}.mp4", visits, plan, folder / f"film{number}.mp4")
         build(film, folder / "films", data / "models")
         found.append(judge_film(folder / "films", film.stem, plan))
-        print(film.stem, plan.shown, found[-1])
     outcomes = {name: sum(one.outcome == name for one in found) for name in ("one", "may be", "lost")}
     return [
         f"{len(found)} films in which a person returns in changed footage: one entity in {outcomes['one']}, `may_be` in"

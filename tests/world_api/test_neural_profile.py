@@ -167,6 +167,19 @@ def test_the_command_builds_with_a_named_detector(
     assert (refused.status, refused.json["error"]["code"]) == (1, "no_such_model")
 
 
+def test_the_doctor_says_which_models_are_here_and_what_auto_means(
+    cli: Cli, models: Path, tmp_path: Path, monkeypatch: Any
+) -> None:
+    for folder, auto, detector in ((models, "neural", "tiny"), (tmp_path / "none", "classical", None)):
+        monkeypatch.setenv("VIDEOWORLD_MODELS", str(folder))
+        found = cli("doctor", "--json", store=tmp_path / "store").json["models"]
+        assert (found["auto"], found["detector"]) == (auto, detector)
+        states = {model["name"]: model["state"] for model in found["models"]}
+        assert states["yolox-nano"] == "missing"
+        assert states.get("tiny", "missing") == ("present" if detector else "missing")
+    assert "AGPL-3.0" in cli("doctor", store=tmp_path / "store").out
+
+
 def test_an_estimate_builds_nothing_and_names_the_detector(
     cli: Cli, film: Path, models: Path, tmp_path: Path, monkeypatch: Any
 ) -> None:

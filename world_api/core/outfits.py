@@ -15,7 +15,7 @@ UPPER, LOWER, HAIR, FACING = "upper", "lower", "hair", "facing"
 AWAY, CAMERA = "away", "camera"
 #: stage -> the parts of people that it judges.
 JUDGED_PARTS = {"clothes": (UPPER, LOWER, HAIR), "faces": (FACING,)}
-#: The colours of hair that are told apart; ``yellow`` is blonde.
+#: The colours of hair that are distinguished; ``yellow`` is blonde.
 HAIR_COLOURS = ("black", "brown", "yellow", "grey", "white")
 
 #: Nouns of each part in English (the first one is used in hints) and in Chinese.

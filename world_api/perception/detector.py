@@ -36,16 +36,19 @@ _MOST = 100
 
 
 class OnnxModel(Protocol):
-    """A model file on this machine: its name in the catalogue of models, the file, and its hash."""
+    """A model file on this machine."""
 
     @property
-    def name(self) -> str: ...  # noqa: D102
+    def name(self) -> str:
+        """The name in the catalogue of models."""
 
     @property
-    def path(self) -> Path: ...  # noqa: D102
+    def path(self) -> Path:
+        """The file."""
 
     @property
-    def sha256(self) -> str: ...  # noqa: D102
+    def sha256(self) -> str:
+        """The hash that the file must have."""
 
 
 @dataclass(frozen=True, kw_only=True)

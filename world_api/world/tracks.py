@@ -1,9 +1,9 @@
 """Tracks and entities, joined from the sightings and links that are visible behind a causal cut.
 
-A track is a chain of sightings, joined over the ends of clips by ``stitch`` links. Every track is an entity. Tracks
-that only look alike are not merged, since a wrong merge cannot be recognised later; a ``Likeness`` records how alike
-two entities look. Sightings are joined with arrays; the result is two Arrow tables, which can be stored beside the world
-and loaded again.
+A track is a chain of sightings, joined over the ends of clips by ``stitch`` links, and where a person surely is an earlier
+one by ``same_person`` links. Every track is an entity. Tracks that only look alike are not merged, since a wrong merge
+cannot be recognised later; a ``Likeness`` records how alike two entities look. Sightings are joined with arrays; the
+result is two Arrow tables, which can be stored beside the world and loaded again.
 """
 
 from __future__ import annotations

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from world_api.core import Vocabulary
-from world_api.core.outfits import PartLook, in_chinese, in_words
+from world_api.core import PartLook, Vocabulary, in_chinese, in_words
 
 PARTS = frozenset({"upper", "lower", "hair", "facing"})
 JUDGING = Vocabulary(frozenset({"person", "bottle"}), PARTS)
