@@ -34,10 +34,10 @@ from numpy.typing import NDArray
 from benchmarks.page import replace_section
 from world_api import BuildOptions, SystemClock, build_world, open_session
 from world_api.build.association import least_cost
+from world_api.core.lexicon import COLOURS
 from world_api.core.outfits import LooksReader, Outfit, PartLook
 from world_api.core.ports import Image
 from world_api.core.spans import Box, TimeSpan
-from world_api.core.lexicon import COLOURS
 from world_api.world.tracks import Track
 
 ROOT = Path(__file__).resolve().parents[1]

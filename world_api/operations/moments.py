@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from world_api.core.spans import TimeSpan
 from world_api.core.lexicon import STOP_WORDS
+from world_api.core.spans import TimeSpan
 from world_api.core.vocabulary import ParsedDescription, concepts, fold
 from world_api.operations.evidence import cite_passage, interval_of, times
 from world_api.operations.matches import match_look, passages_in
