@@ -127,7 +127,7 @@ class Wire:
         return taken
 
     def _read(self, timeout: float | None, most: int) -> bytes:
-        if not select.select([self._in], [], [], timeout)[0]:
+        if timeout is not None and not select.select([self._in], [], [], timeout)[0]:
             raise Silent
         if not (data := os.read(self._in, most)):
             raise Closed

@@ -35,7 +35,7 @@ _PERSON_WINDOWS = tuple(
     (height, right, down) for right in (0, -3, 3) for down in (0, -4, 4) for height in _PERSON_HEIGHTS
 )
 #: If the scores of the first windows are all below this, those around have not been positive either.
-_FIRST_WINDOWS, _HOPELESS = 6, -1.0
+_FIRST_WINDOWS, _HOPELESS = 9, -1.25
 #: Raw scores that correspond to confidence 1.0.
 _SURE_PERSON, _SURE_FACE = 2.0, 8.0
 _OVERLAP = 0.4
