@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping
 from contextlib import closing, suppress
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from world_api.core.execution import SystemClock
 from world_api.core.faults import BackendFault, MediaFault, StoreFault, VideoWorldError
 from world_api.core.identifiers import check_session_name, is_name, video_id_from_file_name
-from world_api.core.ports import Clock, FrameSource, ObjectDetector, TextEmbedder
+from world_api.core.ports import Clock, FrameSource, ObjectDetector, SceneDetector, TextEmbedder
 from world_api.installation import models_folder
 from world_api.options import AUTO, CLASSICAL, ENDPOINT, NEURAL, BuildOptions, VisionChoices
 from world_api.perception import adapter, adapter_class
@@ -23,6 +24,7 @@ from world_api.perception import adapter, adapter_class
 if TYPE_CHECKING:
     from world_api.build.builder import BuildReport
     from world_api.build.scheduler import Progress
+    from world_api.perception.detector import DetectorModel
     from world_api.perception.models import ModelFolder
     from world_api.session.session import Session
     from world_api.session.vision import VisionConfig
@@ -222,10 +224,17 @@ def _detector_of(world: World, models: Path | None) -> ObjectDetector | None:
         folder = model_folder(models)
         for model in folder.catalogue():
             if model.task == DETECTOR and folder.is_present(model):
-                found: ObjectDetector = adapter_class("detector", profile=NEURAL)(folder.detector(model.name))
+                found = _shared_detector(folder.detector(model.name))
                 if found.producer in made_by or not made_by:
                     return found
     return None
+
+
+@lru_cache(maxsize=4)
+def _shared_detector(model: DetectorModel | None) -> SceneDetector:
+    """Return the detector with these weights; sessions share it, so that they are loaded once."""
+    detector: SceneDetector = adapter_class("detector", profile=NEURAL)(model)
+    return detector
 
 
 def _frames_of(world: World) -> FrameSource:
