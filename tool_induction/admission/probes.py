@@ -179,10 +179,7 @@ def _chosen(
             for fact in _some(facts, kinds[0], standing, most):
                 yield {texts[0]: fact}
     elif len(texts) == 1 or (len(texts) == 2 and kinds[0] == kinds[1] and not lists):
-        once: list[Fact] = []
-        for fact in _some(facts, kinds[0], "present", len(facts)):
-            if len(fact.spans) == 1 and all(_are_apart(fact.spans[0], other.spans[0]) for other in once):
-                once.append(fact)
+        once = _once(_some(facts, kinds[0], "present", len(facts)))
         absent = _some(facts, kinds[0], "absent", 1)
         number = 3 if lists else 2
         groups = [once[:number][::-1], once[:number], [*once[: number - 1], *absent], [*absent, *once[: number - 1]]]
@@ -196,6 +193,15 @@ def _chosen(
             yield {deed: fact, looks: who[fact.who]}
         for fact in _some(facts, "deed", "absent", _ASKED["absent"]) if done else ():
             yield {deed: fact, looks: who[done[0].who]}
+
+
+def _once(facts: Sequence[Fact]) -> list[Fact]:
+    """Return facts that happen once, each so far from the others that none is taken for another."""
+    found: list[Fact] = []
+    for fact in facts:
+        if len(fact.spans) == 1 and all(_are_apart(fact.spans[0], other.spans[0]) for other in found):
+            found.append(fact)
+    return found
 
 
 def _are_apart(one: TimeSpan, other: TimeSpan) -> bool:
