@@ -31,8 +31,7 @@ from controller.episode import (
     Task,
     Timings,
 )
-from controller.episode_tools import Toolset
-from controller.exposure import CALL_OPERATION, Hidden, nothing_hidden
+from controller.episode_tools import CALL_OPERATION, Hidden, Toolset, nothing_hidden
 from controller.messages import DIGEST, Problem, Reply, cite, read_reply
 from controller.prompts import EMPTY_PREAMBLE, Pictures, Preamble, Prompts, first_message, no_pictures
 from controller.rendering import lean, read_more_tool

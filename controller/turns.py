@@ -23,8 +23,7 @@ from typing import Any
 from controller.answers import SUBMIT_ANSWER, FinalAnswer, Question, parse_answer, usable_answer
 from controller.conversation import Conversation
 from controller.episode import BudgetMeter, CallRecord
-from controller.episode_tools import Toolset, judging_tokens, split_result
-from controller.exposure import operation_called
+from controller.episode_tools import Toolset, judging_tokens, operation_called, split_result
 from controller.messages import Problem, ToolCall
 from controller.prompts import FirstCall, Preamble, Prompts
 from controller.rendering import Observation, call_slip

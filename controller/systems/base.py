@@ -21,8 +21,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from controller.digest import digest_of
 from controller.episode import Budget, Episode, Library, Task
-from controller.episode_tools import Toolset, refused
-from controller.exposure import Hidden, nothing_hidden
+from controller.episode_tools import Hidden, Toolset, nothing_hidden, refused
 from controller.loop import run_episode
 from controller.prompts import EMPTY_PREAMBLE, Pictures, Preamble, Prompts, no_pictures
 from tool_induction.domains.domain import SplitName

@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from controller.episode import Budget
-from controller.episode_tools import AtomicTools, CombinedTools, JudgedItems, OneVideo, Toolset
-from controller.exposure import (
+from controller.episode_tools import (
+    AtomicTools,
+    CombinedTools,
     Exposure,
     Hidden,
+    JudgedItems,
+    OneVideo,
     OperationsOnDemand,
+    Toolset,
     exposure_named,
     nothing_hidden,
     operations_hidden,

@@ -18,8 +18,7 @@ from typing import Any
 
 from controller.answers import SUBMIT_ANSWER
 from controller.episode import PARTS, Account, CallRecord, Episode, accounts_of, total
-from controller.episode_tools import JudgedItems
-from controller.exposure import CALL_OPERATION, DESCRIBE_OPERATION, exposure_named
+from controller.episode_tools import CALL_OPERATION, DESCRIBE_OPERATION, JudgedItems, exposure_named
 from controller.records.journal import Journal, JournalEntry
 from controller.systems.tool_systems import COMPOSE
 from eval.datasets.items import Item

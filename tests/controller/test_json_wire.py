@@ -14,8 +14,7 @@ from controller.records import Journal, answer, replay_recorded
 from controller.systems import SystemContext
 from tests.support.json_servers import CACHED, WithoutTools
 from tool_induction import load_library
-from world_api.chat import Call, completion, endpoint_model
-from world_api.chat.json_wire import JsonCalls
+from world_api.chat import Call, JsonCalls, completion, endpoint_model
 from world_api.core import BackendFault
 
 SEARCH = Call(tool="search_segments_by_text", arguments={"query": "red [coat]", "top_k": 3})

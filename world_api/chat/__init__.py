@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         capabilities_of,
         keep_finding,
     )
+    from world_api.chat.json_wire import JsonCalls
     from world_api.chat.messages import (
         DATA,
         IMAGE_TOKENS,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from controller.episode import CallRecord
-from controller.exposure import CALL_OPERATION, DESCRIBE_OPERATION, operation_called, operations_hidden
+from controller.episode_tools import CALL_OPERATION, DESCRIBE_OPERATION, operation_called, operations_hidden
 from tests.support.scripted import ScriptedChatModel
 from tests.support.scripted_judge import ScriptedJudge
 from tests.support.systems import FOUND

@@ -9,7 +9,7 @@ import pytest
 from controller.episode import Account
 from eval.tables import Study
 from tests.support.sample_rows import hier_row, sample_row, spend, table_of
-from world_api.world.storage import BuildCost
+from world_api.world import BuildCost
 
 
 def test_an_arm_is_matched_with_a_baseline_that_spends_no_less() -> None:

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from pydantic import BaseModel, Field
 
 from tool_induction import load_library
-from tool_induction.compiler.declarations import inputs_schema
+from tool_induction.library_tools import mcp_declarations
 from world_api.core import ToolFault
 from world_api.operations import EVERY_OPERATION
 from world_api.schemas import (
@@ -241,7 +241,7 @@ def schemas_of_everything() -> dict[str, dict[str, Any]]:
     return {
         "everything": EVERYTHING,
         **{name: item.parameters_schema() for name, item in EVERY_OPERATION.items()},
-        **{name: inputs_schema(item.tool) for name, item in tools.items()},
+        **{tool["name"]: tool["inputSchema"] for tool in mcp_declarations(tools)},
     }
 
 
