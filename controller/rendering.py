@@ -14,7 +14,6 @@ not found (``lacks``, ``unmatched``, ``not_judged``, ``not_found``, ``not_examin
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
@@ -174,8 +173,8 @@ _USUAL: Sequence[tuple[Set[str], Mapping[str, Any]]] = (
 _RENAMED = {"brief_caption": "caption", "path_repr": "path", "entity_hint": "hint"}
 _PAIRS = (("start_time", "end_time"), ("first_time", "last_time"))
 _LEAST_SHARED = 3  #: entries of a list of which a common value is stated once
-_MOST_BOXES = 3  #: of a path
-_BOXES = re.compile(r"; boxes (?P<boxes>.*)\Z", re.DOTALL)
+#: Boxes along a path stay in the record: detect_objects gives those of a moment.
+_ONLY_RECORDED = frozenset({"boxes"})
 
 
 def lean(result: Mapping[str, Any], arguments: Any = None) -> Record:
@@ -231,14 +230,15 @@ def _record(record: Record, known: Set[_Span], *, top: bool = False) -> Any:
         record = _known_words(record)
     shown: Record = {}
     for key, value in record.items():
-        shown |= _field(key, value, known)
+        if key not in _ONLY_RECORDED:
+            shown |= _field(key, value, known)
     return {key: value for key, value in shown.items() if not _is_empty(value) or (top and key == first)}
 
 
 def _field(key: str, value: Any, known: Set[_Span]) -> Record:
     """Return a field as it is shown; of a list two fields if its entries share values."""
     if isinstance(value, str):
-        return {_RENAMED.get(key, key): _BOXES.sub(_few_boxes, value) if key == "path_repr" else value}
+        return {_RENAMED.get(key, key): value}
     if isinstance(value, Mapping) and key == "outputs":
         return {key: _outputs(dict(value), known)}
     if isinstance(value, Mapping) and key == "unsure":
@@ -444,13 +444,6 @@ def _look_alike(item: Any) -> Any:
     if isinstance(item, Mapping) and item.keys() == {"entity_id", "score"}:
         return f"{item['entity_id']} {item['score']:g}"
     return item
-
-
-def _few_boxes(found: re.Match[str]) -> str:
-    """Return the boxes of a path, of more than three the first, the middle and the last one."""
-    boxes = found["boxes"].split("; ")
-    kept = boxes if len(boxes) <= _MOST_BOXES else [boxes[0], boxes[len(boxes) // 2], boxes[-1]]
-    return "; boxes " + "; ".join(kept)
 
 
 def _shared(items: Sequence[Any]) -> Record:

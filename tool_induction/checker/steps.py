@@ -451,7 +451,9 @@ def bounded(loop: model.Loop, rows: ty.ListType, at: Inference) -> model.Loop:
             with at.at("loop_over"):
                 at.note("E_UNBOUNDED", "nothing says how long this list can be", suggestion=suggestion)
         return replace(loop, bound=1, typical=1)
-    most = limits.MAX_LOOP_ITEMS if rows.bound is None else min(rows.bound, limits.MAX_LOOP_ITEMS)
+    # How long a list is usually taken to be is no bound where max_items says more.
+    is_open = rows.bound is None or (not rows.stated and loop.max_items is not None)
+    most = limits.MAX_LOOP_ITEMS if is_open or rows.bound is None else min(rows.bound, limits.MAX_LOOP_ITEMS)
     if loop.max_items is None and not rows.stated:
         most = min(most, limits.DEFAULT_LOOP_ITEMS)
         loop = replace(loop, max_items=most)

@@ -32,6 +32,7 @@ from world_api.operations.evidence import (
     times,
 )
 from world_api.operations.matches import actions_in, find_entity, identify, look_alikes, side_left
+from world_api.operations.moments import place_of
 from world_api.operations.recorded import recorded_words
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
@@ -40,6 +41,7 @@ from world_api.operations.schema import (
     Query,
     RegisteredEntity,
     StateAnswer,
+    TimedBox,
     Timestamp,
     Trajectory,
     TrajectoryPart,
@@ -282,6 +284,7 @@ def get_entity_trajectory(session: Session, *, video_id: VideoId, entity_id: Ent
     parts = [_appearance(session, entity, span) for span in spans]
     return Trajectory(
         trajectory=parts,
+        total_seconds=round_time(sum(part.end_time - part.start_time for part in parts)),
         size=entity.size if isinstance(entity, Track) else None,
         may_be=look_alikes(session, entity_id),
         evidence=[
@@ -340,11 +343,16 @@ def query_entity_state(
 def _appearance(session: Session, entity: Track | Registration, span: TimeSpan) -> TrajectoryPart:
     """Return an appearance of a track as a part of a trajectory, or the frame of a registration without a track."""
     track = entity if isinstance(entity, Track) else None
-    seen_once = "" if isinstance(entity, Track) else f"seen once, at box {[round(side) for side in entity.box]}"
+    if isinstance(entity, Track):
+        path, boxes = path_in_words(session.view, entity, span)
+    else:
+        path, boxes = "seen once", [TimedBox(time=entity.time, bbox=list(map(float, entity.box)))]
     return TrajectoryPart(
         **times(span),
         scene_id=session.view.scene_at(span.start).scene_id,
-        path_repr=path_in_words(session.view, track, span) if track else seen_once,
+        place=place_of(session.view, span),
+        path_repr=path,
+        boxes=boxes,
         enters_from=track.enters_from(span) if track else None,
         leaves_to=side_left(session, track, span) if track else None,
     )

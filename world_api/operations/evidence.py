@@ -15,7 +15,7 @@ from world_api.core.faults import OperationFault
 from world_api.core.identifiers import segment_id
 from world_api.core.ports import Source
 from world_api.core.spans import Box, TimeSpan, round_time
-from world_api.operations.schema import EvidenceItem, Hit, Interval, MatchingLine, TimeRange
+from world_api.operations.schema import EvidenceItem, Hit, Interval, MatchingLine, TimedBox, TimeRange
 from world_api.search.passages import Passage, passages_of
 from world_api.search.searcher import MatchingPassage, SegmentHit
 from world_api.session.session import Registration, Session
@@ -301,6 +301,7 @@ def spots_of(entity: Track | Registration, at: float, span: TimeSpan) -> list[Lo
 STILL_SHARE = 0.06
 #: Seconds at the start and at the end of an appearance that count as entering and leaving.
 EDGE_SECONDS = 1.5
+_SAMPLED = 8  #: boxes of an appearance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -426,17 +427,16 @@ def brief(view: View, span: TimeSpan, said: Sequence[str] = ()) -> str:
     return shorten("; ".join(parts), 120) if parts else holes_in_words(view, span) or _quiet(view, span)
 
 
-def path_in_words(view: View, track: Track, appearance: TimeSpan, *, boxes: int = 8) -> str:
-    """Return the path of an appearance in words: places, motions, and up to ``boxes`` boxes (pixels) with times."""
+def path_in_words(view: View, track: Track, appearance: TimeSpan) -> tuple[str, list[TimedBox]]:
+    """Return the path of an appearance in words (places and motions), and up to 8 of its boxes (pixels) with times."""
     seen = track.during(appearance)
-    positions = np.unique(
-        np.linspace(seen.start, seen.stop - 1, num=min(boxes, seen.stop - seen.start)).round().astype(int)
-    )
-    places = [position(track.box(int(i)), view) for i in positions]
+    number = min(_SAMPLED, seen.stop - seen.start)
+    positions = np.unique(np.linspace(seen.start, seen.stop - 1, num=number).round().astype(int)).tolist()
+    places = [position(track.box(place), view) for place in positions]
     route = [place for i, place in enumerate(places) if i == 0 or place != places[i - 1]]
     acts = ", ".join(motion.label for motion in motions(view, track, appearance))
-    samples = "; ".join(f"{track.times[i]:.1f}s {[round(float(v)) for v in track.boxes[i]]}" for i in positions)
-    return f"{' -> '.join(route)} ({acts}); boxes {samples}"
+    boxes = [TimedBox(time=round_time(float(track.times[at])), bbox=track.box(at).rounded()) for at in positions]
+    return f"{' -> '.join(route)} ({acts})", boxes
 
 
 def _seen(view: View, span: TimeSpan) -> list[str]:

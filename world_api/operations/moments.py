@@ -22,9 +22,12 @@ from world_api.search.searcher import terms_of
 from world_api.session.session import Session
 from world_api.world.timeline import Said
 from world_api.world.tracks import Track
+from world_api.world.view import View
 
 _QUOTE = re.compile(r"\"([^\"]*)\"|“([^”]*)”|「([^」]*)」")
 _TOKEN = re.compile(r"[A-Za-z0-9']+|[㐀-䶿一-鿿]+")
+#: How a caption begins that says first where it is.
+_PLACE = re.compile(r"(?i)(?:in|at|on|inside|outside) ((?:an? |the )?[^,.;:]{1,40}),")
 #: Parts of clothes name no thing of their own where a colour of the outfit is asked for.
 _GARMENTS = frozenset("coat jacket clothes outfit dress shirt top suit sweater 外套 衣服 大衣 上衣".split())
 _SAYING = frozenset("say says said saying".split())
@@ -107,7 +110,7 @@ class _Seeker:
             track = self._view.tracks.find(passage.subject) if passage.subject else None
             is_unsure = not self._quotes and self.unjudged.issuperset(self._deeds)
             return self._of_looks(passage, track) if track is not None and is_unsure else None
-        if not (self._deeds or self._quotes) or (not passage.subject and self._is_of_shot(passage.span)):
+        if not (self._deeds or self._quotes) or (not passage.subject and is_of_shot(self._view, passage.span)):
             return None
         event = self._event(passage)
         lacks = self._lacks(event)
@@ -149,7 +152,7 @@ class _Seeker:
         else:
             own = terms_of(head, "")
             lacks += [word for word in self._looks if not has_word(own, word)]
-        place = self._place_terms(event.passage.span)
+        place = terms_of(place_of(self._view, event.passage.span) or "", "")
         lacks += [word for word in self._deeds if not (has_word(terms, word) or has_word(place, word))]
         return None if any(word not in self.unjudged for word in lacks) else lacks
 
@@ -163,36 +166,19 @@ class _Seeker:
 
     def _event(self, passage: Passage) -> _Event:
         """Return the event that a caption or an action is about: the caption's text and times, and who does the action."""
-        same = [other for other in self._beside(passage) if passage.span.iou(other.span) >= _SAME_EVENT]
         if passage.subject:
             track = self._view.tracks.find(passage.subject)
-            told = next((one for one in same if not one.subject and _is_told(one.text, passage.text)), None)
-            if told is None:
-                return _Event(passage, passage.text, track)
-            return _Event(self._as_passage(told), told.text, track)
-        done = next((one for one in same if one.subject and _is_told(passage.text, one.text)), None)
+            told = caption_of(self._view, passage.span, passage.text)
+            return _Event(passage if told is None else self._as_passage(told), (told or passage).text, track)
+        acts = self._view.actions.during(passage.span)
+        same = (one for one in acts if one.subject and passage.span.iou(one.span) >= _SAME_EVENT)
+        done = next((one for one in same if _is_told(passage.text, one.text)), None)
         return _Event(passage, passage.text, self._view.tracks.find(done.subject) if done is not None else None)
-
-    def _beside(self, passage: Passage) -> list[Said]:
-        told = [one for one in self._view.captions.during(passage.span) if not self._is_of_shot(one.span)]
-        return [*told, *self._view.actions.during(passage.span)]
 
     def _as_passage(self, said: Said) -> Passage:
         return Passage(
             span=said.span, text=said.text, source="caption", confidence=said.confidence, frame_time=said.span.center
         )
-
-    def _is_of_shot(self, span: TimeSpan) -> bool:
-        """Whether a caption's span is a whole shot or more, so that it is no moment of what the caption tells."""
-        return span.overlap(shot := self._view.shot_at(span.center)) >= _WHOLE_SHOT * shot.duration
-
-    def _place_terms(self, span: TimeSpan) -> frozenset[str]:
-        """Return the terms of the place of a scene: what its caption says before the first comma."""
-        found: frozenset[str] = frozenset()
-        for said in self._view.captions.during(span):
-            if "," in said.text and self._is_of_shot(said.span) and said.span.overlap(span) >= 0.5 * span.duration:
-                found |= terms_of(said.text.partition(",")[0], "")
-        return found
 
     def _moment(self, passage: Passage, text: str, subject: Track | None, lacks: Sequence[str]) -> Moment:
         return Moment(
@@ -203,6 +189,26 @@ class _Seeker:
             lacks=list(dict.fromkeys(lacks)),
             evidence=[cite_passage(self._session, passage)],
         )
+
+
+def caption_of(view: View, span: TimeSpan, label: str) -> Said | None:
+    """Return the caption that tells an action with this span and label; None if none does."""
+    told = (one for one in view.captions.during(span) if span.iou(one.span) >= _SAME_EVENT)
+    return next((one for one in told if not is_of_shot(view, one.span) and _is_told(one.text, label)), None)
+
+
+def is_of_shot(view: View, span: TimeSpan) -> bool:
+    """Whether a caption's span is a whole shot or more, so that it is no moment of what the caption tells."""
+    return span.overlap(shot := view.shot_at(span.center)) >= _WHOLE_SHOT * shot.duration
+
+
+def place_of(view: View, span: TimeSpan) -> str | None:
+    """Return the place of an interval as a caption of the whole shot begins with it ("In the kitchen, ..."); else None."""
+    for said in view.captions.during(span):
+        found = _PLACE.match(said.text)
+        if found and is_of_shot(view, said.span) and said.span.overlap(span) >= 0.5 * span.duration:
+            return found[1]
+    return None
 
 
 def _is_told(caption: str, label: str) -> bool:

@@ -21,6 +21,7 @@ from world_api.operations.evidence import (
     times,
 )
 from world_api.operations.matches import actions_in, find_objects
+from world_api.operations.moments import caption_of
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
     Action,
@@ -98,10 +99,15 @@ def recognize_actions(session: Session, *, video_id: VideoId, start_time: StartT
         Action(**times(span), label=action.label, confidence=action.confidence, entity_id=None)
         for action in (look.actions if look else ())
     ]
-    found = actions_in(session, span)
+    found = [(_told(session, action), source) for action, source in actions_in(session, span)]
     cited = [evidence(session, interval_of(action), source, action.confidence) for action, source in found]
     return Actions(
         actions=[*named, *(action for action, _ in found)],
         evidence=[*([look_evidence(session, look, span)] if look else []), *cited],
         hint=look_note(look) if look else "",
     )
+
+
+def _told(session: Session, action: Action) -> Action:
+    told = caption_of(session.view, interval_of(action), action.label)
+    return action if told is None or told.text == action.label else action.model_copy(update={"told": told.text})

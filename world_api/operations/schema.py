@@ -265,6 +265,9 @@ class Action(Interval, json_schema_extra=_typed("Action")):
     label: str
     confidence: Confidence
     entity_id: str | None
+    told: Annotated[
+        str | None, Field(description="What a caption says of it, such as who does it where; null if none does.")
+    ] = None
 
 
 class Actions(Result):
@@ -297,11 +300,22 @@ class RegisteredEntity(Result):
     lacks: Lacks = []
 
 
+class TimedBox(_Part):
+    """A box at a moment."""
+
+    time: Time
+    bbox: Annotated[list[float], Field(json_schema_extra=_typed("Box"), description="[x1, y1, x2, y2] in pixels.")]
+
+
 class TrajectoryPart(Interval, json_schema_extra=_typed("Appearance")):
     """One unbroken appearance of an entity."""
 
     scene_id: Annotated[str, Field(description="The scene it begins in.")]
-    path_repr: Annotated[str, Field(description="The path in words, with at most 8 sampled boxes.")]
+    place: Annotated[
+        str | None, Field(description="Where it is, as a caption of the scene says; null if none does.")
+    ] = None
+    path_repr: Annotated[str, Field(description="The path in words.")]
+    boxes: Annotated[list[TimedBox], Field(description="Where it is in the picture at up to 8 moments.")] = []
     enters_from: Annotated[Side | None, Field(description="The side it came in from; null where it is not known.")]
     leaves_to: Annotated[Side | None, Field(description="The side it went out to; null where it is not known.")]
 
@@ -310,6 +324,7 @@ class Trajectory(Result):
     """Where and when an entity appears, in time order."""
 
     trajectory: list[TrajectoryPart]
+    total_seconds: Annotated[Seconds, Field(description="For how long it is seen in all.")] = 0.0
     size: Annotated[Size | None, Field(description="How much of the picture it usually takes; null if unknown.")]
     may_be: MayBe = []
 
