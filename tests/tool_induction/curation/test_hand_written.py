@@ -28,7 +28,7 @@ def test_a_tool_finds_something_in_the_film_with_evidence_and_keeps_to_its_schem
     tools = load_library(library).tools
     example = ExampleRuns.on_video(sample_film.store, sample_film.video_id).of(tools, name)
     result = example["result"]
-    assert result["status"] in ("ok", "empty", "partial"), result
+    assert result["status"] in ("ok", "empty", "partial", "ambiguous"), result
     assert (result["status"] == "partial") is ("unsure" in result), result
     if result["status"] == "ok":
         assert result["evidence"]
@@ -120,7 +120,7 @@ class Crowd:
         return outputs
 
 
-@pytest.mark.parametrize(("things", "complete"), [(20, True), (25, False)])
+@pytest.mark.parametrize(("things", "complete"), [(25, True), (205, False)])
 def test_what_was_not_looked_at_is_not_said_to_be_all(things: int, complete: bool) -> None:
     crowd = Crowd(things)
     for library, tool in (
@@ -130,16 +130,9 @@ def test_what_was_not_looked_at_is_not_said_to_be_all(things: int, complete: boo
         ("hand_A", "count_appearances"),
     ):
         assert crowd.run(library, tool, query="person in red")["complete"] is complete, tool
-    for tool in ("locate_last_appearance", "locate_next_appearance"):
-        assert "20 things that fit at most" in load_library("hand_A").tools[tool].tool.description
-    assert crowd.run("hand_A", "count_appearances", query="person in red")["count"] == 40
-
-
-@pytest.mark.parametrize(("things", "looked_at"), [(2, 4), (12, 8)])
-def test_a_story_says_how_many_appearances_it_was_made_of(things: int, looked_at: int) -> None:
-    for tool in ("profile_person", "find_words_while_seen"):
-        outputs = Crowd(things).run("hand_C", tool, query="person in red")
-        assert (outputs["count"], outputs["looked_at"]) == (2 * things, looked_at)
+    counted = crowd.run("hand_A", "count_appearances", query="person in red")
+    assert counted["count"] == 2 * min(things, 200)
+    assert [len(one["items"]) for one in counted["by_thing"]] == [2] * min(things, 200)
 
 
 def test_two_looks_are_compared_only_where_both_could_be_looked_for(sample_film: Any) -> None:
@@ -178,7 +171,7 @@ def test_every_spoken_line_is_found_where_it_is_said(sample_film: Any) -> None:
             assert result["status"] == "ok"
             assert result["outputs"]["start_time"] == pytest.approx(line["start"], abs=0.1)
             assert any(overlaps(piece, (line["start"], line["end"]), 0.0) for piece in result["evidence"])
-        assert placed["outputs"]["as_given"] is True
+        assert placed["outputs"]["others"] == 0
 
 
 def test_order_is_that_of_the_truth(sample_film: Any) -> None:
@@ -270,7 +263,7 @@ def test_a_tool_finds_something_in_a_real_recording(composite: Any, library: str
     tools = load_library(library).tools
     example = ExampleRuns.on_video(composite.store, composite.video_id).of(tools, name)
     result = example["result"]
-    assert result["status"] in ("ok", "empty", "partial"), result
+    assert result["status"] in ("ok", "empty", "partial", "ambiguous"), result
     assert bool(result["evidence"]) is (result["status"] != "empty")
     assert list(Draft202012Validator(result_schema(tools[name].tool)).iter_errors(result)) == []
 
@@ -297,7 +290,7 @@ def test_lines_of_a_real_recording_come_in_the_order_of_the_truth(composite: Any
     spoken = [line for line in composite.truth["speech"] if len(line["text"].split()) > 5]
     one, two = spoken[0], spoken[-1]
     checked = composite.run("hand_B", "check_order", first_event=one["text"], second_event=two["text"])["outputs"]
-    assert (checked["in_order"], checked["as_given"]) == (True, True)
+    assert (checked["in_order"], checked["repeated"]) == (True, False)
     assert checked["first_time"] <= one["start"] < checked["second_time"] + 1.0
 
 
@@ -332,8 +325,9 @@ def test_words_for_looks_that_nothing_measures_are_told(sample_film: Any) -> Non
     for tool, key in (("locate_first_appearance", "person_query"), ("list_appearances", "query")):
         plain = sample_film.run("hand_A", tool, **{key: looks})
         more = sample_film.run("hand_A", tool, **{key: f"{looks} with glasses, not young"})
-        assert plain["warnings"] == []
-        assert more["warnings"] == ["words that detect_objects could not use: glasses, not, young"]
+        assert (plain["status"], more["status"]) == ("ok", "partial")
+        assert "unmatched" not in plain["judged"]
+        assert {"glasses", "young"} <= set(more["judged"]["unmatched"])
 
 
 @pytest.mark.shared_data
