@@ -29,7 +29,7 @@ from world_api.operations.evidence import (
     segment_hit,
     times,
 )
-from world_api.operations.matches import QueryJudge, passages_in
+from world_api.operations.query_matches import QueryJudge, passages_in
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
     MAX_QUERY_CHARACTERS,

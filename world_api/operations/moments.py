@@ -14,7 +14,8 @@ from world_api.core.lexicon import STOP_WORDS
 from world_api.core.spans import TimeSpan
 from world_api.core.vocabulary import ParsedDescription, concepts, fold
 from world_api.operations.evidence import cite_passage, interval_of, times
-from world_api.operations.matches import match_look, passages_in
+from world_api.operations.matches import match_look
+from world_api.operations.query_matches import passages_in
 from world_api.operations.recorded import has_word
 from world_api.operations.schema import Candidates, Hit, Moment
 from world_api.search.indexes import holds_words
@@ -169,11 +170,11 @@ class _Seeker:
         """Return the event that a caption or an action is about: the caption's text and times, and who does the action."""
         if passage.subject:
             track = self._view.tracks.find(passage.subject)
-            told = caption_of(self._view, passage.span, passage.text)
-            return _Event(passage if told is None else self._as_passage(told), (told or passage).text, track)
+            caption = caption_of(self._view, passage.span, passage.text)
+            return _Event(passage if caption is None else self._as_passage(caption), (caption or passage).text, track)
         acts = self._view.actions.during(passage.span)
         same = (one for one in acts if one.subject and passage.span.iou(one.span) >= _SAME_EVENT)
-        done = next((one for one in same if _is_told(passage.text, one.text)), None)
+        done = next((one for one in same if _is_deed_of(passage.text, one.text)), None)
         return _Event(passage, passage.text, self._view.tracks.find(done.subject) if done is not None else None)
 
     def _as_passage(self, said: Said) -> Passage:
@@ -193,13 +194,13 @@ class _Seeker:
 
 
 def caption_of(view: View, span: TimeSpan, label: str) -> Said | None:
-    """Return the caption that tells an action with this span and label; None if none does."""
-    told = (one for one in view.captions.during(span) if span.iou(one.span) >= _SAME_EVENT)
-    return next((one for one in told if not is_of_shot(view, one.span) and _is_told(one.text, label)), None)
+    """Return the caption of an action with this span and label; None if none does."""
+    captions = (one for one in view.captions.during(span) if span.iou(one.span) >= _SAME_EVENT)
+    return next((one for one in captions if not is_of_shot(view, one.span) and _is_deed_of(one.text, label)), None)
 
 
 def is_of_shot(view: View, span: TimeSpan) -> bool:
-    """Whether a caption's span is a whole shot or more, so that it is no moment of what the caption tells."""
+    """Whether a caption's span is a whole shot or more, so that it is no moment of what the caption says."""
     return span.overlap(shot := view.shot_at(span.center)) >= _WHOLE_SHOT * shot.duration
 
 
@@ -212,7 +213,7 @@ def place_of(view: View, span: TimeSpan) -> str | None:
     return None
 
 
-def _is_told(caption: str, label: str) -> bool:
-    """Whether a caption tells the deed of an action's label: it has its first word, or the action is talking and it quotes."""
+def _is_deed_of(caption: str, label: str) -> bool:
+    """Whether a caption says the deed of an action's label: it has its first word, or the action is talking and it quotes."""
     verb = label.split(" ", 1)[0]
     return has_word(terms_of(_QUOTE.sub(" ", caption), ""), verb) or (verb == "talks" and '"' in caption)

@@ -24,8 +24,9 @@ from world_api.operations.evidence import (
     said_of,
     times,
 )
-from world_api.operations.matches import candidates, listed_entities
+from world_api.operations.matches import listed_entities
 from world_api.operations.moments import with_moments
+from world_api.operations.query_matches import candidates
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
     Candidates,

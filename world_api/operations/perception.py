@@ -99,7 +99,7 @@ def recognize_actions(session: Session, *, video_id: VideoId, start_time: StartT
         Action(**times(span), label=action.label, confidence=action.confidence, entity_id=None)
         for action in (look.actions if look else ())
     ]
-    found = [(_told(session, action), source) for action, source in actions_in(session, span)]
+    found = [(_with_caption(session, action), source) for action, source in actions_in(session, span)]
     cited = [evidence(session, interval_of(action), source, action.confidence) for action, source in found]
     return Actions(
         actions=[*named, *(action for action, _ in found)],
@@ -108,6 +108,10 @@ def recognize_actions(session: Session, *, video_id: VideoId, start_time: StartT
     )
 
 
-def _told(session: Session, action: Action) -> Action:
-    told = caption_of(session.view, interval_of(action), action.label)
-    return action if told is None or told.text == action.label else action.model_copy(update={"told": told.text})
+def _with_caption(session: Session, action: Action) -> Action:
+    caption = caption_of(session.view, interval_of(action), action.label)
+    return (
+        action
+        if caption is None or caption.text == action.label
+        else action.model_copy(update={"caption": caption.text})
+    )

@@ -265,7 +265,7 @@ class Action(Interval, json_schema_extra=_typed("Action")):
     label: str
     confidence: Confidence
     entity_id: str | None
-    told: Annotated[
+    caption: Annotated[
         str | None, Field(description="What a caption says of it, such as who does it where; null if none does.")
     ] = None
 
