@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from eval.sandbox.admission_plots import ADMISSION_PLOTS, ADMISSION_THEMES
-from eval.sandbox.plots import PLOTS
-from eval.sandbox.stories import tell
-from eval.sandbox.story_world import THEMES
+from eval.sandbox import ADMISSION_PLOTS, ADMISSION_THEMES, PLOTS, THEMES, tell
 
 SEEDS = range(12)
 
