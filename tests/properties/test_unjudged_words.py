@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from tests.support.tool_documents import documents
-from tool_induction.admission.staged_films import staged_sessions
+from tool_induction.admission import staged_sessions
 from tool_induction.compiler import compile_document
 from tool_induction.runtime import run_tool
 from world_api.operations import run

@@ -7,8 +7,8 @@ about them is compared with their facts (``probes``).
 """
 
 from tool_induction.admission.admission import admit
-from tool_induction.admission.facts import facts_of
+from tool_induction.admission.facts import Fact, facts_of
 from tool_induction.admission.rules import REASONS, Admission, Reason, Verdict
 from tool_induction.admission.schema_world import schema_worlds
-from tool_induction.admission.staged_films import STAGED
+from tool_induction.admission.staged_films import STAGED, staged_sessions
 from tool_induction.admission.trials import ExampleWorld, MadeUpJudge, schema_trials, tried

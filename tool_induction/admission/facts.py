@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 #: What a text says of a thing: its looks, what is done, what is said, or its kind.
 FactKind = Literal["looks", "deed", "words", "category"]
 #: present: at the spans; absent: nowhere; unjudged: of a thing that is there, with a word that nothing can judge
-Standing = Literal["present", "absent", "unjudged"]
+Presence = Literal["present", "absent", "unjudged"]
 _MOST = 6  #: facts of one kind
 _MOST_LINES = 200  #: spoken lines, and texts on screen, that are read
 _SHORTEST = 8  #: characters of a text that is distinctive
@@ -45,7 +45,7 @@ class Fact:
 
     kind: FactKind
     text: str
-    standing: Standing = "present"
+    presence: Presence = "present"
     spans: tuple[TimeSpan, ...] = ()
     things: frozenset[int] = frozenset({0})
     times: frozenset[int] = frozenset({0})
@@ -65,7 +65,7 @@ class Fact:
     def line(self) -> str:
         """Return the fact in words: its text and when it is there."""
         if not self.spans:
-            return f"{self.text}: nowhere" if self.standing == "absent" else f"{self.text}: cannot be told"
+            return f"{self.text}: nowhere" if self.presence == "absent" else f"{self.text}: cannot be told"
         spans = ", ".join(f"{span.start:.1f} to {span.end:.1f} s" for span in self.spans[:_SHOWN])
         more = f" and {len(self.spans) - _SHOWN} times more" if len(self.spans) > _SHOWN else ""
         who = f", by {self.who}" if self.who else ""
@@ -119,7 +119,7 @@ def _looks(session: Session, *, is_true: bool) -> Iterator[Fact]:
 
 
 def _deeds(session: Session, looks: set[str]) -> Iterator[Fact]:
-    """Yield a fact for each recorded deed, whoever does it; ``who`` only if all who do it look the same.
+    """Yield a fact for each recorded deed, by any doer; ``who`` only if all who do it look the same.
 
     A label that is part of another one (such as of a movement, which is derived from boxes) is left out.
     """
@@ -172,7 +172,7 @@ def _absent(session: Session, present: Sequence[Fact]) -> Iterator[Fact]:
     for kind, text in texts:
         found = _answer(session, "search_segments_by_text", query=text, top_k=3)
         if found.get("not_found") and not found.get("unmatched") and not found.get("not_judged"):
-            yield Fact(kind=kind, text=text, standing="absent")
+            yield Fact(kind=kind, text=text, presence="absent")
 
 
 def _mixed(present: Sequence[Fact], kind: FactKind) -> list[str]:
@@ -186,7 +186,7 @@ def _unjudged(session: Session, looks: list[Fact]) -> Iterator[Fact]:
     for fact, word in zip(looks, _UNJUDGED, strict=False):
         text = f"{fact.text} {word}"
         if _answer(session, "search_segments_by_text", query=text, top_k=3).get("unmatched"):
-            yield Fact(kind="looks", text=text, standing="unjudged", category=fact.category)
+            yield Fact(kind="looks", text=text, presence="unjudged", category=fact.category)
 
 
 def _answer(session: Session, operation: str, **arguments: Any) -> dict[str, Any]:

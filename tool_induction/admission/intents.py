@@ -89,11 +89,11 @@ class Intent:
 
     @property
     def is_about_surroundings(self) -> bool:
-        """Whether it tells of what is around the thing that it is asked for, or relates several things."""
+        """Whether it is about what is around the thing that it is asked for, or relates several things."""
         return bool(self.said & AROUND)
 
     def side(self, arguments: Mapping[str, Any]) -> Literal["before", "after", ""]:
-        """Return which side of an event it tells of, by an argument that says so or by the tool's words; empty for both or neither."""
+        """Return which side of an event it is about, by an argument that says so or by the tool's words; empty for both or neither."""
         for own in (self._chosen(arguments), words_in(self.tool.name), self.said):
             is_before, is_after = bool(own & BEFORE), bool(own & AFTER)
             if is_before or is_after:

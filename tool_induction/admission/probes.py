@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from tool_induction.admission.arguments import bound_of, is_moment
-from tool_induction.admission.facts import Fact, Standing
+from tool_induction.admission.facts import Fact, Presence
 from tool_induction.admission.intents import (
     AFTER,
     AROUND,
@@ -38,8 +38,8 @@ from world_api.core.spans import TimeSpan
 if TYPE_CHECKING:
     from tool_induction.admission.trials import TrialRun
 
-#: Facts that a tool with one input is asked about, by standing.
-_ASKED: Mapping[Standing, int] = {"present": 5, "absent": 2, "unjudged": 2}
+#: Facts that a tool with one input is asked about, by presence.
+_ASKED: Mapping[Presence, int] = {"present": 5, "absent": 2, "unjudged": 2}
 _AT_LEAST = 2  #: wrong answers that refuse a tool
 _AMOUNTS: Mapping[types.Type, Any] = {types.INT: 10, types.FLOAT: 20.0, types.NUMBER: 20.0, types.BOOL: True}
 _IN_GENERAL = ("decided", "finds")  #: findings about all answers of a tool, which count only if most differ
@@ -54,7 +54,7 @@ _ORDER_WORDS = FIRST | {"before", "order", "ordered", "earlier", "precedes", "se
 _WHOLE = TimeSpan(start=0.0, end=1e7)
 _EXACT = 1.0  #: seconds by which a time may be off
 _ROUGH = 10.0  #: as long as a segment may be: a time that is farther off is not the thing's
-_LONG = 4.0  #: a span must be this long for its ends to be told apart
+_LONG = 4.0  #: a span must be this long for its ends to be distinguished
 _SHARE_OFF = 0.25  #: of a duration
 
 
@@ -175,8 +175,8 @@ def _chosen(
         if people is not None and said & _PEOPLE:
             yield {"": people}
     elif len(texts) == 1 and not lists:
-        for standing, most in _ASKED.items():
-            for fact in _some(facts, kinds[0], standing, most):
+        for presence, most in _ASKED.items():
+            for fact in _some(facts, kinds[0], presence, most):
                 yield {texts[0]: fact}
     elif len(texts) == 1 or (len(texts) == 2 and kinds[0] == kinds[1] and not lists):
         once = _once(_some(facts, kinds[0], "present", len(facts)))
@@ -208,9 +208,9 @@ def _are_apart(one: TimeSpan, other: TimeSpan) -> bool:
     return one.start >= other.end + 2 * _ROUGH or other.start >= one.end + 2 * _ROUGH
 
 
-def _some(facts: Sequence[Fact], kind: Role, standing: str, most: int) -> list[Fact]:
-    """Return facts of a kind and standing: first those with several occurrences that can be told apart, then others."""
-    found = [fact for fact in facts if (fact.kind, fact.standing) == (kind, standing)]
+def _some(facts: Sequence[Fact], kind: Role, presence: str, most: int) -> list[Fact]:
+    """Return facts of a kind: first those with several occurrences far from each other, then others."""
+    found = [fact for fact in facts if (fact.kind, fact.presence) == (kind, presence)]
     return sorted(found, key=lambda fact: (len(fact.spans) < 2 or fact.gap < 2 * _ROUGH, -len(fact.spans)))[:most]
 
 
@@ -222,33 +222,33 @@ def findings_of(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding
     facts = probe.each
     if run.status == "ok":
         yield Finding(about="decided")
-    standings = {fact.standing for fact in facts}
-    standing = "unjudged" if "unjudged" in standings else "absent" if "absent" in standings else "present"
+    found_as = {fact.presence for fact in facts}
+    presence = "unjudged" if "unjudged" in found_as else "absent" if "absent" in found_as else "present"
     if run.status != "ok":
-        yield from _undecided(run, facts, probe, standing)
+        yield from _undecided(run, facts, probe, presence)
         return
     outputs = [(item, run.outputs.get(item.name)) for item in intent.tool.outputs if item.source is not None]
     outputs = [(item, value) for item, value in outputs if value not in (None, "", [], {})]
     deed = next((fact for fact in facts if fact.kind == "deed"), facts[0])
     if len(facts) > 1 and len({fact.kind for fact in facts}) == 1:
-        yield from _related(probe, outputs, standing)
+        yield from _related(probe, outputs, presence)
     else:
         if deed.kind == "deed" and len(deed.spans) == 1:
             yield from _sides(intent, deed, probe, run)
-        judged = _Answer(intent=intent, probe=probe, fact=deed, standing=standing)
+        judged = _Answer(intent=intent, probe=probe, fact=deed, presence=presence)
         for item, value in outputs:
             yield from judged.findings(item, value)
 
 
-def _undecided(run: TrialRun, facts: Sequence[Fact], probe: Probe, standing: str) -> Iterator[Finding]:
+def _undecided(run: TrialRun, facts: Sequence[Fact], probe: Probe, presence: str) -> Iterator[Finding]:
     texts = ", ".join(repr(fact.text) for fact in facts)
-    if run.status == "partial" and standing != "unjudged" and not run.failed_calls:
+    if run.status == "partial" and presence != "unjudged" and not run.failed_calls:
         yield Finding(
             about="decided",
             difference=f"asked for {texts} it cannot tell, although the world decides it",
             certain=False,
         )
-    elif run.status == "empty" and standing == "present" and all(fact.within(probe.bounds) for fact in facts):
+    elif run.status == "empty" and presence == "present" and all(fact.within(probe.bounds) for fact in facts):
         yield Finding(
             about="finds", difference=f"asked for {texts} it finds nothing: {_world(facts[0], probe)}", certain=False
         )
@@ -258,7 +258,7 @@ def _undecided(run: TrialRun, facts: Sequence[Fact], probe: Probe, standing: str
 
 def _world(fact: Fact, probe: Probe) -> str:
     """Return what the world holds of a fact, in words."""
-    if fact.standing == "absent":
+    if fact.presence == "absent":
         return "it is nowhere in the film"
     spans = [f"{span.start:.1f} to {span.end:.1f} s" for span in fact.within(probe.bounds)[:4]]
     return f"the film has it at {', '.join(spans)}" if spans else "the film does not have it there"
@@ -271,18 +271,18 @@ class _Answer:
     intent: Intent
     probe: Probe
     fact: Fact
-    standing: str
+    presence: str
 
     def findings(self, item: model.Output, value: Json) -> Iterator[Finding]:
         """Yield what one output says."""
         claim = self._claim(item, value)
         if claim is None:
             return
-        about = f"{item.name} {self.standing}"
-        if self.standing == "present":
+        about = f"{item.name} {self.presence}"
+        if self.presence == "present":
             yield replace(self._present(claim, item, value), about=about)
         elif claim == "list" or _claims(value):
-            why = "nothing can judge all of these words" if self.standing == "unjudged" else "it is nowhere in the film"
+            why = "nothing can judge all of these words" if self.presence == "unjudged" else "it is nowhere in the film"
             yield Finding(about=about, difference=self._says(item, value, why))
         else:
             yield Finding(about=about)
@@ -292,11 +292,11 @@ class _Answer:
         return f"asked for {self.fact.text!r} it says {item.name} = {shown}; {world or _world(self.fact, self.probe)}"
 
     def _claim(self, item: model.Output, value: Json) -> str | None:
-        """Return what an output tells of the fact: time, seconds, count, presence or list; None if that is not clear."""
+        """Return what an output says of the fact: time, seconds, count, presence or list; None if that is not clear."""
         own, kind = words_in(item.name), types.plain(item.type)
         asked = next((name for name, fact in self.probe.facts.items() if fact is self.fact), "")
         is_named = bool(own & words_in(asked)) or bool(self.probe.is_bounded and own & (_TIMES | {"start", "end"}))
-        if own & AROUND or (self.standing == "present" and self.intent.is_about_surroundings and not is_named):
+        if own & AROUND or (self.presence == "present" and self.intent.is_about_surroundings and not is_named):
             return None
         if is_moment(item.name, item.type) or (isinstance(kind, types.RecordType) and kind.name == types.INTERVAL.name):
             return "time" if _span_of(value) else None
@@ -394,7 +394,7 @@ class _Answer:
 
 
 def _sides(intent: Intent, fact: Fact, probe: Probe, run: TrialRun) -> Iterator[Finding]:
-    """Yield whether what is cited comes from the side of an event that the tool says that it tells of."""
+    """Yield whether what is cited comes from the side of an event that the tool says that it is about."""
     side, event = intent.side(probe.arguments), fact.spans[0]
     before = [piece for piece in run.cited if piece.end <= event.start + _EXACT]
     after = [piece for piece in run.cited if piece.start >= event.end - _EXACT]
@@ -405,7 +405,7 @@ def _sides(intent: Intent, fact: Fact, probe: Probe, run: TrialRun) -> Iterator[
         yield Finding(about=f"side {side}", difference="" if right else says)
 
 
-def _related(probe: Probe, outputs: Sequence[tuple[model.Output, Json]], standing: str) -> Iterator[Finding]:
+def _related(probe: Probe, outputs: Sequence[tuple[model.Output, Json]], presence: str) -> Iterator[Finding]:
     """Yield what the outputs say of the order of several facts, each of which happens once."""
     facts = probe.each
     present = sorted((fact for fact in facts if fact.spans), key=lambda fact: fact.spans[0].start)
@@ -429,7 +429,7 @@ def _related(probe: Probe, outputs: Sequence[tuple[model.Output, Json]], standin
                 right = [name for _, name in places] == [fact.text for fact in present]
         if right is not None:
             says = f"asked for {len(facts)} events it says {item.name} = {canonical_json(value)[:60]}; {shown}"
-            yield Finding(about=f"{item.name} {standing}", difference="" if right else says)
+            yield Finding(about=f"{item.name} {presence}", difference="" if right else says)
 
 
 def _text_of(value: Json) -> str:

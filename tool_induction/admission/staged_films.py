@@ -2,7 +2,7 @@
 
 A staged film is the truth of a video that was never shot, as a world of profile ``oracle`` without files. The real
 operations answer about it: what they search, judge and leave undecided is what they do on a stored world. Rooms, people,
-deeds and lines are drawn from a seed. Every film holds what tells right tools from wrong ones:
+deeds and lines are drawn from a seed. Every film holds what right and wrong tools differ in:
 
 - a person seen three times, a thing seen twice, two people who look the same, and people seen once;
 - deeds that are done again by the same person and by another one, and lines that are said again;

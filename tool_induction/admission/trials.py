@@ -199,7 +199,7 @@ def example_trials(
     """
     listings, _ = example.open()
     tool = tools[name].tool
-    present = [fact for fact in example.facts if fact.standing == "present"]
+    present = [fact for fact in example.facts if fact.presence == "present"]
     known = {
         item: list(dict.fromkeys(fact.text for fact in present if fact.kind == role))
         for item, role in roles_of(name, tools).items()

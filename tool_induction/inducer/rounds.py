@@ -483,7 +483,7 @@ def reviewed_run(verdict: Verdict | None) -> ReviewedRun | None:
         probed,
         key=lambda run: (
             run.world.startswith(STAGED),
-            any(fact.standing != "present" for fact in run.probe.each) if run.probe else True,
+            any(fact.presence != "present" for fact in run.probe.each) if run.probe else True,
             run.status != "ok",
         ),
     )

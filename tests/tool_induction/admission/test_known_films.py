@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from tool_induction.admission import ExampleWorld, Verdict, schema_worlds
-from tool_induction.admission.facts import Fact
+from tool_induction.admission import ExampleWorld, Fact, Verdict, schema_worlds
 from tool_induction.domains import load_domain
 from tool_induction.inducer import trial_worlds
 from world_api.core import TimeSpan
@@ -189,7 +188,7 @@ def test_a_world_with_facts_speaks_against_a_tool_as_staged_films_do(tool: Any, 
     make_world()
     plain = trial_worlds(load_domain("A_locate_count"), ("made",), store=make_world.store).open()[0]
     assert {fact.kind for fact in plain.facts} == {"looks", "words"}
-    assert all(fact.standing == "present" for fact in plain.facts)  # what a world that was looked at lacks is not known
+    assert all(fact.presence == "present" for fact in plain.facts)  # what a world that was looked at lacks is not known
     # The same world with facts that are not so.
     elsewhere = (TimeSpan(start=5000.0, end=5100.0),)
     moved = tuple(Fact(kind="looks", text=fact.text, spans=elsewhere) for fact in plain.facts if fact.kind == "looks")

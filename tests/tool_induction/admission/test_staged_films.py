@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from tool_induction.admission import facts_of
-from tool_induction.admission.facts import Fact
-from tool_induction.admission.staged_films import staged_sessions
+from tool_induction.admission import Fact, facts_of, staged_sessions
 from world_api.operations import run
 
 SESSIONS = staged_sessions()
@@ -19,8 +17,8 @@ def asked(session: Any, operation: str, **arguments: Any) -> dict[str, Any]:
     return dict(run(session, operation, {"video_id": session.video_id, **arguments}))
 
 
-def of(session: Any, kind: str, standing: str = "present") -> list[Fact]:
-    return [fact for fact in facts_of(session) if (fact.kind, fact.standing) == (kind, standing)]
+def of(session: Any, kind: str, presence: str = "present") -> list[Fact]:
+    return [fact for fact in facts_of(session) if (fact.kind, fact.presence) == (kind, presence)]
 
 
 @films
