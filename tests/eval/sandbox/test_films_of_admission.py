@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eval.sandbox import ADMISSION_PLOTS, ADMISSION_THEMES, PLOTS, THEMES, tell
+from eval.sandbox import tell
 
 SEEDS = range(12)
 
