@@ -105,7 +105,9 @@ def digest_in_lines(digest: Mapping[str, Any]) -> dict[str, Any]:
     """Return a digest as the model reads it: each entry of a section is a line, such as ``ent_1 person in red: 3-8.5``."""
     facts = lean({key: value for key, value in digest.items() if not isinstance(value, list)})
     return {
-        key: [_line(one) for one in value] if isinstance(value, list) else facts[key] for key, value in digest.items()
+        key: [_line(one) for one in value] if isinstance(value, list) else facts[key]
+        for key, value in digest.items()
+        if isinstance(value, list) or key in facts
     }
 
 

@@ -106,11 +106,11 @@ def build_world(
         return report
 
 
-def model_folder(folder: Path | None = None) -> ModelFolder:
+def model_folder(folder: Path | str | None = None) -> ModelFolder:
     """Return the folder of models; without an argument the one that the environment names, else the usual one."""
     from world_api.perception.models import ModelFolder
 
-    return ModelFolder(folder or models_folder(os.environ, home=Path.home()))
+    return ModelFolder(Path(folder) if folder else models_folder(os.environ, home=Path.home()))
 
 
 def profile_for(store: Path, video_id: str, chosen: BuildOptions, progress: Progress) -> str:
@@ -161,7 +161,7 @@ def open_session(
     name: str | None = "default",
     groups: Collection[str] = (),
     seeing: VisionConfig | None = None,
-    models: Path | None = None,
+    models: Path | str | None = None,
 ) -> Session:
     """Open a session on a stored world.
 
@@ -209,7 +209,7 @@ def open_session(
     )
 
 
-def _detector_of(world: World, models: Path | None) -> ObjectDetector | None:
+def _detector_of(world: World, models: Path | str | None) -> ObjectDetector | None:
     """Return the detector for single frames of a world: the one that its tracks come from; None if that is not here.
 
     A world of the profile ``neural`` that was built without tracks has the first detector that is here.

@@ -143,6 +143,6 @@ def test_a_server_offers_the_group_and_looks(film_store: Path, vision_server: Vi
             return [tool.name for tool in listed.tools], looked
 
     names, looked = asyncio.run(use())
-    assert names == ["look_everywhere", *OPERATIONS, *operations_of("inspect")]
+    assert names == ["look_everywhere", *OPERATIONS, *operations_of("inspect"), "read_more"]
     assert not looked.is_error
     assert looked.structured_content["data_from_video"]["answer"] == "pictures that are red"

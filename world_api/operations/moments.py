@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from world_api.core.lexicon import STOP_WORDS
+from world_api.core.lexicon import COLOURS, STOP_WORDS
 from world_api.core.spans import TimeSpan
 from world_api.core.vocabulary import ParsedDescription, concepts, fold
 from world_api.operations.evidence import cite_passage, interval_of, times
@@ -170,12 +170,12 @@ class _Seeker:
         """Return the event that a caption or an action is about: the caption's text and times, and who does the action."""
         if passage.subject:
             track = self._view.tracks.find(passage.subject)
-            caption = caption_of(self._view, passage.span, passage.text)
+            caption = caption_of(self._view, passage.span, passage.text, track)
             return _Event(passage if caption is None else self._as_passage(caption), (caption or passage).text, track)
         acts = self._view.actions.during(passage.span)
-        same = (one for one in acts if one.subject and passage.span.iou(one.span) >= _SAME_EVENT)
-        done = next((one for one in same if _is_deed_of(passage.text, one.text)), None)
-        return _Event(passage, passage.text, self._view.tracks.find(done.subject) if done is not None else None)
+        same = [one for one in acts if one.subject and passage.span.iou(one.span) >= _SAME_EVENT]
+        tracks = (self._view.tracks.find(one.subject) for one in same if _is_deed_of(passage.text, one.text))
+        return _Event(passage, passage.text, next((track for track in tracks if _is_named(passage.text, track)), None))
 
     def _as_passage(self, said: Said) -> Passage:
         return Passage(
@@ -193,10 +193,18 @@ class _Seeker:
         )
 
 
-def caption_of(view: View, span: TimeSpan, label: str) -> Said | None:
-    """Return the caption of an action with this span and label; None if none does."""
-    captions = (one for one in view.captions.during(span) if span.iou(one.span) >= _SAME_EVENT)
-    return next((one for one in captions if not is_of_shot(view, one.span) and _is_deed_of(one.text, label)), None)
+def caption_of(view: View, span: TimeSpan, label: str, track: Track | None) -> Said | None:
+    """Return the caption of an action of ``track`` with this span and label; None if none does."""
+    near = [one for one in view.captions.during(span) if span.iou(one.span) >= _SAME_EVENT]
+    near = [one for one in near if not is_of_shot(view, one.span) and _is_deed_of(one.text, label)]
+    return max((one for one in near if _is_named(one.text, track)), key=lambda one: span.iou(one.span), default=None)
+
+
+def _is_named(caption: str, track: Track | None) -> bool:
+    """Whether the first colour that a caption names, if any, is one of the track: two people may do the same at once."""
+    named = (concepts(word) & COLOURS.keys() for word in _TOKEN.findall(caption))
+    first = next(filter(None, named), None)
+    return track is None or not track.colours or first is None or not first.isdisjoint(track.colours[:1])
 
 
 def is_of_shot(view: View, span: TimeSpan) -> bool:

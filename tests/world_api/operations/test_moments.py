@@ -21,6 +21,8 @@ DEEDS = [
     ("t0000_01", 30.0, 31.0, "opens a right drawer"),
     ("t0000_01", 33.0, 34.0, "waves at the person in the pink coat"),
     ("t0000_02", 36.0, 37.0, "waves at the person in the brown coat"),
+    ("t0000_01", 45.0, 47.0, "leaves the kitchen"),
+    ("t0000_02", 45.5, 47.5, "leaves the kitchen"),
 ]
 
 
@@ -81,6 +83,8 @@ def starts(session: Session, query: str) -> list[float]:
         ('the person in the pink coat says "There is cake."', [40.0]),
         ('"There is cake."', [40.0]),
         ("plays a violin", []),
+        ("the person in the brown coat leaves", [45.0]),
+        ("the person in the pink coat leaves the kitchen", [45.5]),
         ("the person in the pink coat", [4.0]),
         ("the person in the blue coat", []),
     ],
@@ -101,3 +105,9 @@ def test_what_cannot_be_judged_leaves_moments_that_only_may_be_it(open_made: Any
     found = moments(open_made(), "the person in black opens a refrigerator")
     assert found
     assert all({"opens", "refrigerator"} <= set(moment["lacks"]) for moment in found)
+
+
+def test_what_two_people_do_at_once_is_told_of_each(film: Session) -> None:
+    done = run(film, "recognize_actions", {"video_id": "made", "start_time": 44.0, "end_time": 49.0})["actions"]
+    told = [(action["entity_id"], action["told"]) for action in done if action["label"] == "leaves the kitchen"]
+    assert told == [(f"ent_{track}", f"{who.capitalize()} leaves the kitchen.") for track, who in WHO.items()]
