@@ -135,10 +135,11 @@ def test_a_tool_that_found_nothing_says_why_and_lists_no_empty_outputs() -> None
     assert shown == {"status": "empty", "summary": "nobody says it", "judged": {"not_found": ["0-9"]}}
 
 
-def test_brackets_of_boxes_are_not_escaped(open_made: Any) -> None:
+def test_the_path_of_a_trajectory_is_words(open_made: Any) -> None:
     given = {"video_id": "made", "entity_id": "ent_t0000_01"}
     line = data_line(lean(run(open_made(), "get_entity_trajectory", given), given))
-    assert "boxes 22.0s [100, 60, 160, 260]; " in line
+    assert '"time":"22-28","path":"left -> middle (comes into view, moves to the right)"' in line
+    assert "boxes" not in line
     assert "\\u005b" not in line
 
 
