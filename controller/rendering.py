@@ -418,7 +418,7 @@ def _without_repetitions(record: Record) -> Record:
 
 
 def _is_in_looks(record: Record) -> bool:
-    looks, category = record.get("hint") or record.get("entity_hint"), record["category"]
+    looks, category = record.get("hint") or record.get("entity_hint") or record.get("looks"), record["category"]
     return isinstance(looks, str) and isinstance(category, str) and category.replace("_", " ") in looks
 
 

@@ -135,14 +135,11 @@ def test_a_tool_that_found_nothing_says_why_and_lists_no_empty_outputs() -> None
     assert shown == {"status": "empty", "summary": "nobody says it", "judged": {"not_found": ["0-9"]}}
 
 
-def test_brackets_are_not_escaped_and_boxes_along_a_path_stay_in_the_record(open_made: Any) -> None:
+def test_the_path_of_a_trajectory_is_words(open_made: Any) -> None:
     given = {"video_id": "made", "entity_id": "ent_t0000_01"}
-    whole = run(open_made(), "get_entity_trajectory", given)
-    assert whole["trajectory"][0]["boxes"]
-    assert "boxes" not in data_line(lean(whole, given))
-    seen = run(open_made(), "detect_objects", {"video_id": "made", "timestamp": 22, "category": "person"})
-    line = data_line(lean(seen))
-    assert '"bbox":[' in line.replace(" ", "")
+    line = data_line(lean(run(open_made(), "get_entity_trajectory", given), given))
+    assert '"time":"22-28","path":"left -> middle (comes into view, moves to the right)"' in line
+    assert "boxes" not in line
     assert "\\u005b" not in line
 
 
