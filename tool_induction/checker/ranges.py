@@ -69,14 +69,14 @@ def _filtered(at: Inference, expr: ex.Filtered) -> Range:
     match expr:
         case ex.Filtered(ex.Filtered(rows, "kept" | "distinct"), "length"):
             whole = ty.plain(at.infer(rows).type)
-            most = whole.bound if isinstance(whole, ty.ListType) else None
+            most = whole.bound if isinstance(whole, ty.ListType) and whole.stated else None
             return Range(at.environment.least_length(expr.value), _ANY if most is None else most)
         case ex.Filtered(rows, "length"):
             whole = ty.plain(at.infer(rows).type)
             if not isinstance(whole, ty.ListType):
                 return Range(least=0)
             least = max(int(whole.filled), at.environment.least_length(rows))
-            return Range(least, _ANY if whole.bound is None else whole.bound)
+            return Range(least, whole.bound if whole.stated and whole.bound is not None else _ANY)
         case ex.Filtered(ex.ListExpression(items) | ex.JsonList(items), "min" | "max" as name) if items:
             parts = [range_of(at, item) for item in items]
             choose = min if name == "min" else max
