@@ -10,6 +10,8 @@ from benchmarks.context import ARMS, Facts, dialogues, play, results_of
 from world_api.api import open_session
 
 NAMES = [dialogue.name for dialogue in dialogues()]
+#: Dialogues that call an operation which an exposure does not open, since the tools before it found something.
+CLOSED = {("title_card", "hier tools_first")}
 
 
 @pytest.mark.parametrize("arm", ["flat", "hier all", "hier tools_first"])
@@ -17,7 +19,10 @@ NAMES = [dialogue.name for dialogue in dialogues()]
 def test_the_fact_that_decides_a_dialogue_is_read_in_its_round(name: str, arm: str, real_store: Path) -> None:
     [dialogue] = [one for one in dialogues() if one.name == name]
     model = play(dialogue, arm, open_session(real_store, "composite_337s", name=None))
-    assert model.left_out == 0
+    stays_closed = (name, arm) in CLOSED
+    assert bool(model.left_out) is stays_closed
+    if stays_closed:
+        return
     facts = dialogue.facts[ARMS[arm][0]]
     assert facts.missing(results_of(model)[facts.round - 1]) == []
 

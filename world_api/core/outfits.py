@@ -44,7 +44,7 @@ _DIRECTIONS = {
 }
 _IN_WORDS = {AWAY: ("from behind", "背对镜头"), CAMERA: ("facing the camera", "面对镜头")}
 #: Words that are colours of hair only.
-_BLONDE = {"blonde": "yellow", "blond": "yellow", "金": "yellow"}
+_BLONDE = {"blonde": "yellow", "blond": "yellow", "金色": "yellow", "金": "yellow"}
 _BLONDE_PERSON = re.compile(r"\bblonde?\b")
 
 
@@ -127,7 +127,7 @@ class LooksReader:
         colour = _any(["blonde", "blond", *english])
         colours = rf"{colour}(?:(?: and |, | |/|-){colour})*"
         noun = _any(noun for own, _ in _NOUNS.values() for noun in own)
-        run = _any(["金", *chinese])
+        run = _any(["金色", "金", *chinese])
         own_noun = _any(noun for _, own in _NOUNS.values() for noun in own)
         self._patterns = (
             # Up to two words may be between: "black leather jacket", "grey knitted cardigan".
@@ -136,7 +136,7 @@ class LooksReader:
             re.compile(rf"(?P<c>{run}(?:[和与、]?{run})*)(?P<between>的?[长短卷直]*?)(?P<n>{own_noun})"),
             re.compile(rf"(?P<n>{own_noun})(?:是)(?P<c>{run})"),
         )  # fmt: skip
-        self._colour = re.compile(_any(["金", *chinese, "blonde", "blond", *english]))
+        self._colour = re.compile(_any(["金色", "金", *chinese, "blonde", "blond", *english]))
 
     def read(self, text: str, judged: Collection[str]) -> tuple[str, list[PartLook], list[str]]:
         """Return a folded text without the looks that it asks for, these looks, and the words that named them.
