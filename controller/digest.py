@@ -33,7 +33,7 @@ _APPEARANCES = 6  #: of an entity that are listed
 _LINE = 40  #: characters that a line costs beside its text
 _OF_A_PART = 4  #: lines quoted of each part of the video
 #: From this score two tracks that are never seen together are shown as one entity. Measured in docs/controller.md.
-NEARLY_SURE = 0.9
+NEARLY_SURE = 0.95
 _PERSON = "person"
 
 Entries = list[dict[str, Any]]

@@ -203,9 +203,24 @@ class ModelFolder:
             raise _bad_catalogue(f"the options of {model.name}", _first(error)) from None
         if options.kind not in kinds:
             raise _bad_catalogue(f"the options of {model.name}", f"the kinds are {', '.join(kinds)}")
-        [file, *_] = model.files
+        file = self._file_of(model)
         limits = options.model_dump(exclude={"kind"})
         return kinds[options.kind](IdentityModel(name=model.name, path=self.path(file), sha256=file.sha256, **limits))
+
+    def _file_of(self, model: Model) -> ModelFile:
+        """Return the file that is opened, after comparing the hashes of those that it reads by itself, such as weights.
+
+        The hash of the file itself is compared where it is read. Raises BackendFault: ``model_damaged``.
+        """
+        first, *others = model.files
+        for file in others:
+            if not _is_right(self.path(file), file):
+                raise BackendFault(
+                    "model_damaged",
+                    f"{file.name} is not the file of the model {model.name}: its hash differs",
+                    hint=f"`videoworld models pull {model.name}` fetches it again",
+                )
+        return first
 
     def _as_detector(self, model: Model) -> DetectorModel:
         from world_api.core.object_names import COCO, category_of_label
@@ -218,7 +233,7 @@ class ModelFolder:
         if options.layout not in LAYOUTS:
             raise _bad_catalogue(f"the options of {model.name}", f"the layouts are {', '.join(LAYOUTS)}")
         labels = tuple(COCO) if options.labels == "coco" else tuple(map(category_of_label, options.labels))
-        [file, *_] = model.files
+        file = self._file_of(model)
         return DetectorModel(
             name=model.name, path=self.path(file), sha256=file.sha256, layout=options.layout, side=options.side,
             labels=labels, sure=options.sure, least=options.least,
