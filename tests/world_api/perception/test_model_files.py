@@ -228,3 +228,17 @@ def test_models_that_nobody_has_are_named_with_what_to_do(cli: Cli, tmp_path: Pa
     assert outcome.status == 1
     assert "model_not_fetched" in outcome.err
     assert "--from FOLDER" in outcome.err
+
+
+def test_weights_beside_the_file_of_a_model_are_compared_too(shared_data: Path, tmp_path: Path) -> None:
+    """A graph may keep its weights in a second file, which ONNX Runtime opens by itself."""
+    folder = ModelFolder(tmp_path)
+    [body] = [one for one in folder.catalogue() if one.task == "body_embedder"]
+    for file in body.files:
+        (tmp_path / file.name).write_bytes((shared_data / "models" / file.name).read_bytes())
+    folder.identity(body)
+    weights = tmp_path / body.files[-1].name
+    weights.write_bytes(bytes(len(weights.read_bytes())))
+    with pytest.raises(BackendFault) as caught:
+        folder.identity(body)
+    assert (caught.value.code, weights.name in str(caught.value)) == ("model_damaged", True)
