@@ -126,8 +126,14 @@ class Case:
         ]
 
     def found(self, run: TrialRun) -> bool:
-        """Whether a run ended as ``ok`` and one of ``own_outputs`` is neither null nor empty in it."""
-        return run.status == "ok" and any(run.outputs.get(item.name) not in _NOTHING for item in self.own_outputs())
+        """Whether a run ended as ``ok`` and one of ``own_outputs`` is neither null nor empty in it.
+
+        On example worlds, where words may not be judged, an honest ``partial`` counts, too.
+        """
+        is_honest = run.example and run.status == "partial" and not run.failed_calls
+        return (run.status == "ok" or is_honest) and any(
+            run.outputs.get(item.name) not in _NOTHING for item in self.own_outputs()
+        )
 
 
 def refusal_of(case: Case) -> Refusal | None:
