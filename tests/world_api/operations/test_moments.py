@@ -109,5 +109,5 @@ def test_what_cannot_be_judged_leaves_moments_that_only_may_be_it(open_made: Any
 
 def test_what_two_people_do_at_once_is_told_of_each(film: Session) -> None:
     done = run(film, "recognize_actions", {"video_id": "made", "start_time": 44.0, "end_time": 49.0})["actions"]
-    told = [(action["entity_id"], action["told"]) for action in done if action["label"] == "leaves the kitchen"]
+    told = [(action["entity_id"], action["caption"]) for action in done if action["label"] == "leaves the kitchen"]
     assert told == [(f"ent_{track}", f"{who.capitalize()} leaves the kitchen.") for track, who in WHO.items()]
