@@ -6,6 +6,7 @@
 #   make test                 the tests
 #   make test SEED=7          the tests in the order of that seed; without one the order is random, and the seed is printed
 #   make nightly              the tests that take minutes: hundreds of damaged files, a build killed at twenty moments
+#   make test-neural          profile neural with trained weights: takes them from ../shared/data/models and from packages
 #   make check                the tests, format, lint, types and import contracts: what CI runs
 #
 # PYTHON=python3.12 chooses an interpreter, VENV=folder another place for the environment, JOBS=4 more test workers.
@@ -21,7 +22,7 @@ export VIDEO
 unexport PYTHONDONTWRITEBYTECODE
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help demo ablation test nightly check format lint types imports docs clean
+.PHONY: help demo ablation test nightly test-neural check format lint types imports docs clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -39,6 +40,15 @@ test: $(READY)
 nightly: $(READY)
 	@seed=$(SEED); echo "tests in random order: make $@ SEED=$$seed runs them in the same order"; \
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile --no-loadscope-reorder --randomly-seed=$$seed -m nightly
+
+# The only target that fetches weights, into .models; tests of weights that are not to be had are skipped by name.
+test-neural: $(READY)
+	-$(BIN)/videoworld models pull --from ../shared/data/models --folder .models
+	-$(BIN)/videoworld models pull yolo11n --folder .models
+	VIDEOWORLD_TEST_MODELS=.models $(BIN)/python -m pytest -q -m 'nightly or not nightly' \
+	  tests/world_api/perception/test_detectors.py tests/world_api/perception/test_model_files.py \
+	  tests/world_api/build/tracking/test_detections.py tests/world_api/test_neural_profile.py \
+	  tests/world_api/perception/test_identification.py tests/test_real_faces.py tests/test_real_people_neural.py
 
 check: test lint types imports
 

@@ -63,6 +63,7 @@ _ENTRIES = {
     "eval.commands.runs": {"compare": "compare"},
     "eval.commands": {"eval": "app"},
     "eval.commands.datasets": {"sandbox": "sandbox_app", "sample": "sample"},
+    "world_api.commands.models": {"models": "app"},
     "world_api.commands.doctor": {"doctor": "doctor"},
 }
 #: The commands in the order of `--help`, each with its line there.
@@ -86,6 +87,7 @@ _HELP = {
     "eval": "Run experiments, score them, and compare what came out.",
     "sandbox": "Make videos with exact truth, and questions about them.",
     "sample": "Draw and encode the sample video.",
+    "models": "List, fetch, add and check the model files that perception can use.",
     "doctor": "Check this installation, or a chat endpoint, and say what is missing.",
 }
 _PLACES = {name: (module, entry) for module, entries in _ENTRIES.items() for name, entry in entries.items()}
@@ -117,7 +119,8 @@ def videoworld(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line. Exit status: 0 success, 1 a fault, 2 wrong usage, 130 interrupted by Ctrl-C."""
-    # A garbage collection of all imported objects at the end of the process would take as long as an import.
+    # Imports make many objects and no garbage: looking for it among them would take as long as an import, now and at the end.
+    gc.set_threshold(50_000)
     atexit.register(gc.freeze)
     lazy.is_command = True
     try:

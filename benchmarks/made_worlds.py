@@ -19,8 +19,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from world_api.core.files import hash_bytes, hash_file
+from world_api.core.lexicon import CATEGORIES, COLOURS
 from world_api.core.spans import round_time
-from world_api.core.vocabulary import CATEGORIES, COLOURS
 from world_api.world.storage import (
     FileEntry,
     ImageEntry,

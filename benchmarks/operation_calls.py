@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.made_worlds import KINDS, vocabulary
-from world_api.core.vocabulary import CATEGORIES, COLOURS
+from world_api.core.lexicon import CATEGORIES, COLOURS
 from world_api.operations import run
 from world_api.session.session import Session
 from world_api.world.tracks import Track

@@ -120,7 +120,7 @@ def schema_of(question: Question, words: Describe) -> dict[str, Any]:
         case "choice":
             return {**letter, **description}
         case "interval":
-            return {**span_schema(words), **description}
+            return {**span_schema(), **description}
         case "count":
             return {"type": "integer", "minimum": 0, "maximum": _MOST, **description}
         case "order":
@@ -137,10 +137,10 @@ def schema_of(question: Question, words: Describe) -> dict[str, Any]:
             return {"type": "string", "minLength": 1, "maxLength": MAX_ANSWER_CHARACTERS, **description}
 
 
-def span_schema(words: Describe) -> dict[str, Any]:
-    """Return the JSON Schema of an interval in seconds; ``words`` returns a description by the name of a field."""
+def span_schema() -> dict[str, Any]:
+    """Return the JSON Schema of an interval in seconds."""
     time = {"type": "number", "minimum": 0, "maximum": _MOST}
-    return closed_object({name: {**time, "description": words(name)} for name in ("start_time", "end_time")})
+    return closed_object({"start_time": time, "end_time": time})
 
 
 def value_of(question: Question, given: Any) -> Any:
@@ -243,7 +243,7 @@ class FinalAnswer:
 
 def submit_answer_tool(question: Question, words: Describe) -> ToolDeclaration:
     """Return the declaration of ``submit_answer``; ``words`` returns a description by name: a field, type or "tool"."""
-    spans = {"type": "array", "items": span_schema(words), "maxItems": MAX_SPANS, "description": words("spans")}
+    spans = {"type": "array", "items": span_schema(), "maxItems": MAX_SPANS, "description": words("spans")}
     parameters = closed_object({"answer": schema_of(question, words), "spans": spans})
     return ToolDeclaration(name=SUBMIT_ANSWER, description=words("tool"), parameters=parameters)
 

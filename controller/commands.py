@@ -20,6 +20,7 @@ from world_api.commands.cli import (
     StoreOption,
     VisionOptions,
     WithOption,
+    WithoutOption,
     note,
     read_arguments,
     show,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 #: The heading of each parameter in ``--help``; the rest are "Options".
 HEADINGS = {
     "Question": ("kind", "option", "may_abstain", "as_of", "language"),
-    "System": "system tools exposure domain settings groups allow_judge judge_model judge_record".split(),
+    "System": "system tools exposure domain settings groups without allow_judge judge_model judge_record".split(),
     "Model": ("model", "wire", "cache", "prices"),
     "Budget": ("rounds", "calls", "max_tokens", "seconds", "money", "window", "digest_tokens"),
     "Perception": ("profile", "vision_model", "embedding_model", "frames", "side", "look_language", "looks", "yes"),
@@ -51,7 +52,11 @@ ModelOption = Annotated[
     typer.Option(help="A model on the endpoint of OPENAI_BASE_URL; or rule-based, which needs none (default)."),
 ]
 WireOption = Annotated[
-    WireChoice, typer.Option(help="The API that is spoken; auto: Chat Completions, unless the model wants the other.")
+    WireChoice,
+    typer.Option(
+        help="The API that is spoken; auto: Chat Completions, unless the model wants another; json: calls as JSON, for servers "
+        "without tool calling."
+    ),
 ]
 PricesOption = Annotated[
     Path | None,
@@ -111,6 +116,7 @@ def ask(
         typer.Option("--set", metavar="KEY=VALUE", help="A further setting of the system, read as JSON; repeatable."),
     ] = None,
     groups: WithOption = None,
+    without: WithoutOption = None,
     allow_judge: AllowJudgeOption = False,
     judge_model: JudgeModelOption = None,
     judge_record: JudgeRecordOption = None,
@@ -169,7 +175,7 @@ def ask(
     from world_api.session.session import forget_reserved, reserve_session
 
     query = Question(text=question, kind=kind, options=tuple(option or ()), as_of=as_of, may_abstain=may_abstain)
-    clock, environment = SystemClock(), os.environ
+    clock, environment, switched = SystemClock(), os.environ, [*(groups or ()), *(without or ())]
     spoken = language_of(query.text) if language == "auto" else language
     chosen = vision.choices(model=model, language=spoken)
     config = vision_config(chosen, clock=clock, environment=environment)
@@ -185,7 +191,7 @@ def ask(
         ),
         prices=Prices.read(prices),
         language=spoken,
-        library=tool_induction.load_library(tools, allow_judge=allow_judge, groups=groups or ()) if tools is not None else None,
+        library=tool_induction.load_library(tools, allow_judge=allow_judge, groups=switched) if tools is not None else None,
         judge=judge_from_options(allow_judge, judge_model, judge_record, clock=clock, environment=environment)
         if judge_model is not None or judge_record is not None else None,
         domain=load_domain(domain) if domain is not None else None,
@@ -197,12 +203,12 @@ def ask(
     refuse_unpriced(context.budget, context.model.name, context.prices)
     vision.confirm(store, video, config, prices=context.prices, during="for this question")
     with progress_bars() as bars:
-        video_id = ensure_world(video, store, progress=bars, clock=clock)
+        video_id = ensure_world(video, store, progress=bars, clock=clock, profile=vision.base)
     # Without a name the session is fresh and lives in memory, unless it has to be stored to be committed.
     fresh = reserve_session(store, video_id, "ask") if session is None and commit else None
     session_name = session if fresh is None else fresh
     try:
-        opened = open_session(store, video_id, as_of=as_of, name=session_name, groups=groups or (), seeing=config)
+        opened = open_session(store, video_id, as_of=as_of, name=session_name, groups=switched, seeing=config)
         opened.view.world.verify()  # to a model a damaged world would look empty
         answered = answer(
             query, opened, system=name, context=context, journal=None if record is None else Journal(record),

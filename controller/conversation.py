@@ -64,15 +64,19 @@ class Conversation:
     if the server counts them, the estimate is scaled by its last count. ``window``: tokens; None for no limit.
     """
 
-    def __init__(self, *, tools: Sequence[Message], window: int | None, filler: str) -> None:
+    def __init__(self, *, window: int | None, filler: str) -> None:
         self.messages: list[Message] = []
         self._filler = filler
         self._tokens: list[int] = []
         self._foldable: dict[int, Folds] = {}
-        self._tools = estimate_tokens(list(tools))
+        self._tools = 0
         self._window = window
         self._factor = 1.0
         self._last_round = 0
+
+    def declare(self, tools: Sequence[Message]) -> None:
+        """Set the declarations of the next requests."""
+        self._tools = estimate_tokens(list(tools))
 
     def add(self, message: Message) -> None:
         """Append a message that is never folded; a message of the assistant begins a round."""

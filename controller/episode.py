@@ -69,7 +69,7 @@ class Budget(Record):
     seconds: float = 600.0
     money: float | None = None
     window: int | None = None
-    digest_tokens: int = 800
+    digest_tokens: int = 550
 
     def __post_init__(self) -> None:
         if any(amount is not None and not 0 <= amount <= _MOST for amount in asdict(self).values()):

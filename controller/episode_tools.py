@@ -7,8 +7,9 @@ operations may return its inner calls under ``trace``, which is recorded and not
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, Protocol
 
 from tool_induction import limits
@@ -16,11 +17,12 @@ from tool_induction.judge.port import JUDGEMENT, Judge, chosen, item_text, quest
 from tool_induction.library_tools import ToolDeclaration
 from world_api.core.canonical import closed_object
 from world_api.core.faults import INTERNAL_FAULT, OperationFault, ToolFault, tool_result_or_error
-from world_api.operations import operations_for, run
-from world_api.schemas.formats import plain_schema
+from world_api.operations import EVERY_OPERATION, operations_for, run
+from world_api.schemas.formats import lean_schema, plain_schema
 from world_api.session.session import Session
 
 TRACE = "trace"
+_VIDEO = "video_id"
 
 
 def refused(code: str, message: str, hint: str) -> dict[str, Any]:
@@ -49,7 +51,7 @@ class AtomicTools:
         return [
             ToolDeclaration(
                 name=name,
-                description=item.description,
+                description=item.summary,
                 parameters=plain_schema(item.parameters_schema()),
                 writes=item.state == "writes",
             )
@@ -92,22 +94,36 @@ class CombinedTools:
 
 @dataclass(frozen=True)
 class OneVideo:
-    """Confines a toolset to the video of the question: a call about another video returns a fault."""
+    """Confines a toolset to the video of the question, which calls need not name; one that names another returns a fault."""
 
     toolset: Toolset
     video_id: str
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
-        """Return the declarations of the wrapped toolset."""
-        return self.toolset.get_tools()
+        """Return the declarations of the wrapped toolset without the parameter ``video_id``."""
+        return [replace(tool, parameters=_without_video(tool.parameters)) for tool in self.toolset.get_tools()]
+
+    @cached_property
+    def _take_video(self) -> frozenset[str]:
+        return frozenset(
+            tool.name for tool in self.toolset.get_tools() if _VIDEO in tool.parameters.get("properties", {})
+        )
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Run the call, or return the fault ``wrong_video`` if it names another video."""
-        video_id = arguments.get("video_id", self.video_id)
+        """Run the call with the video filled in, or return the fault ``wrong_video`` if it names another video."""
+        video_id = arguments.get(_VIDEO, self.video_id)
         if video_id != self.video_id:
             what = f"the question is about {self.video_id!r}, not about {str(video_id)[:64]!r}"
-            return refused("wrong_video", what, f"use video_id {self.video_id!r}")
-        return self.toolset.call_tool(name, arguments)
+            return refused("wrong_video", what, f"leave out video_id, or use {self.video_id!r}")
+        given = {key: value for key, value in arguments.items() if key != _VIDEO}
+        return self.toolset.call_tool(name, {_VIDEO: video_id, **given} if name in self._take_video else given)
+
+
+def _without_video(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of arguments without ``video_id``."""
+    parts = {name: part for name, part in parameters.get("properties", {}).items() if name != _VIDEO}
+    required = [name for name in parameters.get("required", ()) if name != _VIDEO]
+    return {**parameters, "properties": parts, "required": required}
 
 
 @dataclass(frozen=True)
@@ -152,13 +168,12 @@ class JudgedItems:
     def _judged(self, arguments: dict[str, Any]) -> dict[str, Any]:
         from jsonschema import Draft202012Validator
 
-        given = {key: value for key, value in arguments.items() if key != "video_id"}
         [declared] = self.get_tools()
-        wrong = next(iter(Draft202012Validator(declared.parameters).iter_errors(given)), None)
+        wrong = next(iter(Draft202012Validator(declared.parameters).iter_errors(arguments)), None)
         if wrong is not None:
             raise ToolFault("bad_arguments", f"{self.name}: {wrong.message[:200]}", hint="see its declaration")
-        question, answers = question_text(given["question"]), given["answers"]
-        texts = [item_text(item) for item in given["items"]]
+        question, answers = question_text(arguments["question"]), arguments["answers"]
+        texts = [item_text(item) for item in arguments["items"]]
         said = self.judge.answer(question, answers, texts)
         judged = [
             {"item": item, "answer": chosen(answer, answers, judge=self.judge.name)}
@@ -192,45 +207,108 @@ def _nodes(trace: Any) -> Iterator[Mapping[str, Any]]:
             yield from _nodes(node.get("children", []))
 
 
-#: all: operations and tools; tools: the library's tools only; tools_first: operations as a fallback
-Exposure = Literal["all", "tools", "tools_first"]
+# --- exposures: which tools the requests of an episode declare, and operations called on demand -----------------------
+
+#: all: operations and tools; tools: the library's tools only; tools-first: operations are declared once the tools did not help;
+#: on-demand: operations are described and called through two fixed tools
+Exposure = Literal["all", "tools", "tools-first", "on-demand"]
+
+
+def exposure_named(name: Any) -> Any:
+    """Return the name of an exposure as it is written today: records from before have ``tools_first``."""
+    return name.replace("_", "-") if isinstance(name, str) else name
+
+
+class PastCall(Protocol):
+    """What decides which tools the next request declares: a call that was answered."""
+
+    @property
+    def tool(self) -> str:
+        """The name of the tool."""
+
+    @property
+    def ran(self) -> bool:
+        """Whether the call was executed."""
+
+    @property
+    def result(self) -> Mapping[str, Any]:
+        """Its result, or the message to the model."""
+
+
+#: Returns the names of the tools that the next request does not declare, given the calls so far.
+Hidden = Callable[[Sequence[PastCall]], Collection[str]]
 
 #: The status of a tool that found nothing or could not do its work.
 _FRUITLESS = frozenset({"empty", "error", "budget_exhausted"})
 
 
-class FallbackTools:
-    """A library's tools, and the operations as a fallback if the tools do not help.
+def nothing_hidden(calls: Sequence[PastCall]) -> Collection[str]:
+    """Return no names: every tool is declared in every request."""
+    return ()
 
-    The operations are declared from the start, so that the declarations are the same in every round; a call of one is
-    refused until a tool found nothing or failed, or ``after`` tools ran. A call that was itself wrong (an unknown tool,
-    bad arguments) ran nothing: it neither opens the operations nor counts. All tools are declared as writing, so that
-    calls run one after the other and their order decides, not the order in which they end.
+
+def operations_hidden(calls: Sequence[PastCall], *, after: int | None = None) -> Collection[str]:
+    """Return the names of the operations, which are not declared until the tools did not help.
+
+    That is so once a tool found nothing or failed, or ``after`` tools ran; never if ``after`` is None. A call that was itself wrong
+    (an unknown tool, bad arguments) ran nothing, and neither judging nor an operation is a tool.
+    """
+    if after is None:
+        return EVERY_OPERATION.keys()
+    ran = 0
+    for call in calls:
+        error = call.result.get("error")
+        # Another call would not avoid a defect. A result without a status says what was wrong with the call.
+        is_defect = isinstance(error, Mapping) and error.get("code") == INTERNAL_FAULT
+        if call.ran and call.tool not in _NO_TOOLS and (is_defect or "status" in call.result):
+            ran += 1
+            if is_defect or call.result.get("status") in _FRUITLESS or ran >= after:
+                return ()
+    return EVERY_OPERATION.keys()
+
+
+DESCRIBE_OPERATION, CALL_OPERATION = "describe_operation", "call_operation"
+_NO_TOOLS = frozenset({*EVERY_OPERATION, JudgedItems.name, DESCRIBE_OPERATION, CALL_OPERATION})
+
+
+@dataclass(frozen=True)
+class OperationsOnDemand:
+    """Describes the operations, and lets them be called through ``call_operation``: two declarations that stay the same.
+
+    The loop runs a call of ``call_operation`` as the call of the operation (``operation_called``); only one that names none
+    comes here.
     """
 
-    def __init__(self, first: Toolset, fallback: Toolset, *, after: int) -> None:
-        self._first = first
-        self._fallback = fallback
-        self._later = frozenset(tool.name for tool in fallback.get_tools())
-        self._after = after
-        self._ran = 0
-        self._is_open = False
+    operations: Toolset
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
-        """Return the declarations of the tools, then of the operations, all marked as writing."""
-        return [replace(tool, writes=True) for tool in (*self._first.get_tools(), *self._fallback.get_tools())]
+        """Return the declarations of the two tools; the first lists the names of the operations."""
+        names = {"type": "string", "enum": [tool.name for tool in self.operations.get_tools()]}
+        call = closed_object({"name": {"type": "string"}, "arguments": {"type": "object"}})
+        describe = "Describe a single operation: what it does, and its parameters."
+        return [
+            ToolDeclaration(name=DESCRIBE_OPERATION, description=describe, parameters=closed_object({"name": names})),
+            ToolDeclaration(name=CALL_OPERATION, description="Call a single operation.", parameters=call),
+        ]
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Run the call, or return the fault ``operation_not_open`` for an operation that is called too early."""
-        if name in self._later:
-            if self._is_open or self._ran >= self._after:
-                return self._fallback.call_tool(name, arguments)
-            what = f"{name} can be called once a tool has found nothing or failed"
-            return refused("operation_not_open", what, "call the tool that fits the question best first")
-        result = self._first.call_tool(name, arguments)
-        error = result.get("error")
-        # Another call would not avoid a defect.
-        is_defect = isinstance(error, Mapping) and error.get("code") == INTERNAL_FAULT
-        self._ran += is_defect or "status" in result  # a result without a status says what was wrong with the call
-        self._is_open = self._is_open or is_defect or result.get("status") in _FRUITLESS
-        return result
+        """Return the declaration of an operation, or a fault."""
+        declared = {tool.name: tool for tool in self.operations.get_tools()}
+        tool = declared.get(str(arguments.get("name")))
+        if tool is None:
+            return refused("unknown_operation", "name is not that of an operation", f"one of: {', '.join(declared)}")
+        if name == CALL_OPERATION:
+            what = f"{tool.name} needs its arguments as an object"
+            return refused("bad_arguments", what, f"send name and arguments; {DESCRIBE_OPERATION} names the parameters")
+        about = EVERY_OPERATION[tool.name].description
+        return {"name": tool.name, "description": about, "parameters": lean_schema(tool.parameters)}
+
+
+def operation_called(
+    name: str, arguments: Mapping[str, Any], known: Collection[str]
+) -> tuple[str, dict[str, Any]] | None:
+    """Return operation and arguments of a call of ``call_operation``; None for other calls, and if it names none of ``known``."""
+    operation, given = arguments.get("name"), arguments.get("arguments")
+    if name != CALL_OPERATION or not isinstance(given, dict) or operation not in EVERY_OPERATION.keys() & set(known):
+        return None
+    return str(operation), given

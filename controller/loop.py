@@ -19,6 +19,7 @@ from controller.answers import (
     usable_answer,
 )
 from controller.conversation import Conversation, ModelReply, ModelRequests, NoFurtherRound
+from controller.digest import digest_in_lines
 from controller.episode import (
     Budget,
     BudgetMeter,
@@ -30,10 +31,10 @@ from controller.episode import (
     Task,
     Timings,
 )
-from controller.episode_tools import Toolset
+from controller.episode_tools import CALL_OPERATION, Hidden, Toolset, nothing_hidden
 from controller.messages import DIGEST, Problem, Reply, cite, read_reply
 from controller.prompts import EMPTY_PREAMBLE, Pictures, Preamble, Prompts, first_message, no_pictures
-from controller.rendering import read_more_tool
+from controller.rendering import lean, read_more_tool
 from controller.turns import TurnExecutor
 from world_api.chat.messages import READ_MORE, Prices, call_position
 from world_api.core.canonical import canonical_json, content_hash
@@ -66,10 +67,12 @@ def run_episode(
     prices: Prices = NO_PRICES,
     preamble: Preamble = EMPTY_PREAMBLE,
     pictures: Pictures = no_pictures,
+    hidden: Hidden = nothing_hidden,
 ) -> Episode:
     """Run one episode, in which the model answers the task's question with these tools; return its record.
 
-    ``pictures`` loads the pictures that results name.
+    ``pictures`` loads the pictures that results name. ``hidden`` returns the names of the tools that the next request does not
+    declare, given the calls so far.
 
     Raises EpisodeFault: ``no_price``, for a budget of money without the model's price; ``replay_mismatch``, from a
     replayed model, toolset or clock; ToolFault: ``duplicate_tool``, if the tools include a ``submit_answer`` or a
@@ -83,17 +86,16 @@ def run_episode(
     paging = [read_more_tool(prompts)] if offered else []
     declared = (*offered, *paging, submit_answer_tool(task.question, prompts.of_answer))
     offer = [openai_tool(tool.name, tool.description, tool.parameters, strict=False) for tool in declared]
-    transcript = Conversation(tools=offer, window=budget.window, filler=prompts.render("nothing_said"))
+    transcript = Conversation(window=budget.window, filler=prompts.render("nothing_said"))
     requests = ModelRequests(
         model=model, transcript=transcript, offer=offer, pictures=functools.cache(pictures), meter=meter, clock=clock
     )
     turns = TurnExecutor(
         question=task.question, tools=tools, preamble=preamble, meter=meter, clock=clock, prompts=prompts
     )
-    names = frozenset(tool.name for tool in declared)
     loop = _Loop(
-        task=task, preamble=preamble, names=names, transcript=transcript, requests=requests, turns=turns, prompts=prompts,
-        meter=meter,
+        task=task, preamble=preamble, offer=offer, hidden=hidden, transcript=transcript, requests=requests, turns=turns,
+        prompts=prompts, meter=meter,
     )  # fmt: skip
     began = clock.monotonic()
     ending = loop.run()
@@ -132,7 +134,8 @@ class _Loop:
 
     task: Task
     preamble: Preamble
-    names: frozenset[str]  #: of the tools that can be called
+    offer: list[dict[str, Any]]  #: the declarations of all tools
+    hidden: Hidden
     transcript: Conversation
     requests: ModelRequests
     turns: TurnExecutor
@@ -140,6 +143,17 @@ class _Loop:
     meter: BudgetMeter
     rounds: list[RoundRecord] = field(default_factory=list)
     timings: list[RoundTiming] = field(default_factory=list)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the tools that the latest request declares."""
+        return frozenset(tool["function"]["name"] for tool in self.requests.offer)
+
+    def _declare(self) -> None:
+        """Determine the tools that the next request declares."""
+        hidden = self.hidden(self.turns.calls)
+        self.requests.offer = [tool for tool in self.offer if tool["function"]["name"] not in hidden]
+        self.transcript.declare(self.requests.offer)
 
     def run(self) -> _Ending:
         try:
@@ -163,12 +177,12 @@ class _Loop:
             briefing=preamble.briefing,
             kind=question.kind,
             may_abstain=question.may_abstain,
+            notes=self._takes_notes(),
         )
         self.transcript.add({"role": "system", "content": instructions})
         options = list(zip(question.letters, question.options, strict=True))
         text = self.prompts.render(
             "question",
-            video_id=self.task.video_id,
             question=question.text,
             kind=question.kind,
             options=options,
@@ -178,16 +192,22 @@ class _Loop:
         try:
             for first, result in self.turns.gather():
                 if first.shown:
-                    gathered.append((first.tool, result))
+                    gathered.append((first.tool, lean(result)))
         finally:
             if preamble.digest is not None:
                 text += "\n\n" + self.prompts.render("digest")
-                gathered.insert(0, (DIGEST, preamble.digest))
+                gathered.insert(0, (DIGEST, digest_in_lines(preamble.digest)))
             self.transcript.add({"role": "user", "content": first_message(text, gathered)})
+
+    def _takes_notes(self) -> bool:
+        """Whether memories can be written from the first round on."""
+        names = {tool["function"]["name"] for tool in self.offer}
+        return "write_memory" in names and ("write_memory" not in self.hidden(()) or CALL_OPERATION in names)
 
     def _converse(self) -> _Ending:
         malformed = 0  # malformed replies in a row
         while True:
+            self._declare()
             self.meter.refuse_unpriced()
             limit = self.meter.exceeded()
             if limit is not None:

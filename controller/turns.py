@@ -23,7 +23,7 @@ from typing import Any
 from controller.answers import SUBMIT_ANSWER, FinalAnswer, Question, parse_answer, usable_answer
 from controller.conversation import Conversation
 from controller.episode import BudgetMeter, CallRecord
-from controller.episode_tools import Toolset, judging_tokens, split_result
+from controller.episode_tools import Toolset, judging_tokens, operation_called, split_result
 from controller.messages import Problem, ToolCall
 from controller.prompts import FirstCall, Preamble, Prompts
 from controller.rendering import Observation, call_slip
@@ -72,7 +72,8 @@ class CallExecutor:
     reading: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        self._declared = {tool.name: tool for tool in self.tools.get_tools()}
+        #: By name, whether a request declares them or not.
+        self.declared = {tool.name: tool for tool in self.tools.get_tools()}
 
     def execute(self, calls: Sequence[ToolCall], *, left: float) -> list[CallOutcome]:
         """Execute the calls and return their outcomes in the same order.
@@ -112,7 +113,7 @@ class CallExecutor:
 
     def _is_exclusive(self, call: ToolCall) -> bool:
         """Whether a call writes, or could write."""
-        declared = self._declared.get(call.tool)
+        declared = self.declared.get(call.tool)
         return call.tool not in self.reading if declared is None else declared.writes
 
     def _start(self, calls: list[ToolCall], until: float) -> list[_PendingCall]:
@@ -121,7 +122,7 @@ class CallExecutor:
         work: SimpleQueue[tuple[ToolCall, _PendingCall]] = SimpleQueue()
         in_turn: SimpleQueue[tuple[ToolCall, _PendingCall]] = SimpleQueue()
         for call, pending in zip(calls, waited, strict=True):
-            declared = self._declared.get(call.tool)
+            declared = self.declared.get(call.tool)
             if self._is_exclusive(call):
                 self._fulfil(call, pending, until)
             else:
@@ -249,6 +250,7 @@ class TurnExecutor:
 
         Which calls run is decided before the first one runs, so that no result influences the decision.
         """
+        calls = [self._meant(call) for call in calls]
         answer, plan = self._plan(calls)
         valid = [call for call, planned in zip(calls, plan, strict=True) if planned is None]
         outcomes = iter(self._executor.execute(valid, left=self.meter.left()) if valid else ())
@@ -271,6 +273,11 @@ class TurnExecutor:
             transcript.add(seen.message(self.pages, limit=MAX_RESULT_CHARACTERS))
         malformed = any(item is not None and item.problem in _MALFORMED for item in rejections)
         return TurnResult(answer=answer, malformed=malformed or None not in rejections, call_seconds=seconds)
+
+    def _meant(self, call: ToolCall) -> ToolCall:
+        """Return the call of an operation that a call of ``call_operation`` stands for; any other call as it is."""
+        meant = operation_called(call.tool, call.arguments, self._executor.declared) if call.fault is None else None
+        return call if meant is None else replace(call, tool=meant[0], arguments=meant[1])
 
     @property
     def is_early(self) -> bool:

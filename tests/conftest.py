@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,9 @@ Rows = dict[str, list[dict[str, Any]]]
 # A busy machine must not fail a property, and a failure must come again: no deadlines, no random seed.
 settings.register_profile("project", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("project")
+
+# No test may find model files of this machine by accident: the folder of models is one that does not exist.
+os.environ["VIDEOWORLD_MODELS"] = str(Path(__file__).with_name("no-models"))
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 

@@ -244,7 +244,7 @@ def test_the_walk_through_is_one_recorded_episode(store: Path, truth: dict[str, 
         "describe_segment",
         "write_memory",
     ]
-    assert told["calls_inside_tools"] > 1
+    assert told["calls_inside_tools"] >= 1
     assert told["spans"]
     assert all(span["returned_by_a_tool"] for span in told["spans"])
     assert any(

@@ -483,6 +483,9 @@ def induce(
         int | None, typer.Option("--max-tokens", min=1, help="Of one reply; left to the server if not given.")
     ] = None,
     repairs: Annotated[int, typer.Option("--repairs", min=0, max=3, help="Repair rounds at most.")] = 3,
+    review: Annotated[
+        bool, typer.Option("--review", help="At the end show the model, once, a run of each tool with the truth.")
+    ] = False,
     document: Annotated[
         Path | None,
         typer.Option("--document", metavar="FILE", help="Take this as the first emission, such as a chat's reply."),
@@ -551,6 +554,7 @@ def induce(
         model=model,
         count=count,
         repairs=repairs,
+        review=review,
         document=document,
         replay=replay,
         worlds=None if schema_worlds_only else tuple(example_world or ()),

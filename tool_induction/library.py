@@ -28,7 +28,7 @@ from world_api.core.canonical import canonical_json, content_hash
 from world_api.core.faults import ToolFault
 from world_api.core.files import hash_bytes, open_regular
 from world_api.core.identifiers import is_name, printable
-from world_api.operations import EVERY_OPERATION
+from world_api.operations import EVERY_OPERATION, WITHOUT
 
 #: 2: signatures of the operations, hashes of the parts of tools and of the manifest's keys
 SCHEMA_VERSION = 2
@@ -128,7 +128,7 @@ def packaged_libraries() -> list[str]:
 def _load_folder(folder: Traversable, *, allow_judge: bool, groups: Collection[str]) -> ToolLibrary:
     manifest = _read_manifest(folder)
     _check_operations(manifest)
-    check_groups_on(manifest["name"], groups_needed(manifest["operations"]), groups)
+    check_groups_on(manifest["name"], manifest["operations"], groups)
     document = read_json(folder, TOOLS_FILE)
     if content_hash(document) != manifest["content_hash"]:
         raise _changed(folder, TOOLS_FILE, _changed_places(manifest["tools"], _parts(document)))
@@ -235,13 +235,17 @@ def groups_needed(operations: Collection[str]) -> list[str]:
     return sorted(found - {""})
 
 
-def check_groups_on(name: str, needed: Collection[str], groups: Collection[str]) -> None:
-    """Refuse tools that call operations of groups that are not switched on.
+def check_groups_on(name: str, operations: Collection[str], groups: Collection[str]) -> None:
+    """Refuse tools that call operations of groups that are not switched on, or of categories that are left out.
 
     Raises:
         ToolFault: ``operations_off``.
     """
-    off = sorted(set(needed) - set(groups))
+    off = sorted(set(groups_needed(operations)) - set(groups))
+    called = [EVERY_OPERATION[name] for name in operations if name in EVERY_OPERATION]
+    if left_out := sorted({item.category for item in called if f"{WITHOUT}{item.category}" in groups}):
+        what = f"{name} calls operations that are left out: {', '.join(left_out)}"
+        raise ToolFault("operations_off", what, hint="leave out no category that a compared library needs")
     if off:
         raise ToolFault(
             "operations_off",
@@ -250,9 +254,9 @@ def check_groups_on(name: str, needed: Collection[str], groups: Collection[str])
         )
 
 
-UNPRUNED, LOG = "unpruned", "log.jsonl"
+UNPRUNED, UNREVIEWED, LOG = "unpruned", "unreviewed", "log.jsonl"
 #: Manifest keys about files beside an induced library; a library made from it does not have them.
-_BESIDE = frozenset({"log_sha256", "files", "unpruned_hash"})
+_BESIDE = frozenset({"log_sha256", "files", "unpruned_hash", "unreviewed_hash"})
 
 
 def carried_induction(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -272,10 +276,10 @@ def carried_induction(manifest: Mapping[str, Any]) -> dict[str, Any]:
 def check_companions(
     folder: Traversable, manifest: Mapping[str, Any], *, allow_judge: bool = False, groups: Collection[str] = ()
 ) -> list[str]:
-    """Compare log, report, recording and unpruned library (with duplicates) with the manifest; return the names of missing ones.
+    """Compare log, report, recording and the libraries inside with the manifest; return the names of missing ones.
 
     Raises:
-        ToolFault: ``library_changed``, naming the file; ``unreadable_library``; faults of loading the unpruned library.
+        ToolFault: ``library_changed``, naming the file; ``unreadable_library``; faults of loading the libraries inside.
     """
     missing = []
     for name, stored in _vouched(manifest).items():
@@ -286,19 +290,21 @@ def check_companions(
                 raise _changed(folder, name, "its SHA-256")
         except OSError as error:
             raise ToolFault("unreadable_library", f"{name} cannot be read: {error.strerror}") from None
-    unpruned = _induction(manifest).get("unpruned_hash")
-    if unpruned is not None:
-        if not (folder / UNPRUNED).is_dir():
-            missing.append(UNPRUNED)
-        elif load_library(Path(str(folder / UNPRUNED)), allow_judge=allow_judge, groups=groups).hash != unpruned:
-            raise _changed(folder, UNPRUNED, "its content hash")
+    for inside in (UNPRUNED, UNREVIEWED):
+        hash_inside = _induction(manifest).get(f"{inside}_hash")
+        if hash_inside is None:
+            continue
+        if not (folder / inside).is_dir():
+            missing.append(inside)
+        elif load_library(Path(str(folder / inside)), allow_judge=allow_judge, groups=groups).hash != hash_inside:
+            raise _changed(folder, inside, "its content hash")
     return missing
 
 
 def _vouched(manifest: Mapping[str, Any]) -> dict[str, str]:
     induction = _induction(manifest)
-    if induction.get("arm") == UNPRUNED:
-        return {}  # its files are beside the pruned library, whose manifest lists them
+    if induction.get("arm") in (UNPRUNED, UNREVIEWED):
+        return {}  # its files are beside the library that it is inside of, whose manifest lists them
     log = {LOG: induction["log_sha256"]} if "log_sha256" in induction else {}
     files = induction.get("files")
     return log | (dict(files) if isinstance(files, Mapping) else {})

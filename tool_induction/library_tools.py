@@ -77,10 +77,10 @@ class LibraryTools:
         Raises:
             ToolFault: ``operations_off``: they call operations of a group that is off in the session.
         """
-        from tool_induction.library import check_groups_on, groups_needed, operations_used
+        from tool_induction.library import check_groups_on, operations_used
         from world_api.operations import run
 
-        check_groups_on(library.name, groups_needed(operations_used(library.tools)), session.groups)
+        check_groups_on(library.name, operations_used(library.tools), session.groups)
         return cls(library.tools, call=partial(run, session), world=session, traced=traced, judge=judge)
 
     def get_tools(self) -> Sequence[ToolDeclaration]:

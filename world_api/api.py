@@ -6,21 +6,26 @@ modules are imported inside functions, because a build starts its processes firs
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping
 from contextlib import closing, suppress
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from world_api.core.execution import SystemClock
 from world_api.core.faults import BackendFault, MediaFault, StoreFault, VideoWorldError
 from world_api.core.identifiers import check_session_name, is_name, video_id_from_file_name
-from world_api.core.ports import Clock, FrameSource, TextEmbedder
-from world_api.options import ENDPOINT, BuildOptions, VisionChoices
+from world_api.core.ports import Clock, FrameSource, ObjectDetector, SceneDetector, TextEmbedder
+from world_api.installation import models_folder
+from world_api.options import AUTO, CLASSICAL, ENDPOINT, NEURAL, BuildOptions, VisionChoices
 from world_api.perception import adapter, adapter_class
 
 if TYPE_CHECKING:
     from world_api.build.builder import BuildReport
     from world_api.build.scheduler import Progress
+    from world_api.perception.detector import DetectorModel
+    from world_api.perception.models import ModelFolder
     from world_api.session.session import Session
     from world_api.session.vision import VisionConfig
     from world_api.world.store import World
@@ -53,12 +58,19 @@ def build_world(
     Raises MediaFault, StoreFault, BackendFault: those of ``world_api.build`` and of ``recipe_for``.
     """
     from world_api import recipes
-    from world_api.build.stage_process import BuildProcesses
+    from world_api.build.processes import BuildProcesses
 
     if not str(video):
         raise MediaFault("no_such_file", "the path of the video is empty", hint="give the path of one video file")
     chosen = options or BuildOptions()
-    recipe = recipes.recipe_for(chosen.profile, chosen.listening, without=chosen.without)
+    profile, detector, people = chosen.profile, None, None
+    if profile == AUTO:
+        named = video_id or video_id_from_file_name(Path(video).stem)
+        profile = profile_for(Path(store), named, chosen, progress or NoProgress())
+    if profile == NEURAL:
+        models = model_folder(chosen.models)
+        detector, people = models.detector(chosen.detector), models.people()
+    recipe = recipes.recipe_for(profile, chosen.listening, without=chosen.without, detector=detector, people=people)
     with closing(BuildProcesses(chosen.limits, recipe.apart)) as processes:
         if chosen.following is None:
             processes.start()  # first of all, while this process imports what it needs
@@ -94,6 +106,40 @@ def build_world(
         return report
 
 
+def model_folder(folder: Path | str | None = None) -> ModelFolder:
+    """Return the folder of models; without an argument the one that the environment names, else the usual one."""
+    from world_api.perception.models import ModelFolder
+
+    return ModelFolder(Path(folder) if folder else models_folder(os.environ, home=Path.home()))
+
+
+def profile_for(store: Path, video_id: str, chosen: BuildOptions, progress: Progress) -> str:
+    """Return the profile that ``auto`` means, and say which it is.
+
+    It is that of the world that has the id, unless it is replaced; else ``neural`` if a detector is on this machine.
+    """
+    folder = chosen.models or models_folder(os.environ, home=Path.home())
+    # The catalogue is not read where there are no models: a build begins at once.
+    model = model_folder(folder).detector(chosen.detector) if folder.is_dir() or chosen.detector else None
+    if (store / video_id).is_dir() and not chosen.force:
+        from world_api.world.storage import read_manifest
+        from world_api.world.store import world_folder
+
+        with suppress(VideoWorldError, OSError):  # building says what is wrong
+            there = read_manifest(world_folder(store, video_id)).profile
+            if there == CLASSICAL and model is not None:
+                progress.say(
+                    "profile classical, that of the world; --profile neural --force makes it again with " + model.name
+                )
+            if there in {CLASSICAL, NEURAL}:
+                return there
+    if model is None:
+        progress.say("profile classical; for neural, which recognises objects: `videoworld models pull`")
+        return CLASSICAL
+    progress.say(f"profile neural, with the detector {model.name}")
+    return NEURAL
+
+
 def reindex(store: Path | str) -> int:
     """Rebuild the catalogue and the search data of each world from the rows; return the number of segments.
 
@@ -115,6 +161,7 @@ def open_session(
     name: str | None = "default",
     groups: Collection[str] = (),
     seeing: VisionConfig | None = None,
+    models: Path | str | None = None,
 ) -> Session:
     """Open a session on a stored world.
 
@@ -125,6 +172,7 @@ def open_session(
         name: The name of the session; with None, writes are kept in memory only.
         groups: Optional groups of operations to switch on beside the sixteen.
         seeing: The vision model for operations that need more than the stored rows contain; None for none.
+        models: The folder of models, for a world of the profile ``neural``; None for the configured one.
 
     Raises StoreFault: ``bad_video_id``, ``no_such_world``, ``other_schema_version``, ``world_damaged``, ``bad_session_name``;
     OperationFault: ``bad_as_of``, ``unknown_group``.
@@ -132,8 +180,8 @@ def open_session(
     from world_api.operations import check_groups
     from world_api.search.passages import Meanings
     from world_api.session.session import Backends, Overlay, Session, open_overlay
-    from world_api.session.vision import FOLDER, FrameLooker, Vision
-    from world_api.world.storage import LOCAL, world_key
+    from world_api.session.vision import FrameLooker, Vision
+    from world_api.world.storage import LOCAL, ON_DEMAND, world_key
     from world_api.world.store import open_world
     from world_api.world.view import open_view
 
@@ -142,15 +190,15 @@ def open_session(
     overlay = Overlay(None) if name is None else open_overlay(store, video_id, check_session_name(name))
     meanings = None
     if seeing is not None and seeing.embedder is not None:
-        meanings = Meanings(seeing.embedder, store / FOLDER / "meanings")
+        meanings = Meanings(seeing.embedder, store / ON_DEMAND / "meanings")
     key = world_key(world.manifest)
     looker = vision = None
     if (world.folder / LOCAL).is_file():  # else the world has no video here: nothing could ever be looked at
-        looker = FrameLooker(
-            frames=_frames_of(world), detector=adapter("detector"), world_key=key, cache=store / FOLDER
-        )
+        detector = _detector_of(world, models)
+        if detector is not None:
+            looker = FrameLooker(frames=_frames_of(world), detector=detector, world_key=key, cache=store / ON_DEMAND)
     if seeing is not None:
-        vision = Vision(seeing, frames=_frames_of(world), world_key=key, cache=store / FOLDER)
+        vision = Vision(seeing, frames=_frames_of(world), world_key=key, cache=store / ON_DEMAND)
     backends = Backends(text_embedder=text_embedder(), looker=looker, seeing=vision, meanings=meanings)
     return Session(
         view=open_view(world, as_of),
@@ -159,6 +207,34 @@ def open_session(
         name=name or "unnamed",
         groups=check_groups(groups),
     )
+
+
+def _detector_of(world: World, models: Path | str | None) -> ObjectDetector | None:
+    """Return the detector for single frames of a world: the one that its tracks come from; None if that is not here.
+
+    A world of the profile ``neural`` that was built without tracks has the first detector that is here.
+    """
+    if world.manifest.profile != NEURAL:
+        detector: ObjectDetector = adapter("detector")
+        return detector
+    from world_api.perception.models import DETECTOR
+
+    made_by = [name for stage in world.manifest.stages if (name := stage.parameters.get("detector")) is not None]
+    with suppress(BackendFault):  # a catalogue that cannot be read: the stored rows serve without it
+        folder = model_folder(models)
+        for model in folder.catalogue():
+            if model.task == DETECTOR and folder.is_present(model):
+                found = _shared_detector(folder.detector(model.name))
+                if found.producer in made_by or not made_by:
+                    return found
+    return None
+
+
+@lru_cache(maxsize=4)
+def _shared_detector(model: DetectorModel | None) -> SceneDetector:
+    """Return the detector with these weights; sessions share it, so that they are loaded once."""
+    detector: SceneDetector = adapter_class("detector", profile=NEURAL)(model)
+    return detector
 
 
 def _frames_of(world: World) -> FrameSource:
@@ -226,10 +302,12 @@ def vision_config(chosen: VisionChoices, *, clock: Clock, environment: Mapping[s
     )
 
 
-def ensure_world(video: Path | str, store: Path | str, *, progress: Progress, clock: Clock) -> str:
+def ensure_world(
+    video: Path | str, store: Path | str, *, progress: Progress, clock: Clock, profile: str = CLASSICAL
+) -> str:
     """Return the id of the world of ``video``, the id of a world or a file; build the file's world if there is none.
 
-    An existing complete world of the same file is used, whichever options it was built with.
+    An existing complete world of the same file is used, whichever options it was built with. ``profile`` is that of a new one.
 
     Raises MediaFault: ``no_such_file``, for a name with a suffix that is neither a world nor a file; those of building;
     StoreFault, BackendFault: those of building and opening.
@@ -248,7 +326,9 @@ def ensure_world(video: Path | str, store: Path | str, *, progress: Progress, cl
             raise MediaFault("no_such_file", said, hint="check the path of the video") from None
     if (existing := world_of_file(path, store)) is not None:
         return existing.manifest.video_id
-    return build_world(path, store, progress=progress, clock=clock, options=BuildOptions(waits=True)).video_id
+    return build_world(
+        path, store, progress=progress, clock=clock, options=BuildOptions(profile=profile, waits=True)
+    ).video_id
 
 
 def world_of_file(video: Path, store: Path) -> World | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+import sys
+from collections.abc import Callable, Container, Mapping
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 from world_api.core.faults import VideoWorldError
 
 DISTRIBUTION = "video-world-api"
+CACHE_VARIABLE, MODELS_VARIABLE = "VIDEOWORLD_CACHE", "VIDEOWORLD_MODELS"
 
 #: Makes the fault of an entry point that cannot be used; the text is the reason.
 Refusal = Callable[[metadata.EntryPoint, str], VideoWorldError]
@@ -39,6 +41,23 @@ def version_of_source(folder: Path) -> str:
         return f"{project['version']}+source" if project["name"] == DISTRIBUTION else "unknown"
     except (OSError, ValueError, KeyError, TypeError):
         return "unknown"
+
+
+def cache_folder(environment: Mapping[str, str], *, home: Path | str) -> Path:
+    """Return the folder of probe results: ``VIDEOWORLD_CACHE``, else ``video-world-api`` in the platform's cache folder."""
+    named = environment.get(CACHE_VARIABLE, "").strip()
+    if named:
+        return Path(named)
+    if sys.platform == "darwin":
+        return Path(home) / "Library" / "Caches" / DISTRIBUTION
+    usual = environment.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME", "").strip()
+    return (Path(usual) if usual and Path(usual).is_absolute() else Path(home) / ".cache") / DISTRIBUTION
+
+
+def models_folder(environment: Mapping[str, str], *, home: Path | str) -> Path:
+    """Return the folder of model files: ``VIDEOWORLD_MODELS``, else ``models`` in the cache folder."""
+    named = environment.get(MODELS_VARIABLE, "").strip()
+    return Path(named).expanduser() if named else cache_folder(environment, home=home) / "models"
 
 
 def added(group: str, *, own: Container[str]) -> dict[str, metadata.EntryPoint]:

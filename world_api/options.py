@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 AUTO, OFF, NONE = "auto", "off", "none"
 WHISPER, SPHINX = "faster-whisper", "pocketsphinx"
-CLASSICAL, ENDPOINT = "classical", "endpoint"
+CLASSICAL, NEURAL, ENDPOINT = "classical", "neural", "endpoint"
 
 DEFAULT_FRAMES = 6
 DEFAULT_SIDE = 512  #: pixels
@@ -50,13 +50,16 @@ class BuildOptions:
     """Choices of a build.
 
     Args:
-        profile: ``classical`` or ``oracle``.
+        profile: ``classical``, ``neural`` or ``oracle``; ``auto`` is that of the world that is there, else ``neural`` if a
+            detector of it is on this machine, else ``classical``.
         listening: The source of the spoken words.
         without: Names of stages to leave out.
         force: Replace a world of the same id that was made from another file or with other options.
         limits: Limits of the video that is decoded.
         waits: Wait for another process that writes the same world instead of failing.
         following: How to build from a file while it is being written; None for a complete file.
+        models: The folder of models; None for the configured one.
+        detector: The name of the detector of ``neural``; None for the first of the catalogue that is there.
         record: The file in which a followed stream is recorded; by default inside the store.
     """
 
@@ -67,6 +70,8 @@ class BuildOptions:
     limits: Limits = DEFAULT_LIMITS
     waits: bool = False
     following: Following | None = None
+    models: Path | None = None
+    detector: str | None = None
     record: Path | str | None = None
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from world_api.build.stage import FrameStage, Recipe, leave_out
 from world_api.core.faults import BackendFault
-from world_api.options import AUTO, NONE, OFF, SPHINX, WHISPER, Listening
+from world_api.options import AUTO, NEURAL, NONE, OFF, SPHINX, WHISPER, Listening
 from world_api.perception import adapter, adapter_class
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from world_api.core.ports import VoiceDetector
     from world_api.media.decode_pass import LossNote
     from world_api.media.decoder import MediaWorker
+    from world_api.perception.detector import DetectorModel
+    from world_api.perception.identification import PeopleModels
 
 
 #: Slow stages, which run in a process of their own -> the functions that make them, as ``module:function``.
@@ -30,13 +32,15 @@ def recipe_for(
     listening: Listening | None = None,
     *,
     without: Collection[str] = (),
+    detector: DetectorModel | None = None,
+    people: PeopleModels | None = None,
 ) -> Recipe:
     """Return the recipe of a profile, without the stages named in ``without``.
 
-    ``listening`` chooses the source of the spoken words.
+    ``listening`` chooses the source of the spoken words; ``detector`` and ``people`` are the models of the profile ``neural``.
 
-    Raises BackendFault: ``no_such_profile``, ``profile_not_ready``. Making the stages may raise ``no_such_stage`` and
-    ``stage_needed``.
+    Raises BackendFault: ``no_such_profile``, ``profile_not_ready``: there is no detector for ``neural``. Making the stages
+    may raise ``no_such_stage`` and ``stage_needed``.
     """
     if profile == "classical":
         words = listening or Listening()
@@ -47,10 +51,19 @@ def recipe_for(
         )
     if profile == "oracle":
         return Recipe(profile=profile, stages=lambda video, _: leave_out(_oracle(video), without))
-    if profile == "neural":
-        # Stages for it need model weights that nothing here downloads; until they exist, no package would help.
-        raise BackendFault(
-            "profile_not_ready", "the neural profile has no stages yet", hint="use the classical profile"
+    if profile == NEURAL:
+        if detector is None:
+            raise BackendFault(
+                "profile_not_ready",
+                "the weights of a detector, which profile neural needs, are not on this machine",
+                hint="`videoworld models pull` fetches them, `videoworld models list` shows what is here",
+            )
+        words, model = listening or Listening(), detector
+        return Recipe(
+            profile=profile,
+            stages=lambda video, worker: leave_out(
+                [*_neural(video, worker, listening=words, model=model), *_people(worker, people)], without
+            ),
         )
     raise BackendFault(
         "no_such_profile", f"there is no profile {profile!r}", hint="the profiles are classical, neural and oracle"
@@ -75,6 +88,48 @@ def _classical(video: Path, worker: MediaWorker, *, listening: Listening) -> lis
         LookLinks(),
         speech_stage(video, listening, worker),
     ]
+
+
+def _neural(video: Path, worker: MediaWorker, *, listening: Listening, model: DetectorModel) -> list[Stage]:
+    from world_api.build.detections import Detections
+    from world_api.build.key_frames import KeyFrames, Looks
+    from world_api.build.screen_texts import ScreenTexts
+    from world_api.build.shots import Cuts, SceneCuts
+    from world_api.build.stitches import Stitches
+
+    return [
+        Cuts(),
+        Looks(),
+        KeyFrames(),
+        Detections(adapter_class("detector", profile=NEURAL)(model)),
+        ScreenTexts(adapter("text_reader")),
+        SceneCuts(),
+        Stitches("detections"),
+        speech_stage(video, listening, worker),
+    ]
+
+
+def _people(worker: MediaWorker, models: PeopleModels | None) -> list[Stage]:
+    """Return the stages that judge what people look like and who is the same, as far as their models are there."""
+    from world_api.build.identities import Identities, IdentityLimits
+    from world_api.build.person_looks import BodyJudge, ClothesJudge, FaceJudge, Judge, PersonLooks
+    from world_api.media.decoder import VideoFrames
+
+    judges: list[Judge] = [ClothesJudge(None if models is None else models.face_detector)]
+    limits: dict[str, IdentityLimits] = {}
+    if models is not None and models.body_embedder is not None:
+        judges.append(BodyJudge(models.body_embedder))
+        limits["body"] = IdentityLimits(sure=models.body_embedder.sure, doubtful=models.body_embedder.doubtful)
+    if models is not None and models.face_detector is not None:
+        judges.append(FaceJudge(models.face_detector, models.face_embedder))
+    if models is not None and models.face_detector is not None and models.face_embedder is not None:
+        limits["face"] = IdentityLimits(sure=models.face_embedder.sure, doubtful=models.face_embedder.doubtful)
+    stages: list[Stage] = [
+        PersonLooks(judge, lambda path: VideoFrames(path, worker), needs=("detections",)) for judge in judges
+    ]
+    if limits:
+        stages.append(Identities(limits, needs=("detections", "stitches", *(judge.name for judge in judges[1:]))))
+    return stages
 
 
 def moving_things() -> FrameStage:

@@ -26,9 +26,9 @@ from benchmarks.controller.instant import ROUNDS, InstantGround, InstantModel, I
 from benchmarks.controller.table import AT_ONCE, SEGMENTS, Figures, Overhead, table
 from benchmarks.page import replace_section
 from controller.answers import Question
+from controller.digest import digest_of
 from controller.episode import Budget
 from controller.episode_tools import AtomicTools
-from controller.prompts import digest_of
 from controller.records import Journal, answer, replay_recorded
 from controller.systems import SystemContext
 from tool_induction.library import ToolLibrary, load_library

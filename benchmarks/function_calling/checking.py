@@ -19,7 +19,7 @@ from tool_induction.library_tools import ToolDeclaration
 from world_api.chat.messages import Call, completion
 from world_api.core.canonical import canonical_json
 from world_api.core.faults import ToolFault
-from world_api.schemas.formats import drop_unset, openai_tool
+from world_api.schemas.formats import drop_unset, plain_schema, strict_schema
 
 Json = dict[str, Any]
 
@@ -41,15 +41,18 @@ class Findings:
 
 
 class Emitted:
-    """A function as it is offered, loosely and, where that can be said, strictly."""
+    """A function as calls of it are checked, and as it is offered in strict mode where that can be said.
+
+    Without strict mode a model is shown a lean schema, which refuses nothing; calls are checked against the whole one.
+    """
 
     def __init__(self, function: Mapping[str, Any]) -> None:
         self.declared: Mapping[str, Any] = function["parameters"]
         self.tool: ToolDeclaration = declaration(function)
-        self.loose = Draft202012Validator(self._schema(strict=False))
+        self.loose = Draft202012Validator(_sound(plain_schema(self.tool.parameters)))
         self.strict_schema: Json | None = None
         try:
-            self.strict_schema = self._schema(strict=True)
+            self.strict_schema = _sound(strict_schema(self.tool.parameters))
         except ToolFault:
             return  # strict mode cannot say it, and it is offered without
         self._strict = Draft202012Validator(self.strict_schema)
@@ -67,17 +70,16 @@ class Emitted:
             return False
         return self.loose.is_valid(drop_unset(read, self.tool.parameters))
 
-    def _schema(self, *, strict: bool) -> Json:
-        offered = openai_tool(self.tool.name, self.tool.description, self.tool.parameters, strict=strict)
-        schema: Json = offered["function"]["parameters"]
-        Draft202012Validator.check_schema(schema)
-        return schema
-
     def _sent(self, arguments: Json) -> Json | None:
         """The arguments as they are read from a reply."""
         reply = completion(model="m", calls=[Call(tool=self.tool.name, arguments=arguments, id="c1")])
         [call] = read_reply(reply, tools=frozenset({self.tool.name}), round_number=1).calls
         return call.arguments if call.fault is None else None
+
+
+def _sound(schema: Json) -> Json:
+    Draft202012Validator.check_schema(schema)
+    return schema
 
 
 @cache

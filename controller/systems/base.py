@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cas
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from controller.digest import digest_of
 from controller.episode import Budget, Episode, Library, Task
-from controller.episode_tools import Toolset, refused
+from controller.episode_tools import Hidden, Toolset, nothing_hidden, refused
 from controller.loop import run_episode
-from controller.prompts import EMPTY_PREAMBLE, Pictures, Preamble, Prompts, digest_of, no_pictures
+from controller.prompts import EMPTY_PREAMBLE, Pictures, Preamble, Prompts, no_pictures
 from tool_induction.domains.domain import SplitName
 from tool_induction.language.diagnostics import closest
 from tool_induction.library_tools import ToolDeclaration
@@ -152,11 +153,15 @@ OwnCall = Callable[..., dict[str, Any]]
 
 @dataclass(frozen=True, kw_only=True)
 class Setup:
-    """What the loop gets for one question. ``make_tools`` is called in a live episode, but not in a replay."""
+    """What the loop gets for one question. ``make_tools`` is called in a live episode, but not in a replay.
+
+    ``hidden`` returns the names of the tools that the next request does not declare, from the calls so far alone.
+    """
 
     make_tools: Callable[[], Toolset]
     preamble: Preamble = EMPTY_PREAMBLE
     pictures: Pictures = no_pictures
+    hidden: Hidden = nothing_hidden
 
 
 @dataclass(frozen=True)
@@ -253,6 +258,7 @@ class LoopSystem(ABC, Generic[OptionsT]):
             prices=self.context.prices,
             preamble=replace(setup.preamble, digest=digest),
             pictures=lambda name: str(self.material(name, lambda: setup.pictures(name))),
+            hidden=setup.hidden,
         )
 
 

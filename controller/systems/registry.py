@@ -15,7 +15,7 @@ from typing import Any
 
 from controller.systems.base import LoopSystem, System, SystemBuilder, SystemContext
 from controller.systems.baselines import Blind, Direct, Socratic
-from controller.systems.tool_systems import Flat, FlatCompose, FlatWithDomain, Hier, Hints, Pipeline
+from controller.systems.tool_systems import Flat, FlatCompose, FlatWithDomain, FlatWithReview, Hier, Hints, Pipeline
 from tool_induction.language.diagnostics import closest
 from world_api.core.faults import EpisodeFault
 from world_api.installation import added, load_added
@@ -23,7 +23,7 @@ from world_api.installation import added, load_added
 ENTRY_POINT_GROUP = "video_world_api.systems"
 
 _KINDS: tuple[type[LoopSystem[Any]], ...] = (
-    Flat, FlatWithDomain, Hints, FlatCompose, Hier, Pipeline, Direct, Socratic, Blind,
+    Flat, FlatWithDomain, FlatWithReview, Hints, FlatCompose, Hier, Pipeline, Direct, Socratic, Blind,
 )  # fmt: skip
 _OWN: Mapping[str, SystemBuilder] = {kind.name: kind for kind in _KINDS}
 

@@ -1,16 +1,28 @@
-"""Systems that act with tools: ``flat``, ``flat+domain``, ``flat+compose``, ``hints``, ``hier`` and ``pipeline``."""
+"""Systems that act with tools: ``flat`` and its controls, ``hints``, ``hier`` and ``pipeline``."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from controller.episode import Budget
-from controller.episode_tools import AtomicTools, CombinedTools, Exposure, FallbackTools, JudgedItems, OneVideo, Toolset
+from controller.episode_tools import (
+    AtomicTools,
+    CombinedTools,
+    Exposure,
+    Hidden,
+    JudgedItems,
+    OneVideo,
+    OperationsOnDemand,
+    Toolset,
+    exposure_named,
+    nothing_hidden,
+    operations_hidden,
+)
 from controller.prompts import Preamble
 from controller.systems.base import LoopSystem, Options, Setup, SystemContext
 from tool_induction.judge.port import RememberedJudge
@@ -127,14 +139,38 @@ class Hints(_WithLibrary):
         return Setup(make_tools=lambda: flat_tools(session, self.context), preamble=preamble)
 
 
+class FlatWithReview(_WithLibrary):
+    """``flat`` with the text that the model of an induction was shown in its review: runs of tools, and the truth."""
+
+    name = "flat+review"
+
+    def setup(self, question: Question, session: Session) -> Setup:
+        """Return a setup with the operations, and with the review's text in the instructions.
+
+        Raises EpisodeFault: ``no_review``.
+        """
+        preamble = Preamble(briefing=self.prompts.render("review", review=self.material("review", self._text)))
+        return Setup(make_tools=lambda: flat_tools(session, self.context), preamble=preamble)
+
+    def _text(self) -> str:
+        text = str((self.library.manifest.get("induction") or {}).get("review") or "")
+        if not text:
+            raise EpisodeFault(
+                "no_review", f"the library {self.library.name!r} was not reviewed", hint="induce one with --review"
+            )
+        return text
+
+
 #: The prompt of the instructions by exposure; they differ only in what they say about the operations.
-_INSTRUCTIONS: dict[Exposure, str] = {"all": "system", "tools": "tools_only", "tools_first": "tools_first"}
+_INSTRUCTIONS: dict[Exposure, str] = {
+    "all": "system", "tools": "tools_only", "tools-first": "tools_first", "on-demand": "on_demand",
+}  # fmt: skip
 
 
 class HierOptions(Options):
-    """``exposure``: which of operations and tools can be called; ``patience``: tool calls until ``tools_first`` opens operations."""
+    """``exposure``: which of operations and tools can be called; ``patience``: tool calls until ``tools-first`` adds operations."""
 
-    exposure: Exposure = "all"
+    exposure: Annotated[Exposure, BeforeValidator(exposure_named)] = "all"
     patience: int = Field(default=3, ge=1)
 
 
@@ -146,8 +182,14 @@ class Hier(_WithLibrary):
 
     def setup(self, question: Question, session: Session) -> Setup:
         """Return a setup with the instructions and the tools of the exposure."""
-        preamble = Preamble(instructions=_INSTRUCTIONS[self.options.exposure])
-        return Setup(make_tools=lambda: self.tools(session), preamble=preamble)
+        options: HierOptions = self.options
+        hidings: dict[Exposure, Hidden] = {
+            "tools-first": partial(operations_hidden, after=options.patience),
+            "on-demand": operations_hidden,
+        }
+        hidden = hidings.get(options.exposure, nothing_hidden)
+        preamble = Preamble(instructions=_INSTRUCTIONS[options.exposure])
+        return Setup(make_tools=lambda: self.tools(session), preamble=preamble, hidden=hidden)
 
     def tools(self, session: Session) -> Toolset:
         """Return the tools of the exposure, the library's first. With a judge ``judge_items`` is always included."""
@@ -156,9 +198,8 @@ class Hier(_WithLibrary):
         library: Toolset = LibraryTools.on_session(self.library, session, traced=True, judge=judge)
         operations = AtomicTools(session)
         offered: list[Toolset] = [library] if options.exposure == "tools" else [library, operations]
-        if options.exposure == "tools_first":
-            CombinedTools(offered)  # raises if two tools have the same name
-            offered = [FallbackTools(library, operations, after=options.patience)]
+        if options.exposure == "on-demand":
+            offered.append(OperationsOnDemand(OneVideo(operations, session.video_id)))
         if judge is not None:
             offered.append(JudgedItems(judge))
         return OneVideo(CombinedTools(offered), session.video_id)
@@ -228,7 +269,7 @@ class ComposedTools:
                 "type": "object",
                 "description": 'The tool as a JSON document. With several tools, {"tools": [...]}, the last one is run.',
             },
-            "arguments": {"type": "object", "description": "Its inputs by name, video_id among them."},
+            "arguments": {"type": "object", "description": "Its inputs by name; video_id is filled in."},
         }
         description = (
             "Write a tool for this question alone: it is checked and run at once with the arguments, and forgotten. "
@@ -257,7 +298,7 @@ class ComposedTools:
         self.documents -= 1
         tools = self._compiled(arguments["document"])
         runner = LibraryTools(tools, call=partial(run, self.session), world=self.session, traced=True, judge=self.judge)
-        result = runner.call_tool(list(tools)[-1], inputs)
+        result = OneVideo(runner, self.session.video_id).call_tool(list(tools)[-1], inputs)
         self.ran = self.ran or "status" in result
         return result
 

@@ -23,7 +23,7 @@ from controller.commands import (
     WireOption,
 )
 from eval.commands import JudgePromptOption, end_command
-from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, note, show, under_headings
+from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, WithoutOption, note, show, under_headings
 from world_api.core.faults import EvalFault, VideoWorldError
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ _USUAL_LIBRARY = "hand_A"
 
 @under_headings(
     {
-        "Systems": ("tools", "exposure", "seeds"),
+        "Systems": ("tools", "exposure", "without", "seeds"),
         "Model": ("model", "wire", "prices", "judge"),
         "Budget": ("rounds", "calls", "max_tokens", "seconds", "money"),
     }
@@ -206,6 +206,7 @@ def compare(
         typer.Option(metavar="LIBRARY", help="A tool library, by name or folder; repeat it for several."),
     ] = None,
     exposure: ExposureOption = None,
+    without: WithoutOption = None,
     seeds: Annotated[list[int] | None, typer.Option("--seed", min=0, help="A seed; repeat it for several.")] = None,
     model: ModelOption = None,
     wire: WireOption = "auto",
@@ -234,6 +235,7 @@ def compare(
     from eval.runs.progress import progress_display, progress_text
     from world_api.commands.cli import progress_bars
     from world_api.core.execution import SystemClock
+    from world_api.operations import WITHOUT
 
     budget = {"rounds": rounds, "calls": calls, "tokens": max_tokens, "seconds": seconds, "money": money}
     wanted = OwnComparison(
@@ -245,6 +247,7 @@ def compare(
         model=model or "rule-based",
         wire=wire,
         exposure=exposure,
+        without=[name.removeprefix(WITHOUT) for name in without or ()],
         seeds=seeds or [1],
         judge=judge,
         prices=prices,

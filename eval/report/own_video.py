@@ -85,6 +85,7 @@ class OwnComparison:
     model: str = "rule-based"
     wire: str = "auto"
     exposure: str | None = None
+    without: Sequence[str] = ()
     world: str = "classical"
     seeds: Sequence[int] = (1,)
     judge: str | None = None
@@ -204,6 +205,7 @@ def write_configuration(wanted: OwnComparison) -> Path:
         "datasets": [{"path": str(folder.resolve()), "videos": str(wanted.video.resolve().parent)}],
         "libraries": [_library(name) for name in wanted.libraries],
         "arms": ["flat", hier],
+        **({"without": list(wanted.without)} if wanted.without else {}),
         "worlds": [wanted.world],
         "seeds": list(wanted.seeds),
         "budgets": {"usual": dict(wanted.budget)},

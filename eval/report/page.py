@@ -27,6 +27,7 @@ from eval.tables.table import Column, Table
 from eval.tables.writing import cell_text, heading, remarks, value_text
 from world_api.core.canonical import canonical_json, content_hash
 from world_api.core.identifiers import plural
+from world_api.operations import WITHOUT
 
 _SCRIPTS = ("data.js", "browsing.js", "episodes.js", "start.js")
 
@@ -306,7 +307,10 @@ def _arm_facts(run: Run) -> Iterator[RunFact]:
     }
     for name, arm in arms.items():  # an arm with two libraries counts as two, as in the tables
         settings = (f"{key} {_plain(value)}" for key, value in arm.settings.items())
-        groups = (f"with {group}" for group in arm.groups)
+        groups = (
+            f"without {group.removeprefix(WITHOUT)}" if group.startswith(WITHOUT) else f"with {group}"
+            for group in arm.groups
+        )
         yield _fact(name, f"system {arm.system}", arm.library and f"library {arm.library}", *settings, *groups)
 
 

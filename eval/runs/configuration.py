@@ -172,6 +172,7 @@ class ConfigurationDocument(ConfigurationPart):
     request: RequestPart = RequestPart()
     datasets: Annotated[list[Dataset], Field(min_length=1)]
     arms: Annotated[list[ArmOrName], Field(min_length=1)]
+    without: list[Name] = Field(default_factory=list)
     libraries: list[Library] = Field(default_factory=list)
     worlds: Annotated[list[Text], Field(min_length=1)] = Field(default_factory=lambda: ["classical"])
     seeds: Annotated[list[Count], Field(min_length=1)] = Field(default_factory=lambda: [1])

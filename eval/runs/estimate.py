@@ -10,10 +10,11 @@ from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, cast
 
-from controller.episode import Budget, Episode, accounts_of, total
-from controller.systems.base import read_options
+from controller.episode import Budget, Episode, Task, accounts_of, total
+from controller.records.replay import RecordedSession
+from controller.systems.base import SystemContext, read_options
 from controller.systems.baselines import (
     Blind,
     BlindOptions,
@@ -24,6 +25,7 @@ from controller.systems.baselines import (
     transcript,
     transcript_tokens,
 )
+from controller.systems.registry import build_system, own_system
 from eval.datasets.items import Item
 from eval.runs.configuration import PrimaryPart
 from eval.runs.experiment import Experiment, check_limits
@@ -36,9 +38,10 @@ from eval.runs.worlds import PERCEIVED, TRUE, open_for
 from eval.statistics.significance import USUAL_REPEAT_CORRELATION, Power, power
 from world_api.chat.messages import IMAGE_TOKENS, Price, Usage, estimate_tokens
 from world_api.chat.rule_based import RULE_BASED
-from world_api.core.faults import EpisodeFault, EvalFault, MediaFault, VideoWorldError
+from world_api.core.faults import BackendFault, EpisodeFault, EvalFault, MediaFault, VideoWorldError
 from world_api.core.ports import Clock
 from world_api.media.decoder import MediaWorker
+from world_api.session.session import Session
 
 #: Assumed seconds to build a minute of video (640 x 360, an ordinary idle machine), and per world in addition.
 _BUILD_SECONDS: Mapping[str, float] = {TRUE: 2.0, PERCEIVED: 8.0}
@@ -48,9 +51,9 @@ _MAX_SPEECH = 5  #: most worlds whose speech is measured
 _MAX_EPISODES = 50  #: most episodes that are read in each cell of a pilot
 #: Assumed tokens of a caption, and of a request without pictures, speech and captions.
 _CAPTION_TOKENS, _BARE_TOKENS = 80, 1_500
-#: Assumed without a pilot: tokens of the first request with all tool declarations, tokens that each round adds,
+#: Assumed without a pilot: tokens of the first request of a system of another package, tokens that each round adds,
 #: tokens of a reply; rounds of a system with tools; seconds of a round and of a rule-based question.
-_FIRST_TOKENS, _ROUND_TOKENS, _REPLY_TOKENS = 9_000, 2_000, 250
+_FIRST_TOKENS, _ROUND_TOKENS, _REPLY_TOKENS = 4_000, 1_000, 250
 _ROUNDS = 5
 _ROUND_SECONDS, _RULE_BASED_SECONDS = 4.0, 0.3
 _START_SECONDS = 4.0  #: until the first question is asked
@@ -149,11 +152,51 @@ def _sum(values: Iterable[float | None]) -> float | None:
     return sum(known) if known else None
 
 
+@dataclass(frozen=True, kw_only=True)
+class FirstRequest:
+    """Estimated tokens of a system's first request, and of the declarations of tools in it; the digest counts as its limit."""
+
+    tokens: int
+    declared: int
+
+
+class _NotSent:
+    """A model that keeps its first request and refuses it."""
+
+    name = "not sent"
+
+    def __init__(self) -> None:
+        self.request: dict[str, Any] = {}
+
+    def complete(self, request: dict[str, Any]) -> dict[str, Any]:
+        self.request = self.request or request
+        raise BackendFault("not_sent", "a dry run sends nothing")
+
+
+def first_request(cell: Cell, item: Item, context: SystemContext) -> FirstRequest | None:
+    """Return the size of the first request of a system that declares tools, made without a world; None for any other system."""
+    kind = own_system(cell.arm.system)
+    if kind is None or kind in (Direct, Blind, Socratic):
+        return None
+    model, task = _NotSent(), Task(
+        question=item.question, video_id=item.video_id, world_hash="", session="", revision=0, system=cell.arm.system
+    )  # fmt: skip
+    bare = replace(context, model=model, budget=replace(context.budget, digest_tokens=0, money=None))
+    session = RecordedSession(task, groups=frozenset(cell.arm.groups))
+    build_system(cell.arm.system, bare).answer(item.question, cast(Session, session))
+    digest = context.budget.digest_tokens if kind.gives_digest else 0
+    declared = estimate_tokens(model.request.get("tools", []))
+    return FirstRequest(
+        tokens=declared + estimate_tokens(model.request.get("messages", [])) + digest, declared=declared
+    )
+
+
 def _expected(
     cell: Cell,
     budget: Budget,
     pilot: Mapping[str, SampleEstimate],
     *,
+    first: FirstRequest | None,
     price: Price | None,
     store: Path,
     items: Sequence[Item],
@@ -173,7 +216,8 @@ def _expected(
     parts = _request_parts(cell, budget, store=store, items=items)
     if parts is None:
         rounds = max(1, min(_ROUNDS, budget.rounds))
-        prompt, basis = sum(_FIRST_TOKENS + _ROUND_TOKENS * number for number in range(rounds)), f"{rounds} rounds"
+        at_first = _FIRST_TOKENS if first is None else first.tokens
+        prompt, basis = sum(at_first + _ROUND_TOKENS * number for number in range(rounds)), f"{rounds} rounds"
     else:
         rounds = 1
         prompt = _BARE_TOKENS + sum(tokens for tokens, _ in parts)
@@ -228,7 +272,10 @@ def _speech(cell: Cell, budget: Budget, store: Path, items: Sequence[Item]) -> t
 
 @dataclass(frozen=True, kw_only=True)
 class ArmEstimate:
-    """The unfinished samples of one arm and their expected tokens, USD (None if no price is known) and seconds."""
+    """The unfinished samples of one arm and their expected tokens, USD (None if no price is known) and seconds.
+
+    ``first``: the first request, for systems that declare tools.
+    """
 
     label: str
     left: int
@@ -237,6 +284,7 @@ class ArmEstimate:
     seconds: float | None
     basis: str
     time_basis: str
+    first: FirstRequest | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -316,6 +364,9 @@ class RunEstimate:
         for arm in self.arms:
             money = "" if arm.money is None else f"  {arm.money:8.2f} USD"
             lines.append(f"  {arm.label:{width}}  {arm.left:6,} to ask  {arm.tokens:12,} tokens{money}  {arm.basis}")
+            if arm.first is not None:
+                first = f"first request about {arm.first.tokens:,} tokens, {arm.first.declared:,} of them declarations"
+                lines.append(f"  {'':{width}}  {first}")
         known = _sum(arm.money for arm in self.arms)
         cost = "money not known (no `prices`)" if known is None else f"{known:.2f} USD"
         cost += f" and what {', '.join(self.unpriced)} take" if known is not None and self.unpriced else ""
@@ -366,10 +417,14 @@ def estimate_run(
     )
     store, primary = what.configuration.store, document.primary
     by_label: dict[str, list[tuple[int, SampleEstimate]]] = {}
+    firsts: dict[str, FirstRequest | None] = {}
     for cell in plan.cells:
         items = plan.items[cell.dataset]
         left = sum(cell.sample_key(item.id) not in finished for item in items)
-        one = _expected(cell, runner.budget(cell.budget), costs, price=price, store=store, items=items)
+        if cell.label not in firsts:
+            firsts[cell.label] = first_request(cell, items[0], runner.context(cell, items[0]))
+        first, budget = firsts[cell.label], runner.budget(cell.budget)
+        one = _expected(cell, budget, costs, first=first, price=price, store=store, items=items)
         by_label.setdefault(cell.label, []).append((left, one))
     return RunEstimate(
         name=document.name or what.configuration.name,
@@ -387,6 +442,7 @@ def estimate_run(
                 seconds=_sum(None if one.seconds is None else count * one.seconds for count, one in parts),
                 basis=parts[0][1].basis,
                 time_basis=parts[0][1].time_basis,
+                first=firsts[label],
             )
             for label, parts in by_label.items()
         ),

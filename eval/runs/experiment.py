@@ -36,6 +36,8 @@ from world_api.core.canonical import json_line
 from world_api.core.faults import EvalFault, VideoWorldError
 from world_api.core.files import not_writable, write_atomically
 from world_api.core.ports import Clock
+from world_api.world.storage import BuildCost
+from world_api.world.store import open_world
 
 if TYPE_CHECKING:
     from eval.runs.progress import ProgressDisplay
@@ -242,7 +244,7 @@ def begin(plan: RunPlan, folder: RunFolder, *, progress: Progress, clock: Clock)
     """
     before = check_same_run(plan, folder)
     worlds = _build_worlds(plan, progress=progress, clock=clock)
-    manifest = plan.manifest(worlds)
+    manifest = replace(plan.manifest(worlds), building=_building(plan.configuration.store, worlds))
     if before is not None:
         for video, made in before.worlds.items():
             for profile, known in made.items():
@@ -276,6 +278,16 @@ def _build_worlds(plan: RunPlan, *, progress: Progress, clock: Clock) -> dict[st
                 fault.message = f"the {world.profile} world of {world.video.video_id}: {fault.message}"
                 raise
         found.setdefault(world.video.video_id, {})[world.profile] = known
+    return found
+
+
+def _building(store: Path, worlds: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, BuildCost]]:
+    """Return what building the worlds took, by video and profile, for those that say it."""
+    found: dict[str, dict[str, BuildCost]] = {}
+    for video, profiles in worlds.items():
+        for profile in profiles:
+            if (took := open_world(store / profile, video).manifest.took) is not None:
+                found.setdefault(video, {})[profile] = took
     return found
 
 

@@ -28,12 +28,13 @@ from eval.runs.worlds import can_be_built, hash_of, profiles_of
 from eval.scoring.scorers import check_protocol
 from tool_induction.domains.domain import SplitName
 from tool_induction.domains.guard import PlannedQuestion, refuse_leaks, refuse_seen
-from tool_induction.library import ToolLibrary, groups_needed, operations_used
+from tool_induction.library import ToolLibrary, check_groups_on, groups_needed, operations_used
 from world_api.chat.rule_based import RULE_BASED
 from world_api.core.canonical import content_hash
 from world_api.core.faults import EvalFault, ToolFault, VideoWorldError
 from world_api.core.ports import Clock
 from world_api.installation import project_version
+from world_api.operations import CATEGORIES, WITHOUT
 
 #: The systems that send pictures in every episode.
 _NEED_IMAGES = frozenset({"direct"})
@@ -182,7 +183,8 @@ def _arms(
     if "split" in settings:
         key = ("arms", place, "settings", "split")
         raise configuration.bad(key, "the split is the question's", hint="give the dataset a `split`")
-    plain = Arm(name=part.name, system=part.system, settings=settings, groups=tuple(part.groups))
+    groups = (*part.groups, *(f"{WITHOUT}{category}" for category in configuration.document.without))
+    plain = Arm(name=part.name, system=part.system, settings=settings, groups=groups)
     if not takes:
         yield plain
         return
@@ -194,14 +196,27 @@ def _arms(
         if name not in libraries:
             what = f"no library of this configuration is named {name!r}"
             raise configuration.unknown(("arms", place, "libraries", number), what, name, list(libraries))
-        for group in sorted(set(groups_needed(operations_used(libraries[name].tools))) - set(part.groups)):
+        used = operations_used(libraries[name].tools)
+        for group in sorted(set(groups_needed(used)) - set(part.groups)):
             what = f"the library {name!r} needs the group {group!r}"
             raise configuration.bad(("arms", place), what, hint=f"add groups: [{group}]")
+        try:
+            check_groups_on(name, used, groups)
+        except ToolFault as fault:
+            raise configuration.bad(("without",), fault.message, hint=fault.hint) from None
         yield replace(plain, library=name, library_hash=libraries[name].hash)
 
 
 def _check_names(configuration: Configuration) -> None:
     document = configuration.document
+    for place, category in enumerate(document.without):
+        if category not in CATEGORIES:
+            what = f"there is no category of operations {category!r}"
+            raise configuration.unknown(("without", place), what, category, list(CATEGORIES))
+    for place, arm in enumerate(document.arms):
+        if any(group.startswith(WITHOUT) for group in arm.groups):
+            hint = "leave it out for all of them: `without: [memory]`"
+            raise configuration.bad(("arms", place, "groups"), "a category is left out for one arm only", hint=hint)
     for key, values in (
         ("arms", [arm.name for arm in document.arms]),
         ("worlds", document.worlds),

@@ -86,11 +86,9 @@ class ProgressDisplay(Protocol):
 
     def update(self, tally: Tally) -> None:
         """Show the tally."""
-        ...
 
     def say(self, text: str) -> None:
         """Show a message."""
-        ...
 
 
 class ProgressLog:

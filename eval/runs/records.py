@@ -35,6 +35,7 @@ from world_api.chat.transport import Endpoint
 from world_api.core.canonical import content_hash, json_line, parse_json
 from world_api.core.faults import EvalFault
 from world_api.core.files import append_line, not_writable, open_regular, write_atomically
+from world_api.world.storage import BuildCost
 
 SCHEMA_VERSION = 1
 MAX_LINE_BYTES = 32 * 2**20  #: more than any line of a run; a file from elsewhere may be one endless line
@@ -343,6 +344,8 @@ _CHANGES = {
 class RunManifest:
     """A whole manifest. ``worlds`` maps each video to its hashes by profile (the way the world was made).
 
+    ``building`` maps each video to what building its worlds took, by profile; worlds that do not say it are left out.
+
     ``versions``, ``git`` and ``loop`` are those at the start of the run; ``provenance`` has those of all its samples.
     """
 
@@ -358,6 +361,7 @@ class RunManifest:
     libraries: Mapping[str, LibraryRecord] = field(default_factory=dict)
     cells: tuple[Cell, ...] = ()
     worlds: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    building: Mapping[str, Mapping[str, BuildCost]] = field(default_factory=dict)
     prompts: str = ""  #: hash over the controller's prompts
     loop: str = ""  #: hash of the code that ran the episodes; not part of what identifies a sample
     provenance: tuple[Provenance, ...] = ()  #: stored as ``stretches``
@@ -368,6 +372,10 @@ class RunManifest:
         """Return the JSON form."""
         fields = asdict(self)
         fields["stretches"] = fields.pop("provenance")
+        fields["building"] = {
+            video: {profile: cost.model_dump() for profile, cost in costs.items()}
+            for video, costs in self.building.items()
+        }
         return {"schema_version": SCHEMA_VERSION, **fields, "cells": [cell.record() for cell in self.cells]}
 
 

@@ -22,6 +22,7 @@ from world_api.core.faults import EvalFault, OperationFault, StoreFault
 from world_api.core.identifiers import is_name
 from world_api.core.spans import TimeSpan
 from world_api.operations import EVERY_OPERATION, OPERATIONS, run
+from world_api.options import NEURAL
 from world_api.session.session import Registration, Session
 from world_api.world.tracks import Track
 
@@ -41,11 +42,11 @@ _SUBTITLES = ".subtitles"
 
 def profiles_of(world: str) -> tuple[str, ...]:
     """Return the profiles that a kind of world (``Cell.world``) needs. Raises EvalFault: ``unknown_world``, ``unknown_rung``."""
-    if world in PROFILES:
+    if world in {*PROFILES, NEURAL}:
         return (world,)
     if not world.startswith(LADDER):
         what = f"there is no way {world[:60]!r} of making worlds"
-        raise EvalFault("unknown_world", what, hint="one of: oracle, classical, oracle:OPERATION")
+        raise EvalFault("unknown_world", what, hint="one of: oracle, classical, neural, oracle:OPERATION")
     operations_on(world.removeprefix(LADDER))
     return PROFILES
 

@@ -23,7 +23,7 @@ from eval.sandbox.renderer import DrawnFrame, backdrop_of, frames_of_part
 from eval.sandbox.rooms import Backdrop
 from eval.sandbox.script import HEIGHT, WIDTH, Actor, Card, Film, Gesture, Line, Prop, Shot, Walk
 from eval.sandbox.sound import SAMPLE_RATE, Samples, SpokenLines, soundtrack
-from eval.sandbox.stories import STORY_VERSION, Story, tell, video_id
+from eval.sandbox.stories import Story, story_version, tell, video_id
 from tool_induction.domains.domain import SplitName
 from world_api.core.faults import EvalFault
 from world_api.core.files import exclusive, hash_bytes, not_writable
@@ -319,7 +319,7 @@ def make_film(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with exclusive(work_folder(folder), hash_bytes(name.encode())):
-            found = _finished(files, minutes)
+            found = _finished(files, minutes, story_version(split))
             if found is not None:
                 return found, False
             story = tell(seed, minutes, split=split)
@@ -329,17 +329,17 @@ def make_film(
         raise not_writable(folder, error) from error
 
 
-def _finished(files: FilmFiles, minutes: float) -> FilmFacts | None:
+def _finished(files: FilmFiles, minutes: float, wanted: int) -> FilmFacts | None:
     """Return the facts of a finished film; None if a file is missing. Raises EvalFault, as ``make_film``."""
     if not all(path.is_file() for path in files.all()):
         return None
     facts = read_facts(files.facts)
     there, version = facts.extras.get("minutes"), facts.extras.get("version")
-    if there != minutes or version != STORY_VERSION:
+    if there != minutes or version != wanted:
         raise EvalFault(
             "another_film",
             f"{files.video.name} is there already: of {there} minutes, by version {version} of the stories "
-            f"(requested: {minutes:g} minutes, version {STORY_VERSION})",
+            f"(requested: {minutes:g} minutes, version {wanted})",
             hint="choose another folder or seed, or delete its files first",
         )
     return facts

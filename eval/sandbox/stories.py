@@ -8,11 +8,12 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from eval.sandbox.admission_plots import ADMISSION_PLOTS, ADMISSION_THEMES
 from eval.sandbox.facts import Event, FilmFacts
 from eval.sandbox.plots import CAUSING, LEANING, PLOTS, come_by, consulted, filed, nothing, sought
 from eval.sandbox.scenes import Director, Plot, SceneRequest, StagedShot
 from eval.sandbox.script import CARD, Card, Film, Prop, Shot, with_article
-from eval.sandbox.story_world import FRAME_RATE, FilingRule, StoryCast, cast_story, on_frame
+from eval.sandbox.story_world import FRAME_RATE, THEMES, FilingRule, StoryCast, cast_story, on_frame
 from tool_induction.domains.domain import SplitName
 
 _BROUGHT = 0.5  #: probability that a person holds a labelled thing at first
@@ -123,6 +124,7 @@ def _following(director: Director, rule: FilingRule) -> list[Event]:
 
 
 STORY_VERSION = 2  #: increased when the same seed no longer gives the same story
+_ADMISSION_VERSION = 3  #: that of films of the split admission, which have themes and plots of their own
 SHORTEST, LONGEST = 1.0, 600.0  #: minutes
 
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -148,6 +150,11 @@ def video_id(seed: int, split: SplitName) -> str:
     return f"sandbox-{split}-{seed:04d}"
 
 
+def story_version(split: SplitName) -> int:
+    """Return the version of the stories of a split."""
+    return _ADMISSION_VERSION if split == "admission" else STORY_VERSION
+
+
 def tell(seed: int, minutes: float, *, split: SplitName = "development") -> Story:
     """Make a story that lasts ``minutes`` to within a minute; the same seed, length and split always give the same one.
 
@@ -164,7 +171,10 @@ class _Telling:
     def __init__(self, seed: int, minutes: float, split: SplitName) -> None:
         self._seed, self._minutes, self._split = seed, minutes, split
         self._chance = random.Random(f"story {split} {seed} {minutes:g}")
-        self._cast: StoryCast = cast_story(self._chance.randrange(2**32), minutes)
+        is_admission = split == "admission"
+        self._plots = ADMISSION_PLOTS if is_admission else PLOTS
+        themes = ADMISSION_THEMES if is_admission else THEMES
+        self._cast: StoryCast = cast_story(self._chance.randrange(2**32), minutes, themes)
         self._director = Director(self._cast, duration=minutes * 60, chance=self._chance)
         self._active: list[tuple[Plot, SceneRequest]] = []
         self._parts: list[Shot | Card] = []
@@ -191,7 +201,7 @@ class _Telling:
             "theme": self._cast.theme,
             "split": self._split,
             "minutes": float(self._minutes),
-            "version": STORY_VERSION,
+            "version": story_version(self._split),
             "tracks": {subject.id: track for subject, track in film.tracks().items()},
         }
         name, duration = video_id(self._seed, self._split), round(film.duration, 3)
@@ -272,7 +282,7 @@ class _Telling:
         """Return a new plot and its request if it can begin now, in a room that can be shown at once, else None."""
         self._shown |= {check for check in _SHOWING if check not in self._shown and check(self._director)}
         for _ in range(_TRIES):
-            fitting = [item for item in PLOTS if item[2] < self._director.left]
+            fitting = [item for item in self._plots if item[2] < self._director.left]
             if not fitting:
                 return None
             begin, _, _ = self._chance.choices(fitting, [item[1] * self._leaning(item[0]) for item in fitting])[0]
@@ -289,6 +299,6 @@ class _Telling:
 
     def _leaning(self, plot: Callable[[Director], Plot]) -> float:
         """Return the factor on a plot's weight: for the film's theme, and for what is not shown yet (``_SHOWING``)."""
-        usual = 2.0 if plot in LEANING[self._cast.theme] else 1.0
+        usual = 2.0 if plot in LEANING.get(self._cast.theme, ()) else 1.0
         wanted = (factor for check, (plots, factor) in _SHOWING.items() if plot in plots and check not in self._shown)
         return usual * math.prod(wanted)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import Literal, get_args
 
 from eval.sandbox.canvas import HAIRS, SKINS
@@ -105,7 +106,7 @@ class StoryCast:
     ``between`` are the seconds from one action to the next, ``busy`` is the largest number of small acts of a scene.
     """
 
-    theme: str  #: a key of ``THEMES``
+    theme: str  #: what the film is like: a key of ``THEMES``, or of other themes
     actors: tuple[Actor, ...]
     props: tuple[Prop, ...]
     locations: tuple[Location, ...]
@@ -127,13 +128,15 @@ class StoryCast:
         return next((rule for rule in self.rules if (rule.category, rule.label) == own), None)
 
 
-def cast_story(seed: int, minutes: float) -> StoryCast:
-    """Choose the cast of a film of ``minutes``; the same seed and length always give the same cast."""
+def cast_story(
+    seed: int, minutes: float, themes: Mapping[str, tuple[RoomKind, ...]] = MappingProxyType(THEMES)
+) -> StoryCast:
+    """Choose the cast of a film of ``minutes``; the same seed, length and themes always give the same cast."""
     chance = random.Random(f"cast {seed} {minutes:g}")
     most = 5 if minutes < 5 else 6 if minutes < 15 else 8
     actors = _people(chance, chance.randint(4, most))
-    theme = chance.choice(tuple(THEMES))
-    locations = _rooms(chance, THEMES[theme], chance.randint(3, 4 if minutes < 5 else 5 if minutes < 15 else 7))
+    theme = chance.choice(tuple(themes))
+    locations = _rooms(chance, themes[theme], chance.randint(3, 4 if minutes < 5 else 5 if minutes < 15 else 7))
     rules = _rules(chance, locations, chance.choice((1, 2, 2, 3)) if minutes >= 5 else chance.choice((1, 1, 2)))
     props = _things(chance, rules, minutes)
     return StoryCast(

@@ -58,7 +58,6 @@ class AnswerJudge(Protocol):
         Raises:
             BackendFault: the faults of the model behind it.
         """
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,9 +8,10 @@ from functools import partial
 from typing import Any
 
 from controller.episode import PARTS
+from eval.runs.worlds import profiles_of
 from eval.scoring.kinds import ShownMeasure, measures_of
 from eval.statistics.bootstrap import cohen_kappa
-from eval.tables.cells import SEED, correct, counted, mean, money_cell, score, share, tokens_cell, value_cell
+from eval.tables.cells import SEED, correct, counted, marked, mean, money_cell, score, share, tokens_cell, value_cell
 from eval.tables.rows import SampleRow
 from eval.tables.study import PLACE, Group, Line, Rows, Study, grouped, keys, videos, words
 from eval.tables.table import CellsByKey, Figure, Figures, Kind, Table, TableCell, blank, figure
@@ -30,6 +31,10 @@ def _counter(name: str) -> Callable[[Group], TableCell]:
     return lambda group: mean(
         group.rows, lambda row: float(getattr(row, name)) if row.spend else None, why="no episodes"
     )
+
+
+def _seconds(group: Group) -> TableCell:
+    return mean(group.rows, lambda row: row.seconds, why="no times were recorded")
 
 
 _MAIN: Figures[Group] = (
@@ -54,8 +59,7 @@ _MAIN: Figures[Group] = (
     figure("evidence_iou", "number",
            lambda group: mean(group.rows, lambda row: row.evidence_iou, why="no question with known intervals"),
            title="evidence IoU", about="of the intervals cited with the true ones", aside=True),
-    figure("seconds", "seconds", lambda group: mean(group.rows, lambda row: row.seconds, why="no times were recorded"),
-           about="wall time", aside=True),
+    figure("seconds", "seconds", _seconds, about="wall time", aside=True),
 )  # fmt: skip
 
 
@@ -93,10 +97,69 @@ def costs_table(study: Study) -> Table:
     return study.table(
         "costs",
         "What a sample costs",
-        (*PLACE, *_cost_figures()),
+        (*PLACE, *_REQUESTS, *_cost_figures()),
         study.groups(),
         note="Logical: each distinct request once, as if no cache existed; arms are compared by it. Physical: what was really "
-        "asked and paid. Induction of libraries and building of worlds are in neither; see the table of break-even.",
+        "asked and paid. Induction of libraries and building of worlds are in neither; see the tables of break-even and totals.",
+    )
+
+
+_REQUESTS: Figures[Group] = (
+    figure("exposure", "text", lambda group: group.first.exposure, about="of operations and tools"),
+    figure("left_out", "text",
+           lambda group: value_cell(", ".join(group.first.without) or None, "the sixteen are all there"),
+           title="without", about="categories of operations that the run leaves out", aside=True),
+    figure("first_request", "tokens",
+           lambda group: mean(group.rows, lambda row: row.first_request, why="no episodes"),
+           title="first request", about="its tokens: instructions, declarations, question and digest"),
+)  # fmt: skip
+
+#: Numbers of questions about one video for which the table of totals adds the building of its world.
+QUESTIONS = (1, 5, 20)
+_COSTS = {"requests": "calls", "tokens": "tokens", "seconds": "seconds"}
+
+
+def _built(group: Group, of: str) -> TableCell:
+    """Return what building the worlds of a video took on average; ``of``: requests, tokens or seconds."""
+    profiles = profiles_of(group.setting.world)
+    known = [group.study.building.get(video, {}) for video in {row.video for row in group.rows}]
+    costs = [[held[profile] for profile in profiles] for held in known if all(name in held for name in profiles)]
+    if not costs:
+        return blank("no world says what building it took")
+    cell = TableCell(value=sum(getattr(one, of) for held in costs for one in held) / len(costs), n=len(costs))
+    return cell if all(one.whole for held in costs for one in held) else marked(cell, "at least")
+
+
+def _total(group: Group, of: str, number: int) -> TableCell:
+    """Return what ``number`` questions about one video cost with the building of its worlds; ``of``: tokens or seconds."""
+    built = _built(group, of)
+    asked = tokens_cell(group.rows) if of == "tokens" else _seconds(group)
+    if built.number is None or asked.number is None:
+        return built if built.number is None else asked
+    cell = TableCell(value=built.number + number * asked.number, n=asked.n)
+    return marked(cell, "; ".join(filter(None, (built.mark, asked.mark)))) if built.mark or asked.mark else cell
+
+
+def totals_table(study: Study) -> Table:
+    """Return the table of what 1, 5 and 20 questions about a video cost, the building of its world included."""
+    built = [
+        figure(f"building_{of}", "seconds" if of == "seconds" else "tokens" if of == "tokens" else "number",
+               partial(_built, of=of), title=f"building, {title}", about="a video")
+        for of, title in _COSTS.items()
+    ]  # fmt: skip
+    totals = [
+        figure(f"{of}_{number}", "tokens" if of == "tokens" else "seconds", partial(_total, of=of, number=number),
+               title=f"{of}, {number}", about=f"{number} questions a video" if number > 1 else "a question a video")
+        for of in ("tokens", "seconds")
+        for number in QUESTIONS
+    ]  # fmt: skip
+    return study.table(
+        "totals",
+        "What questions about a video cost with the building of its world",
+        (*PLACE, *built, *totals),
+        study.groups(),
+        note="Building is done once a video: calls are requests to models, seconds are wall time on the machine that built. "
+        "Totals add the mean logical tokens, or seconds, of a question. At least: rows of an earlier build were reused.",
     )
 
 

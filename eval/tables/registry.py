@@ -34,6 +34,7 @@ _MAKERS: Mapping[tuple[str, ...], Maker] = {
     ("matched",): budgets.matched_table,
     ("along",): budgets.along_table,
     ("costs",): accuracy.costs_table,
+    ("totals",): accuracy.totals_table,
     ("ladder",): ladder.ladder_table,
     ("losses",): ladder.losses_table,
     ("endings",): accuracy.endings_table,

@@ -18,8 +18,9 @@ from typing import Any
 
 from controller.answers import SUBMIT_ANSWER
 from controller.episode import PARTS, Account, CallRecord, Episode, accounts_of, total
-from controller.episode_tools import JudgedItems
+from controller.episode_tools import CALL_OPERATION, DESCRIBE_OPERATION, JudgedItems, exposure_named
 from controller.records.journal import Journal, JournalEntry
+from controller.systems.tool_systems import COMPOSE
 from eval.datasets.items import Item
 from eval.runs.records import Cell, LibraryRecord, SampleLine
 from eval.runs.stored_run import Run, refuse_unreadable
@@ -32,7 +33,8 @@ from world_api.chat.messages import READ_MORE
 from world_api.chat.rule_based import RULE_BASED
 from world_api.core.canonical import content_hash
 from world_api.core.faults import EpisodeFault, EvalFault, VideoWorldError
-from world_api.operations import EVERY_OPERATION
+from world_api.operations import EVERY_OPERATION, WITHOUT
+from world_api.world.storage import BuildCost
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,6 +211,7 @@ class SampleRow:
     rounds: int = 0
     calls: int = 0  #: made by the controller
     inner_calls: int = 0  #: atomic calls inside tools
+    first_request: int | None = None  #: tokens of the first request, declarations included; None without an episode
     malformed: int = 0
     empty: int = 0  #: results in which nothing was found
     evidence_iou: float | None = None
@@ -237,12 +240,18 @@ class SampleRow:
 
     @property
     def exposure(self) -> str:
-        """What the sample's system could call: ``all`` (operations and tools), ``tools`` or ``tools_first``.
+        """What the sample's system could call: ``all`` (operations and tools), ``tools``, ``tools-first`` or ``on-demand``.
 
-        With ``tools`` it could call only the library's tools. With ``tools_first`` operations were refused until a tool
+        With ``tools`` it could call only the library's tools. With ``tools-first`` operations could not be called until a tool
         found nothing or failed, or a number of tools had run. A system without this option has ``all``.
         """
-        return str(self.settings.get("exposure", "all"))
+        return str(exposure_named(self.settings.get("exposure", "all")))
+
+    @property
+    def without(self) -> tuple[str, ...]:
+        """The categories of operations that were left out, for all arms alike."""
+        groups = self.settings.get("groups", ())
+        return tuple(name.removeprefix(WITHOUT) for name in groups if str(name).startswith(WITHOUT))
 
     def spent(self, way: str = "logical", part: str = "total") -> Account | None:
         """Return the amounts spent, ``logical`` or ``physical``, by one part or in total; None without an episode."""
@@ -251,7 +260,7 @@ class SampleRow:
 
 _WELL_FORMED = frozenset({"asked_before"})
 #: Tools of a system that are neither operations nor tools of a library.
-_OWN = frozenset({SUBMIT_ANSWER, READ_MORE, JudgedItems.name, "compose_tool"})
+_OWN = frozenset({SUBMIT_ANSWER, READ_MORE, JudgedItems.name, COMPOSE, DESCRIBE_OPERATION, CALL_OPERATION})
 #: The key of the text, for operations that return no list.
 _TEXT_RESULTS = {"describe_segment": "caption", "query_entity_state": "answer"}
 
@@ -302,13 +311,15 @@ _NO_SCORE = Score(correct=False, score=0.0, scorer="none/1", details={"reason": 
 class RunRows:
     """The rows of a run, the number of samples left out by reason, and the facts on its libraries by name.
 
-    ``unknown`` are the samples of questions without a known answer: they are listed, but count in no figure.
+    ``unknown`` are the samples of questions without a known answer: they are listed, but count in no figure. ``building``
+    is what building the worlds took, by video and profile.
     """
 
     rows: tuple[SampleRow, ...]
     unknown: tuple[SampleRow, ...] = ()
     left_out: Mapping[str, int] = field(default_factory=dict)
     libraries: Mapping[str, LibraryFacts] = field(default_factory=dict)
+    building: Mapping[str, Mapping[str, BuildCost]] = field(default_factory=dict)
 
 
 def rows_of(run: Run) -> list[SampleRow]:
@@ -350,6 +361,7 @@ def read_rows(run: Run) -> RunRows:
         unknown=tuple(row for row in found if row.sample not in scored),
         left_out=left_out,
         libraries=libraries,
+        building=run.manifest.building,
     )
 
 
@@ -416,6 +428,7 @@ def _fields_of(episode: Episode, item: Item, hashes: Mapping[str, str]) -> dict[
         "inner_calls": sum(len(call.inner_calls) for call in made),
         "malformed": sum(number for slip, number in episode.slips.items() if slip not in _WELL_FORMED),
         "empty": sum(found_nothing(call) for call in made),
+        "first_request": episode.rounds[0].usage.prompt if episode.rounds else None,
         "seconds": episode.timings.seconds if episode.timings is not None else None,
         "spend": {
             way: {**{str(part): held[part] for part in PARTS}, "total": total(held)} for way, held in ways.items()

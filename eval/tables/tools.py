@@ -327,8 +327,6 @@ _BREAK_EVEN: Figures[Contrast] = (
     figure("money_saved", "change", title="USD saved", about="a question, logical"),
     figure("induction_money", "money", title="induction, USD"),
     figure("break_even_money", "count", title="even after, USD"),
-    figure("building", "tokens", lambda _: blank("a run does not record what its worlds took to build"),
-           title="world building, tokens", about="for each video"),
 )  # fmt: skip
 
 
@@ -344,8 +342,8 @@ def break_even_table(study: Study) -> Table:
             if group.library is not None and baseline is not None and group.arm != baseline.arm
         ],
         note="Saved: logical tokens of the baseline less those of the arm, paired. Even after: the tokens of the induction over those "
-        "saved a question. An arm that costs more a question never breaks even on tokens; it may pay in accuracy. Worlds "
-        "are built once for all arms of a run; what that took is not in a run's record.",
+        "saved a question. An arm that costs more a question never breaks even on tokens; it may pay in accuracy. What "
+        "building worlds took is in the table of totals.",
     )
 
 

@@ -114,6 +114,7 @@ def test_the_processes_beside_a_build_start_before_it_loads_what_it_needs(buildi
     loaded = [set(modules) for modules in building["before each process"]]
     assert len(loaded) >= 1
     late = {
+        "numpy",
         "scenedetect",
         "pyarrow",
         "world_api.build.builder",

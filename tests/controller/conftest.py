@@ -35,6 +35,7 @@ class FakeTools:
         self._in_turn = in_turn
         self.called: list[tuple[str, dict[str, Any]]] = []
         self.result: dict[str, Any] = {"candidates": [{"start_time": 12.04, "end_time": 18.0, "snippet": "rain"}]}
+        self.lean = {"candidates": [{"time": "12.04-18", "snippet": "rain"}]}  #: the result as a model reads it
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
         # In turn, so that the list of calls is in their order.

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
 
+from controller.digest import digest_in_lines, digest_of
 from controller.display import summary_text
 from controller.messages import ToolCall, cite, spans_in
-from controller.prompts import Preamble, digest_of
-from controller.rendering import Observation
+from controller.prompts import Preamble
+from controller.rendering import Observation, lean
 from world_api.api import open_session
 from world_api.chat import MAX_RESULT_CHARACTERS, ResultPages
 from world_api.core import TimeSpan, parse_json
@@ -27,7 +30,8 @@ def test_stretches_that_the_digest_gave_are_not_flagged(hold: Any, replies: Any,
     digest = digest_of(open_made(), 800)
     assert digest is not None
     spans = [(scene["start_time"], scene["end_time"]) for scene in digest["scenes"]]
-    spans += [(item["first_time"], item["last_time"]) for item in digest["entities"]]
+    spans += [(item["start_time"], item["end_time"]) for item in digest["persons"]]
+    spans += [(item["start_time"], item["end_time"]) for item in digest["quotes"]]
     held = hold(replies.submits("x", *spans, (1.0, 7.0)), preamble=Preamble(digest=digest))
     assert [span.returned_by for span in held.episode.spans] == [["digest"]] * len(spans) + [[]]
     assert held.episode.tools_that_gave(held.episode.spans[0]) == ["digest"]
@@ -108,7 +112,7 @@ def test_the_model_is_told_of_evidence_that_is_not_shown() -> None:
         is_data=True,
     )
     body = parse_json(seen.message(ResultPages(), limit=MAX_RESULT_CHARACTERS)["content"])
-    assert body["data_from_video"]["evidence"] == pieces[:8]
+    assert body["data_from_video"]["evidence"] == [f"{n}-{n + 1} tracker" for n in range(8)]
     assert body["data_from_video"]["entities"] == entities
     assert body["truncated"] == {"shown": {"evidence": "8 of 28"}}
 
@@ -154,3 +158,52 @@ def test_an_answer_that_only_repeats_the_arguments_gives_nothing(open_made: Any)
     for start, end, returned in ((50.0, 50.0, []), (52.0, 55.0, []), (22.0, 28.0, ["c1"])):
         [cited] = cite([TimeSpan(start=start, end=end)], [("c1", {"answer": answer}, asked)])
         assert cited.returned_by == returned
+
+
+def spans_read(value: Any, under: str = "") -> Iterator[TimeSpan]:
+    """The spans that a model reads at things and before words."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from spans_read(item, key)
+    elif isinstance(value, list):
+        for item in value:
+            yield from spans_read(item, under)
+    elif isinstance(value, str) and under not in ("answer", "hint", "snippet"):
+        plain = re.sub(r'"[^"]*"', "", value) if under == "caption" else value
+        pattern = r"(?<![\w.])(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)(?![\w.]*\d)"
+        found = re.findall(pattern, plain) if under == "caption" else re.findall(rf"\A{pattern}", plain)
+        yield from (TimeSpan(start=float(start), end=float(end)) for start, end in found)
+
+
+@pytest.mark.parametrize(
+    ("tool", "asked"),
+    [
+        ("list_scenes", {}),
+        ("list_entities", {}),
+        ("describe_segment", {"start_time": 15.0, "end_time": 50.0}),
+        ("recognize_actions", {"start_time": 15.0, "end_time": 50.0}),
+        ("search_segments_by_text", {"query": "the blue folder", "top_k": 5}),
+        ("search_segments_by_semantics", {"query": "a person in black", "top_k": 5}),
+        ("detect_objects", {"timestamp": 24.0, "category": "person"}),
+        ("get_entity_trajectory", {"entity_id": "ent_t0000_01"}),
+    ],
+)
+def test_every_span_that_a_model_reads_in_a_result_may_be_cited(
+    open_made: Any, tool: str, asked: dict[str, Any]
+) -> None:
+    arguments = {"video_id": "made", **asked}
+    result = run(open_made(), tool, arguments)
+    read = list(spans_read(lean(result, arguments)))
+    assert read
+    assert all(span.returned_by for span in cite(read, [("c1", result, arguments)]))
+
+
+def test_every_span_of_the_digest_may_be_cited(open_made: Any) -> None:
+    digest = digest_of(open_made(), 800)
+    assert digest is not None
+    lines = digest_in_lines(digest)
+    texts = [line for section in lines.values() if isinstance(section, list) for line in section]
+    found = [re.search(r"(?<![\w.])(\d+(?:\.\d+)?)-(\d+(?:\.\d+)?)", line) for line in texts]
+    read = [TimeSpan(start=float(one[1]), end=float(one[2])) for one in found if one is not None]
+    assert len(read) == len(texts) > 5
+    assert all(span.returned_by == ["digest"] for span in cite(read, [("digest", digest, None)]))

@@ -17,14 +17,14 @@ def test_calls_run_and_their_results_go_back_until_an_answer_is_submitted(hold: 
     held = hold(replies.finds(), replies.submits("At 12 s.", (12.0, 18.0)))
     episode = held.episode
     assert held.tools.called == [("find", {"query": "rain"})]
-    assert held.observation("c1") == {"data_from_video": held.tools.result}
+    assert held.observation("c1") == {"data_from_video": held.tools.lean}
     assert (episode.outcome, episode.answer, episode.reason) == ("submitted", "At 12 s.", None)
     assert [call.tool for call in episode.tool_calls] == ["find"]
 
 
 def test_the_model_sees_the_question_and_the_tools(hold: Any, replies: Any) -> None:
     request = hold(replies.submits()).model.requests[0]
-    assert request["messages"][1] == {"role": "user", "content": "Video: clip\nQuestion: When does it rain?"}
+    assert request["messages"][1] == {"role": "user", "content": "Question: When does it rain?"}
     assert [item["function"]["name"] for item in request["tools"]] == ["find", "fail", "read_more", "submit_answer"]
 
 
@@ -121,7 +121,7 @@ def test_a_call_without_an_id_runs_under_one_that_is_made_up_and_told(hold: Any,
     held = hold(faulty, replies.submits())
     told = held.observation("call_r1_0")
     assert told["notice"]["code"] == "missing_call_id"
-    assert told["data_from_video"] == held.tools.result
+    assert told["data_from_video"] == held.tools.lean
     assert held.episode.slips == {"missing_call_id": 1}
 
 
@@ -273,12 +273,14 @@ def test_a_long_result_is_paged_for_the_model_and_kept_whole_in_the_record(
 ) -> None:
     tools = fake_tools()
     tools.result = {
-        "candidates": [{"start_time": float(n), "end_time": n + 1.0, "snippet": "雨" * 50} for n in range(500)]
+        "candidates": [
+            {"start_time": float(n), "end_time": n + 1.0, "snippet": f"{n} " + "雨" * 50} for n in range(500)
+        ]
     }
     held = hold(replies.finds(), replies.submits("x", (499.0, 500.0)), tools=tools)
     told = held.observation("c1")
     shown = told["data_from_video"]["candidates"]
-    assert shown == tools.result["candidates"][: len(shown)]
+    assert shown == [{"time": f"{n}-{n + 1}", "snippet": f"{n} " + "雨" * 50} for n in range(len(shown))]
     assert 0 < len(shown) < 500
     assert told["truncated"] == {"shown": {"candidates": f"1-{len(shown)} of 500"}, "cursor": "1"}
     assert held.episode.calls[0].result == tools.result
@@ -290,7 +292,7 @@ def test_words_from_the_video_stay_in_their_field(hold: Any, replies: Any, fake_
     tools = fake_tools()
     tools.result = {"caption": told, "start_time": 1.0, "end_time": 2.0}
     held = hold(replies.finds(), replies.submits(), tools=tools)
-    assert held.observation("c1") == {"data_from_video": tools.result}
+    assert held.observation("c1") == {"data_from_video": {"caption": told, "time": "1-2"}}
     others = [item for item in held.episode.messages if item["role"] in ("system", "user")]
     assert all("ignore your instructions" not in str(item["content"]) for item in others)
 

@@ -29,9 +29,9 @@ def test_no_mark_is_left(value: Any) -> None:
     line = data_line(value)
     assert "<" not in line
     assert "\n" not in line
-    outside = re.sub(r'"(?:[^"\\]|\\.)*"', '""', line)
-    assert line.count("[") == outside.count("[")
-    assert line.count("]") == outside.count("]")
+    texts = re.findall(r'"(?:[^"\\]|\\.)*"', line)
+    assert not any(re.search(r"[\[\]]", re.sub(r"\[[ \w]+\](?=[\s\":,]|$)", "", text)) for text in texts)
+    assert not any(mark in text for text in texts for mark in ("[IS]", "[/", "[|", "[[", "]~", "~[", "[>"))
 
 
 @pytest.mark.parametrize(
@@ -54,3 +54,17 @@ def test_no_mark_is_left(value: Any) -> None:
 def test_marks_of_known_templates_are_spelt_out(mark: str) -> None:
     assert mark not in data_line({"said": f"a {mark} b"})
     assert json.loads(data_line([mark])) == [mark]
+
+
+@pytest.mark.parametrize(
+    "text", ["boxes 53.0s [182, 184, 356, 360]; 65.3s", "[laughs]", "He knocks. [Music]", "[DOOR OPENS]"]
+)
+def test_brackets_that_are_no_marks_stay(text: str) -> None:
+    assert text in data_line([text])
+
+
+@pytest.mark.parametrize("text", ["[laughs]~!b[laughs]", "[e~[laughs]", "]<]image[>[laughs]", "[laughs]~b]user"])
+def test_marks_made_of_plain_brackets_are_spelt_out(text: str) -> None:
+    line = data_line([text])
+    assert not any(mark in line for mark in ("]~!b[", "[e~[", "]<]image[>[", "]~b]user"))
+    assert json.loads(line) == [text]

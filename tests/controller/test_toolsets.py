@@ -147,3 +147,11 @@ def test_a_question_of_another_moment_than_the_session_is_refused(
 def test_writing_tools_are_marked_and_no_other(open_made: Any) -> None:
     writing = {tool.name for tool in AtomicTools(open_made()).get_tools() if tool.writes}
     assert writing == {"register_entity", "write_memory", "merge_events"}
+
+
+def test_calls_need_not_name_the_one_video(open_made: Any) -> None:
+    tools = OneVideo(AtomicTools(open_made()), "made")
+    assert not any("video_id" in str(tool.parameters) for tool in tools.get_tools())
+    for arguments in ({}, {"video_id": "made"}):
+        assert tools.call_tool("get_video_metadata", arguments)["duration"] == 60.0
+    assert tools.call_tool("get_video_metadata", {"video_id": "other"})["error"]["code"] == "wrong_video"

@@ -68,7 +68,7 @@ def test_instructions_question_and_digest_are_never_folded(hold: Any, replies: A
     )
     first = held.model.requests[0]["messages"]
     assert all(request["messages"][:2] == first for request in held.model.requests)
-    assert '{"found_by":"digest","data_from_video":{"duration":60.0,' in first[1]["content"]
+    assert '{"found_by":"digest","data_from_video":{"duration":60,' in first[1]["content"]
     assert "Mind the rain." in first[0]["content"]
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import av
 import pytest
 
-from world_api.media.decoder import DecoderProcess, VideoPass
+from world_api.media.decoder import VideoPass
 from world_api.media.frames import Frame
-from world_api.media.process import ChildProcess, Message, ProcessGone
+from world_api.media.process import ChildProcess, DecoderProcess, Message, ProcessGone
 
 
 def number_of(process: ChildProcess) -> int:

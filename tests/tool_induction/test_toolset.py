@@ -1,14 +1,18 @@
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tool_induction import LibraryTools, load_library
+from tool_induction import LibraryTools, compile_document
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
 def toolset(world: Any) -> Any:
-    return LibraryTools(load_library("hand_A").tools, call=world, world=world)
+    tools = compile_document((ROOT / "toollibs" / "examples" / "people.json").read_text("utf-8")).require()
+    return LibraryTools(tools, call=world, world=world)
 
 
 def test_declarations_say_what_when_and_at_what_price(toolset: Any) -> None:

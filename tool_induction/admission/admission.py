@@ -9,11 +9,22 @@ from dataclasses import replace
 from functools import partial
 
 from tool_induction.admission import trials
-from tool_induction.admission.rules import Admission, Case, Verdict, entity_written_in, ignoring, notes_of, refusal_of
+from tool_induction.admission.rules import (
+    Admission,
+    Case,
+    Verdict,
+    contradictions,
+    entity_written_in,
+    ignoring,
+    notes_of,
+    refusal_of,
+)
 from tool_induction.admission.schema_world import WORDS
+from tool_induction.admission.weaknesses import weaknesses
 from tool_induction.compiler.compilation import CompiledTool, calls_of
 from tool_induction.language.model import Tool
 from tool_induction.language.types import show
+from tool_induction.runtime.calls import Memo
 from world_api.core.canonical import canonical_json, content_hash
 
 #: Turns (sets of arguments): first, more if a tool found nothing or always the same, and to compare two tools.
@@ -47,12 +58,13 @@ def admit(
     Returns:
         A verdict for each tool, in the order of ``tools``. A tool that fails is refused; nothing is raised.
     """
+    memo = Memo()
 
     def run_of(name: str) -> trials.Runner:
-        return partial(trials.tried, tools, name, monotonic=monotonic)
+        return partial(trials.tried, tools, name, monotonic=monotonic, memo=memo)
 
     texts = tuple(others) or WORDS
-    verdicts = {name: _verdict(tools[name], run_of(name), examples, tuple(entities), texts) for name in tools}
+    verdicts = {name: _verdict(name, tools, run_of(name), examples, tuple(entities), texts) for name in tools}
     _refuse_callers(tools, verdicts)
     for name, (kept, why) in _duplicates(tools, verdicts, run_of).items():
         verdicts[name] = replace(
@@ -67,13 +79,14 @@ def admit(
 
 
 def _verdict(
-    compiled: CompiledTool,
+    name: str,
+    tools: Tools,
     run: trials.Runner,
     examples: Sequence[trials.ExampleWorld],
     entities: tuple[str, ...],
     texts: Sequence[str],
 ) -> Verdict:
-    tool = compiled.tool
+    compiled, tool = tools[name], tools[name].tool
 
     def made(texts: Sequence[str], turns: Sequence[int], films: int = 1) -> tuple[trials.TrialRun, ...]:
         return tuple(map(run, trials.schema_trials(tool, texts=texts, turns=turns, films=films)))
@@ -83,7 +96,10 @@ def _verdict(
     found = any(map(case.found, case.filled))
     if len(case.varying()) < len(case.own_outputs()) or not found:
         runs += tuple(one for one in made(texts, _MORE, 1 if found else _FILMS) if one.world in _FULL)
-    runs += tuple(run(trial) for example in examples for trial in trials.example_trials(tool, example))
+    runs += tuple(run(trial) for example in examples for trial in trials.example_trials(name, tools, example))
+    known = (*trials.staged_worlds(), *(example for example in examples if example.facts))
+    runs += tuple(run(trial) for world in known for trial in trials.probe_trials(name, tools, world))
+    certain, noted = contradictions(name, tools, runs)
     # With one entity alone every input would be the same.
     with_entities = made(entities, _FIRST) if len(set(entities)) > 1 else ()
     case = Case(
@@ -91,12 +107,19 @@ def _verdict(
         runs=runs,
         entity_runs=tuple(one for one in with_entities if one.world == "many"),
         entity=entity_written_in(tool, entities),
+        contradicts=certain,
     )
     refusal, unread = refusal_of(case), list[str]()
     if refusal is None:
         unread = trials.unread_inputs(run, tool, texts)
+        unread = [item for item in unread if not trials.reads_on_examples(runs, item)]
         refusal = ignoring(tool, unread)
-    notes = (*notes_of(case), *(f"the input {item} changed nothing in the trials" for item in unread))
+    notes = (
+        *noted,
+        *weaknesses(name, tools),
+        *notes_of(case),
+        *(f"the input {item} changed nothing in the trials" for item in unread),
+    )
     explanation = f"it did what it declares in {len(runs)} runs"
     verdict = Verdict(tool=tool.name, admitted=True, reason="admitted", explanation=explanation, notes=notes, runs=runs)
     return verdict if refusal is None else replace(verdict, admitted=False, **vars(refusal))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from tool_induction.admission.schema_world import VIDEO, own_id, parameters_of
 from tool_induction.language import types
@@ -16,6 +16,7 @@ from world_api.operations import OPERATIONS
 
 #: Parts of the video that moments are taken from, as shares of its duration.
 _INTERVALS = ((0.2, 0.6), (0.45, 0.9), (0.05, 0.3))
+_DEFAULT_EVERY = 3  #: turns; in one of them optional texts keep their defaults
 #: Parts of names that say which end of an interval, or of a range of numbers, an input is.
 _LOWER = frozenset({"start", "starts", "from", "after", "since", "begin", "begins", "first", "min", "minimum", "least"})
 _UPPER = frozenset({"end", "ends", "to", "until", "till", "before", "stop", "last", "max", "maximum", "most"})
@@ -42,6 +43,8 @@ def arguments_for(tool: Tool, offer: Offer, *, turn: int = 0, whole: bool = Fals
     ids = 0
     for place, item in zip(_places([(item.name, item.type) for item in inputs]), inputs, strict=True):
         value = _Values(offer=offer, turn=turn, place=place, inputs=len(inputs), ids=ids).of(item.name, item.type)
+        if item.default is not None and isinstance(value, str) and turn % _DEFAULT_EVERY == 1:
+            value = item.default.value
         ids += item.name != VIDEO and (item.name in offer.named or item.name.endswith(("_id", "_ids")))
         if value is None and item.required and not isinstance(item.type, types.OptionalType):
             return None
@@ -55,7 +58,7 @@ def _places(inputs: Sequence[tuple[str, types.Type]]) -> list[int]:
     It is the input's position, but of two times or two amounts the lower bound, or first thing, has the lower rank.
     """
     places = list(range(len(inputs)))
-    for fits in (_is_moment, _is_amount):
+    for fits in (is_moment, _is_amount):
         ours = [place for place, (name, type_) in enumerate(inputs) if fits(name, type_)]
         for place, taken in zip(sorted(ours, key=lambda place: _role(inputs[place][0])), ours, strict=True):
             places[place] = taken
@@ -70,13 +73,20 @@ def _role(name: str) -> tuple[int, int]:
     return which, int(is_upper) - int(is_lower)
 
 
-def _is_moment(name: str, type_: types.Type) -> bool:
+def bound_of(name: str, type_: types.Type) -> Literal["lower", "upper", ""]:
+    """Return which bound of time an input is, by its type and name; empty for any other input."""
+    end = _role(name)[1] if is_moment(name, type_) else 0
+    return "lower" if end < 0 else "upper" if end > 0 else ""
+
+
+def is_moment(name: str, type_: types.Type) -> bool:
+    """Whether an input or output is a time, by its type or by its name."""
     is_timed = name.endswith(("time", "timestamp")) and types.plain(type_) in (types.FLOAT, types.NUMBER, types.SCORE)
     return types.plain(type_) == types.TIME or is_timed
 
 
 def _is_amount(name: str, type_: types.Type) -> bool:
-    return types.plain(type_) in (types.INT, types.FLOAT, types.NUMBER, types.SCORE) and not _is_moment(name, type_)
+    return types.plain(type_) in (types.INT, types.FLOAT, types.NUMBER, types.SCORE) and not is_moment(name, type_)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +128,7 @@ class _Values:
         return replace(self, place=self.place + step, inputs=self.inputs + 1, ids=self.ids + step)
 
     def _scalar(self, name: str, type_: types.ScalarType) -> Any:
-        if _is_moment(name, type_):
+        if is_moment(name, type_):
             return self._time()
         match type_.name:
             case "string":

@@ -1,14 +1,17 @@
 """The verdicts of admission and its rules: each rule examines the runs and the plan of one tool and may refuse it.
 
-A rule must be certain: it compares runs with each other and does not guess what a tool is for.
+A rule must be certain: it compares runs with each other, and what a tool says with what a film is known to hold as far as
+its names and its description say what it means. What is not certain is a note.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from tool_induction.admission.intents import Intent
+from tool_induction.admission.probes import findings_of, judged
 from tool_induction.admission.schema_world import VIDEO
 from tool_induction.admission.trials import TrialRun
 from tool_induction.compiler.compilation import CompiledTool
@@ -28,7 +31,7 @@ _NOTHING: tuple[Json, ...] = (None, "", [], {})
 #: Why a tool is admitted or not; the list is closed and in the order of the rules.
 Reason = Literal[
     "admitted", "disturbed", "fails", "over_price", "over_budget", "wrong_type", "invents", "swallows_errors",
-    "only_examples", "always_empty", "constant", "ignores_inputs", "no_evidence", "broken_callee", "duplicate",
+    "only_examples", "always_empty", "constant", "ignores_inputs", "no_evidence", "contradicts", "broken_callee", "duplicate",
 ]  # fmt: skip
 REASONS: frozenset[str] = frozenset(get_args(Reason))
 
@@ -85,13 +88,14 @@ class Case:
     """A tool and its runs.
 
     ``entity_runs`` have entities of the induction's examples as arguments, ``runs`` have others; ``entity`` is a text
-    of the tool that contains one of these entities (empty: there is none).
+    of the tool that contains one of these entities (empty: there is none); ``contradicts`` are its certain contradictions.
     """
 
     compiled: CompiledTool
     runs: tuple[TrialRun, ...]
     entity_runs: tuple[TrialRun, ...] = ()
     entity: str = ""
+    contradicts: tuple[str, ...] = ()
 
     @property
     def clean(self) -> list[TrialRun]:
@@ -122,8 +126,14 @@ class Case:
         ]
 
     def found(self, run: TrialRun) -> bool:
-        """Whether a run ended as ``ok`` and one of ``own_outputs`` is neither null nor empty in it."""
-        return run.status == "ok" and any(run.outputs.get(item.name) not in _NOTHING for item in self.own_outputs())
+        """Whether a run ended as ``ok`` and one of ``own_outputs`` is neither null nor empty in it.
+
+        On example worlds, where words may not be judged, an honest ``partial`` counts, too.
+        """
+        is_honest = run.example and run.status == "partial" and not run.failed_calls
+        return (run.status == "ok" or is_honest) and any(
+            run.outputs.get(item.name) not in _NOTHING for item in self.own_outputs()
+        )
 
 
 def refusal_of(case: Case) -> Refusal | None:
@@ -227,9 +237,13 @@ def _is_constant(case: Case) -> Iterator[str]:
 
 
 def _without_evidence(case: Case) -> Iterator[str]:
-    found = [run for run in case.filled if case.found(run) and not run.example]
+    found = [run for run in case.filled if case.found(run)]
     if found and not any(run.evidence for run in found):
         yield "it finds something and shows nothing that it could be checked by"
+
+
+def _contradicts(case: Case) -> Iterator[str]:
+    return (f"what it says is not so: {found}" for found in case.contradicts)
 
 
 def _only_examples(case: Case) -> Iterator[str]:
@@ -278,7 +292,22 @@ _RULES: tuple[tuple[Reason, Callable[[Case], Iterator[str]], str], ...] = (
         _without_evidence,
         "bind the outputs to items that carry evidence, or add an output from collect_evidence",
     ),
+    (
+        "contradicts",
+        _contradicts,
+        "look at which item the output is bound to, whether each hit is verified, and what is given where nothing is found",
+    ),
 )
+
+
+def contradictions(
+    name: str, tools: Mapping[str, CompiledTool], runs: Sequence[TrialRun]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what the probes among the runs of a tool contradict for certain, and what is only to be noted."""
+    intent = Intent(tool=tools[name].tool)
+    probed = [(run.probe, run) for run in runs if run.probe is not None and not run.disturbed]
+    certain, noted = judged([one for probe, run in probed for one in findings_of(intent, probe, run)])
+    return tuple(certain), tuple(f"in {len(probed)} runs on films that are known: {text}" for text in noted)
 
 
 def notes_of(case: Case) -> Iterator[str]:

@@ -3,6 +3,14 @@
 An answer is a function of the operation, its arguments and a seed. It has the shape of the operation's result schema,
 keeps to the requested interval and number of entries, and uses ids that occur in other answers. The content comes from
 an imagined film with moments and words; what a call refers to is read from the schema of its parameters.
+
+Scores, scenes and lengths are shaped like those of three built worlds (a composite of seven clips, 337 s; six people who
+enter a room, 139 s; the sample film, 100 s; profile ``classical``), measured on 8 searches each and all scenes and visits:
+
+- a best score is 0.016 to 0.033 by text, 0.16 to 0.73 by meaning, 0.69 to 1.0 by example; the next one is 0.985 (median; at
+  least 0.48) of it, and 0 to 71 % of neighbours are equal. No hit has a confidence;
+- a scene holds 1 to 16 segments (median 3 to 14) and lasts 3 to 139 s; a segment lasts 1 to 10 s (median 6 to 10);
+- an entity is seen for 1 to 45 s at a time (median 6 to 16).
 """
 
 from __future__ import annotations
@@ -52,7 +60,7 @@ def _span(seed: int, place: int, *, crowded: bool) -> TimeSpan:
     start = round(place * _SPACING + draw(seed, "start", place) % 30 / 10, 3)
     chance = draw(seed, "length", place)
     shortest, longest = _LENGTHS[draw(seed, "kind of length", place) % len(_LENGTHS)]
-    length = shortest + (longest - shortest) * (chance % 1000) / 1000 if crowded else 2 + chance % 40 / 10
+    length = shortest + (longest - shortest) * (chance % 1000) / 1000 if crowded else 1 + chance % 61 / 10
     return TimeSpan(start=start, end=round(start + length, 3))
 
 
@@ -286,10 +294,12 @@ def schema_worlds(words: tuple[str, ...] = ()) -> Mapping[str, SchemaWorld]:
 
 Amount = Literal["none", "one", "many"]
 _IN_AN_INTERVAL = 3  #: entries about one interval or one id
-_IN_THE_FILM = 24  #: entries of an unbounded list
+_IN_THE_FILM = 25  #: entries of an unbounded list, such as scenes
 _REFERRED = 6  #: different things that entries refer to
 _ANY_COUNT = (0, 1, 2, 3, 5, 8, 13)  #: entries about one interval or one id in a crowded film
-_BEST_SCORES = (0.6, 1.0, 4.0, 12.0, 30.0)  #: possible best scores if the schema has no maximum
+_SCENE = 8  #: moments of a scene
+_BEST_SCORES = (0.016, 0.033, 0.4, 0.7, 0.99)  #: of a search; fixed by the film, the operation and the words
+_STEP, _STEEP = 0.985, 0.7  #: of a score to the one before; the steep one once, in a crowded film
 _NUMBERS = (0, 1, 2, 4, 7, 12, 30)  #: added to the minimum of a whole number in a crowded film
 #: Fields that are the same on every film.
 _TECHNICAL = {"frame_rate": 25, "width": 640, "height": 360}
@@ -341,10 +351,11 @@ class Answering:
 
     def _record(self, schema: Mapping[str, Any], entry: _Entry) -> dict[str, Any]:
         record: dict[str, Any] = {}
+        is_hit = "score" in schema.get("properties", {})
         for name, raw in schema.get("properties", {}).items():
             part, nullable = resolved(raw, result_of(self.operation))
             optional = name not in schema.get("required", ())
-            if nullable and (self.nulls or self.amount == "none"):
+            if nullable and (self.nulls or self.amount == "none" or (name == "confidence" and is_hit)):
                 record[name] = None
             elif name in JUDGEMENT and part.get("type") == "array":
                 record[name] = []  # every word counts as judged
@@ -415,6 +426,11 @@ class Answering:
             return [_Entry(place=self.film.place(one.center), span=one, rank=rank) for rank, one in enumerate(spans)]
         places = self._places()[:count]
         entries = [_Entry(place=place, span=self.film.span(place), rank=rank) for rank, place in enumerate(places)]
+        if not self._is_narrow() and not self._seeks():  # a list of the whole film: its entries follow one another
+            ends = [*(entry.span.start for entry in entries[1:]), DURATION]
+            entries = [
+                replace(entry, span=replace(entry.span, end=end)) for entry, end in zip(entries, ends, strict=False)
+            ]
         if self.film.crowded and self.amount == "many" and self._is_narrow():
             entries = [replace(entry, rank=rank) for rank, entry in enumerate(self._repeated(entries)[:count])]
         return entries
@@ -498,10 +514,12 @@ class Answering:
         if name in _TECHNICAL:
             return int(_TECHNICAL[name]) if kind == "integer" else float(_TECHNICAL[name])
         if name.endswith(("_id", "_ids")) or (kind == "string" and refers and name == "parts"):
-            if refers:  # one of a few things, by the moment and the words of the call
-                return own_id(name, (entry.place + self._chance() % _REFERRED) % _REFERRED)
             # Entries of a whole list are numbered in order, so that others can refer to them.
             is_numbered = entry.rank is not None and not self.question.given.keys() - {VIDEO}
+            if name.startswith("scene_id") and not is_numbered:
+                return own_id(name, entry.place // _SCENE)
+            if refers:  # one of a few things, by the moment and the words of the call
+                return own_id(name, (entry.place + self._chance() % _REFERRED) % _REFERRED)
             return own_id(name, entry.rank or 0 if is_numbered else entry.place)
         if "enum" in part:
             return part["enum"][0 if self.amount == "none" else (entry.place + entry.facet) % len(part["enum"])]
@@ -521,10 +539,9 @@ class Answering:
             return int(min(low + 1 + more, part.get("maximum", low + 50)))
         if name == "score":
             rank = entry.rank or 0  # A score never rises with the rank; in a crowded film some entries have the same.
-            if not self.film.crowded:
-                return round(1 - rank / 400, 4)
             best = _BEST_SCORES[self._chance("best") % len(_BEST_SCORES)]
-            return round(min(best, float(part.get("maximum", best))) * math.pow(0.9, rank // 2), 4)
+            steps, steep = (rank // 2, _STEEP if rank else 1) if self.film.crowded else (rank, 1)
+            return round(best * steep * math.pow(_STEP, steps), 6)
         high: float = part.get("maximum", 1)
         share = 0.04 + draw(self.film.seed, self.operation, name, entry.place) % 940 / 1000
         return round(low + (high - low) * share, 3)

@@ -6,10 +6,16 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from itertools import combinations
 from typing import Any
 
 from tool_induction.admission.arguments import Offer, arguments_for, found_words, length_of, made_up_ids
+from tool_induction.admission.facts import Fact, facts_of
+from tool_induction.admission.intents import roles_of
+from tool_induction.admission.probes import Probe, probes_for
 from tool_induction.admission.schema_world import DURATION, VIDEO, SchemaWorld, draw, schema_worlds
+from tool_induction.admission.staged_films import staged_sessions
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.compiler.declarations import result_schema
 from tool_induction.language.expressions import Compare, Const, walk
@@ -22,6 +28,7 @@ from tool_induction.runtime.values import validator_of
 from world_api.core.canonical import canonical_json
 from world_api.core.cost import Cost
 from world_api.core.faults import OperationFault, ToolFault, VideoWorldError
+from world_api.core.spans import TimeSpan
 
 _CHARACTERS_PER_TOKEN = 4
 _LONGEST_WORD = 60
@@ -32,7 +39,7 @@ _OTHER_FILM = 100  #: difference between the seeds of films that get the same ar
 
 @dataclass(frozen=True, kw_only=True)
 class ExampleWorld:
-    """A real world to try tools on, and texts taken from it that a tool may search for.
+    """A world to try tools on, texts taken from it that a tool may search for, and facts that are known of it.
 
     ``open`` starts a session and returns its call function and state. Each run gets a new session, which is not saved,
     so that no tool reads what another one wrote.
@@ -42,22 +49,27 @@ class ExampleWorld:
     video_id: str
     texts: tuple[str, ...]
     open: Callable[[], tuple[Caller, WorldState | None]]
+    facts: tuple[Fact, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """A run that is to be made: the world, given by its call function and state, and the arguments."""
+    """A run that is to be made: the world, given by its call function and state, and the arguments.
+
+    ``probe``: the facts that the arguments are about, if any are known.
+    """
 
     world: str
     call: Caller
     state: WorldState | None
     arguments: Mapping[str, Any]
     example: bool = False
+    probe: Probe | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrialRun:
-    """The record of one run of a tool on one world; ``example``: the world is a real one."""
+    """The record of one run of a tool on one world; ``example``: the world is a real or a staged one."""
 
     world: str
     arguments: Mapping[str, Any]
@@ -65,6 +77,7 @@ class TrialRun:
     summary: str = ""
     outputs: Mapping[str, Any] = field(default_factory=dict)
     evidence: int = 0  #: number of pieces
+    cited: tuple[TimeSpan, ...] = ()  #: the spans of the evidence, in seconds
     calls: int = 0
     error: str = ""
     warnings: tuple[str, ...] = ()
@@ -75,6 +88,7 @@ class TrialRun:
     disturbed: bool = False  #: something else than the tool failed, such as a missing backend
     broken_off: bool = False  #: the clock ended it, which says nothing about the tool
     example: bool = False
+    probe: Probe | None = None
 
     def record(self) -> dict[str, Any]:
         """Return the run as JSON, without its outputs."""
@@ -161,24 +175,76 @@ def unread_inputs(run: Runner, tool: Tool, texts: Sequence[str]) -> list[str]:
     return [key for key, times in same_found.items() if times >= _SURE]
 
 
+def reads_on_examples(runs: Sequence[TrialRun], name: str) -> bool:
+    """Whether two runs on one example world in which an input differs found different things."""
+    real = [run for run in runs if run.example]
+    return any(
+        one.world == other.world
+        and one.arguments.get(name) != other.arguments.get(name)
+        and _seen_of(one) != _seen_of(other)
+        for one, other in combinations(real, 2)
+    )
+
+
 def _seen_of(run: TrialRun) -> str:
     return canonical_json([run.status, dict(run.outputs), run.calls, run.evidence])
 
 
-def example_trials(tool: Tool, example: ExampleWorld, *, turns: Sequence[int] = (0, 1)) -> Iterator[Trial]:
-    """Yield one trial per ``turn`` (set of arguments) on an example world; skip a turn if the world lacks an id."""
+def example_trials(
+    name: str, tools: Mapping[str, CompiledTool], example: ExampleWorld, *, turns: Sequence[int] = (0, 1, 2, 3)
+) -> Iterator[Trial]:
+    """Yield one trial per ``turn`` (set of arguments) on an example world; skip a turn if the world lacks an id.
+
+    An input of looks, deeds, words or kinds is given those of the world, if any are known.
+    """
     listings, _ = example.open()
+    tool = tools[name].tool
+    present = [fact for fact in example.facts if fact.existence == "present"]
+    known = {
+        item: list(dict.fromkeys(fact.text for fact in present if fact.kind == role))
+        for item, role in roles_of(name, tools).items()
+    }
     offer = Offer(
         video_id=example.video_id,
         texts=tuple(dict.fromkeys(example.texts)),
         duration=length_of(listings, example.video_id),
-        named=found_words(tool, listings, example.video_id),
+        named={
+            **found_words(tool, listings, example.video_id),
+            **{item: texts for item, texts in known.items() if texts},
+        },
     )
     for turn in turns:
         given = arguments_for(tool, offer, turn=turn)
         if given is not None:
             call, state = example.open()
             yield Trial(world=example.name, call=call, state=state, arguments=given, example=True)
+
+
+def probe_trials(name: str, tools: Mapping[str, CompiledTool], world: ExampleWorld) -> Iterator[Trial]:
+    """Yield a trial for each probe of a tool on a world of which facts are known."""
+    listings, _ = world.open()
+    tool, roles, duration = tools[name].tool, roles_of(name, tools), length_of(listings, world.video_id)
+    for probe in probes_for(tool, roles, world.facts, video_id=world.video_id, duration=duration):
+        call, state = world.open()
+        yield Trial(world=world.name, call=call, state=state, arguments=probe.arguments, example=True, probe=probe)
+
+
+def staged_worlds() -> tuple[ExampleWorld, ...]:
+    """Return the staged films as worlds whose facts are known; each run gets a new session."""
+    return tuple(map(_staged, range(len(staged_sessions()))))
+
+
+@cache
+def _staged(place: int) -> ExampleWorld:
+    from world_api.operations import run
+
+    session = staged_sessions()[place]
+
+    def fresh() -> tuple[Caller, WorldState]:
+        opened = staged_sessions()[place]
+        return partial(run, opened), opened
+
+    return ExampleWorld(name=session.video_id, video_id=session.video_id, texts=(), open=fresh, facts=facts_of(session))
 
 
 class _Watched:
@@ -199,11 +265,20 @@ class _Watched:
 
 
 def tried(
-    tools: Mapping[str, CompiledTool], name: str, trial: Trial, *, monotonic: Callable[[], float] = time.monotonic
+    tools: Mapping[str, CompiledTool],
+    name: str,
+    trial: Trial,
+    *,
+    monotonic: Callable[[], float] = time.monotonic,
+    memo: Memo | None = None,
 ) -> TrialRun:
-    """Run a tool once and return the record; a fault is recorded, not raised. ``MadeUpJudge`` answers judge steps."""
+    """Run a tool once and return the record; a fault is recorded, not raised. ``MadeUpJudge`` answers judge steps.
+
+    ``memo``: results of calls, shared by the runs on worlds whose facts are known.
+    """
     compiled = tools[name]
     facts: dict[str, Any] = {"world": trial.world, "arguments": dict(trial.arguments), "example": trial.example}
+    facts["probe"] = trial.probe
     watched, start = _Watched(trial.call), monotonic()
     try:
         result = run_tool(
@@ -212,7 +287,7 @@ def tried(
             trial.arguments,
             call=watched,
             world=trial.state,
-            memo=Memo(),
+            memo=memo if memo is not None and trial.probe is not None else Memo(),
             limits=LIMITS,
             monotonic=monotonic,
             judge=MadeUpJudge(),
@@ -226,6 +301,7 @@ def tried(
         summary=result["summary"],
         outputs=result["outputs"],
         evidence=len(result["evidence"]),
+        cited=tuple(TimeSpan(start=piece["start_time"], end=piece["end_time"]) for piece in result["evidence"]),
         calls=result["calls"]["logical"],
         error=f"{error['code']}: {error['message']}" if isinstance(error, dict) else "",
         warnings=tuple(result["warnings"]),

@@ -76,7 +76,7 @@ def _filtered(at: Inference, expr: ex.Filtered) -> Range:
             if not isinstance(whole, ty.ListType):
                 return Range(least=0)
             least = max(int(whole.filled), at.environment.least_length(rows))
-            return Range(least, _ANY if whole.bound is None or not whole.stated else whole.bound)
+            return Range(least, whole.bound if whole.stated and whole.bound is not None else _ANY)
         case ex.Filtered(ex.ListExpression(items) | ex.JsonList(items), "min" | "max" as name) if items:
             parts = [range_of(at, item) for item in items]
             choose = min if name == "min" else max

@@ -21,7 +21,7 @@ from tool_induction.language.diagnostics import (
 )
 from tool_induction.language.model import Aggregate, Block, Call, If, Step, Tool
 from tool_induction.language.types import RecordType, operation_types, plain
-from world_api.operations import EVERY_OPERATION
+from world_api.operations import EVERY_OPERATION, is_offered
 
 
 def resolve(tool: Tool, tools: Mapping[str, Tool | None], findings: Findings, *, groups: Collection[str] = ()) -> Tool:
@@ -70,7 +70,7 @@ class _Resolver:
         path, findings = (*step.path, "api"), self.findings
         found = EVERY_OPERATION.get(step.target)
         if found is None:
-            known = [name for name, item in EVERY_OPERATION.items() if not item.group or item.group in self.groups]
+            known = [name for name, item in EVERY_OPERATION.items() if is_offered(item, self.groups)]
             suggestion: str | Suggestion = findings.near(step.target, known)
             if step.target in self.tools:
                 called = {"type": "call_tool", "tool": step.target}
@@ -83,10 +83,11 @@ class _Resolver:
             message, words = f"there is no operation {step.target!r}", ", ".join(known)
             findings.add("E_UNKNOWN_API", path, message, found=step.target, expected=words, suggestion=suggestion)
             return step
-        if found.group and found.group not in self.groups:
-            message = f"{step.target!r} is an operation of the optional group {found.group!r}, which is off"
+        if not is_offered(found, self.groups):
+            of = f"the optional group {found.group!r}, which is off" if found.group else f"{found.category!r}, left out"
             where = "do without it; where all systems that are compared may have it, switch it on"
-            findings.add("E_OPERATION_OFF", path, message, suggestion=f"{where} (--with {found.group})")
+            where += f" (--with {found.group})" if found.group else ""
+            findings.add("E_OPERATION_OFF", path, f"{step.target!r} is an operation of {of}", suggestion=where)
         types = operation_types(step.target)
         return self._parameters(step, list(types.parameters), types.required)
 

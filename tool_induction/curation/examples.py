@@ -152,7 +152,7 @@ def material_of(call: Caller, video_id: str) -> Material:
 def formatted_tools(tools: Mapping[str, CompiledTool], wanted: Format) -> list[dict[str, Any]] | list[str]:
     """Return all tools in one format, in library order: declarations, or for ``cards`` readable texts with an example.
 
-    In ``openai-strict`` a tool whose inputs strict mode cannot express is declared with ``strict`` false.
+    In ``openai-strict`` a tool whose inputs strict mode cannot express is declared without it.
     """
     if wanted == "mcp":
         return mcp_declarations(tools)

@@ -10,11 +10,13 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from tool_induction import limits
-from tool_induction.admission import ExampleWorld
+from tool_induction.admission import ExampleWorld, facts_of
+from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.documents import tool_schema
 from tool_induction.domains import Domain
 from tool_induction.inducer.checkpoint import RECORDING, Checkpoint, check_out
@@ -22,7 +24,7 @@ from tool_induction.inducer.induction_report import InductionCost, log_lines, pr
 from tool_induction.inducer.prompt_builder import InducerPrompts, examples_of
 from tool_induction.inducer.requests import Requester, Settings
 from tool_induction.inducer.rounds import MAX_REPAIRS, Induction, induce
-from tool_induction.library import LOG, UNPRUNED, Origin, ToolLibrary, freeze_library, load_library
+from tool_induction.library import LOG, UNPRUNED, UNREVIEWED, Origin, ToolLibrary, freeze_library, load_library
 from tool_induction.runtime.calls import Caller, WorldState
 from world_api.chat.recording import Exchange, ReplayChatModel, read_exchanges
 from world_api.core.canonical import content_hash, json_line
@@ -50,6 +52,7 @@ class InductionOptions:
     model: str | None = None
     count: int = 9
     repairs: int = MAX_REPAIRS
+    review: bool = False  #: whether the model is shown, once, a run of each admitted tool with the truth
     document: Path | None = None
     replay: Path | None = None
     worlds: tuple[str, ...] | None = ()
@@ -93,6 +96,10 @@ def run_induction(
         if not replayed:
             raise EpisodeFault("recording_damaged", f"{options.replay.name} holds no exchange", hint=hint)
     chat = _model(options, replayed, clock=clock, environment=environment)
+    if chat is None and options.review:
+        raise ToolFault(
+            "no_model", "no model was named that could review tools", hint="add --model, or leave --review out"
+        )
     price = None if chat is None else price_of(chat.name, options.prices)
     document = None if options.document is None else _read(options.document)
     prompts = InducerPrompts(groups=settings.groups, allow_judge=settings.allow_judge)
@@ -107,6 +114,7 @@ def run_induction(
         "count": options.count,
         "repairs": options.repairs,
         **settings.record(),
+        **({"review": True} if options.review else {}),
         "example_worlds": worlds.hashes,
         "document_hash": "" if document is None else hash_bytes(written),
     }
@@ -126,6 +134,7 @@ def run_induction(
             repairs=options.repairs,
             worlds=worlds.open,
             document=document,
+            review=options.review,
             prompts=prompts,
             progress=progress,
         )
@@ -194,6 +203,8 @@ def _freeze(
 ) -> ToolLibrary:
     """Freeze the library at ``checkpoint.out``; inside: the unpruned one (with duplicates), log, report, recording.
 
+    After a review the library as it was before is inside, too.
+
     If nothing is admitted, raises ToolFault ``nothing_admitted``; log and report remain in the checkpoint's folder.
     """
     out, work, made = checkpoint.out, checkpoint.folder, checkpoint.folder / _FROZEN
@@ -203,9 +214,11 @@ def _freeze(
     if how == "brought" and induction.mode_used:
         how += f", mended by {request['model']}"
 
-    def freeze(names: Sequence[str], folder: Path, name: str, details: Mapping[str, Any]) -> ToolLibrary:
+    def freeze(
+        names: Sequence[str], folder: Path, name: str, details: Mapping[str, Any], known: Mapping[str, CompiledTool]
+    ) -> ToolLibrary:
         origin = Origin(how=how, date=date, domain=domain.name, details={"induction": details})
-        tools = {tool: induction.draft.tools[tool] for tool in names}  # those that they call are among them
+        tools = {tool: known[tool] for tool in names}  # those that they call are among them
         return freeze_library(tools, folder, name=name, origin=origin)
 
     try:
@@ -220,7 +233,7 @@ def _freeze(
                 f"none of the {len(induction.draft.slots)} tools is admitted, so no library is frozen",
                 hint=f"{work / REPORT} says why; another --seed is another draw",
             )
-        for folder in (made, work / UNPRUNED):
+        for folder in (made, work / UNPRUNED, work / UNREVIEWED):
             shutil.rmtree(folder, ignore_errors=True)
         details = sent | _details(induction, domain, settings.seed) | {"cost": cost.record()}
         details |= {
@@ -230,15 +243,29 @@ def _freeze(
         }
         duplicates = {item.tool: item.kept for item in admission.verdicts if item.reason == "duplicate"}
         arm = {"arm": "unpruned", "of": out.name, "duplicates": duplicates}
-        unpruned = freeze(admission.unpruned, work / UNPRUNED, f"{out.name[:55]}.unpruned", details | arm)
+        tools, review = induction.draft.tools, induction.review
+        if review is not None:
+            details |= {"review": review.text}
+        unpruned = freeze(admission.unpruned, work / UNPRUNED, f"{out.name[:55]}.unpruned", details | arm, tools)
+        inside = [UNPRUNED]
+        if review is not None and review.admission.admitted:
+            arm = {"arm": "unreviewed", "of": out.name}
+            before = review.admission.admitted
+            other = freeze(before, work / UNREVIEWED, f"{out.name[:53]}.unreviewed", details | arm, review.tools)
+            details |= {"unreviewed_hash": other.hash}
+            inside.append(UNREVIEWED)
         beside = [name for name in (LOG, REPORT, RECORDING) if (work / name).is_file()]
         files = {name: hash_bytes((work / name).read_bytes()) for name in beside}
         details |= {"arm": "pruned", "unpruned_hash": unpruned.hash, "files": files}
-        freeze(admission.admitted, made, out.name, details)
-        (work / UNPRUNED).rename(made / UNPRUNED)
+        freeze(admission.admitted, made, out.name, details, tools)
+        for name in inside:
+            (work / name).rename(made / name)
         for kept in files:
             shutil.copyfile(work / kept, made / kept)
-        for folder in (made, made / UNPRUNED):  # a library that cannot be loaded is not moved to its place
+        for folder in (
+            made,
+            *(made / name for name in inside),
+        ):  # a library that cannot be loaded is not moved to its place
             load_library(folder, groups=settings.groups, allow_judge=settings.allow_judge)
         if out.exists():
             raise ToolFault("library_exists", f"{out} is there already", hint="choose another --out")
@@ -277,7 +304,7 @@ def _details(induction: Induction, domain: Domain, seed: int) -> dict[str, Any]:
 
 #: The default world: the film that the project generates itself.
 SAMPLE = "sample"
-_HINTS, _CAPTIONS, _LONGEST = 4, 2, 200
+_TEXTS, _LONGEST = 4, 200  #: texts of each kind, and characters of one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -330,22 +357,31 @@ def trial_worlds(
 
 
 def _example(name: str, opened: Callable[[], Session]) -> ExampleWorld:
-    """Return a world that opens a new session for every run, with hints of entities and captions of scenes as texts to search for."""
+    """Return a world that opens a new session for every run, with its facts and with texts to search for.
+
+    The texts are hints of entities, spoken lines, captions of scenes and texts on screen, in turns.
+    """
     from world_api.operations import run
 
     def fresh() -> tuple[Caller, WorldState]:
         session = opened()
         return partial(run, session), session
 
-    call, _ = fresh()
-    texts: list[str] = []
-    for operation, key, field, most in (
-        ("list_entities", "entities", "hint", _HINTS),
-        ("list_scenes", "scenes", "brief_caption", _CAPTIONS),
-    ):
-        try:
-            items = call(operation, {"video_id": name})[key]
-        except VideoWorldError:  # the world has no such rows
-            continue
-        texts += list(dict.fromkeys(str(item[field])[:_LONGEST] for item in items if str(item[field]).strip()))[:most]
-    return ExampleWorld(name=name, video_id=name, texts=tuple(texts), open=fresh)
+    session = opened()
+    call = partial(run, session)
+    kinds: list[list[str]] = [
+        [str(row["hint"]) for row in _rows(call, name, "list_entities", "entities")],
+        [line.text for line in session.view.speech[:_TEXTS]],
+        [str(row["brief_caption"]) for row in _rows(call, name, "list_scenes", "scenes")],
+        [text.text for text in session.view.screen_texts[:_TEXTS]],
+    ]
+    filled = [list(dict.fromkeys(text[:_LONGEST] for text in texts if text.strip()))[:_TEXTS] for texts in kinds]
+    mixed = [text for turn in zip_longest(*filled) for text in turn if text]
+    return ExampleWorld(name=name, video_id=name, texts=tuple(mixed), open=fresh, facts=facts_of(session))
+
+
+def _rows(call: Caller, name: str, operation: str, key: str) -> list[dict[str, Any]]:
+    try:
+        return list(call(operation, {"video_id": name})[key])
+    except VideoWorldError:  # the world has no such rows
+        return []

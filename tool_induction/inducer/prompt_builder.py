@@ -41,6 +41,17 @@ class FailingTool:
     faults: tuple[str, ...]
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReviewedRun:
+    """A run that the model is shown: tool, world, arguments and result as JSON, and what is true of the world in lines."""
+
+    name: str
+    world: str
+    arguments: str
+    given: str
+    truth: tuple[str, ...]
+
+
 class InducerPrompts:
     """Renders the prompts. ``groups``: optional groups of operations that tools may also call."""
 
@@ -93,6 +104,15 @@ class InducerPrompts:
         """Return the request of a repair round: failing tools with faults; ``usable``: signatures of the others."""
         form = self._files.render("reply_form", mode=mode)
         return self._files.render("repair", title=domain.title, tools=tools, usable=usable, reply_form=form)
+
+    def review_runs(self, runs: Sequence[ReviewedRun]) -> str:
+        """Return runs and truths as text; the system ``flat+review`` is given the same."""
+        return self._files.render("review_runs", tools=runs)
+
+    def review(self, domain: Domain, tools: Sequence[FailingTool], *, runs: str, mode: Mode) -> str:
+        """Return the request of the review: ``tools`` as they are (without faults), and the text of their ``runs``."""
+        form = self._files.render("reply_form", mode=mode)
+        return self._files.render("review", title=domain.title, tools=tools, runs=runs, reply_form=form)
 
     def _tables(self) -> dict[str, Any]:
         return {

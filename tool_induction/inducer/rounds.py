@@ -13,13 +13,13 @@ from itertools import count
 from typing import Literal, get_args
 
 from tool_induction import limits
-from tool_induction.admission import Admission, ExampleWorld, Reason, Verdict, admit
+from tool_induction.admission import STAGED, Admission, ExampleWorld, Reason, Verdict, admit
 from tool_induction.compiler.compilation import Compilation, CompiledTool, compile_document
 from tool_induction.compiler.declarations import signature_card
 from tool_induction.compiler.source import holds_secret, without_secrets
 from tool_induction.domains import Domain
 from tool_induction.inducer.emissions import WrittenTool, WrittenTools, read_tools
-from tool_induction.inducer.prompt_builder import FailingTool, InducerPrompts
+from tool_induction.inducer.prompt_builder import FailingTool, InducerPrompts, ReviewedRun
 from tool_induction.inducer.requests import ModelReply, Note, Problem, Requester, Settings
 from tool_induction.language.diagnostics import Code, Diagnostic, format_path
 from world_api.core.faults import ToolFault
@@ -162,8 +162,13 @@ class LibraryDraft:
         """Return all faults with their slot numbers; if a round does not change this set, it achieved nothing."""
         return frozenset((slot.number, fault) for slot in self.failing() for fault in slot.current.faults())
 
-    def replace(self, rewritten: Mapping[int, WrittenTool], *, round_number: int) -> list[Slot]:
-        """Add new versions by slot number and use those that are better; return the slots where the new one is not."""
+    def replace(
+        self, rewritten: Mapping[int, WrittenTool], *, round_number: int, is_review: bool = False
+    ) -> list[Slot]:
+        """Add new versions by slot number and use those that are better; return the slots where the new one is not.
+
+        ``is_review``: a new version that is as good is used, too.
+        """
         new = {number: Version(round=round_number, written=item) for number, item in rewritten.items()}
         versions = self._examine([new.get(slot.number, slot.current) for slot in self.slots])
         unchanged = []
@@ -172,7 +177,8 @@ class LibraryDraft:
                 slot.versions[slot.best] = version
                 continue
             slot.versions.append(version)
-            if version.progress() > slot.current.progress():
+            now, before = version.progress(), slot.current.progress()
+            if now > before or (is_review and now == before):
                 slot.best = len(slot.versions) - 1
             else:
                 unchanged.append(slot)
@@ -220,7 +226,7 @@ _MAX_UNREADABLE = 30_000  #: characters of a text that is not JSON that go back
 #: all_usable: no tool fails; repeats: a round changed nothing; rounds_used: the last repair round is over;
 #: no_reply: a repair round brought no tool; no_model: a document was given and no model was named
 Ending = Literal["all_usable", "repeats", "rounds_used", "no_reply", "no_model"]
-RoundKind = Literal["document", "generation", "repair"]
+RoundKind = Literal["document", "generation", "repair", "review"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,13 +245,26 @@ class Round:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Review:
+    """What a review started from: the text of the runs that the model was shown, and the tools and verdicts before it."""
+
+    text: str
+    tools: Mapping[str, CompiledTool]
+    admission: Admission
+
+
+@dataclass(frozen=True, kw_only=True)
 class Induction:
-    """The rounds of an induction and its final draft. ``requested``: number of tools requested, 0 for a document."""
+    """The rounds of an induction and its final draft. ``requested``: number of tools requested, 0 for a document.
+
+    ``review``: None if there was none.
+    """
 
     draft: LibraryDraft
     rounds: tuple[Round, ...]
     ending: Ending
     requested: int
+    review: Review | None = None
 
     @property
     def mode_used(self) -> str:
@@ -275,6 +294,7 @@ def induce(
     repairs: int = MAX_REPAIRS,
     worlds: Callable[[], tuple[ExampleWorld, ...]] = tuple,
     document: str | None = None,
+    review: bool = False,
     prompts: InducerPrompts | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Induction:
@@ -287,7 +307,8 @@ def induce(
         count: Number of tools to request.
         repairs: Maximum number of repair rounds.
         worlds: Opens the example worlds that tools are tried on besides the made-up ones.
-        document: A text that replaces the first reply; the model is then used for repairs only.
+        document: A text that replaces the first reply; the model is then used for repairs and the review only.
+        review: Whether the model is shown, once, a run of each admitted tool with the truth.
         prompts: By default the prompts for the settings.
         progress: Called with a line of text for every event.
 
@@ -309,8 +330,9 @@ def induce(
     places = [place if place < len(draft.slots) else None for place in range(len(written.tools))]
     rounds.record("document" if answer is None else "generation", answer, written, places, notes, text=document or "")
     ending = rounds.repair_all(domain, prompts, requester, repairs)
+    reviewed = rounds.review(domain, prompts, requester) if review and requester is not None else None
     requested = count if document is None else 0
-    return Induction(draft=draft, rounds=tuple(rounds.done), ending=ending, requested=requested)
+    return Induction(draft=draft, rounds=tuple(rounds.done), ending=ending, requested=requested, review=reviewed)
 
 
 def _first_tools(answer: ModelReply | None, document: str, count: int) -> tuple[WrittenTools, list[Note]]:
@@ -382,6 +404,34 @@ class _Rounds:
         self.record("repair", answer, written, assigned, notes, requested=[item.name for item in tools])
         return bool(rewritten)
 
+    def review(self, domain: Domain, prompts: InducerPrompts, requester: Requester) -> Review | None:
+        """Show the model a run of each admitted tool with the truth, once; take the tools that it corrects.
+
+        They are compiled and tried as all others are. None if no tool has a run with a known truth.
+        """
+        draft = self._draft
+        slots = {slot.current.written.name: slot for slot in draft.slots if slot.current.status == "admitted"}
+        runs = [run for slot in slots.values() if (run := reviewed_run(slot.current.verdict)) is not None]
+        if not runs:
+            return None
+        text = prompts.review_runs(runs)
+        review = Review(text=text, tools=draft.tools, admission=draft.admission)
+        self._progress(f"review: {len(runs)} tools are shown with a run and its truth ...")
+        tools = [_failing_tool(slots[run.name]) for run in runs]
+        answer = requester.send(prompts.system, lambda mode: prompts.review(domain, tools, runs=text, mode=mode))
+        written = read_tools(answer.text)
+        assigned = [slots[item.name].number if item.name in slots else None for item in written.tools]
+        rewritten = {slot: item for item, slot in zip(written.tools, assigned, strict=True) if slot is not None}
+        notes = [*answer.notes, *(note for note in _reading_notes(written, answer) if note.problem != "no_tools")]
+        unasked = "no admitted tool has this name; it is left aside"
+        notes += [Note("unasked", unasked, item.name) for item in written.tools if item.name not in slots]
+        number = len(self.done)
+        for slot in draft.replace(rewritten, round_number=number, is_review=True) if rewritten else ():
+            why = f"the reviewed version is no better ({slot.versions[-1].reason()}); the one before is kept"
+            notes.append(Note("not_better", why, slot.name))
+        self.record("review", answer, written, assigned, notes, requested=[run.name for run in runs])
+        return review
+
     def record(
         self,
         kind: RoundKind,
@@ -416,6 +466,36 @@ class _Rounds:
         self._progress(f"  {len(written.tools)} tools came{tokens or ''}; now {now}")
         for note in done.notes:
             self._progress(f"  {note.problem}{f' ({note.tool})' if note.tool else ''}: {note.message}")
+
+
+_MOST_TRUTHS, _MOST_SHOWN = 8, 1_500  #: lines of truth, and characters of a result, that a review shows
+
+
+def reviewed_run(verdict: Verdict | None) -> ReviewedRun | None:
+    """Return one run of a tool on a known film for the review; None if there is none.
+
+    Runs on example worlds go before staged films, runs about what is there before others, and runs that answered before others.
+    """
+    probed = [run for run in ([] if verdict is None else verdict.runs) if run.probe is not None]
+    if verdict is None or not probed:
+        return None
+    run = min(
+        probed,
+        key=lambda run: (
+            run.world.startswith(STAGED),
+            any(fact.existence != "present" for fact in run.probe.each) if run.probe else True,
+            run.status != "ok",
+        ),
+    )
+    truth = [] if run.probe is None else [fact.line() for fact in run.probe.each]
+    given = json.dumps({"status": run.status, "outputs": dict(run.outputs)}, ensure_ascii=False)
+    return ReviewedRun(
+        name=verdict.tool,
+        world=run.world,
+        arguments=json.dumps(dict(run.arguments), ensure_ascii=False),
+        given=given if len(given) <= _MOST_SHOWN else f"{given[:_MOST_SHOWN]} ...",
+        truth=tuple(truth[:_MOST_TRUTHS]),
+    )
 
 
 def _failing_tool(slot: Slot) -> FailingTool:

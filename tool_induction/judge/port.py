@@ -30,7 +30,6 @@ class Judge(Protocol):
             ToolFault: ``bad_judgement``: a reply is none of the answers.
             BackendFault: the faults of the model behind the judge.
         """
-        ...
 
 
 class RememberedJudge:

@@ -293,7 +293,9 @@ def located(expr: Expr, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str
 
 
 #: Names of the functions that controllers offer beside the tools; no tool may have one.
-RESERVED_TOOL_NAMES = frozenset({"judge", "judge_items", "read_more", "submit_answer"})
+RESERVED_TOOL_NAMES = frozenset(
+    {"judge", "judge_items", "read_more", "submit_answer", "describe_operation", "call_operation"}
+)
 
 #: filter -> how many arguments it takes (at least, at most)
 FILTERS: dict[str, tuple[int, int]] = {

@@ -52,7 +52,6 @@ class Asks(Protocol):
 
     def __call__(self, name: str, arguments: Mapping[str, Json], made_from: Sequence[int] = ()) -> dict[str, Any]:
         """Return the result of an operation; ``made_from``: numbers of the calls that its arguments were computed from."""
-        ...
 
 
 class WorldState(Protocol):
@@ -61,12 +60,10 @@ class WorldState(Protocol):
     @property
     def memo_key(self) -> str:
         """Cache key of the world and its causal cut."""
-        ...
 
     @property
     def session_key(self) -> str:
         """Cache key of what was written in the session; two sessions have the same key only if they wrote the same."""
-        ...
 
 
 class Memo:

@@ -24,8 +24,9 @@ _UNJUDGED = frozenset("unused_words unmatched not_judged not_examined lacks".spl
 
 
 class Extent(IntEnum):
-    """What of a value is in doubt. Each includes those before it."""
+    """What of a value is in doubt. Each includes those before it, except the first."""
 
+    BEST = -1  #: what is computed from the best hits of a search: that none of them fits is no "no"
     ITEMS = 0  #: some items of a list, which say so themselves
     MISSING = 1  #: other items may belong to the list
     VALUE = 2  #: the value may be another
@@ -112,6 +113,7 @@ def has_other_fields(item: Json) -> bool:
 def joined(*doubts: Doubt | None) -> Doubt | None:
     """Return all that is in doubt together; None if nothing is. Bounds are kept only if there is one doubt."""
     found = [doubt for doubt in doubts if doubt is not None]
+    found = [doubt for doubt in found if doubt.extent != Extent.BEST] or found[:1]
     if len(found) < 2:
         return found[0] if found else None
     words = tuple(dict.fromkeys(word for doubt in found for word in doubt.words))
@@ -123,6 +125,27 @@ def doubt_of_record(record: Json) -> Doubt | None:
     found = [_of_words(record.get(key)) for key in ("not_judged", "not_examined")] if isinstance(record, dict) else []
     doubt = joined(*found)
     return doubt and replace(doubt, extent=Extent.MISSING)
+
+
+def doubt_of_hits(record: dict[str, Json], hits: Json, top_k: Json) -> Doubt | None:
+    """Return what is in doubt about the hits of a search, of which only the ``top_k`` best are given.
+
+    Nothing is (None) if it says "not found", or gave fewer hits than were asked for.
+    """
+    is_whole = isinstance(hits, list) and isinstance(top_k, int) and len(hits) < top_k
+    return None if is_whole or record.get("not_found") else Doubt(extent=Extent.BEST)
+
+
+def _of_rows(doubt: Doubt | None, rows: Sequence[Json]) -> Doubt | None:
+    """Return what is in doubt about a list for what is computed from it: one sure item among the best hits is enough."""
+    if doubt is None or doubt.extent != Extent.BEST:
+        return doubt
+    return None if any(not lacked(row) for row in rows) else doubt
+
+
+def firm(doubt: Doubt | None) -> Doubt | None:
+    """Return a doubt unless it is only that other hits of a search might fit, which matters where there is nothing else."""
+    return None if doubt is None or doubt.extent == Extent.BEST else doubt
 
 
 def _of_words(value: Json) -> Doubt | None:
@@ -137,7 +160,8 @@ def doubt_of(expr: ex.Expr, scope: Scope) -> Doubt | None:
         case ex.Name() | ex.Field() | ex.Index():
             value, doubt = read(expr, scope)
             if isinstance(value, list):
-                return _joined_items(doubt, value)
+                return _joined_items(_of_rows(doubt, value), value)
+            doubt = firm(doubt) if isinstance(value, dict) else doubt
             return joined(doubt, as_value(doubt_of_record(value)), _of_item(expr, value, scope))
         case ex.Filtered(value, "length"):
             return _length(value, scope)
@@ -179,7 +203,7 @@ def read(expr: ex.Expr, scope: Scope) -> tuple[Json, Doubt | None]:
             if not isinstance(rows, list):
                 return None, doubt
             deciding = rows[: number + 1] if number >= 0 else rows[number:]
-            found = _joined_items(doubt, deciding)
+            found = _joined_items(_of_rows(doubt, rows), deciding)
             return evaluate(expr, scope.values), as_value(found)
     return evaluate(expr, scope.values), doubt_of(expr, scope)
 
@@ -210,12 +234,12 @@ def _joined_items(doubt: Doubt | None, rows: Sequence[Json]) -> Doubt | None:
 
 def as_value(doubt: Doubt | None) -> Doubt | None:
     """Return the doubt of a value computed from one that is in doubt."""
-    return None if doubt is None else Doubt(words=doubt.words)
+    return doubt if doubt is None or doubt.extent == Extent.BEST else Doubt(words=doubt.words)
 
 
 def _length(value: ex.Expr, scope: Scope) -> Doubt | None:
     doubt, rows = doubt_of(value, scope), evaluate(value, scope.values)
-    if doubt is None or not isinstance(rows, list):
+    if doubt is None or doubt.extent == Extent.BEST or not isinstance(rows, list):
         return doubt
     possible = sum(bool(lacked(row)) for row in rows)
     found = Doubt(words=doubt.words, least=len(rows) - possible, most=len(rows), possible=possible)
@@ -240,8 +264,8 @@ def _of_numbers(expr: ex.Compare | ex.Arithmetic, scope: Scope) -> Doubt | None:
     """
     left, right = doubt_of(expr.left, scope), doubt_of(expr.right, scope)
     found = joined(left, right)
-    if found is None:
-        return None
+    if found is None or found.extent == Extent.BEST:
+        return found
     one, two = _bounds(expr.left, left, scope), _bounds(expr.right, right, scope)
     if one is None or two is None or expr.op in ("*", "/", "%"):
         return as_value(found)
@@ -282,7 +306,7 @@ def settled(decisive: Sequence[Json], doubt: Doubt | None) -> Doubt | None:
     """
     if any(not lacked(item) for item in decisive) and (doubt is None or doubt.extent < Extent.VALUE):
         return None
-    return as_value(_joined_items(doubt, decisive))
+    return as_value(_joined_items(_of_rows(doubt, decisive), decisive))
 
 
 def aggregated(
@@ -297,6 +321,10 @@ def aggregated(
         lists: What is in doubt about the lists, apart from their possible items.
         given: What is in doubt about the parameters.
     """
+    if lists is not None and lists.extent == Extent.BEST:
+        made, doubt = aggregated(spec, operands, params, None, given)
+        is_list = spec.unsure in ("kept", "remade")
+        return made, joined(doubt, lists if is_list else _of_rows(lists, [*_items(operands)]))
     made = spec.run(*operands, **params)
     possible = [item for item in _items(operands) if lacked(item)]
     words = tuple(dict.fromkeys(word for item in possible for word in lacked(item)))

@@ -26,8 +26,10 @@ from tool_induction.runtime.doubts import (
     aggregated,
     as_value,
     doubt_of,
+    doubt_of_hits,
     doubt_of_list,
     doubt_of_record,
+    firm,
     has_other_fields,
     joined,
     lacked,
@@ -153,7 +155,7 @@ class Interpreter:
                 self._loop(step, scope)
             case model.If():
                 holds = truth(step.condition, evaluate(step.condition, scope.values))
-                doubt = as_value(self._doubt(step.condition, scope))
+                doubt = firm(as_value(self._doubt(step.condition, scope)))
                 self._control(step, doubt)
                 self._block(step.then if holds else step.otherwise, scope)
                 if doubt is not None:
@@ -161,8 +163,12 @@ class Interpreter:
                         scope.bind(name, scope.values.get(name), joined(doubt, as_value(scope.doubts.get(name))))
             case model.Require():
                 # What comes after it rests on the condition, and so does that the tool ended here.
-                self._control(step, self._doubt(step.condition, scope))
-                if not truth(step.condition, evaluate(step.condition, scope.values)):
+                doubt, holds = (
+                    self._doubt(step.condition, scope),
+                    truth(step.condition, evaluate(step.condition, scope.values)),
+                )
+                self._control(step, firm(doubt) if holds else doubt)
+                if not holds:
                     raise Stopped(step.status, as_text(evaluate(step.reason, scope.values)))
             case _:
                 self._save(step.save_as, *self._value(step, scope), scope)
@@ -210,7 +216,7 @@ class Interpreter:
         kept: list[Json] = []
         found = doubt_of_list(inputs, scope)
         for item in rows:
-            fits, doubt = self._holds(where, inner, item) is wanted, doubt_of(where, scope.inside("item", item))
+            fits, doubt = self._holds(where, inner, item) is wanted, firm(doubt_of(where, scope.inside("item", item)))
             if fits:
                 kept.append(item if doubt is None else with_lacks(item, doubt.words))
             if doubt is not None and not (fits and isinstance(item, dict)):
@@ -228,7 +234,7 @@ class Interpreter:
             return spec.run([is_any for _ in decisive]), settled(decisive, doubt)
         if not self.judged.is_unsure:
             return spec.run(*operands, **params), None
-        given = joined(*(doubt_of(value, scope) for _, value in step.params))
+        given = firm(joined(*(doubt_of(value, scope) for _, value in step.params)))
         return aggregated(spec, operands, params, doubt_of_list(step.inputs, scope), given)
 
     def _judge(self, step: model.JudgeStep, scope: Scope) -> tuple[Json, Doubt | None]:
@@ -262,7 +268,7 @@ class Interpreter:
         if not self.judged.is_unsure:
             return made
         inside = scope.inside("item", item)
-        found = joined(*(doubt_of(value, inside) for _, value in step.fields))
+        found = firm(joined(*(doubt_of(value, inside) for _, value in step.fields)))
         inherited = with_lacks(made, lacked(item), unsure=has_other_fields(item))
         return with_lacks(inherited, () if found is None else found.words, unsure=True)
 
@@ -290,13 +296,16 @@ class Interpreter:
         arguments = {key: evaluate(value, scope.values) for key, value in step.params}
         origins = scope.origins
         given = step.params if self.judged.is_unsure else ()
-        doubts = {key: doubt for key, value in given if (doubt := doubt_of(value, scope)) is not None}
+        doubts = {key: doubt for key, value in given if (doubt := firm(doubt_of(value, scope))) is not None}
         if step.kind == "api":
             made_from = () if origins is None else sorted(origins.of(*(value for _, value in step.params)))
-            result = self.judged.noted(self.calls(step.target, arguments, made_from), listed_under(step.target))
+            listed = listed_under(step.target)
+            result = self.judged.noted(self.calls(step.target, arguments, made_from), listed)
             if isinstance(unused := result.get("unused_words"), list) and unused:
                 self._warn(f"words that {step.target} could not use: {named(list(map(as_text, unused)))}")
-            return result, as_value(joined(*doubts.values()))
+            hits = doubt_of_hits(result, result.get(listed or ""), arguments["top_k"]) if "top_k" in arguments else None
+            self.judged.is_unsure |= hits is not None
+            return result, joined(as_value(joined(*doubts.values())), hits)
         behind = {} if origins is None else {key: origins.of(value) for key, value in step.params}
         outcome = self.run(step.target, fitting(self.tools[step.target].tool, arguments), behind, doubts)
         if outcome.fault is not None:
@@ -334,7 +343,7 @@ class Interpreter:
         faults: list[VideoWorldError] = []
         done = 0
         doubt = self._doubt_of_first(step.save_as, rows, loop.bound, loop.over, scope, done="looked at")
-        self._control(step, doubt)
+        self._control(step, firm(doubt))
         tasks = () if self.parallel is None else self.parallel.of_items(step, rows[: loop.bound], scope.values)
         with self._prepared(tasks) as wait_for_next:
             for place, item in enumerate(rows[: loop.bound]):
@@ -361,7 +370,7 @@ class Interpreter:
                 done += 1
                 if loop.until is not None:
                     holds = truth(loop.until, evaluate(loop.until, inside.values))
-                    found = self._doubt(loop.until, inside)
+                    found = firm(self._doubt(loop.until, inside))
                     found = joined(found, Doubt(words=lacked(item)) if holds and lacked(item) else None)
                     doubt = joined(doubt, found and Doubt(words=found.words, extent=Extent.MISSING))
                     if holds:

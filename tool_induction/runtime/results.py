@@ -25,6 +25,7 @@ from tool_induction.runtime.doubts import (
     Scope,
     doubt_of,
     doubt_of_record,
+    firm,
     joined,
     lacked,
     with_lacks,
@@ -88,7 +89,10 @@ def outcome_of(
     for output in tool.outputs:
         try:
             value = _value(output, values)
-            if judged.is_unsure and (doubt := joined(judged.control, own := _doubt(output, scope))) is not None:
+            own = _doubt(output, scope) if judged.is_unsure else None
+            if value not in (None, 0):  # with something found, nothing hangs on what other hits there may be
+                own = firm(own)
+            if (doubt := joined(judged.control, own)) is not None:
                 doubts[output.name] = doubt if own is None else replace(own, words=doubt.words)
         except VideoWorldError as unreadable:
             value = None
@@ -342,7 +346,6 @@ class Judged:
         if doubt is None:
             return ""
         words = [word for word in doubt.words if word != NOT_EXAMINED]
-        self._add("lacks", words)
         kinds = {
             "not judged": [word for word in words if not self.can_judge(word)],
             "not seen to fit": [word for word in words if self.can_judge(word)],
@@ -358,7 +361,7 @@ class Judged:
 
     def record(self) -> dict[str, Json]:
         """Return the value of ``judged`` in a result record; it has ``not_found`` only if nothing was found."""
-        unmatched = self._words("unmatched", "lacks")
+        unmatched = self._words("unmatched")
         words = {
             "matched": [word for word in self._words("matched") if word not in unmatched],
             "unmatched": unmatched,

@@ -3,7 +3,7 @@
 ``build_world`` runs the stages of a ``Recipe`` over one decode pass and writes the manifest last; ``follow_world`` does
 the same while the file is still being written. To add a stage, implement ``FrameStage`` or ``RowStage`` and add it to a
 ``Recipe``. The stages of the built-in profiles are in this package, too: shots and scenes, key frames, moving things
-and their links, screen texts, speech, and the oracle.
+and their links, what people look like and who is the same, screen texts, speech, and the oracle.
 
 Names are imported when they are first used, so that importing the package is cheap.
 """
@@ -15,11 +15,16 @@ from typing import TYPE_CHECKING
 from world_api.core.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from world_api.build.association import Association, least_cost
     from world_api.build.builder import BuildReport, Job, build_world
+    from world_api.build.detections import Detections
     from world_api.build.following import Following, follow_world
+    from world_api.build.identities import Identities, IdentityLimits, Sighted, find_matches
     from world_api.build.key_frames import KeyFrames, Looks
     from world_api.build.look_links import LookLinks
     from world_api.build.moving_things import MovingThings
+    from world_api.build.person_looks import BodyJudge, ClothesJudge, FaceJudge, Figure, PersonLooks
+    from world_api.build.processes import BuildProcesses
     from world_api.build.scheduler import Progress
     from world_api.build.screen_texts import ScreenTexts
     from world_api.build.shots import Cuts, SceneCuts
@@ -39,7 +44,6 @@ if TYPE_CHECKING:
         clip_span,
         keys_of,
     )
-    from world_api.build.stage_process import BuildProcesses
     from world_api.build.stitches import Stitches
     from world_api.build.truth import Truth, read_truth
 

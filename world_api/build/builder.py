@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from world_api.build.checkpoint import DECODE_LOG, DecodeLog, RowStore
+from world_api.build.processes import BuildProcesses
 from world_api.build.scheduler import Progress, Scheduler, opencv_on_one_thread
 from world_api.build.source import (
     check_unchanged,
@@ -27,8 +28,8 @@ from world_api.build.source import (
     stamp_of,
 )
 from world_api.build.stage import CLIP_SECONDS, Recipe, ReportsLosses, Stage, clip_count, keys_of
-from world_api.build.stage_process import BuildProcesses
 from world_api.core.canonical import content_hash
+from world_api.core.cost import ledger_beside
 from world_api.core.faults import StoreFault
 from world_api.core.files import check_plain, hash_file, not_writable, world_lock
 from world_api.core.identifiers import printable
@@ -45,6 +46,7 @@ from world_api.world.storage import (
     MOST_FRAMES_PER_SECOND,
     ROWS,
     SESSIONS,
+    BuildCost,
     FileEntry,
     ImageEntry,
     Loss,
@@ -187,7 +189,7 @@ def build_locked(
     rows = RowStore(
         folder, subject.source, keys, reuse=reuse and not log.has_died, audio=partial(worker.sound, subject.source)
     )
-    with opencv_on_one_thread():
+    with ledger_beside() as asked, opencv_on_one_thread():
         state = _make_rows(job, subject.source, placed or stages, rows, log, worker)
     check_unchanged(job.video, subject.stamp)
     files = rows.files(clip_count(state.duration)) + old.committed(source_hash)
@@ -196,7 +198,13 @@ def build_locked(
     # sessions of another video.
     notes = old.set_sessions_aside(source_hash)
     remember_source(folder, job.video)
-    write_manifest(folder, manifest)
+    took = BuildCost(
+        seconds=round(max(0.0, job.clock.monotonic() - started), 1),
+        requests=len(asked.items),
+        tokens=sum(item.prompt + item.completion for item in asked.items),
+        whole=not rows.reused(clip_count(state.duration)),
+    )
+    write_manifest(folder, manifest.model_copy(update={"took": took}))
     old.sweep(manifest)
     return _report(job, manifest, started, rows=rows, notes=notes)
 

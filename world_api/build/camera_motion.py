@@ -17,7 +17,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from world_api.build.stage import Clip, Record
 from world_api.core.ports import Image
+from world_api.core.spans import known_time, round_time
+from world_api.media.frames import Frame
 
 #: The parts of the picture (rows, columns), the least strength of a corner, and the fewest corners needed.
 PARTS, _CORNER, _FEWEST_CORNERS = (5, 8), 4e-4, 8
@@ -56,6 +59,15 @@ class Look:
         x = (strong % columns) * width + best[strong] % width
         y = (strong // columns) * height + best[strong] // width
         return np.stack([x, y], axis=1).astype(np.float32).reshape(-1, 1, 2)
+
+
+#: The longer side (pixels) of the pictures in which motion is measured.
+_GLANCE_SIDE = 160
+
+
+def glance(frame: Frame) -> Look:
+    """Return the small gray picture of a frame; use ``frame.derived(glance)``, so that it is made once."""
+    return Look(frame.time, frame.picture(_GLANCE_SIDE, "gray"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,6 +218,10 @@ class CameraWatch:
         self._seen.append(look)
         return broke
 
+    def leave_out(self, count: int) -> None:
+        """Count pictures before the next break that are not processed, since every other one is compared for drift."""
+        self._looks += count
+
     def background_failed(self, share: float, time: float) -> bool:
         """Whether too large a share of the picture is foreground; if so, the camera counts as moving for 2.5 seconds.
 
@@ -290,6 +306,27 @@ class CameraWatch:
             return False
         self._drift = _Step(start=older.time, end=look.time, motion=motion)
         return True
+
+
+#: Seconds between two rows about the camera.
+_CAMERA_STEP = 1.0
+
+
+class CameraNotes:
+    """Collects the rows of the table ``camera`` of one clip: once a second, if the motion is known."""
+
+    def __init__(self, clip: Clip) -> None:
+        self._span = clip.span
+        self.rows: list[Record] = []
+
+    def note(self, watch: CameraWatch, time: float) -> None:
+        """Add a row about the camera's motion at a time, if one is due."""
+        last = self.rows[-1]["time"] if self.rows else self._span.start - _CAMERA_STEP
+        if not self._span.contains(time) or time - last < _CAMERA_STEP - 1e-6:
+            return
+        if (move := watch.move(time)) is not None:
+            row = {"time": round_time(time), "kind": move.kind, "strength": move.strength, "known_at": known_time(time)}
+            self.rows.append(row)
 
 
 def is_break(before: Look, after: Look) -> bool:

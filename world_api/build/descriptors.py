@@ -8,11 +8,16 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from world_api.build.colours import lab_of
 from world_api.core.ports import Image
 
 _GRID, _ORIENTATIONS, _COLOUR_STEPS = 4, 4, 4
-#: Lightness fills its range; the two colour axes of natural pictures stay near the middle.
-_LAB_RANGES = ((0, 255), (96, 159), (96, 175))
+#: The lowest level of each channel of Lab that the steps divide, and the steps for each level: lightness fills its range, the two
+#: colour axes of natural pictures stay near the middle.
+_LOWEST = np.array([0, 96, 96], dtype=np.float32)
+_STEPS_A_LEVEL = _COLOUR_STEPS / np.array([256, 64, 80], dtype=np.float32)
+#: What a step in each channel adds to the place in the histogram.
+_PLACES = np.array([_COLOUR_STEPS**2, _COLOUR_STEPS, 1], dtype=np.float32)
 #: Added to every cell, so that a picture without edges has a flat layout.
 _EDGE_FLOOR = 50.0
 
@@ -32,17 +37,10 @@ def look_of(picture: Image) -> Look:
 
 
 def _colours(picture: Image) -> NDArray[np.float64]:
-    lab = cv2.LUT(cv2.cvtColor(cv2.GaussianBlur(picture, (3, 3), 0), cv2.COLOR_BGR2LAB), _clipped())
-    ranges = [float(end) for low, high in _LAB_RANGES for end in (low, high + 1)]
-    histogram = cv2.calcHist([lab], [0, 1, 2], None, [_COLOUR_STEPS] * 3, ranges)
-    return np.asarray(histogram, dtype=np.float64).ravel()
-
-
-@cache
-def _clipped() -> NDArray[np.uint8]:
-    """Return a table (1 x 256 x 3) from each value of each CIE Lab channel to the nearest in that channel's range of the histogram."""
-    table = np.stack([np.arange(256).clip(low, high) for low, high in _LAB_RANGES], axis=-1)
-    return table.astype(np.uint8)[None]
+    smooth = cv2.GaussianBlur(picture, (3, 3), 0)[::2, ::2]  # of neighbours that were averaged, one of four is enough
+    steps = np.floor((lab_of(smooth.reshape(-1, 3)) - _LOWEST) * _STEPS_A_LEVEL).clip(0, _COLOUR_STEPS - 1)
+    places = (steps @ _PLACES).astype(np.intp)
+    return np.bincount(places, minlength=_COLOUR_STEPS**3).astype(np.float64)
 
 
 def _edges(picture: Image) -> NDArray[np.float64]:

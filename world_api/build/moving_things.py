@@ -9,8 +9,8 @@ from functools import partial
 import cv2
 import numpy as np
 
-from world_api.build.background import Background, Blob, Smooth, find_blobs, outline
-from world_api.build.camera_motion import CameraWatch, Look
+from world_api.build.background import Background, Blob, Scene, Smooth, find_blobs, outline
+from world_api.build.camera_motion import CameraNotes, CameraWatch, glance, is_break
 from world_api.build.colours import colour_words
 from world_api.build.people import People, PersonVotes
 from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec, box_columns
@@ -79,11 +79,11 @@ class Notes:
         votes.look(self._people, image, box, frame.time, cut_off=_cut_off(blob, picture))
 
     def see(
-        self, number: int, blob: Blob, frame: Frame, picture: Image, scene: Image, *, among_others: Box | None
+        self, number: int, blob: Blob, frame: Frame, picture: Image, scene: Scene, *, among_others: Box | None
     ) -> None:
         """Note one sighting in the clip's span, with colour words and sometimes a descriptor.
 
-        ``scene`` is the background picture. If the thing shares its blob, ``among_others`` is its own box; then the
+        ``scene`` is the empty scene. If the thing shares its blob, ``among_others`` is its own box; then the
         blob is not used for colours or descriptors.
         """
         followed, time = self.followed[number], frame.time
@@ -92,7 +92,7 @@ class Notes:
                 followed.colours = colour_words(picture[blob.place], blob.mask)
                 followed.next_colours = time + _COLOURS
             if time >= followed.next_look and not _cut_off(blob, picture):
-                vector = self._appearance.embed(picture[blob.place], blob.mask, scene)
+                vector = self._appearance.embed(picture[blob.place], blob.mask, scene.bgr)
                 if vector is not None:
                     followed.looks += 1
                     followed.next_look = time + (_SOON if followed.looks < _OFTEN else _LATER)
@@ -128,7 +128,7 @@ def _cut_off(blob: Blob, picture: Image) -> bool:
     return box.x1 <= 1 or box.y1 <= 1 or box.x2 >= width - 1 or box.y2 >= height - 1
 
 
-_FPS, _MAX_SIDE, _GLANCE_SIDE = 4.0, 288, 160
+_FPS, _MAX_SIDE = 4.0, 288
 _WARM_UP, _LOOK_AHEAD = 45.0, 3.0
 #: Only the last part of the warm-up is processed at full rate; before that one frame a second is enough for the background.
 _WARM_TRACKING, _WARM_VOTES, _SLOW_STEP = 3.0, 12.0, 0.95
@@ -144,8 +144,6 @@ _PERSON_STAYS, _THING_STAYS = 60.0, 25.0
 #: A ghost: the background has this much more edge along the outline than the frame, this many times in a row.
 _GHOST_GAIN, _GHOST_VOTES = 4.0, 3
 _THING_MARGIN = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (7, 7))
-#: Seconds between two rows about the camera.
-_CAMERA_STEP = 1.0
 
 
 class MovingThings:
@@ -178,9 +176,10 @@ class MovingThingsWorker:
         self._tracker = Tracker()
         self._notes = Notes(clip, people, appearance)
         self._people = People(clip, people, self._notes.next_name)
-        self._camera: list[Record] = []
+        self._camera = CameraNotes(clip)
         self._background: Background | None = None
         self._last_time: float | None = None
+        self._waiting: list[Frame] = []  #: frames that are put off
         self._shot_start = 0.0
         self._ghosts: list[tuple[Box, int]] = []
         # The results of the last full comparison.
@@ -191,14 +190,28 @@ class MovingThingsWorker:
         self._blobs: list[Blob] = []
 
     def see(self, frame: Frame) -> None:
-        """Process one sampled frame."""
+        """Process one sampled frame, or put it off: of the first part of the warm-up only what follows its last cut counts."""
         early = frame.time < self._clip.span.start - _WARM_TRACKING
         if early and self._last_time is not None and frame.time - self._last_time < _SLOW_STEP:
             return
         self._last_time = frame.time
-        look = frame.derived(_glance)
+        if frame.time >= self._clip.span.start - _WARM_VOTES:
+            waiting, self._waiting = self._waiting, []
+            for earlier in waiting:
+                self._process(earlier)
+            self._process(frame)
+            return
+        look = frame.derived(glance)
+        frame.picture(_MAX_SIDE)  # later neither can be made
+        if self._waiting and is_break(self._waiting[-1].derived(glance), look):
+            self._watch.leave_out(len(self._waiting) - 1)
+            self._waiting.clear()
+        self._waiting.append(frame)
+
+    def _process(self, frame: Frame) -> None:
+        look = frame.derived(glance)
         broke = self._watch.see(look)
-        self._note_camera(frame.time)
+        self._camera.note(self._watch, frame.time)
         background = self._background
         if broke or background is None:
             self._begin_shot(self._look_closely(frame, look.gray), frame.time)
@@ -214,7 +227,7 @@ class MovingThingsWorker:
         return {
             "sightings": [*self._notes.sightings, *self._people.sightings],
             "track_looks": self._notes.looks,
-            "camera": self._camera,
+            "camera": self._camera.rows,
         }
 
     def _is_same(self, glance: Image, time: float) -> bool:
@@ -262,7 +275,7 @@ class MovingThingsWorker:
         """Assign the current blobs to tracks, note the sightings, and absorb things at rest."""
         earlier, since = self._before
         looks = TwoPictures(
-            before_picture=earlier.bgr, before_time=since, picture=self._picture.bgr, scene=background.picture,
+            before_picture=earlier.bgr, before_time=since, picture=self._picture.bgr, scene=background.scene,
             appearance=self._appearance,
         )  # fmt: skip
         for track in self._tracker.step(self._blobs, frame.time, looks):
@@ -314,28 +327,15 @@ class MovingThingsWorker:
             self._notes.vote(track.number, blob, frame, picture)
         if span.contains(time):
             among_others = track.box if track.shared else None
-            self._notes.see(track.number, blob, frame, picture, background.picture, among_others=among_others)
+            self._notes.see(track.number, blob, frame, picture, background.scene, among_others=among_others)
         has_settled = time - self._shot_start >= self._watch.settling
         if track.confirmed_at is not None and has_settled and track.doubted_at is None:
             self._notes.release(track.number, time)
-
-    def _note_camera(self, time: float) -> None:
-        """Add a row about the camera's motion once a second of the clip's span, if the motion is known."""
-        last = self._camera[-1]["time"] if self._camera else self._clip.span.start - _CAMERA_STEP
-        if not self._clip.span.contains(time) or time - last < _CAMERA_STEP - 1e-6:
-            return
-        if (move := self._watch.move(time)) is not None:
-            row = {"time": round_time(time), "kind": move.kind, "strength": move.strength, "known_at": known_time(time)}
-            self._camera.append(row)
 
 
 def _absorb(blob: Blob, picture: Smooth, background: Background) -> None:
     """Replace the background by the picture in the place of a blob, with a margin."""
     background.replace(picture, cv2.dilate(blob.on(picture.shape), _THING_MARGIN))
-
-
-def _glance(frame: Frame) -> Look:
-    return Look(frame.time, frame.picture(_GLANCE_SIDE, "gray"))
 
 
 def _smooth(frame: Frame) -> Smooth:

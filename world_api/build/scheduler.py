@@ -159,12 +159,12 @@ class Scheduler:
         Raises:
             MediaFault: the file cannot be read any more.
         """
-        wants = list(zip(self._frame_stages, decode.wants, strict=True))
-        wants.sort(key=lambda pair: pair[0].executor is None)  # threads first: they work meanwhile
         previous = decode.resume_from.last_time if decode.resume_from is not None else None
         for frame in decode:
-            if frame.has_pixels:
-                self._show(frame, [stage for stage, want in wants if want.takes(frame.time, previous)])
+            stages = [self._frame_stages[place] for place in frame.wanted]
+            self._show(
+                frame, sorted(stages, key=lambda stage: stage.executor is None)
+            )  # threads first: they work meanwhile
             if previous is None or int(frame.time) > int(previous):
                 self._advance(None)
             previous = frame.time

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Literal
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 from world_api.build.descriptors import Look, look_of
 from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
+from world_api.core import lazy
 from world_api.core.ports import Image, Vectors
 from world_api.core.spans import TimeSpan, known_time, round_time
 from world_api.media.frames import Frame
@@ -47,10 +49,11 @@ class ShotChanges:
     """Finds cuts and fades in pictures given in order; ``rate``: frames a second; ``shortest``: frames of the shortest shot."""
 
     def __init__(self, *, rate: float, shortest: int) -> None:
-        # Imports the whole package: done while the first frames are decoded.
-        from scenedetect import FrameTimecode
-        from scenedetect.detector import FlashFilter
-        from scenedetect.detectors import ThresholdDetector
+        # Imports the whole package: done while the first frames are decoded. Half of that would be for tqdm's progress bars.
+        with lazy.hidden("tqdm") if lazy.is_command else nullcontext():
+            from scenedetect import FrameTimecode
+            from scenedetect.detector import FlashFilter
+            from scenedetect.detectors import ThresholdDetector
 
         self._count = 0
         self._last: NDArray[np.uint8] | None = None

@@ -26,8 +26,7 @@ from world_api.core.files import hash_file, not_writable, open_regular, world_lo
 from world_api.core.identifiers import is_name
 from world_api.media.container import Stamp, check_file
 from world_api.media.growing_file import ABANDONED, being_written, is_being_written
-from world_api.session.vision import FOLDER as ON_DEMAND
-from world_api.world.storage import LOCAL, Manifest, read_local
+from world_api.world.storage import LOCAL, ON_DEMAND, Manifest, read_local
 
 #: A file that is still being written is identified by the hash of its first bytes: the most and the fewest. The hash cannot be
 #: guessed without the file.

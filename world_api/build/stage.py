@@ -24,8 +24,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_checkable
 
-import numpy as np
-
 from world_api.core.canonical import content_hash
 from world_api.core.faults import BackendFault
 from world_api.core.ports import Samples
@@ -131,6 +129,8 @@ Audio = Callable[[TimeSpan], Samples]
 
 def no_sound(_span: TimeSpan) -> Samples:
     """Return no samples, for a video without sound or a build that does not use it."""
+    import numpy as np
+
     return np.zeros(0, dtype=np.float32)
 
 

@@ -8,7 +8,6 @@ one; the process requests others that it needs. A frame is shown while the proce
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -19,11 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from world_api.build.stage import Clip, FrameStage, Records, Stage, StageSpec, Worker, clip_span
+from world_api.build.stage import Clip, FrameStage, Records, StageSpec, Worker, clip_span
 from world_api.core.faults import BackendFault
 from world_api.core.ports import Image
-from world_api.media.container import Limits, Probe
-from world_api.media.decoder import MediaWorker
+from world_api.media.container import Probe
 from world_api.media.frames import Frame, PixelFormat
 from world_api.media.process import ChildProcess, Message, ProcessGone, Wire
 
@@ -31,13 +29,15 @@ PictureKey = tuple[int | None, PixelFormat]  #: longest side (None: unscaled) an
 
 
 class RemoteStage:
-    """A frame stage in a child process, for one thread at a time; ``maker`` (``module:function``) creates it there."""
+    """A frame stage in a child process, for one thread at a time; ``maker`` (``module:function``) creates it there.
 
-    spec: StageSpec  #: that of the same stage in this process
+    ``spec``: that of the same stage in this process. ``process``: a child process that runs :func:`serve` with the maker.
+    """
 
-    def __init__(self, maker: str) -> None:
+    def __init__(self, spec: StageSpec, maker: str, process: ChildProcess) -> None:
+        self.spec = spec
         self._maker = maker
-        self._process = ChildProcess("world_api.build.stage_process:serve", maker)
+        self._process = process
         self._used: list[PictureKey] = []  #: the pictures that the stage used of the last frame that it has seen
         self._shown: Frame | None = None  #: the frame that the process may be looking at
 
@@ -118,47 +118,8 @@ class RemoteWorker:
         return rows
 
 
-class BuildProcesses:
-    """The child processes of a build: one reads the video, and one runs each stage of ``makers``.
-
-    ``makers`` maps the names of stages to functions (``module:function``) that create them. On a machine with one
-    processor no stage gets a process, since stages would only wait for one another.
-    """
-
-    def __init__(self, limits: Limits, makers: Mapping[str, str]) -> None:
-        self.media = MediaWorker(limits)
-        self._makers = makers
-        self._stages: dict[str, RemoteStage] = {}
-
-    def start(self) -> None:
-        """Start all processes now, so that they are ready when they are needed."""
-        self.media.start()
-        if _processors() > 1 and not self._stages:
-            self._stages = {name: RemoteStage(maker) for name, maker in self._makers.items()}
-
-    def place(self, stages: Sequence[Stage]) -> list[Stage]:
-        """Return the stages in the same order, each that runs in a child process replaced by its ``RemoteStage``."""
-        for stage in stages:
-            if (remote := self._stages.get(stage.spec.name)) is not None:
-                remote.spec = stage.spec
-        return [self._stages.get(stage.spec.name, stage) for stage in stages]
-
-    def close(self) -> None:
-        """End the processes."""
-        while self._stages:
-            self._stages.popitem()[1].close()
-        self.media.close()
-
-
-def _processors() -> int:
-    """Return the number of processors that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 class RemoteFrame(Frame):
     """A frame whose pixels are in the build's process; each picture that did not come with it is requested once."""
-
-    has_pixels = True
 
     def __init__(self, wire: Wire, *, time: float, shape: tuple[int, int], sent: Mapping[PictureKey, Image]) -> None:
         super().__init__(time, height=shape[0], width=shape[1])
@@ -169,6 +130,9 @@ class RemoteFrame(Frame):
     def used(self) -> list[PictureKey]:
         """The longest side (None: unscaled) and the pixel format of each picture of this frame that the stage has used."""
         return list(self._pictures)
+
+    def _free(self) -> None:
+        self._sent = {}
 
     def _convert(self, max_side: int | None, pixel_format: PixelFormat) -> Image:
         if (picture := self._sent.get((max_side, pixel_format))) is not None:
@@ -197,6 +161,7 @@ class StageServer:
             frame = RemoteFrame(self._wire, time=request["see"], shape=request["shape"], sent=dict(sent))
             for worker in self._open.values():
                 worker.see(frame)
+            frame.release()
             return {"used": frame.used}, b""
         if "open" in request:
             number, source = request["open"], Probe.restored(request["source"])

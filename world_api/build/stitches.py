@@ -35,6 +35,8 @@ _STEP = 1.0
 _NEAR, _OVERLAP = 1.0, 0.4
 #: A thing that ended this long (seconds) before the first sighting after the join does not continue.
 _ENDED = 1.5
+#: The category of a thing of which no category was recognised.
+UNRECOGNISED = "moving_object"
 #: The number of sightings that give the speed at the join, and for how long (seconds) it holds.
 _STEPS, _LONGEST_WAY = 3, 0.5
 
@@ -54,19 +56,13 @@ class Stitches:
     """Links the tracks of a clip to those of the clip before it, by the stored boxes on both sides of the join.
 
     A person who stood still and moves again in the clip is linked, too, and gets sightings for the time between, which
-    may be in earlier clips.
+    may be in earlier clips. ``tracks``: the stage that makes the tracks.
     """
 
-    spec = StageSpec(
-        name="stitches",
-        version=3,
-        tables=("track_links", "sightings"),
-        needs=("moving_things", "cuts"),
-    )
-
-    def __init__(self) -> None:
+    def __init__(self, tracks: str = "moving_things") -> None:
+        self.spec = StageSpec(name="stitches", version=4, tables=("track_links", "sightings"), needs=(tracks, "cuts"))
         self._sightings = EarlierRows(self._read)
-        self._links = EarlierRows(lambda clip, span: list[Record](clip.rows("track_links", span).to_pylist()))
+        self._links = EarlierRows(self._read_links)
 
     def make_rows(self, clip: Clip) -> Records:
         """Return the links, and sightings for the time in which people stood still."""
@@ -83,6 +79,10 @@ class Stitches:
         """Return the sightings of a span in order of time, without those that this stage added."""
         rows = [row for row in clip.rows("sightings", span).to_pylist() if row["producer"] != self.spec.producer]
         return sorted(rows, key=lambda row: (row["time"], row["track"]))
+
+    def _read_links(self, clip: Clip, span: TimeSpan) -> list[Record]:
+        """Return the links of a span that this stage made; stages after it may or may not have added theirs yet."""
+        return [row for row in clip.rows("track_links", span).to_pylist() if row["kind"] == "stitch"]
 
     def _over_join(self, clip: Clip, own: Sequence[Record]) -> list[Record]:
         """Return links over the join at the clip's start, at most one for each track; ``own``: the clip's sightings.
@@ -123,8 +123,15 @@ def _overlaps(before: list[Record], after: list[Record]) -> list[tuple[float, st
         (_overlap(ends[one], beginnings[other]), one, other, beginnings[other][0]["time"])
         for one in ends
         for other in beginnings
+        if _may_be_one(ends[one][-1], beginnings[other][0])
     ]
     return sorted(pairs, key=lambda pair: (-pair[0], pair[1], pair[2]))
+
+
+def _may_be_one(before: Record, after: Record) -> bool:
+    """Whether two sightings may be of one thing by their categories; one that was not recognised may be anything."""
+    categories = {before["category"], after["category"]}
+    return len(categories) == 1 or UNRECOGNISED in categories
 
 
 def _overlap(before: list[Record], after: list[Record]) -> float:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from world_api.build.background import Blob, unite
+from world_api.build.background import Blob, Scene, unite
 from world_api.core.ports import AppearanceEmbedder, Image, Vector
 from world_api.core.spans import Box
 
@@ -130,13 +130,13 @@ _MOST = 4
 class TwoPictures:
     """Computes appearance vectors of blobs in the current picture (BGR) and the one before.
 
-    ``before_time``: time of the picture before (seconds); ``scene``: the background picture.
+    ``before_time``: time of the picture before (seconds); ``scene``: the empty scene.
     """
 
     before_picture: Image
     before_time: float
     picture: Image
-    scene: Image
+    scene: Scene
     appearance: AppearanceEmbedder
 
     def before(self, blob: Blob, time: float) -> Vector | None:
@@ -148,7 +148,7 @@ class TwoPictures:
         return self._embed(self.picture, blob)
 
     def _embed(self, picture: Image, blob: Blob) -> Vector | None:
-        return self.appearance.embed(picture[blob.place], blob.mask, self.scene)
+        return self.appearance.embed(picture[blob.place], blob.mask, self.scene.bgr)
 
 
 def split_groups(real: Sequence[Candidate], blobs: Sequence[Blob], looks: TwoPictures) -> list[Meeting]:

@@ -162,10 +162,8 @@ class Oracle:
         )
         #: By table and clip, then by key: what the file says twice is one row.
         self._rows: dict[tuple[str, int], dict[tuple[object, ...], Record]] = {}
-        for table, records in _records(truth).items():
-            for record in records:
-                row = {name: round_time(value) if name in _TIMES else value for name, value in record.items()}
-                row["known_at"] = known_time(record["time"] if "time" in record else record["end"])
+        for table, records in records_of(truth).items():
+            for row in records:
                 key = tuple(row[column] for column in TABLES[table].key)
                 self._rows.setdefault((table, int(_begins(row) // CLIP_SECONDS)), {})[key] = row
 
@@ -190,8 +188,17 @@ def _begins(record: Record) -> float:
     return float(record["time"] if "time" in record else record["start"])
 
 
+def records_of(truth: Truth) -> dict[str, list[Record]]:
+    """Return the truth as rows by table, without ``producer``."""
+    return {table: [_timed(record) for record in records] for table, records in _records(truth).items()}
+
+
+def _timed(record: Record) -> Record:
+    row = {name: round_time(value) if name in _TIMES else value for name, value in record.items()}
+    return {**row, "known_at": known_time(record["time"] if "time" in record else record["end"])}
+
+
 def _records(truth: Truth) -> dict[str, list[Record]]:
-    """Return the records of the truth by table."""
     scene_starts = {scene.start for scene in truth.scenes if scene.start > 0}
     captions = [_Caption(start=item.start, end=item.end, text=item.caption) for item in truth.scenes if item.caption]
     sure = {"confidence": 1.0}

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
         CHECKS,
         Capabilities,
         Check,
-        cache_folder,
         capabilities_of,
         keep_finding,
     )
+    from world_api.chat.json_wire import JsonCalls
     from world_api.chat.messages import (
         DATA,
         IMAGE_TOKENS,

@@ -7,7 +7,6 @@ by the endpoint's address, the model and the project's version. Neither file nam
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -17,6 +16,7 @@ from typing import Any, Literal, NamedTuple, cast, get_args
 
 from pydantic import TypeAdapter
 
+from world_api.chat.json_wire import JsonCalls
 from world_api.chat.messages import CARRIED, Usage, call_position, first_message, is_count, text_of, usage_of
 from world_api.chat.models import OpenAIChatModel
 from world_api.chat.transport import Endpoint, Transport
@@ -27,19 +27,19 @@ from world_api.core.files import write_atomically
 from world_api.core.ports import Clock
 from world_api.installation import project_version
 
-SCHEMA_VERSION = 4
-CACHE_VARIABLE = "VIDEOWORLD_CACHE"
+SCHEMA_VERSION = 5
 _FOLDER = "video-world-api"
 _MOST_SEEN = 160  #: characters
 
 Outcome = Literal["ok", "wrong", "not_offered", "not_tried"]
-CheckName = Literal["chat", "responses", "tools", "parallel_calls", "images"]
+CheckName = Literal["chat", "responses", "tools", "json", "parallel_calls", "images"]
 CHECKS: tuple[CheckName, ...] = get_args(CheckName)  #: in the order in which they are shown
 
 TITLES: dict[CheckName, str] = {
     "chat": "Chat Completions",
     "responses": "Responses",
     "tools": "tools",
+    "json": "calls as JSON",
     "parallel_calls": "several calls at once",
     "images": "images",
 }
@@ -50,8 +50,11 @@ _MEANINGS: dict[tuple[CheckName, Outcome], str] = {
     ("responses", "ok"): "can be spoken with --wire responses",
     ("responses", "not_offered"): "not needed where Chat Completions takes tools",
     ("tools", "ok"): "the model can act, and reads what its calls found",
-    ("tools", "wrong"): "it cannot be a controller; a server of open models may need its tool-call parser switched on",
-    ("tools", "not_offered"): "it cannot be a controller",
+    ("tools", "wrong"): "a server of open models may need its tool-call parser switched on",
+    ("json", "ok"): "the model can act all the same: --wire json, which is spoken by itself from now on",
+    ("json", "wrong"): "it cannot be a controller",
+    ("json", "not_offered"): "it cannot be a controller",
+    ("json", "not_tried"): "only needed where tools are not taken",
     ("parallel_calls", "ok"): "fewer rounds: reading calls of one reply run side by side",
     ("parallel_calls", "not_offered"): "one call a round: allow more rounds",
     ("images", "ok"): "it can look at frames: --system direct and --profile endpoint work",
@@ -98,8 +101,8 @@ class Capabilities:
 
     @property
     def usable(self) -> bool:
-        """Whether the model can be a controller: it calls tools in a readable form and uses their results."""
-        return self.can("tools") is True
+        """Whether the model can be a controller: it calls tools, or writes calls as JSON, and uses the results."""
+        return self.can("tools") is True or self.can("json") is True
 
     def check(self, name: CheckName) -> Check:
         """Return the check of that name; one with outcome ``not_tried`` if it was not made."""
@@ -112,17 +115,6 @@ class Capabilities:
 
 
 _CAPABILITIES = TypeAdapter(Capabilities)
-
-
-def cache_folder(environment: Mapping[str, str], *, home: Path | str) -> Path:
-    """Return the folder of probe results: ``VIDEOWORLD_CACHE``, else ``video-world-api`` in the platform's cache folder."""
-    named = environment.get(CACHE_VARIABLE, "").strip()
-    if named:
-        return Path(named)
-    if sys.platform == "darwin":
-        return Path(home) / "Library" / "Caches" / _FOLDER
-    usual = environment.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME", "").strip()
-    return (Path(usual) if usual and Path(usual).is_absolute() else Path(home) / ".cache") / _FOLDER
 
 
 def read_finding(folder: Path | str, endpoint: Endpoint, model: str) -> Capabilities:
@@ -218,12 +210,15 @@ class _Probe(NamedTuple):
 
 
 #: In the order of sending. The first one shows which API is spoken; one that offers the tool is sent if it is called rightly.
+#: Calls as JSON are tried if tools are not taken.
 _PROBES = (
     _Probe("tools", _ONE_CALL, True, _right_call),
     _Probe("responses", "Say: ready.", False, lambda message: ("ok", _ANSWERS)),
     _Probe("images", [{"type": "text", "text": _COLOURS}, _PICTURE], False, _both_colours),
     _Probe("parallel_calls", _TWO_CALLS, True, _both_calls),
     _Probe("tools", _ONE_CALL, True, _code_word),
+    _Probe("json", _ONE_CALL, True, _right_call),
+    _Probe("json", _ONE_CALL, False, _code_word),  # in words, which the schema of a reply with calls does not allow
 )
 
 
@@ -274,19 +269,23 @@ def capabilities_of(
 
 
 def _probed(endpoint: Endpoint, model: str, *, clock: Clock, sleep: Callable[[float], None]) -> Capabilities:
-    """Send the probes and return what they show. Faults other than a refused key are raised for the first probe only."""
+    """Send the probes and return what they show.
+
+    Faults other than a refused key are raised for the first probe only; an ``endpoint_error`` of it, which may be about the
+    tools alone, if no other probe succeeds either.
+    """
     connect = partial(OpenAIChatModel, endpoint, model, clock=clock, sleep=sleep)
     switches: list[BackendFault] = []
     spoken = connect(wire=ChatCompletionsWire(), other=ResponsesWire(), on_switch=switches.append)
-    responses = connect(wire=ResponsesWire())
+    responses, as_json = connect(wire=ResponsesWire()), JsonCalls(connect(wire=ChatCompletionsWire()))
+    models: dict[CheckName, OpenAIChatModel | JsonCalls] = {"responses": responses, "json": as_json}
+    at_first: BackendFault | None = None
     checks: dict[CheckName, Check] = {}
     replies: dict[CheckName, Message] = {}
     spent, complete = Usage(), True
     for probe in _PROBES:
-        is_first, over = not checks, responses if probe.check == "responses" else spoken
-        if over is responses and switches:  # it is the one that is spoken
-            continue
-        if probe.offers_tool and not is_first and checks["tools"].outcome != "ok":
+        is_first, over = not checks, models.get(probe.check, spoken)
+        if (over is responses and switches) or not _is_due(probe, checks):  # Responses is the one that is spoken
             continue
         past = _with_results(replies[probe.check]) if probe.check in replies else []
         request: dict[str, Any] = {"model": model, "messages": [{"role": "user", "content": probe.content}, *past]}
@@ -301,7 +300,9 @@ def _probed(endpoint: Endpoint, model: str, *, clock: Clock, sleep: Callable[[fl
             replies[probe.check] = message
             outcome, seen = probe.shows(message)
         except BackendFault as fault:
-            if fault.code == "endpoint_refused_key" or (is_first and fault.code != "endpoint_refused_request"):
+            at_first = fault if is_first and fault.code == "endpoint_error" else at_first
+            may_be_about_tools = fault.code in ("endpoint_refused_request", "endpoint_error")
+            if fault.code == "endpoint_refused_key" or (is_first and not may_be_about_tools):
                 raise
             passing = fault.code in ("endpoint_rate_limited", "endpoint_unreachable")
             complete = complete and not passing
@@ -309,6 +310,8 @@ def _probed(endpoint: Endpoint, model: str, *, clock: Clock, sleep: Callable[[fl
             outcome, seen = "not_tried" if passing else refused, fault.message
         if probe.check not in checks or outcome != "ok":
             checks[probe.check] = _check(probe.check, outcome, seen)
+    if at_first is not None and all(check.outcome != "ok" for check in checks.values()):
+        raise at_first
     if switches:
         refusal = switches[0].message
         checks["chat"] = _check("chat", "wrong" if "responses" in refusal.lower() else "not_offered", refusal)
@@ -319,14 +322,22 @@ def _probed(endpoint: Endpoint, model: str, *, clock: Clock, sleep: Callable[[fl
     transport = Transport(endpoint, clock=clock, sleep=sleep)
     window = _window(transport, model)
     return Capabilities(
-        wire=cast(WireName, spoken.wire_name),
+        wire="json" if "json" in checks and checks["json"].outcome == "ok" else cast(WireName, spoken.wire_name),
         checks=tuple(checks[name] for name in CHECKS if name in checks),
         thorough=complete,
-        requests=transport.requests + spoken.requests + responses.requests,
+        requests=transport.requests + spoken.requests + responses.requests + as_json.requests,
         spent=spent,
         found_at=clock.now(),
         window=window,
     )
+
+
+def _is_due(probe: _Probe, checks: Mapping[CheckName, Check]) -> bool:
+    """Whether a probe is sent after these checks."""
+    tools = checks["tools"].outcome if "tools" in checks else "ok"
+    if probe.check == "json":
+        return tools in ("wrong", "not_offered") and ("json" not in checks or checks["json"].outcome == "ok")
+    return not probe.offers_tool or tools == "ok"
 
 
 def _check(name: CheckName, outcome: Outcome, seen: str) -> Check:

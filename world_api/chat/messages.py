@@ -47,7 +47,9 @@ if TYPE_CHECKING:
 
 DATA = "data_from_video"  #: the field for everything from a video that a model is shown
 
-_ESCAPES = {"<": "\\u003c", "[": "\\u005b", "]": "\\u005d"}
+#: Signs of control tokens of chat templates (``<``, ``[INST]``, ``[|user|]``, ``]~b]``), and, as a group, brackets that are
+#: part of none: around numbers, one word in lower case or several words, apart from other signs.
+_SIGN = re.compile(r"((?<![^\s\"])\[(?:[\d., -]+|[A-Z]?[a-z]+|[\w',.-]+(?: [\w',.-]+)+)\](?![^\s\".,;:!?]))|[<\[\]]")
 _BACKSLASH, _QUOTE = "\0", "\1"  #: temporary replacements of escaped characters; JSON holds no control characters
 _SUFFIX = ".jinja"
 #: Folders of prompts, ``package/folder``, with the SHA-256 of each of their files.
@@ -115,7 +117,7 @@ def _environment(sources: tuple[tuple[str, str], ...]) -> SandboxedEnvironment:
 
 
 def data_line(value: Any) -> str:
-    """Return a value as one line of JSON, keys in their order, control tokens of chat templates escaped (``<``, ``[``, ``]``).
+    """Return a value as one line of JSON, keys in their order, signs of a chat template's control tokens escaped.
 
     Raises ValueError: as ``json_line``.
     """
@@ -124,9 +126,7 @@ def data_line(value: Any) -> str:
     if len(parts) == 1:
         return line
     texts = '"'.join(parts[1::2])
-    for sign, escape in _ESCAPES.items():
-        texts = texts.replace(sign, escape)
-    parts[1::2] = texts.split('"')
+    parts[1::2] = _SIGN.sub(lambda sign: sign[1] or f"\\u{ord(sign[0]):04x}", texts).split('"')
     return '"'.join(parts).replace(_QUOTE, '\\"').replace(_BACKSLASH, "\\\\")
 
 

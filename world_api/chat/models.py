@@ -14,15 +14,18 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from world_api.chat.json_wire import JsonCalls
 from world_api.chat.messages import PROJECT_FIELD
 from world_api.chat.rule_based import RULE_BASED, RuleBasedChatModel
 from world_api.chat.transport import Endpoint, Failure, NotAReply, ServerAnswer, Transport
 from world_api.chat.wires import ChatCompletionsWire, ChatWire, ResponsesWire, WireName, points_to_other_api, wire_named
 from world_api.core.faults import BackendFault
 from world_api.core.ports import ChatModel, Clock
+from world_api.installation import cache_folder
 
-#: The API to use: ``auto`` is Chat Completions until the server reports that the model needs Responses.
-WireChoice = Literal["auto", "chat", "responses"]
+#: The API to use: ``auto`` is Chat Completions until the server reports that the model needs Responses, or what a probe found;
+#: ``json`` is Chat Completions with calls of tools as JSON.
+WireChoice = Literal["auto", "chat", "responses", "json"]
 
 
 class OpenAIChatModel:
@@ -165,13 +168,14 @@ def endpoint_model(
         clock: Measures deadlines.
         environment: Holds ``OPENAI_BASE_URL``, ``OPENAI_API_KEY`` and the variables of ``cache_folder``.
         timeout: Seconds for one attempt; all attempts together may take twice as long. None for the defaults.
-        wire: The API to use, by name or as a ``ChatWire``; ``auto``: the one that worked earlier, at first Chat Completions.
+        wire: The API to use, by name or as a ``ChatWire``; ``auto``: the one that worked earlier or that a probe found, at first
+            Chat Completions.
         cache: A folder of stored replies; equal requests to this endpoint are answered from it.
 
     Raises BackendFault: ``bad_model_name``, ``endpoint_not_configured``, ``endpoint_bad_url``, ``endpoint_refused_key``,
     ``cache_not_writable``.
     """
-    from world_api.chat.capabilities import cache_folder, keep_finding, read_finding
+    from world_api.chat.capabilities import keep_finding, read_finding
     from world_api.chat.recording import CachingChatModel
 
     if not name.strip():
@@ -183,9 +187,11 @@ def endpoint_model(
         endpoint = replace(endpoint, timeout=timeout, total_timeout=2 * timeout)
     endpoint.check_url()
     connect = partial(OpenAIChatModel, endpoint, name, clock=clock, sleep=time.sleep, chance=random.random)
-    if wire == "auto":
-        findings = cache_folder(environment, home=Path.home())
-        known = read_finding(findings, endpoint, name)
+    findings = cache_folder(environment, home=Path.home())
+    known = read_finding(findings, endpoint, name)
+    if wire == "json" or (wire == "auto" and known.wire == "json"):
+        model: OpenAIChatModel | JsonCalls = JsonCalls(connect(wire=ChatCompletionsWire()))
+    elif wire == "auto":
         wires: list[ChatWire] = [ChatCompletionsWire(), ResponsesWire()]
         if known.wire == "responses":
             wires.reverse()
@@ -208,7 +214,7 @@ def images_and_window(name: str | None, *, environment: Mapping[str, str]) -> tu
     """
     if name is None or name == RULE_BASED:
         return None, None
-    from world_api.chat.capabilities import cache_folder, read_finding
+    from world_api.chat.capabilities import read_finding
 
     folder, endpoint = cache_folder(environment, home=Path.home()), Endpoint.from_environment(environment)
     known = read_finding(folder, endpoint, name)

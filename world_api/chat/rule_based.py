@@ -67,7 +67,11 @@ _KINDS = {
     "count": (r"whole number|整数", "integer"),
 }
 #: Fields of results that hold sentences, and fields that describe how a result was obtained.
-_SENTENCES = ("caption", "answer", "summary", "snippet", "content", "brief_caption", "text")
+_SENTENCES = ("caption", "answer", "summary", "snippet", "said", "written", "seen", "content", "text")
+#: Fields of hits whose words may come after their time, and the form of a time: ``53-74.5``, or a moment.
+_HITS = ("said", "written", "seen")
+_TIME = re.compile(r"(\d+(?:\.\d+)?)(?:-(\d+(?:\.\d+)?))?(?=\s|\Z)")
+_AFTER_TIME = re.compile(rf"\A{_TIME.pattern}\s")
 _ASIDE = frozenset(
     "evidence cost calls warnings judged unsure matched unmatched not_found not_judged not_examined".split()
 )
@@ -203,7 +207,7 @@ class _Planner:
         for tool in _SEARCHES:
             if not hits:
                 results += yield [self._call(tool, query=self._target, top_k=20)]
-                hits = [hit for hit in _records(results[-1]) if _spans(hit)]
+                hits = _hits(results[-1])
         spans = [_spans(hit)[0] for hit in hits]
         if not spans or (self.abstentions and (_is_unsure(found) or _judged(found, "not_found"))):
             return self._nothing(results)
@@ -230,7 +234,11 @@ class _Planner:
         number = next((value for value in counts if type(value) is int and value >= 0), None)
         if number is None:
             [listed] = yield [self._call("list_entities")]
-            number = sum(self._category in ("any", item.get("category")) for item in _records(listed))
+            kinds = [(item.get("category"), str(item.get("hint"))) for item in _records(listed)]
+            number = sum(
+                self._category in ("any", kind) or (kind is None and hint.startswith(self._category))
+                for kind, hint in kinds
+            )
         if self.abstentions and (_is_unsure(result) or (number == 0 and not _judged(result, "not_found"))):
             return self._nothing([result])
         return _Conclusion(text=f"{number} for {self._target!r}", spans=_spans(result), value=number)
@@ -289,7 +297,7 @@ class _Planner:
         return {"boolean": False, "integer": min(schema.get("maximum", 10), 10)}.get(str(schema.get("type")))
 
     def _call(self, tool: str, **arguments: Any) -> Call:
-        return Call(tool=tool, arguments={"video_id": self._video_id, **arguments})
+        return Call(tool=tool, arguments={**({"video_id": self._video_id} if self._video_id else {}), **arguments})
 
     def _look(self, time: float) -> Call:
         return self._call("detect_objects", timestamp=time, category=self._category, text_query=self._target)
@@ -333,7 +341,24 @@ def _result(content: Any) -> _Json:
     data = None if value is None else value.get(DATA, value)
     if not isinstance(data, Mapping) or "error" in data or data.get("status") == "error":
         return {}
-    return {"judged": data.get("judged")} if data.get("status") == "empty" else data
+    return {"judged": data.get("judged")} if data.get("status") == "empty" else _with_times(data)
+
+
+def _with_times(value: Any, under: str = "") -> Any:
+    """Return a value with each time that is a text also as ``start_time`` and ``end_time``; pieces of evidence as objects."""
+    if isinstance(value, list):
+        return [_with_times(item, under) for item in value]
+    if isinstance(value, str) and under == "evidence":
+        return [_times_of(found) for found in _TIME.finditer(value) if found[2]]
+    if not isinstance(value, Mapping):
+        return value
+    time = _TIME.fullmatch(str(value.get("time")))
+    times = {} if time is None else _times_of(time)
+    return {**times, **{key: _with_times(item, key) for key, item in value.items()}}
+
+
+def _times_of(found: re.Match[str]) -> dict[str, float]:
+    return {"start_time": float(found[1]), "end_time": float(found[2] or found[1])}
 
 
 def _judged(result: _Json, key: str) -> Any:
@@ -379,10 +404,22 @@ def _records(result: _Json) -> list[_Json]:
     return next(filter(None, objects), [])
 
 
+def _hits(result: _Json) -> list[_Json]:
+    """Return the hits of a search that have a time; one without words of its own with those of the first moment in it."""
+    moments = [(span, one) for one in result.get("moments") or () for span in _spans(one)[:1]]
+    found = [(_spans(hit)[0], hit) for hit in _records(result) if _spans(hit)]
+    return [
+        hit if _sentence(hit) else {**next((one for own, one in moments if own.overlaps(span)), {}), **hit}
+        for span, hit in found
+    ]
+
+
 def _sentence(result: _Json) -> str:
-    """Return the first text in a field of ``_SENTENCES``; empty if there is none."""
-    texts = (node.get(key) for node in _objects(result) for key in _SENTENCES)
-    return next((text.strip() for text in texts if isinstance(text, str) and text.strip()), "")
+    """Return the first text in a field of ``_SENTENCES``, without its time; empty if there is none."""
+    found = ((key, node.get(key)) for node in _objects(result) for key in _SENTENCES)
+    texts = ((key, item[0] if isinstance(item, list) and item else item) for key, item in found)
+    said = (_AFTER_TIME.sub("", text) if key in _HITS else text for key, text in texts if isinstance(text, str))
+    return next((text.strip() for text in said if text.strip()), "")
 
 
 def _clock(seconds: float) -> str:

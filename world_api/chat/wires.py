@@ -25,7 +25,7 @@ from world_api.core.faults import BackendFault
 if TYPE_CHECKING:
     from openai import OpenAI
 
-WireName = Literal["chat", "responses"]
+WireName = Literal["chat", "responses", "json"]  #: json: Chat Completions with calls as JSON (``json_wire``)
 MOST_CARRIED = 1_000_000  #: characters of a field; a longer one is dropped whole, since half of one is useless
 _MOST_LEVELS = 32
 #: Known fields of a message (its own ones and those without use in a request), of a call, and of a call's function.
@@ -73,7 +73,7 @@ class ChatWire(Protocol):
 
 def wire_named(name: WireName) -> ChatWire:
     """Return a new adapter to an API, for one model on one endpoint; it remembers what its server refuses."""
-    return ChatCompletionsWire() if name == "chat" else ResponsesWire()
+    return ResponsesWire() if name == "responses" else ChatCompletionsWire()
 
 
 def points_to_other_api(answer: ServerAnswer) -> bool:

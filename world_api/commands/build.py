@@ -26,17 +26,23 @@ from world_api.commands.cli import (
 from world_api.core.faults import StoreFault, VideoWorldError
 from world_api.core.identifiers import clock_text, video_id_from_file_name
 from world_api.media.container import DEFAULT_LIMITS, Limits
-from world_api.options import BuildOptions, Listening
+from world_api.options import AUTO, NEURAL, BuildOptions, Listening
 
 if TYPE_CHECKING:
+    from world_api.perception.detector import DetectorModel
     from world_api.session.session import Session
     from world_api.session.vision import VisionConfig
 
 
 _SHOWN = 3  #: failed captions that are listed
+#: Seconds to build a minute of 360p video without screen text, speech and detector, as measured on two cores (docs/performance.md).
+_REST = {"classical": 0.7, "neural": 0.5, "oracle": 0.3}
+_TRIED = 5  #: pictures on which a detector is tried for an estimate
+#: Sightings in a minute of video under which next to nothing was tracked: some seconds of one thing.
+_FEW = 6.0
 
 
-Profile = Literal["classical", "endpoint", "neural", "oracle"]
+Profile = Literal["auto", "classical", "endpoint", "neural", "oracle"]
 Speech = Literal["auto", "off", "faster-whisper", "pocketsphinx"]
 SpeechCompute = Literal["auto", "int8", "float16", "float32"]
 
@@ -48,7 +54,16 @@ def build(
     video_id: Annotated[
         str | None, typer.Option("--id", help="Id of the world; by default from the file's name.")
     ] = None,
-    profile: Annotated[Profile, typer.Option(help="Where perception comes from.")] = "classical",
+    profile: Annotated[
+        Profile,
+        typer.Option(help="Where perception comes from; auto: neural where a detector is here, else classical."),
+    ] = "auto",
+    detector: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="The detector of neural; by default the first of `models list` that is here."
+        ),
+    ] = None,
     subtitles: Annotated[
         str, typer.Option(metavar="auto|none|LANGUAGE|FILE", help="Which subtitles give the words.")
     ] = "auto",
@@ -93,6 +108,9 @@ def build(
     wait: Annotated[
         bool, typer.Option(help="Wait for another process that writes the same world, or fail at once.")
     ] = True,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Only say how long the build may take, as tried on this machine.")
+    ] = False,
     force: Annotated[
         bool,
         typer.Option("--force", help="Make all rows again, and replace a world of the same id made from another file."),
@@ -109,7 +127,6 @@ def build(
     what is sent to the endpoint was confirmed; captions are kept beside the world and are not made twice.
     """
     from world_api.api import build_world, vision_config
-    from world_api.chat.messages import Prices
     from world_api.core.execution import SystemClock
 
     if video_id is not None and len(videos) > 1:
@@ -119,6 +136,8 @@ def build(
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     config = vision_config(chosen, clock=SystemClock(), environment=os.environ)
     if config is not None:
+        from world_api.chat.messages import Prices
+
         Prices.read(vision.prices)  # a faulty file is named before anything is built
     following = None
     if follow:  # this imports the whole builder, which is otherwise done while the processes start
@@ -138,11 +157,16 @@ def build(
         ),
         without=tuple(without or ()),
         force=force,
+        detector=detector,
         limits=Limits(pixels=round(max_megapixels * 1e6), duration=max_hours * 3600, network=allow_network),
         waits=wait,
         following=following,
         record=record,
     )
+    if estimate:
+        each = [_estimated(video, store, video_id, options) for video in videos]
+        show({"estimates": each}, as_json=as_json, text=lambda: "\n".join(one["text"] for one in each))
+        return
     reports: list[dict[str, Any]] = []
     faults: list[VideoWorldError] = []
     for video in videos:
@@ -152,6 +176,7 @@ def build(
                 made = build_world(video, store, video_id=video_id, options=options, progress=bars, clock=SystemClock())
             report = made.record()
             after = _rows_of_stages(store, report["video_id"]) if report["changed"] and before else before
+            report["sightings"] = _sightings_of(store, report["video_id"])
             report["dropped"] = {name: rows for name, rows in before.items() if rows and name not in after}
             reports.append(report)
             if config is not None:
@@ -172,6 +197,51 @@ def build(
         raise typer.Exit(1)
 
 
+def _estimated(video: str, store: Path, video_id: str | None, options: BuildOptions) -> dict[str, Any]:
+    """Return as JSON how long the build of a video may take; a detector is tried on some pictures of noise.
+
+    Raises MediaFault: those of opening the video; BackendFault: ``profile_not_ready``, and those of the detector.
+    """
+    from contextlib import closing
+
+    from world_api.api import NoProgress, model_folder, profile_for
+    from world_api.media.decoder import MediaWorker
+    from world_api.recipes import recipe_for
+
+    name = video_id or video_id_from_file_name(Path(video).stem)
+    profile = profile_for(store, name, options, NoProgress()) if options.profile == AUTO else options.profile
+    model = model_folder(options.models).detector(options.detector) if profile == NEURAL else None
+    recipe_for(profile, options.listening, detector=model)  # names what is missing
+    with closing(MediaWorker(options.limits)) as worker:
+        duration = min(worker.probe(Path(video)).declared_duration or 0.0, options.limits.duration)
+    seconds, said = duration / 60 * _REST[profile], "without screen text and speech"
+    if model is not None:
+        frames, each = round(2 * duration), _seconds_a_frame(model)
+        seconds += frames * each
+        said = f"at most {frames:,} frames by {model.name}, {each * 1000:.0f} ms each; {said}"
+    text = f"{name}: profile {profile}, {clock_text(duration)} of video; about {clock_text(seconds)} to build ({said})"
+    return {"video_id": name, "profile": profile, "duration": duration, "seconds": round(seconds, 1), "text": text}
+
+
+def _seconds_a_frame(model: DetectorModel) -> float:
+    """Return the seconds that a detector takes for one picture: the median of some, after one that loads it."""
+    from statistics import median
+    from time import perf_counter
+
+    import numpy as np
+
+    from world_api.perception import adapter_class
+
+    detector = adapter_class("detector", profile=NEURAL)(model)
+    noise = np.random.default_rng(0).integers(0, 255, (detector.side * 9 // 16, detector.side, 3)).astype(np.uint8)
+    taken = []
+    for _ in range(_TRIED + 1):
+        started = perf_counter()
+        detector.detect_all([noise])
+        taken.append(perf_counter() - started)
+    return float(median(taken[1:]))
+
+
 def _rows_of_stages(store: Path, video_id: str) -> dict[str, int]:
     """Return the number of rows that each stage wrote to a world, by the stage's name; empty if it cannot be read."""
     try:
@@ -190,6 +260,16 @@ def _rows_of_stages(store: Path, video_id: str) -> dict[str, int]:
     return rows
 
 
+def _sightings_of(store: Path, video_id: str) -> int | None:
+    """Return the number of sightings of tracked things in a world; None if its build did not track any."""
+    from world_api.world.storage import read_manifest
+    from world_api.world.store import world_folder
+
+    manifest = read_manifest(world_folder(store, video_id))
+    tracks = any("sightings" in stage.tables for stage in manifest.stages)
+    return sum(entry.rows for entry in manifest.files_of("sightings")) if tracks else None
+
+
 def _lines(report: dict[str, Any]) -> str:
     state = "built" if report["changed"] else "already there, unchanged"
     lines = [
@@ -200,6 +280,14 @@ def _lines(report: dict[str, Any]) -> str:
     if report["changed"] and reused:
         lines.append(f"  resumed: {reused} of {made + reused} clips of its stages were there")
     lines += loss_lines(report["losses"])
+    sightings = report["sightings"]
+    if sightings is not None and sightings < _FEW * report["duration"] / 60:
+        advice = (
+            "" if report["profile"] == NEURAL else "; --profile neural recognises people and 79 other kinds of things"
+        )
+        lines.append(
+            f"  note: next to nothing was tracked in it ({sightings} sightings), so that counts are of little use{advice}"
+        )
     if dropped := report["dropped"]:
         names = ", ".join(f"{name} ({rows:,})" for name, rows in dropped.items())
         lines.append(

@@ -28,7 +28,16 @@ from world_api.core.canonical import parse_json
 from world_api.core.faults import BackendFault, OperationFault, VideoWorldError
 from world_api.core.identifiers import plural, visible
 from world_api.core.spans import DECODER_RESTARTED, SESSIONS_SET_ASIDE
-from world_api.options import DEFAULT_FRAMES, DEFAULT_LANGUAGE, DEFAULT_LOOKS, DEFAULT_SIDE, LookLanguage, VisionChoices
+from world_api.options import (
+    CLASSICAL,
+    DEFAULT_FRAMES,
+    DEFAULT_LANGUAGE,
+    DEFAULT_LOOKS,
+    DEFAULT_SIDE,
+    ENDPOINT,
+    LookLanguage,
+    VisionChoices,
+)
 
 if TYPE_CHECKING:
     from world_api.build.scheduler import Progress
@@ -139,6 +148,15 @@ def _known_groups(names: list[str] | None) -> list[str] | None:
     return names
 
 
+def _left_out(names: list[str] | None) -> list[str] | None:
+    """Return the names of groups that leave the categories out. Raises OperationFault: ``unknown_group``."""
+    if not names:
+        return names
+    from world_api.operations import WITHOUT
+
+    return _known_groups([f"{WITHOUT}{name}" for name in names])
+
+
 StoreOption = Annotated[Path, typer.Option("--store", help="Folder that holds the worlds.", envvar="VIDEOWORLD_STORE")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
 VideoOption = Annotated[str, typer.Option("--video", help="Id of the video's world.")]
@@ -157,6 +175,16 @@ WithOption = Annotated[
         metavar="GROUP",
         callback=_known_groups,
         help="Switch on an optional group of operations beside the sixteen (inspect); may be given again.",
+    ),
+]
+
+WithoutOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--without",
+        metavar="CATEGORY",
+        callback=_left_out,
+        help="Leave out a category of operations, such as memory, for all systems alike; may be given again.",
     ),
 ]
 
@@ -317,7 +345,7 @@ def progress_bars() -> Iterator[Progress]:
 # --- the vision model -----------------------------------------------------------------------------------------------
 
 #: The perception behind operations that need more than the stored rows contain.
-Perception = Literal["classical", "endpoint"]
+Perception = Literal["auto", "classical", "neural", "endpoint"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -327,9 +355,10 @@ class VisionOptions:
     profile: Annotated[
         Perception,
         typer.Option(
-            help="endpoint: a model looks at frames, which are sent to the endpoint; classical: nothing leaves this machine."
+            help="endpoint: a model looks at frames, which are sent to the endpoint; with the others nothing leaves this "
+            "machine, and they say how a world is built where there is none (auto: neural where a detector is here)."
         ),
-    ] = "classical"
+    ] = "auto"
     vision_model: Annotated[
         str | None, typer.Option(metavar="MODEL", help="With --profile endpoint: the vision model; by default --model.")
     ] = None
@@ -354,6 +383,11 @@ class VisionOptions:
         typer.Option(metavar="FILE", help="USD per million tokens, by model, so that costs are shown in money."),
     ] = None
     yes: Annotated[bool, typer.Option("--yes", help="Agree to the estimate without a question.")] = False
+
+    @property
+    def base(self) -> str:
+        """The profile of worlds that are built: a vision model looks at classical ones."""
+        return CLASSICAL if self.profile == ENDPOINT else self.profile
 
     def choices(self, *, model: str | None = None, language: str = DEFAULT_LANGUAGE) -> VisionChoices:
         """Return the chosen options; ``model`` (the controller's) and ``language`` serve if no vision model or language was chosen."""

@@ -15,7 +15,8 @@ import typer
 
 from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, note, show
 from world_api.core.faults import BackendFault
-from world_api.installation import installed, project_version
+from world_api.installation import cache_folder, installed, project_version
+from world_api.options import CLASSICAL, NEURAL
 
 #: extra (empty: the core, of which nothing may be missing) -> purpose -> the distributions that serve it.
 _PURPOSES = {
@@ -35,9 +36,10 @@ _PURPOSES = {
     "inspect": {"runs as Inspect logs": "inspect_ai"},
     "speech": {"recognising speech": "faster-whisper"},
     "speech-lite": {"recognising English, poorly": "pocketsphinx"},
-    "neural": {
-        "neural perception": "torch torchvision", "neural detection and tracking": "ultralytics-opencv-headless lap",
-        "neural image and text embeddings": "open_clip_torch scikit-learn",
+    "neural": {"faster models on Intel and AMD": "openvino", "clusters of looks": "scikit-learn"},
+    "neural-torch": {
+        "models in torch": "torch torchvision", "detection and tracking in torch": "ultralytics-opencv-headless lap",
+        "image and text embeddings": "open_clip_torch",
     },
 }  # fmt: skip
 #: distribution -> (its purpose, the extra that installs it).
@@ -53,7 +55,8 @@ EXTRAS = {
     "speech-lite": "used by `build --speech pocketsphinx` alone",
     "eval": "used by `eval` and `compare` for statistics, tables and reports",
     "inspect": "used by `eval export` alone",
-    "neural": "not used yet",
+    "neural": "not used yet: the detector of profile neural runs without it",
+    "neural-torch": "not used yet",
 }
 #: program on the PATH -> its purpose. A missing program is no problem.
 PROGRAMS = {"espeak-ng": "voices of generated films: `sandbox`, `sample`"}
@@ -117,8 +120,25 @@ def examine_installation(store: Path) -> dict[str, Any]:
             "note": "used only when --model names a model of it",
         },
         "store": {"path": str(store), "exists": store.is_dir()},
+        "models": _models(),
         "problems": problems,
     }
+
+
+def _models() -> dict[str, Any]:
+    """Return as JSON the folder of models, which are there, and the profile that ``auto`` means in a new build."""
+    from world_api.api import model_folder
+    from world_api.commands.models import described
+
+    folder = model_folder()
+    try:
+        found, detector, problem = [described(model, folder) for model in folder.catalogue()], folder.detector(), ""
+    except BackendFault as fault:
+        found, detector, problem = [], None, fault.message
+    return {
+        "folder": str(folder.folder), "auto": CLASSICAL if detector is None else NEURAL,
+        "detector": None if detector is None else detector.name, "problem": problem, "models": found,
+    }  # fmt: skip
 
 
 def _installation_text(record: dict[str, Any]) -> str:
@@ -134,10 +154,26 @@ def _installation_text(record: dict[str, Any]) -> str:
         f"OPENAI_API_KEY {'set' if endpoint['key_set'] else 'not set'}; {endpoint['note']}",
         f"  store: {record['store']['path']} ({'there' if record['store']['exists'] else 'not there yet'})",
         "",
+        *_model_lines(record["models"]),
+        "",
         *(f"  problem: {problem}" for problem in record["problems"]),
         "everything needed is there" if record["ok"] else "see the problems above",
     ]
     return "\n".join(lines)
+
+
+def _model_lines(record: dict[str, Any]) -> list[str]:
+    from world_api.commands.models import line
+
+    if record["problem"]:
+        return [f"  models: {record['problem']}"]
+    chosen = (
+        f"with the detector {record['detector']}" if record["detector"] else "`videoworld models pull` fetches neural's"
+    )
+    return [
+        *(f"  {line(model)}" for model in record["models"]),
+        f"  models: {record['folder']}; --profile auto is {record['auto']} ({chosen})",
+    ]
 
 
 def examine_endpoint(url: str | None, model: str | None, *, again: bool) -> dict[str, Any]:
@@ -145,7 +181,7 @@ def examine_endpoint(url: str | None, model: str | None, *, again: bool) -> dict
 
     Raises BackendFault: ``endpoint_not_configured``, if ``url`` or ``model`` is missing; those of ``capabilities_of``.
     """
-    from world_api.chat.capabilities import CHECKS, cache_folder, capabilities_of
+    from world_api.chat.capabilities import CHECKS, capabilities_of
     from world_api.chat.transport import Endpoint
     from world_api.core.execution import SystemClock
 
@@ -203,6 +239,8 @@ def _endpoint_text(record: dict[str, Any]) -> str:
         "",
         f"  {record['requests']} requests, {about}{tokens['prompt']} + {tokens['completion']} tokens"
         + ("" if record["complete"] else "; not everything could be examined, try again later"),
-        f"it can be a controller, over {TITLES[record['wire']]}" if record["usable"] else "it cannot be a controller",
+        f"it can be a controller, over {TITLES[record['wire']]} (--wire {record['wire']})"
+        if record["usable"]
+        else "it cannot be a controller",
     ]
     return "\n".join(lines)

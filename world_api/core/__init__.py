@@ -37,21 +37,28 @@ if TYPE_CHECKING:
         video_id_from_file_name,
         visible,
     )
+    from world_api.core.outfits import PartLook, in_chinese, in_words
     from world_api.core.ports import (
         SAMPLE_RATE,
+        BodyEmbedder,
         ChatModel,
         DetectedObject,
         Expected,
+        Face,
+        FaceDetector,
+        FaceEmbedder,
         Image,
         LookReply,
         LookRequest,
         LookTask,
         Picture,
         Samples,
+        SceneDetector,
         SeenAction,
         SpokenLine,
         SpokenWord,
         TextLine,
+        Vectors,
     )
     from world_api.core.spans import Box, TimeSpan, known_time, merge_spans
     from world_api.core.vocabulary import (

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ is_command = False
 def hidden(package: str) -> Iterator[None]:
     """Let a package that is not imported yet look as if it were not installed, inside the block."""
 
-    class Finder(MetaPathFinder):
+    class Finder:
         def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
             if name == package:
                 raise ModuleNotFoundError(f"{package} is hidden", name=package)

@@ -131,6 +131,25 @@ class ObjectDetector(Protocol):
         """Return the objects of a category, the most confident first."""
 
 
+class SceneDetector(ObjectDetector, Protocol):
+    """Detection of objects of all its categories at once, in several pictures.
+
+    ``producer`` names the model (by its hash) and the thresholds. Pictures are reduced to ``side`` pixels on their longer
+    side; ``batch`` is the number of pictures for which one call is most efficient. Detections below ``sure`` (0 to 1) only
+    continue what was detected with more confidence before; ``detect`` leaves them out.
+    """
+
+    side: int
+    batch: int
+    sure: float
+
+    def detect_all(self, images: Sequence[Image]) -> Sequence[Sequence[DetectedObject]]:
+        """Return the objects of each picture, the most confident first, also those with a confidence below ``sure``.
+
+        Raises BackendFault: ``model_missing``, ``model_damaged``, ``model_unusable``.
+        """
+
+
 #: Height over width of an upright person, least and most. No person is looked for in a box of another shape.
 UPRIGHT = (1.4, 3.45)
 
@@ -162,6 +181,61 @@ class AppearanceEmbedder(Protocol):
 
         ``picture`` is the part of a frame that shows the thing, ``mask`` (height x width) is 255 at the pixels of the
         thing and 0 elsewhere, ``scene`` is a picture of the same scene without things.
+        """
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Face:
+    """A face in an image: box (pixels of the image), confidence (0 to 1).
+
+    ``landmarks`` (5 x 2, pixels): both eyes, the nose and both corners of the mouth, each pair from left to right in the image.
+    """
+
+    box: Box
+    confidence: float
+    landmarks: NDArray[np.float32]
+
+
+class FaceDetector(Protocol):
+    """Detection of faces with landmarks."""
+
+    producer: str
+
+    def faces(self, image: Image) -> Sequence[Face]:
+        """Return the faces in a BGR picture, the most confident first.
+
+        Raises BackendFault: ``model_missing``, ``model_damaged``, ``model_unusable``.
+        """
+
+
+class FaceEmbedder(Protocol):
+    """Face recognition: the inner product of two vectors says whether two faces are of the same person.
+
+    From ``sure`` on they are, below ``doubtful`` they are not; between these it is uncertain. The limits belong to the model.
+    """
+
+    producer: str
+    sure: float
+    doubtful: float
+
+    def embed(self, image: Image, faces: Sequence[Face]) -> Vectors:
+        """Return one vector per face of a BGR picture; zero for a face that shows too little to recognise it.
+
+        Raises BackendFault: as ``FaceDetector.faces``.
+        """
+
+
+class BodyEmbedder(Protocol):
+    """Re-identification of people by their whole figure, while they wear the same clothes. Limits as for ``FaceEmbedder``."""
+
+    producer: str
+    sure: float
+    doubtful: float
+
+    def embed(self, images: Sequence[Image]) -> Vectors:
+        """Return one vector per BGR picture, each of which a standing person fills.
+
+        Raises BackendFault: as ``FaceDetector.faces``.
         """
 
 

@@ -1,9 +1,8 @@
-"""Words for colours and categories, the closed vocabulary of a world, and the parser of descriptions with negations.
+"""Concepts of words, the closed vocabulary of a world, and the parser of descriptions with negations.
 
 Search and detection compare concepts, one canonical word for each English and Chinese word, so that "a man in black",
-"黑衣男子" and a track marked ``person``, ``black`` match. The eleven colours are the basic colour terms of Berlin and Kay
-(1969). A vocabulary has the categories that a profile judges and the words for them; a profile that judges more adds
-its categories to these tables.
+"黑衣男子" and a track marked ``person``, ``black`` match. A vocabulary has the categories that a profile judges and the
+words for them, which are in ``world_api.core.lexicon``.
 """
 
 from __future__ import annotations
@@ -17,73 +16,26 @@ from itertools import pairwise
 from threading import Lock
 from typing import Any
 
-# --- words and concepts ---------------------------------------------------------------------------------------------
-
-#: canonical word -> (English words, Chinese words); the canonical word is the first.
-COLOURS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "black": (("black",), ("黑色", "黑")),
-    "white": (("white",), ("白色", "白")),
-    "grey": (("grey", "gray", "silver"), ("灰色", "灰", "银色")),
-    "red": (("red", "crimson", "scarlet", "maroon"), ("红色", "红")),
-    "orange": (("orange",), ("橙色", "橘色", "橙")),
-    "yellow": (("yellow", "golden"), ("黄色", "黄", "金色")),
-    "green": (("green", "olive"), ("绿色", "绿")),
-    "blue": (("blue", "navy", "teal", "cyan", "turquoise"), ("蓝色", "蓝", "青色")),
-    "purple": (("purple", "violet", "lilac"), ("紫色", "紫")),
-    "pink": (("pink", "magenta"), ("粉色", "粉红")),
-    "brown": (("brown", "beige", "tan"), ("棕色", "褐色", "咖啡色")),
-}
-
-#: Colours that hair, shoes and trousers often have. If a description has no other colour, the whole outfit is meant.
-NEUTRALS = frozenset({"black", "white", "grey", "brown"})
-
-#: canonical category -> (English words, Chinese words)
-CATEGORIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "person": (
-        (
-            "person", "persons", "people", "man", "men", "woman", "women", "boy", "girl", "guy", "lady", "gentleman",
-            "child", "children", "kid", "someone", "somebody", "pedestrian", "human", "adult", "individual",
-        ),
-        ("人", "男子", "女子", "男人", "女人", "男孩", "女孩", "男生", "女生", "孩子", "行人", "人物", "先生", "女士", "谁"),
-    ),
-    "face": (("face", "faces"), ("脸", "面孔")),
-    "moving_object": (("moving_object", "object", "thing", "item"), ("物体", "东西", "物品")),
-    "car": (("car", "cars", "automobile"), ("汽车", "轿车", "车辆", "车")),
-    "bottle": (("bottle", "bottles"), ("瓶子",)),
-    "dog": (("dog", "dogs"), ("狗",)),
-    "cat": (("cat", "cats"), ("猫",)),
-    "text": (("text", "words", "writing", "caption", "subtitle"), ("文字", "字幕")),
-}  # fmt: skip
-
-#: Words that contain a word of the tables above and mean something else.
-OTHER_CHINESE = (
-    "火车", "列车", "电车", "马车", "自行车", "单车", "摩托车", "公交车", "车站", "车间", "车票", "风车", "水车",
-    "机器人", "雪人", "稻草人", "和服",
-)  # fmt: skip
-
-#: Words without content in a description or a question.
-STOP_WORDS = frozenset(
-    "a an the in on at of to and or with by for from is are was were be been being this that these those it its he she "
-    "they them his her their there here who whom which what when where why how do does did doing done has have had not "
-    "as into out up down over under me my we our you your i s t "
-    "wearing wears wear dressed clothes clothing clad coloured colored first second last time appear appears appeared".split()
+from world_api.core.clauses import ENDING, JOINING, TOKEN, Clause, clauses
+from world_api.core.lexicon import (
+    ANY,
+    CATEGORIES,
+    COLOURS,
+    JUDGED_BY_PROFILE,
+    MORE_CATEGORIES,
+    NARROWER_WORDS,
+    OTHER_CHINESE,
+    SHADES,
+    STOP_CHINESE,
+    STOP_WORDS,
 )
-#: The same in Chinese: single characters and pairs, the units of the index.
-_STOP_CHINESE = frozenset(
-    "的 了 在 是 我 你 他 她 它 们 这 那 有 和 与 或 就 都 也 很 到 说 要 会 着 看 吗 吧 呢 么 什 怎 哪 "
-    "穿 衣 服 第 一 次 出 现 首 时 中 里 "
-    "没有 什么 哪里 时候 怎么 衣服 的衣 服的 穿着 一次 第一 出现 首次 视频 在做 他们 她们 我们 你们 这个 那个 一个".split()
-)
+from world_api.core.object_names import COCO, NARROWER_OBJECTS, OTHER_OBJECTS_CHINESE
+from world_api.core.outfits import LooksReader, PartLook
 
 #: Chinese characters that join words. At the edge of a run of three or more, or inside a run of four or more
 #: characters, they are not part of a word.
 _JOINING_CHINESE = "的了着在是和与或及跟"
 
-#: Words of these tables that are narrower than their category: age, sex and number are not measured.
-NARROWER_WORDS = frozenset(
-    "man men woman women boy girl guy lady gentleman child children kid baby toddler teenager crowd pedestrian adult automobile "
-    "男子 女子 男人 女人 男孩 女孩 男生 女生 男性 女性 孩子 小孩 儿童 大人 成年人 老人 年轻人 行人 先生 女士 轿车".split()
-)
 #: Words that negate the words after them.
 _NEGATION_WORD = re.compile(
     r"\b(?:not|no|without|never|neither|nor|except|\w+n't)\b|不是|不在|不穿|不戴|没有|没穿|没戴|除了"
@@ -95,10 +47,12 @@ CHINESE = re.compile(r"[㐀-䶿一-鿿豈-﫿]+")
 
 _TABLES = (*COLOURS.items(), *CATEGORIES.items())
 #: Word -> concept. Chinese words that mean something else have no concept.
-_ENGLISH_CONCEPTS = {word: concept for concept, (english, _) in _TABLES for word in english}
-_CHINESE_CONCEPTS = {word: concept for concept, (_, chinese) in _TABLES for word in chinese} | dict.fromkeys(
-    OTHER_CHINESE, ""
-)
+_ENGLISH_CONCEPTS = SHADES | {word: concept for concept, (english, _) in _TABLES for word in english}
+_CHINESE_CONCEPTS = {
+    **{word: concept for word, concept in SHADES.items() if word >= "㐀"},
+    **{word: concept for concept, (_, chinese) in _TABLES for word in chinese},
+    **dict.fromkeys(OTHER_CHINESE, ""),
+}
 
 
 def longest_first(words: Iterable[str]) -> re.Pattern[str]:
@@ -128,7 +82,7 @@ def content_words(text: str) -> list[str]:
     """Return the words of a text (as ``words``) without stop words; all words if only stop words remain."""
     folded = fold(text)
     found = [_stem(word.replace("'", "")) for word in LATIN.findall(folded) if word not in STOP_WORDS]
-    found += [unit for unit in _chinese_units(folded) if unit not in _STOP_CHINESE]
+    found += [unit for unit in _chinese_units(folded) if unit not in STOP_CHINESE]
     return found or words(text)
 
 
@@ -153,7 +107,7 @@ def unseen_words(text: str) -> list[str]:
     """Return the content words that name no colour and no category: stems, and whole runs of Chinese characters."""
     folded = _CHINESE_CONCEPT_WORD.sub(lambda word: " " if _CHINESE_CONCEPTS[word[0]] else word[0], fold(text))
     latin = [word for word in LATIN.findall(folded) if word not in STOP_WORDS and word not in _ENGLISH_CONCEPTS]
-    runs = [run for run in CHINESE.findall(folded) if any(character not in _STOP_CHINESE for character in run)]
+    runs = [run for run in CHINESE.findall(folded) if any(character not in STOP_CHINESE for character in run)]
     return [_stem(word) for word in latin] + runs
 
 
@@ -196,7 +150,7 @@ def _chinese_terms(run: str) -> list[str]:
     terms: list[str] = []
     for part in parts:
         units = [part] if len(part) == 1 else [part[i : i + 2] for i in range(len(part) - 1)]
-        terms += [unit for unit in units if unit not in _STOP_CHINESE] or units
+        terms += [unit for unit in units if unit not in STOP_CHINESE] or units
     return terms
 
 
@@ -226,167 +180,32 @@ def _stemmer() -> Any:
 
 # --- categories and the parser of descriptions ----------------------------------------------------------------------
 
-#: profile -> the categories that it judges. The oracle records all people; of other categories it judges recorded ones.
-JUDGED_BY_PROFILE: dict[str, frozenset[str]] = {
-    "classical": frozenset({"person", "moving_object"}),
-    "oracle": frozenset({"person"}),
-}
-
-#: The category of words such as "thing" that mean things of any category, people included.
-ANY = "any"
-
-#: canonical category -> (English words, Chinese words), in addition to those of ``CATEGORIES``.
-MORE_CATEGORIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    ANY: (
-        ("object", "thing", "item", "anything", "something", "everything", "stuff"),
-        ("物体", "东西", "物品", "事物", "任何", "所有", "一切", "全部"),
-    ),
-    "person": (
-        ("persons", "anyone", "anybody", "everyone", "everybody", "baby", "toddler", "teenager", "crowd"),
-        ("人们", "大人", "成年人", "小孩", "儿童", "老人", "年轻人", "男性", "女性"),
-    ),
-    "moving_object": (("moving object", "moving thing"), ("运动物体", "移动物体")),
-    "folder": (("folder",), ("文件夹",)),
-    "cup": (("cup", "mug"), ("杯子", "杯", "茶杯")),
-    "book": (("book",), ("书", "书本")),
-    "box": (("box",), ("盒子", "箱子")),
-    "bag": (("bag",), ("包", "袋子")),
-    "key": (("key",), ("钥匙",)),
-    "umbrella": (("umbrella",), ("雨伞", "伞")),
-    "hat": (("hat",), ("帽子",)),
-    "scarf": (("scarf",), ("围巾",)),
-    "letter": (("letter",), ("信", "信件")),
-}
-
 #: Word or phrase -> canonical category; in English singular forms, and the plurals that are listed.
-_NAMES = (*CATEGORIES.items(), *MORE_CATEGORIES.items())
+_USUAL_NAMES = (*CATEGORIES.items(), *MORE_CATEGORIES.items())
+_NAMES = (*COCO.items(), *NARROWER_OBJECTS.items(), *_USUAL_NAMES)
 _ENGLISH_NAMES = {word: name for name, (own, _) in _NAMES for word in own}
 _CHINESE_NAMES = {word: name for name, (_, own) in _NAMES for word in own}
 #: Word -> canonical colour.
 _ENGLISH_COLOURS = {word: colour for colour, (own, _) in COLOURS.items() for word in own}
 _CHINESE_COLOURS = {word: colour for colour, (_, own) in COLOURS.items() for word in own}
 _CHINESE_COLOUR = longest_first(_CHINESE_COLOURS)
+_LOOKS = LooksReader(_ENGLISH_COLOURS, _CHINESE_COLOURS)
 #: Ordinals ("the first one"), whose single characters have no content.
 _CHINESE_ORDINALS = ("第一个", "第一位", "第一名", "第一次", "第一", "首个", "首位", "首次")
-#: Words that name a colour, a category, or something else that contains such a word.
-_CHINESE_WORD = longest_first({*_CHINESE_NAMES, *_CHINESE_COLOURS, *OTHER_CHINESE, *_CHINESE_ORDINALS})
-
-_TOKEN = re.compile(r"[a-z0-9]+(?:[_'][a-z0-9]+)*|[㐀-䶿一-鿿豈-﫿]+|[^\sa-z0-9㐀-䶿一-鿿豈-﫿]")
-#: Words that the parser of descriptions takes for a negation of what follows; search knows fewer (``_NEGATION_WORD``), since
-#: it only says that it did not heed them.
-_NEGATION = re.compile(
-    r"not|no|non|nobody|nothing|without|never|neither|nor|except|excluding|besides|lacking|cannot|\w+n't"
-)
-_CHINESE_NEGATION = re.compile(
-    r"除了|不是|不在|不穿|不戴|不带|没有穿|没有戴|没有|没穿|没戴|没带|并非|非|无|未穿|未戴|不|没|未"
-)
-#: Words that contain a character of negation and negate nothing.
-_CHINESE_OTHER = re.compile(r"不同|不少|不断|不锈|非常|非洲|无人机|无袖|无肩|无领|未来|不久")
-_EXCEPT = re.compile(r"\b(?:other than|(?:anything|anyone|anybody|everyone|everybody|all|any colou?r) but)\b")
-#: Words that may be between a negation and the word that it negates.
-_LEADING = frozenset(
-    "a an the in on of with wearing wears wear dressed clad any is are being having has have the one ones who that "
-    "person people man woman somebody someone anyone anybody".split()
-)
-#: Words that end a negated phrase; ``and``, ``or`` and ``nor`` continue it.
-_ENDING = frozenset(
-    "in with wearing wears dressed but who that which whose at on near by from while is are has holding".split()
-)
-_ENDS_WITH_OR, _BEGINS_WITH_OR = re.compile(r"(?:\bor|或者?|还是)\W*$"), re.compile(r"\W*(?:or\b|或|还是)")
-_JOINING = frozenset({"and", "or", "nor"})
-#: Words that weaken a negation (``not only black``, ``不全是黑色``), so that it excludes nothing.
-_WEAKENING = re.compile(
-    r"\b(?:only|just|merely|solely|simply|purely|exclusively|entirely|completely|wholly|fully|all|always|necessarily"
-    r"|sure|certain|certainly|very|too|as)\b|^\S* ?[只仅光单全都总]|就是"
-)
-#: After one of these words a preposition still belongs to the negated phrase: ``not the person in black``.
-_HEADS = frozenset({"one", "ones", "anyone", "anybody", *CATEGORIES["person"][0]})
+_CHINESE_WORDS = {
+    *_CHINESE_CONCEPTS,
+    *_CHINESE_ORDINALS,
+    *(word for _, (_, own) in _USUAL_NAMES for word in own),
+}
 
 
-@dataclass(frozen=True)
-class Clause:
-    """A part of a description, and whether it is negated. A negated part begins with the negating word.
-
-    ``unclear``: the meaning is ambiguous, as in ``not only black``, ``never not black``, ``black or not red``.
-    """
-
-    text: str
-    negated: bool
-    unclear: bool = False
-
-
-def clauses(folded: str) -> list[Clause]:
-    """Split a description (folded text) before and after its negated phrases; return the parts in order."""
-    tokens: list[str] = []
-    plain = folded.replace("’", "'").replace("non-", "non ").replace("/", " or ")
-    for token in _TOKEN.findall(_EXCEPT.sub("except", plain)):
-        tokens += _chinese_tokens(token) if token[0] >= "㐀" else [token]
-    parts: list[tuple[list[str], bool]] = []
-    start = place = 0
-    while place < len(tokens):
-        if not _negates(tokens[place]):
-            place += 1
-            continue
-        end = _end_of_negation(tokens, place + 1)
-        parts += [(tokens[start:place], False), (tokens[place:end], True)]
-        start = place = end
-    parts.append((tokens[start:], False))
-    found = [Clause(" ".join(own), negated=negated) for own, negated in parts if own]
-    joined = [False, *(_belong_together(first, second) for first, second in pairwise(found)), False]
-    return [
-        replace(part, unclear=before or after or (part.negated and _WEAKENING.search(part.text) is not None))
-        for part, before, after in zip(found, joined, joined[1:], strict=False)
-    ]
-
-
-def _belong_together(first: Clause, second: Clause) -> bool:
-    """Whether two neighbouring parts make each other unclear: a double negation, or ``or`` between them."""
-    if first.negated and second.negated:
-        return not second.text.startswith("nor") and all(word in _LEADING for word in first.text.split()[1:])
-    return bool(_ENDS_WITH_OR.search(first.text) or _BEGINS_WITH_OR.match(second.text))
-
-
-def _chinese_tokens(run: str) -> list[str]:
-    """Split a Chinese text around negations, after ``的``, before ``但``, ``而``, and ``或`` at an end or before 穿, 戴, 在."""
-    others = [match.span() for match in _CHINESE_OTHER.finditer(run)]
-    parts: list[str] = []
-    start = 0
-    for match in _CHINESE_NEGATION.finditer(run):
-        if match.start() < start or any(a <= match.start() < b for a, b in others):
-            continue
-        parts += [run[start : match.start()], match.group()]
-        start = match.end()
-    return [
-        piece
-        for part in [*parts, run[start:]]
-        for piece in re.split(r"(?<=的)|(?=但|而)|(?=或者?$)|(?=或者?[穿戴在])", part)
-        if piece
-    ]
-
-
-def _negates(token: str) -> bool:
-    return bool(_NEGATION.fullmatch(token) or _CHINESE_NEGATION.fullmatch(token))
-
-
-def _end_of_negation(tokens: list[str], first: int) -> int:
-    """Return the index after the last token to which a negation applies; ``first`` is the index after the negation."""
-    place = first
-    while place < len(tokens) and tokens[place] in _LEADING:
-        place += 1
-    is_head = place > first and tokens[place - 1] in _HEADS
-    while place < len(tokens):
-        token = tokens[place]
-        if _negates(token) or not token[0].isalnum() or token[0] in "但而或":
-            return place
-        if token in _ENDING and not is_head:
-            return place
-        place += 1
-        if token in _JOINING and place < len(tokens) and (tokens[place] in _ENDING or _negates(tokens[place])):
-            return place - 1  # a new phrase begins behind it
-        if token.endswith("的"):
-            return place
-        is_head = token in _HEADS or (is_head and token in _ENDING)
-    return place
+@lru_cache(maxsize=64)
+def _chinese_word(categories: frozenset[str]) -> re.Pattern[str]:
+    """Return a pattern of the words that name a colour, a category, or something else that contains such a word."""
+    more = {word for word, name in _CHINESE_NAMES.items() if name in categories}
+    return longest_first(
+        _CHINESE_WORDS | (more.union(OTHER_OBJECTS_CHINESE) if categories & COCO.keys() - {"person"} else more)
+    )
 
 
 #: The size of a thing in the picture, at the end of texts of ``entity_hint``; it is not a property of the thing.
@@ -412,8 +231,9 @@ class ParsedDescription:
     """The requirements of a description. ``kinds`` are the categories (canonical words); None means any category.
 
     All ``colours`` are required, and one colour of each set in ``either``. ``negated_kinds`` and ``negated_colours``
-    are excluded. ``matched`` are the words that can be judged, ``unmatched`` those that cannot; for a word that is
-    narrower than its category (``man``), the category is in ``matched`` and the word in ``unmatched``.
+    are excluded. ``looks`` are required of parts of a person. ``matched`` are the words that can be judged, ``unmatched``
+    those that cannot; for a word that is narrower than its category (``man``), the category is in ``matched`` and the word
+    in ``unmatched``.
     """
 
     kinds: frozenset[str] | None = None
@@ -421,13 +241,14 @@ class ParsedDescription:
     either: tuple[frozenset[str], ...] = ()
     negated_kinds: frozenset[str] = frozenset()
     negated_colours: frozenset[str] = frozenset()
+    looks: frozenset[PartLook] = frozenset()
     matched: tuple[str, ...] = ()
     unmatched: tuple[str, ...] = ()
 
     @property
     def is_judged(self) -> bool:
         """Whether the description has any requirement that can be judged."""
-        return bool(self.kinds or self.wanted or self.negated_kinds or self.negated_colours)
+        return bool(self.kinds or self.wanted or self.looks or self.negated_kinds or self.negated_colours)
 
     @cached_property
     def wanted(self) -> list[frozenset[str]]:
@@ -442,6 +263,7 @@ class ParsedDescription:
             either=(*self.either, *other.either),
             negated_kinds=self.negated_kinds | other.negated_kinds,
             negated_colours=self.negated_colours | other.negated_colours,
+            looks=self.looks | other.looks,
             matched=_once((*self.matched, *other.matched)),
             unmatched=_once((*self.unmatched, *other.unmatched)),
         )
@@ -459,10 +281,16 @@ def judged_at_build(profile: str, recorded: Iterable[str], *, follows: bool = Tr
 class Vocabulary:
     """The closed vocabulary of a world: the categories that it can judge (canonical words) and the colours ``COLOURS``.
 
-    Plurals, synonyms and Chinese words are mapped to the canonical words. Any other word cannot be judged.
+    ``parts``: the parts of people whose looks it judges; colours of these are read apart from those of the whole. Plurals,
+    synonyms and Chinese words are mapped to the canonical words. Any other word cannot be judged.
     """
 
     categories: frozenset[str]
+    parts: frozenset[str] = frozenset()
+
+    @property
+    def _chinese_word(self) -> re.Pattern[str]:
+        return _chinese_word(self.categories)
 
     def read_category(self, text: str) -> ParsedDescription:
         """Parse the name of one or more categories: ``people``, ``cars and dogs``, ``人``.
@@ -493,7 +321,9 @@ class Vocabulary:
         description of something else (``a dog``), ``kinds`` is empty, and nothing in it can be judged.
         """
         found = ParsedDescription()
-        parts = clauses(_SIZE.sub("", fold(text)).replace("_", " "))
+        folded = _SIZE.sub("", fold(text)).replace("_", " ")
+        parts, asked = self._read_looks(clauses(folded, CATEGORIES["person"][0]))
+        found = found.joined(asked)
         terms = [term for part in parts if not part.negated for term in self._terms(part.text)]
         named = [term for term in terms if term.kind is not None and (of is None or term.kind in of)]
         head = None if not named else named[-1 if CHINESE.findall(named[-1].word) else 0].kind
@@ -512,6 +342,23 @@ class Vocabulary:
                 found = found.joined(self._alternatives(rest, own, head))
         return replace(found, kinds=None if head is None else frozenset({head}))
 
+    def shows(self, text: str, looks: ParsedDescription) -> bool:
+        """Whether a text says of one thing that it has the kind and the colours of a description, and none that are excluded."""
+        own = self.read(text, of=looks.kinds)
+        is_of_kind = looks.kinds is None or own.kinds == looks.kinds
+        has_colours = all(not colours.isdisjoint(own.colours) for colours in looks.wanted)
+        return is_of_kind and has_colours and looks.negated_colours.isdisjoint(own.colours) and not looks.negated_kinds
+
+    def _read_looks(self, parts: Sequence[Clause]) -> tuple[list[Clause], ParsedDescription]:
+        """Return the parts of a description without the looks of people that they ask for, and these."""
+        rest, asked = list(parts), ParsedDescription()
+        for place, part in enumerate(parts if self.parts else ()):
+            if not part.negated and not part.unclear:
+                text, looks, words = _LOOKS.read(part.text, self.parts)
+                rest[place] = replace(part, text=text)
+                asked = asked.joined(ParsedDescription(looks=frozenset(looks), matched=_once(words)))
+        return rest, asked
+
     def _is_of_another(self, text: str) -> bool:
         """Whether the head noun of a description names something of no category of this vocabulary."""
         if CHINESE.search(text):
@@ -523,7 +370,7 @@ class Vocabulary:
                 return False
             words = [_CHINESE_OUTFIT.sub("", term.word) for term in self._chinese_terms(last)]
             return any(_CHINESE_AFFIX.sub("", word) for word in words)
-        tokens = _TOKEN.findall(text)
+        tokens = TOKEN.findall(text)
         while tokens and (tokens[0] in _DETERMINERS or tokens[0] in _BETWEEN or tokens[0] in _ENGLISH_COLOURS):
             tokens.pop(0)
         phrase = _noun_phrase(tokens)
@@ -541,7 +388,8 @@ class Vocabulary:
         """Whether the colour of what a noun names is that of the thing described: the thing itself, or its clothes."""
         kind = self._name(noun)
         is_thing = kind is not None and (kind == ANY or head in {None, kind})
-        return is_thing or any(form in _OUTFIT for form in _singulars(noun))
+        may_be_dressed = head in {None, "", "person", "moving_object"}
+        return is_thing or (may_be_dressed and any(form in _OUTFIT for form in _singulars(noun)))
 
     def _is_own_colour(self, tokens: Sequence[str], place: int, head: str | None) -> bool:
         """Whether the colour at a place of English tokens is of the thing described and not of a part of it.
@@ -571,11 +419,11 @@ class Vocabulary:
         while aside := _CHINESE_ASIDE.match(rest) or _CHINESE_COLOUR.match(rest):
             rest = rest[aside.end() :]
         if (owner := _CHINESE_OWNER.search(runs[: match.start()])) and (noun := owner[1].strip("他她它这那的们")):
-            kinds = {_CHINESE_NAMES.get(word) for word in _CHINESE_WORD.findall(noun)}
+            kinds = {_CHINESE_NAMES.get(word) for word in self._chinese_word.findall(noun)}
             return not kinds.isdisjoint({ANY, head} - {None}) or _CHINESE_OUTFIT.search(noun) is not None
         if not rest or _CHINESE_OUTFIT.match(rest):
             return True
-        named = _CHINESE_WORD.match(rest)
+        named = self._chinese_word.match(rest)
         is_skin = runs[match.end() : match.end() + 1] == "人"
         return named is not None and not is_skin and _CHINESE_NAMES.get(named.group(), "") in {ANY, head}
 
@@ -605,6 +453,10 @@ class Vocabulary:
         narrow = (word,) if is_narrower(word) else ()
         named = () if kind == ANY else (kind if narrow else word,)
         beside = self.read(rest)
+        if (
+            beside.colours and not self.read(phrase, of=frozenset({kind})).wanted
+        ):  # they are of a part of it, or its skin
+            beside = ParsedDescription(unmatched=(*beside.matched, *beside.unmatched))
         if not is_alone:  # the looks of one kind are not asked of the others
             beside = ParsedDescription(unmatched=(*beside.matched, *beside.unmatched))
         matched, unmatched = _once((*named, *beside.matched)), _once((*narrow, *beside.unmatched))
@@ -646,7 +498,7 @@ class Vocabulary:
 
         ``head`` is the category of the thing described. A colour of anything else counts as a word without colour.
         """
-        tokens = [token for token in _TOKEN.findall(text) if token[0] < "㐀"]
+        tokens = [token for token in TOKEN.findall(text) if token[0] < "㐀"]
         place = 0
         while place < len(tokens):
             size, kind = next(
@@ -661,14 +513,14 @@ class Vocabulary:
         yield from self._chinese_terms(" ".join(CHINESE.findall(_OR.sub(" ", text))), head)
 
     def _chinese_terms(self, runs: str, head: str | None = None) -> Iterator[_Term]:
-        for match in _CHINESE_WORD.finditer(runs):
+        for match in self._chinese_word.finditer(runs):
             word = match.group()
             name, colour = _CHINESE_NAMES.get(word), _CHINESE_COLOURS.get(word)
             if colour and not self._is_own_chinese_colour(runs, match, head):
                 colour = None
             if name != ANY:
                 yield _Term(word, name if name in self.categories else None, colour)
-        for run in unseen_words(_CHINESE_WORD.sub(" ", runs)):
+        for run in unseen_words(self._chinese_word.sub(" ", runs)):
             if CHINESE.findall(run) and (word := run.strip("的了着在是和与穿戴")):
                 yield _Term(word)
 
@@ -741,7 +593,7 @@ _CHINESE_OUTFIT = longest_first(
 )
 _DETERMINERS = frozenset("a an the his her their its my your our this that these those some any each every one".split())
 _WHERETO = frozenset("to into onto toward towards through across away up down out".split())
-_BOUNDARY = _EMPTY | _ENDING | _JOINING
+_BOUNDARY = _EMPTY | ENDING | JOINING
 #: An adjective follows these: ``somebody tall``.
 _PRONOUNS = frozenset("somebody someone anybody anyone everybody everyone nobody".split())
 _NO_KIND = frozenset("first second third last other another same left right".split())
@@ -774,6 +626,19 @@ def _noun_phrase(tokens: Sequence[str]) -> list[str]:
             break
         found += [] if is_participle else [word]
     return found
+
+
+def coloured_nouns(text: str) -> frozenset[tuple[str, str]]:
+    """Return pairs of a colour and the noun that it stands beside in a text, canonical and stemmed: ``("blue", "book")``."""
+    tokens = TOKEN.findall(fold(text))
+    found: set[tuple[str, str]] = set()
+    for place, token in enumerate(tokens):
+        after = place + 1
+        while after < len(tokens) and (tokens[after] in _BETWEEN or tokens[after] in _ENGLISH_COLOURS):
+            after += 1
+        if token in _ENGLISH_COLOURS and (phrase := _noun_phrase(tokens[after:])):
+            found.add((_ENGLISH_COLOURS[token], _stem(phrase[-1])))
+    return frozenset(found)
 
 
 #: Endings of plurals, each with those of singulars.

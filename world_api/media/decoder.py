@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -21,8 +20,8 @@ from world_api.core.spans import DECODER_RESTARTED, NOT_DECODED, TimeSpan
 from world_api.media.container import DEFAULT_LIMITS, Limits, Probe
 from world_api.media.decode_pass import LONGER_THAN_LIMIT, LossNote, PassState, loss
 from world_api.media.frames import DecodedFrame, Frame, PixelFormat, Want
-from world_api.media.process import ChildProcess, Message, ProcessGone
-from world_api.media.shared_memory import Slots, anonymous_file, read_frame
+from world_api.media.process import DecoderProcess, Message, ProcessGone
+from world_api.media.shared_memory import Slots, read_frame
 
 if TYPE_CHECKING:
     from av.video.frame import VideoFrame
@@ -37,32 +36,16 @@ _TRY_AGAIN = "building the world again with the same options and --force tries a
 _MOST_HOLES = 200
 
 
-class DecoderProcess(ChildProcess):
-    """A decoding process; ``shared`` is the descriptor of the memory in which it writes frames."""
-
-    def __init__(self, limits: Limits) -> None:
-        self.shared = anonymous_file()
-        super().__init__(
-            "world_api.media.decoder_server:serve",
-            json.dumps(asdict(limits)),
-            str(self.shared),
-            shared=(self.shared,),
-            timeout=limits.timeout,
-            network=limits.network,
-            fault=MediaFault,
-        )
-
-
 class MediaWorker:
     """A decoding process for requests. It is started by the first request, and again if it has died.
 
     A request at which it dies is made once more to a new process: what killed it, such as a lack of memory, may not
-    come again. Threads may share it; one request is answered at a time.
+    come again. Threads may share it; one request is answered at a time. ``process``: one that runs already.
     """
 
-    def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(self, limits: Limits = DEFAULT_LIMITS, process: DecoderProcess | None = None) -> None:
         self._limits = limits
-        self._process: DecoderProcess | None = None
+        self._process = process
         self._lock = RLock()
 
     def ask(self, request: Message, path: Path, *, is_repeatable: bool = True) -> tuple[Message, bytes]:
@@ -146,11 +129,11 @@ def _decoder_fault(gone: ProcessGone, name: str, *, is_second: bool) -> MediaFau
 
 
 class VideoFrames:
-    """Random access to the frames of one video (``FrameSource``)."""
+    """Random access to the frames of one video (``FrameSource``), through ``worker`` or a process of its own."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, worker: MediaWorker | None = None) -> None:
         self._path = path
-        self._worker = MediaWorker()
+        self._worker = worker or MediaWorker()
 
     def pictures_played_at(self, times: Sequence[float], longest_side: int | None) -> list[Image]:
         """Return one BGR picture for each of the rising ``times``, no side longer than ``longest_side`` pixels (None: full size).
@@ -196,8 +179,6 @@ class _FreedSlots:
 class SlotFrame(Frame):
     """A frame whose pixels are in a slot of shared memory; they are copied when a picture is requested."""
 
-    has_pixels = True
-
     def __init__(self, message: Message, slots: Slots, freed: _FreedSlots) -> None:
         self._slots: Slots | None = slots
         self._freed = freed
@@ -205,6 +186,7 @@ class SlotFrame(Frame):
         self._whole: Message | None = message["whole"]
         self._made = {(side, made): (at, shape) for side, made, at, shape in message["pictures"]}
         self._taken: VideoFrame | None = None
+        self.wanted = message["wanted"]
         height, width = message["shape"]
         stored = self._whole or {"height": height, "width": width, "turn": 0}
         super().__init__(message["t"], height=stored["height"], width=stored["width"], turn=stored["turn"])

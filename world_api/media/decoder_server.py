@@ -141,8 +141,8 @@ class DecoderServer:
             messages: list[Message] = []
             for frame in batch:
                 if frame.time > request["after"]:
-                    wanted = [want for want in wants if want.takes(frame.time, previous)]
-                    messages.append(self._sent(frame, slots, wanted))
+                    wanted = [place for place, want in enumerate(wants) if want.takes(frame.time, previous)]
+                    messages.append(self._sent(frame, slots, wants, wanted))
                 previous = frame.time
             self._wire.send({"frames": messages, "holes": decode.holes[shown:]})
             shown = len(decode.holes)
@@ -172,16 +172,16 @@ class DecoderServer:
         if batch:
             yield batch
 
-    def _sent(self, frame: Frame, slots: Slots, wants: list[Want]) -> Message:
-        """Write the wanted pictures of a frame into a slot; return the message about the frame."""
-        if not wants:
+    def _sent(self, frame: Frame, slots: Slots, wants: list[Want], wanted: list[int]) -> Message:
+        """Write the pictures that the wants at the places ``wanted`` need into a slot; return the message about the frame."""
+        if not wanted:
             return {"t": frame.time}
         number = self._free_slot()
-        written = write_frame(frame, slots.slots[number], wants)
+        written = write_frame(frame, slots.slots[number], [wants[place] for place in wanted])
         if written is None:
             self._free.append(number)
             return {"t": frame.time, "too_large": frame.shape}
-        return {"t": frame.time, "slot": number, **written}
+        return {"t": frame.time, "slot": number, "wanted": wanted, **written}
 
     def _free_slot(self) -> int:
         """Return a slot that no stage uses, waiting for one if necessary."""
@@ -280,7 +280,10 @@ class FrameFinder:
                         return  # without times of its own, a frame is found by decoding up to it
                     while last is not None and wanted and frame.time > wanted[0][0]:
                         found[wanted.popleft()[1]] = last.picture(longest_side)
-                    if not wanted or frame.time > wanted[0][0] or wanted[0][0] - frame.time > _WORTH_SEEKING:
+                    if not wanted or frame.time > wanted[0][0]:
+                        break
+                    # Not before the first one is found: key frames may be further apart.
+                    if len(wanted) < missing and wanted[0][0] - frame.time > _WORTH_SEEKING:
                         break
                     last = frame
                 else:

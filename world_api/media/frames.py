@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock, get_ident
@@ -59,7 +59,7 @@ class Frame:
         turn: The rotation to apply to it, counter-clockwise: 0, 90, 180 or 270 degrees.
     """
 
-    has_pixels = False
+    wanted: Sequence[int] = ()  #: the places of those wants of a decode pass that take the frame
 
     def __init__(self, time: float, *, height: int = 0, width: int = 0, turn: int = 0) -> None:
         self.time = time
@@ -130,8 +130,6 @@ class DecodedFrame(Frame):
 
     ``turn`` is by default the frame's own.
     """
-
-    has_pixels = True
 
     def __init__(self, raw: VideoFrame, *, time: float, fitter: Fitter | None = None, turn: int | None = None) -> None:
         turn = quarter_turn(raw) if turn is None else turn

@@ -11,6 +11,7 @@ Frames are in shared memory (:mod:`world_api.media.shared_memory`). In the child
 from __future__ import annotations
 
 import fcntl
+import gc
 import json
 import os
 import select
@@ -20,13 +21,17 @@ import sys
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from importlib import import_module
 from threading import Lock
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from world_api.core.execution import restricted_environment
-from world_api.core.faults import VideoWorldError, internal_fault
+from world_api.core.faults import MediaFault, VideoWorldError, internal_fault
+
+if TYPE_CHECKING:
+    from world_api.media.container import Limits
 
 Message = dict[str, Any]
 
@@ -122,7 +127,7 @@ class Wire:
         return taken
 
     def _read(self, timeout: float | None, most: int) -> bytes:
-        if not select.select([self._in], [], [], timeout)[0]:
+        if timeout is not None and not select.select([self._in], [], [], timeout)[0]:
             raise Silent
         if not (data := os.read(self._in, most)):
             raise Closed
@@ -258,6 +263,32 @@ class ChildProcess:
         return f"it was ended by {signal.Signals(-code).name}" if code < 0 else f"it ended with status {code}"
 
 
+class DecoderProcess(ChildProcess):
+    """A decoding process; ``shared`` is the descriptor of the memory in which it writes frames."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.shared = anonymous_file()
+        super().__init__(
+            "world_api.media.decoder_server:serve",
+            json.dumps(asdict(limits)),
+            str(self.shared),
+            shared=(self.shared,),
+            timeout=limits.timeout,
+            network=limits.network,
+            fault=MediaFault,
+        )
+
+
+def anonymous_file() -> int:
+    """Return the descriptor of a file without a name, in memory if the system supports that."""
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("video-frames", os.MFD_CLOEXEC)
+    import tempfile
+
+    with tempfile.TemporaryFile() as file:
+        return os.dup(file.fileno())
+
+
 def _finish(process: subprocess.Popen[bytes], files: list[int], writing: Lock) -> None:
     process.kill()  # it holds no state that is needed later
     with writing:
@@ -278,6 +309,7 @@ def serve() -> None:
     wire = Wire(read_from=sys.stdin.fileno(), write_to=answers)
     # Ctrl-C is meant for the parent, which ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.set_threshold(50_000)  # imports make many objects and no garbage
     module, _, name = sys.argv[1].partition(":")
     service = getattr(import_module(module), name)(wire, *sys.argv[2:])
     with suppress(Closed):

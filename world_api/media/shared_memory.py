@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -47,14 +46,6 @@ class Slots:
         size = -(-max(_LEAST, _HEADROOM * frame) // mmap.PAGESIZE) * mmap.PAGESIZE
         os.ftruncate(handle, count * size)
         return cls(handle=handle, count=count, size=size)
-
-
-def anonymous_file() -> int:
-    """Return the descriptor of a file without a name, in memory if the system supports that."""
-    if hasattr(os, "memfd_create"):
-        return os.memfd_create("video-frames", os.MFD_CLOEXEC)
-    with tempfile.TemporaryFile() as file:
-        return os.dup(file.fileno())
 
 
 def write_frame(frame: Frame, slot: Bytes, wants: Sequence[Want]) -> dict[str, Any] | None:

@@ -16,11 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
-
-import av
-from av.stream import Disposition
-from av.subtitles.stream import SubtitleStream
+from typing import TYPE_CHECKING, Literal
 
 from world_api.core.faults import MediaFault
 from world_api.core.files import open_regular
@@ -28,6 +24,9 @@ from world_api.core.identifiers import printable
 from world_api.media.container import DEFAULT_LIMITS, Limits, open_video
 from world_api.media.decode_pass import LossNote, loss
 from world_api.media.decoder import MediaWorker
+
+if TYPE_CHECKING:
+    from av.subtitles.stream import SubtitleStream
 
 _ARROW = "-->"
 _TIME = r"(-?)(?:(\d{1,4}):)?(\d{1,3}):(\d{1,2})[.,](\d{1,3})"
@@ -223,6 +222,8 @@ def find_sidecars(video: Path) -> tuple[list[SubtitleSource], list[Path]]:
 
 def look_inside(video: Path, *, limits: Limits = DEFAULT_LIMITS) -> Inside:
     """Return the text streams inside a video and facts about its sound; raises as :func:`open_video`."""
+    from av.stream import Disposition
+
     with open_video(video, limits=limits) as container:
         texts = [stream for stream in container.streams.subtitles if _is_text(stream)]
         texts.sort(key=lambda stream: not stream.disposition & Disposition.default)
@@ -255,6 +256,8 @@ def read_stream(
 
     The whole file is read, which may take minutes: ``each`` is called every 1000 packets. Raises as :func:`open_video`.
     """
+    import av
+
     made: list[Cue | None] = []
     with open_video(video, limits=limits) as container:
         stream = next((s for s in container.streams.subtitles if s.index == index and _is_text(s)), None)

@@ -10,9 +10,12 @@ from collections.abc import Mapping
 
 from world_api.operations import entities, inspection, memory, navigation, perception  # they register operations
 from world_api.operations.registry import (
+    CATEGORIES as CATEGORIES,
+    WITHOUT as WITHOUT,
     Operation as Operation,
     check_groups as check_groups,
     group_names as group_names,
+    is_offered as is_offered,
     operation as operation,
     operations_for as operations_for,
     operations_of as operations_of,

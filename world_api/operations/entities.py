@@ -140,6 +140,12 @@ def _doing(session: Session, entity: Track, _: float, span: TimeSpan) -> str:
 
 
 def _looks(_: Session, entity: Track, __: float, ___: TimeSpan) -> str:
+    shares = (
+        f"{look} ({share:.0%} of the frames)"
+        for look, share in zip(entity.outfit.looks, entity.outfit.shares, strict=True)
+    )
+    if seen := ", ".join(shares):
+        return f"looks: {seen}"
     return "wears " + " and ".join(entity.colours) if entity.colours else "no clear colour"
 
 
@@ -175,7 +181,12 @@ _TOPICS: Sequence[tuple[re.Pattern[str], Teller]] = (
         _doing,
     ),
     (re.compile(r"\b(?:wear|colou?r|cloth|dress)\w*|\blooks? like|穿|颜色|长什么样"), _looks),
-    (re.compile(r"\bwith whom|\bwho else|\b(?:alone|together|company)\b|谁在|一起|独自"), _company),
+    (
+        re.compile(
+            r"\bwith whom|\bwho(?: is|'s|s)? with\b|\b(?:who|any(?:one|body)) else|\b(?:alone|together|company)\b|谁在|一起|独自"
+        ),
+        _company,
+    ),
     (re.compile(r"\b(?:say|said|talk|speak|speech)\w*|说|讲"), _heard),
 )
 #: Where one question ends and the next begins.
@@ -249,7 +260,7 @@ EntityHint = Annotated[
 def register_entity(
     session: Session, *, video_id: VideoId, timestamp: Timestamp, entity_hint: EntityHint
 ) -> RegisteredEntity:
-    """Give the thing that a hint names at a moment an entity id that later calls can use.
+    """Give the thing that a hint names at a moment an entity id for later calls.
 
     Returns the known entity when it is the same one, and says how sure.
     """
@@ -303,7 +314,7 @@ def query_entity_state(
     query: Query,
     time_range: OptionalTimeRange = None,
 ) -> StateAnswer:
-    """Ask about an entity at a moment: where it is, what it does, what it looks like, what is said meanwhile.
+    """Ask about an entity at a moment: where it is, what it does and looks like, what is said meanwhile.
 
     With a time_range, the moment must be in it.
     """

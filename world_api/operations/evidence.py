@@ -371,13 +371,13 @@ class Description:
 
 
 def caption(view: View, span: TimeSpan, seen_as: str | None = None) -> Description:
-    """Describe an interval in one text. Speech and screen text are quoted.
+    """Describe an interval in one text. Speech and screen text are quoted, each after its times (``40.7-41.2``, seconds).
 
     ``seen_as`` is the caption of a vision model. If it is given, the descriptions of tracks, which contain less, are
     not used.
     """
     passages = passages_of(view).inside(span)
-    captions = [passage.text for passage in passages if passage.source == "caption"]
+    captions = [f"{_when([p.span], span)} {p.text}" for p in passages if p.source == "caption"]
     if seen_as is not None:
         passages = [p for p in passages if p.source != "tracker"]
         sentences = [seen_as, *captions]
@@ -386,16 +386,26 @@ def caption(view: View, span: TimeSpan, seen_as: str | None = None) -> Descripti
     moves = [move for move in view.camera_movements.during(span) if move.span.overlap(span) > 0]
     if kinds := dict.fromkeys(move.label.removeprefix("the camera ") for move in moves):
         sentences.append("The camera " + ", then ".join(kinds))
-    if texts := list(dict.fromkeys(p.text for p in passages if p.source == "screen_text")):
-        sentences.append("On screen: " + " / ".join(f'"{text}"' for text in texts))
-    if lines := [p.text for p in passages if p.source == "speech"]:
-        sentences.append("Said: " + " ".join(f'"{line}"' for line in lines))
+    texts: dict[str, list[TimeSpan]] = {}
+    for passage in passages:
+        if passage.source == "screen_text":
+            texts.setdefault(passage.text, []).append(passage.span)
+    if texts:
+        sentences.append("On screen: " + " / ".join(f'{_when(spans, span)} "{text}"' for text, spans in texts.items()))
+    if lines := [f'{_when([p.span], span)} "{p.text}"' for p in passages if p.source == "speech"]:
+        sentences.append("Said: " + " ".join(lines))
     if hole := holes_in_words(view, span):
         sentences.append(hole)
     if not sentences:
         sentences.append(_quiet(view, span))
     text = ". ".join(sentence.rstrip(".") for sentence in sentences) + "."
     return Description(text=text, passages=passages)
+
+
+def _when(spans: Iterable[TimeSpan], inside: TimeSpan) -> str:
+    """Return the parts of spans inside an interval as text, to a tenth of a second: ``40.7-41.2, 50-51``."""
+    parts = [span.clamp(inside) for span in spans]
+    return ", ".join(f"{round(part.start, 1):g}-{round(part.end, 1):g}" for part in parts)
 
 
 def brief(view: View, span: TimeSpan, said: Sequence[str] = ()) -> str:
@@ -436,7 +446,9 @@ def _seen(view: View, span: TimeSpan) -> list[str]:
         acts = [motion.label for motion in motions(view, track, span)]
         where = position(track.box(track.nearest(span.center)), view)
         alike = " or ".join(f"{item.entity_id} ({item.score:.2f})" for item in view.may_be(track.entity_id))
+        seen = [part for appearance in track.appearances if (part := appearance.clip(span)) is not None]
         facts = [
+            *([_when(seen, span)] if seen else []),
             ", ".join(dict.fromkeys(acts)) or "seen",
             f"{track.size}, {where} of the picture",
             *([f"may be the same as {alike}"] if alike else []),
@@ -447,7 +459,15 @@ def _seen(view: View, span: TimeSpan) -> list[str]:
 
 def _quiet(view: View, span: TimeSpan) -> str:
     shots = len(view.shots.during(span))
-    return f"Nothing that moves apart from the picture was followed, nothing was read or heard ({shots} shot{'s' * (shots != 1)})"
+    return f"{_QUIET} ({shots} shot{'s' * (shots != 1)})"
+
+
+_QUIET = "Nothing that moves apart from the picture was followed, nothing was read or heard"
+
+
+def is_quiet(caption: str) -> bool:
+    """Whether a brief caption says only that nothing was followed, read or heard."""
+    return caption.startswith(_QUIET)
 
 
 def _moving(view: View, track: Track, span: TimeSpan) -> str:

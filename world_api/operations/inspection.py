@@ -29,7 +29,7 @@ from world_api.operations.evidence import (
     segment_hit,
     times,
 )
-from world_api.operations.matches import QueryJudge, passages_in
+from world_api.operations.query_matches import QueryJudge, passages_in
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
     MAX_QUERY_CHARACTERS,
@@ -266,7 +266,7 @@ def scan_segments(
         matched=judge.matched,
         unmatched=unmatched,
         not_found=ranges(absent),
-        not_judged=(unmatched or judge.matched) if not matching and not absent else [],
+        not_judged=(unmatched or judge.matched or [query[:60]]) if query and not matching and not absent else [],
         evidence=[cited for _, cited in found],
         hint=hint,
     )

@@ -1,54 +1,31 @@
-"""How descriptions match tracks, detections, entities and texts; actions in an interval; what a search shows of its query.
-
-In a search a word is seen if a caption or an action has it, or if a track has the kind and colours that it names. A word in
-speech or in a text on screen is only mentioned; that is enough if the query is a quote, or asks for what is said or written.
-"""
+"""How descriptions match tracks, detections and entities; actions in an interval."""
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from hashlib import sha256
-from itertools import chain
-
-import numpy as np
 
 from world_api.core.faults import MediaFault, OperationFault
+from world_api.core.lexicon import COLOURS, NEUTRALS, STOP_WORDS
 from world_api.core.ports import DetectedObject, Source
 from world_api.core.spans import Box, TimeSpan, parts_within, round_time, without_spans
-from world_api.core.vocabulary import (
-    CATEGORIES,
-    COLOURS,
-    LATIN,
-    NEUTRALS,
-    STOP_WORDS,
-    ParsedDescription,
-    concepts,
-    fold,
-)
+from world_api.core.vocabulary import LATIN, ParsedDescription, concepts
 from world_api.operations.evidence import (
-    cite_hits,
     evidence,
     has_ended,
     holes_in_words,
     interval_of,
     motions,
-    nothing_found,
     ranges,
-    segment_hit,
     size_class,
     times,
 )
-from world_api.operations.recorded import RecordedTexts, has_word, recorded_words, terms_of_word
-from world_api.operations.schema import Action, Candidates, Detection, Detections, Entity, LookAlike
-from world_api.search.indexes import holds_words
-from world_api.search.passages import Passage, passages_of
-from world_api.search.searcher import SegmentHit, terms_of
+from world_api.operations.recorded import RecordedTexts, has_word, recorded_words
+from world_api.operations.schema import Action, Detection, Detections, Entity, LookAlike
+from world_api.search.searcher import terms_of
 from world_api.session.session import SEEN, Registration, Session
-from world_api.world.store import World
 from world_api.world.tracks import Side, Track
 
 #: A registered thing without a track is the same one when its box overlaps at least this much, at most so many seconds
@@ -104,7 +81,8 @@ def match_description(track: Track, reading: ParsedDescription) -> HintMatch:
 
     A neutral colour alone ("in black", "in grey or black") describes the whole outfit, so it must be the track's main
     colour; negated, it must be none of its colours. A moving object that was not recognised may be of any category, but
-    a person only if too few of its sightings could be looked at; a track without colours may have any colour.
+    a person only if too few of its sightings could be looked at; a track without colours may have any colour. Looks of parts
+    ("brown hair") are those of the track's outfit.
     """
     unknown_kind = track.category == UNRECOGNISED and not (
         reading.kinds == frozenset({"person"}) and track.was_looked_at
@@ -117,10 +95,20 @@ def match_description(track: Track, reading: ParsedDescription) -> HintMatch:
     wanted = reading.wanted
     shown = frozenset(track.colours) - (NEUTRALS.difference(track.colours[:1]) if len(wanted) == 1 else frozenset())
     if not track.colours:
-        unjudged += colours_in_words(reading)
+        unjudged += colours_in_words(replace(reading, looks=frozenset()))
+    looks = sorted(reading.looks)
+    worn = {look: track.outfit.words(look.part) for look in looks}
+    is_person = track.category == "person"
+    unjudged += [str(look) for look in looks if is_person and not worn[look]]
     return HintMatch(
-        held=tuple(_one_of(colours) for colours in wanted if colours & shown),
-        missing=tuple(_one_of(colours) for colours in wanted if track.colours and not colours & shown),
+        held=(
+            *(_one_of(colours) for colours in wanted if colours & shown),
+            *(str(look) for look in looks if look.word in worn[look]),
+        ),
+        missing=(
+            *(_one_of(colours) for colours in wanted if track.colours and not colours & shown),
+            *(str(look) for look in looks if look.word not in worn[look] and (worn[look] or not is_person)),
+        ),
         unjudged=tuple(unjudged),
         excluded=other_kind
         or track.category in reading.negated_kinds
@@ -154,8 +142,9 @@ def _named_garments(session: Session, reading: ParsedDescription) -> tuple[str, 
 
 
 def colours_in_words(reading: ParsedDescription) -> list[str]:
-    """Return the colours that a description requires or excludes: ``red``, ``grey or black``, ``not white``."""
-    return [*map(_one_of, reading.wanted), *(f"not {colour}" for colour in sorted(reading.negated_colours))]
+    """Return the colours and looks that a description requires or excludes: ``red``, ``grey or black``, ``not white``."""
+    negated = (f"not {colour}" for colour in sorted(reading.negated_colours))
+    return [*map(_one_of, reading.wanted), *map(str, sorted(reading.looks)), *negated]
 
 
 def _one_of(colours: frozenset[str]) -> str:
@@ -225,6 +214,10 @@ UNCHECKED = 0.6
 MOTION_CONFIDENCE = 0.6
 
 
+#: Categories that a hint lists, at most.
+MAX_KINDS = 12
+
+
 def find_objects(
     session: Session, *, at: float, category: str, text_query: str | None, within: TimeSpan | None
 ) -> Detections:
@@ -265,7 +258,7 @@ def find_objects(
     found = [_from_track(track, match, reading, at, inside) for track, match in fitting]
     missing: MediaFault | None = None
     if not of_kind and (within is None or within.contains(at)):
-        looked, missing = _look(session, at, reading)
+        looked, missing = _look(session, at, replace(reading, unmatched=(*deeds, *reading.unmatched)))
         found += looked
     found.sort(key=lambda one: (len(one.lacks), -one.sure, one.box.rounded()))
     shown = [(_detection(session, one), one.source) for one in found]
@@ -524,7 +517,9 @@ def _detections(
     looker = session.backends.looker
     if looker is None or session.view.is_in_hole(at):  # the frame ends decoders
         return [], None
-    words = sorted((kinds or frozenset()) & looker.categories())
+    # A truth has every sighting of its kinds.
+    known = session.view.vocabulary.categories if session.view.world.manifest.profile == "oracle" else frozenset()
+    words = sorted((kinds or frozenset()) & looker.categories() - known)
     try:
         return [seen for word in words for seen in looker.detect(at, word)], None
     except MediaFault as fault:
@@ -534,8 +529,10 @@ def _detections(
 
 
 def _judged_kinds(session: Session) -> str:
-    known = ", ".join(sorted(session.vocabulary.categories)) or "no categories in this video"
-    return f"profile {session.view.world.manifest.profile} judges {known}"
+    known = sorted(session.vocabulary.categories)
+    more = f" and {len(known) - MAX_KINDS} others (get_video_metadata lists them)" if len(known) > MAX_KINDS else ""
+    said = ", ".join(known[:MAX_KINDS]) + more if known else "no categories in this video"
+    return f"profile {session.view.world.manifest.profile} judges {said}"
 
 
 def _why_nothing(
@@ -552,196 +549,10 @@ def _why_nothing(
     if missing is not None:
         return _unseen(missing)
     if not there:
-        still = "" if session.view.world.manifest.profile == "oracle" else "; what never moves is not tracked"
+        still = (
+            "" if session.view.world.manifest.profile in {"oracle", "neural"} else "; what never moves is not tracked"
+        )
         return f"nothing of the kind was tracked {'at this moment' if within is None else 'in this span'}{still}"
     if reading.kinds is None or there[0].category in reading.kinds:
         return f"of other looks there is: {', '.join(dict.fromkeys(track.hint for track in there[:5]))}"
     return "something else is there; ask for category any"
-
-
-# --- what a search shows of its query -------------------------------------------------------------------------------------
-
-#: Words that ask for what is said, and for what is written; in quotes it may be either.
-_SAID = (
-    r"\b(?:sa(?:y|ys|id|ying)|mention(?:s|ed|ing)?|talk(?:s|ed|ing)? about|sp(?:eak|eaks|oke|oken|eaking)|t(?:ells?|old)"
-    r"|asks?|asked)\b|说|讲|提到|谈到|问|告诉|台词"
-)
-_WRITTEN = r"\b(?:quot(?:e|es|ed)|words?|lines?|text|sign|title|subtitles?|captions?|written|writes|reads)\b|字幕|文字|写着|标题"
-_SAYING = re.compile(f'{_SAID}|{_WRITTEN}|["“”「」『』]')
-_UNITS = re.compile(r"[a-z0-9']+|[㐀-䶿一-鿿]")
-_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|「[^」]*」")
-_TEXT_WORDS = frozenset(chain.from_iterable(CATEGORIES["text"]))
-#: A query of at least this many English words or Chinese characters that a line has word for word is a quote.
-QUOTE_WORDS = 6
-
-
-class QueryJudge:
-    """Judges which words of a query each hit of its search lacks, and then what was judged of all of them."""
-
-    def __init__(self, session: Session, query: str) -> None:
-        self._session = session
-        self._reading = session.vocabulary.read(query)
-        # In a world without pictures, such as a dialogue, all that there is is said.
-        has_pictures = session.view.world.manifest.video.frames > 0
-        self._asks_for_words = not has_pictures or _SAYING.search(fold(query)) is not None
-        own = self._reading.unmatched
-        if self._asks_for_words:
-            own = tuple(word for word in own if not (_SAYING.fullmatch(word) or word in _TEXT_WORDS)) or own
-        self._words = own
-        self._looks = [*sorted(self._reading.kinds or ()), *colours_in_words(self._reading)]
-        self._recorded = recorded_words(session.view, query, session.vocabulary)
-        names_things = bool(concepts(query) - {"text"})
-        self._may_be_quote = not names_things or len(_UNITS.findall(fold(query))) >= QUOTE_WORDS
-        self._query = query
-        #: For each hit the judged words that it lacks, the terms of each of its texts, and those of longer captions.
-        self._hits: list[tuple[list[str], list[frozenset[str]], frozenset[str]]] = []
-        self._spans: set[TimeSpan] = set()
-
-    def add(self, span: TimeSpan, passages: Sequence[Passage]) -> None:
-        """Add a hit: a segment and its passages."""
-        self._spans.add(span)
-        said = [passage for passage in passages if passage.source in ("speech", "screen_text")]
-        if (self._may_be_quote or self._asks_for_words) and any(holds_words(p.text, self._query) for p in said):
-            self._hits.append(([], [frozenset(chain(*map(_terms_of_passage, said)))], frozenset()))
-            return
-        reading, view = self._reading, self._session.view
-        seen = [passage for passage in passages if passage.source == "caption"]
-        lacking: list[str] = []
-        if reading.is_judged:
-            matches = (match_description(track, reading) for track in view.tracks_in(span))
-            found = min((match.lacks for match in matches if not match.excluded), key=len, default=self._looks)
-            if found and not any(all(has_word(_terms_of_passage(passage), word) for word in found) for passage in seen):
-                lacking = list(found)
-            # What another person does is not what the one described does.
-            seen = [passage for passage in seen if self._is_of_described(passage)]
-        wide = [passage for passage in seen if passage.span.overlap(span) * 2 < passage.span.duration]
-        exact = [passage for passage in seen if passage not in wide] + (said if self._asks_for_words else [])
-        # A summary of a scene is about several people, so it does not show what the one with these looks does.
-        more = () if reading.wanted else map(_terms_of_passage, wide)
-        self._hits.append((lacking, [*map(_terms_of_passage, exact)], frozenset(chain(*more))))
-
-    @cached_property
-    def lacks(self) -> list[list[str]]:
-        """For each hit that was added the words that it is not shown to have.
-
-        One caption has to have all of them. What some hit has exactly, another does not have because of a caption of a
-        much longer interval, such as a scene.
-        """
-        exact = {word for word in self._words if any(has_word(own, word) for _, each, _ in self._hits for own in each)}
-        found = []
-        for lacking, each, wide in self._hits:
-            rest = [word for word in self._words if word not in exact and not has_word(wide, word)]
-            missing = ([word for word in self._words if word in exact and not has_word(own, word)] for own in each)
-            own = min(missing, key=len, default=[word for word in self._words if word in exact])
-            found.append([*lacking, *(word for word in self._words if word in own or word in rest)])
-        return found
-
-    def _is_of_described(self, passage: Passage) -> bool:
-        """Whether a caption may be of the thing described: an action of its track, or a text with all its colours."""
-        if passage.subject and (track := self._session.view.tracks.find(passage.subject)) is not None:
-            return match_description(track, self._reading).fits
-        return all(has_word(_terms_of_passage(passage), colour) for colour in self._reading.colours)
-
-    @cached_property
-    def unmatched(self) -> list[str]:
-        """The words that no hit has and that nothing here can judge."""
-        never = [word for word in self._words if all(word in lacking for lacking in self.lacks)]
-        return [word for word in never if not self._is_recorded(word)]
-
-    @property
-    def matched(self) -> list[str]:
-        """The words that were judged or that a hit has."""
-        unmatched = self.unmatched
-        return list(dict.fromkeys(w for w in (*self._reading.matched, *self._words) if w not in unmatched))
-
-    def _is_recorded(self, word: str) -> bool:
-        """Whether a word that is not there would be recorded: by the truth of an oracle world, or as said or written."""
-        view = self._session.view
-        if word in self._recorded or not self._asks_for_words:
-            return word in self._recorded
-        asked, is_dialogue = fold(_QUOTED.sub(" ", self._query)), view.world.manifest.video.frames == 0
-        if is_dialogue or (re.search(_SAID, asked) and not re.search(_WRITTEN, asked)):
-            return view.has_rows("speech")
-        return view.reads_screen and (view.has_rows("speech") or view.has_rows("screen_texts"))
-
-    def not_found(self, within: TimeSpan | None) -> list[TimeSpan]:
-        """Return what was searched, if every word was judged and no segment has all of them, nor may any track; else nothing.
-
-        A word that only captions of a model may have is not judged: they do not mention everything.
-        """
-        if not all(map(self._is_recorded, self._words)) or not all(self.lacks):
-            return []
-        if self._any_track_may_fit(within) or self._any_segment_fits(within):
-            return []
-        view = self._session.view
-        return without_spans(within or view.span, view.holes)
-
-    def _any_segment_fits(self, within: TimeSpan | None) -> bool:
-        """Whether a segment has all words, though it is none of the hits, which are as many as were asked for."""
-        if not self._words:
-            return False
-        view, lexical = self._session.view, self._session.searcher.lexical
-        named_in_speech = view.world.once(_terms_of_speakers)
-        having = np.ones(len(view.segments), dtype=np.bool_)
-        for word in self._words:
-            if not has_word(named_in_speech, word):  # the index has no speakers
-                units, concepts_ = terms_of_word(word)
-                each = np.logical_and.reduce([lexical.holding(own) for own in units])
-                having &= each | (bool(concepts_) & np.logical_and.reduce([lexical.holding([c]) for c in concepts_]))
-        every = QueryJudge(self._session, self._query)
-        every._hits = [*self._hits]
-        for place in np.flatnonzero(having).tolist():
-            span = view.segments[place]
-            if span not in self._spans and (within is None or span.overlaps(within)):
-                every.add(span, passages_in(self._session, span))
-        return not all(every.lacks)
-
-    def _any_track_may_fit(self, within: TimeSpan | None) -> bool:
-        view = self._session.view
-        if not self._reading.is_judged or self._words:
-            return False
-        tracks = view.tracks.of_each_look if within is None else view.tracks_in(within)
-        return any(match_description(track, self._reading).may_fit for track in tracks)
-
-
-def _terms_of_speakers(world: World) -> frozenset[str]:
-    """Return the terms of the names of all speakers."""
-    speakers = filter(None, world.rows("speech").column("speaker").unique().to_pylist())
-    return terms_of(" ".join(speakers), "")
-
-
-def _terms_of_passage(passage: Passage) -> frozenset[str]:
-    """Return the terms of a passage with its speaker's name; what a caption quotes is said and not seen."""
-    text = _QUOTED.sub(" ", passage.text) if passage.source == "caption" else f"{passage.text} {passage.speaker}"
-    return terms_of(text.strip(), passage.terms)
-
-
-def candidates(session: Session, found: Sequence[SegmentHit], query: str, within: TimeSpan | None = None) -> Candidates:
-    """Return the result of a search for words or meaning: its hits with what they lack, evidence and hint."""
-    judge = QueryJudge(session, query)
-    for hit in found:
-        judge.add(hit.span, hit.inside)
-    hits = [
-        segment_hit(session, hit.span, hit.passage, score=hit.score, lines=hit.lines, lacks=lacks)
-        for hit, lacks in zip(found, judge.lacks, strict=True)
-    ]
-    hint = nothing_found(found)
-    if hits and all(hit.lacks for hit in hits):
-        hint = "none of these is shown to have all of it; lacks names the words"
-    matched, unmatched, absent = judge.matched, judge.unmatched, judge.not_found(within)
-    return Candidates(
-        candidates=hits,
-        matched=matched,
-        unmatched=unmatched,
-        not_found=ranges(absent),
-        # Without hits that are shown, a thing of which the words were not measured may have them.
-        not_judged=[] if absent or (matched and hits) else unmatched or matched,
-        evidence=cite_hits(session, found),
-        hint=hint,
-    )
-
-
-def passages_in(session: Session, span: TimeSpan) -> list[Passage]:
-    """Return the passages of a segment, with the captions that models gave."""
-    more: Iterable[Passage] = session.captions.inside(span)
-    return [*passages_of(session.view).inside(span), *more]

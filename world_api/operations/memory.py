@@ -28,8 +28,8 @@ from world_api.search.indexes import LexicalIndex, best_first
 from world_api.search.searcher import terms_of
 from world_api.session.session import MemoryWritten, Session
 
-Content = Annotated[str, Field(min_length=1, max_length=20_000, description="What to remember, in words.")]
-About = Annotated[TimeRange, Field(description="The span the memory is about, in seconds.")]
+Content = Annotated[str, Field(min_length=1, max_length=20_000, description="What to remember.")]
+About = Annotated[TimeRange, Field(description="What it is about, in seconds.")]
 EventIds = Annotated[list[str], Field(min_length=2, max_length=100, description="Ids of event memories to merge.")]
 
 
@@ -37,7 +37,7 @@ EventIds = Annotated[list[str], Field(min_length=2, max_length=100, description=
 def write_memory(
     session: Session, *, video_id: VideoId, level: Level, time_range: About, content: Content
 ) -> WrittenMemory:
-    """Write a memory about a span of the video, to be found again with read_memory."""
+    """Write a memory about a span, to be found again with read_memory."""
     about = interval(session, video_id, time_range.start_time, time_range.end_time)
     written = session.write_memory(level=level, span=about, content=content)
     return WrittenMemory(memory_id=written.memory_id, evidence=[evidence(session, about, "memory", None)])

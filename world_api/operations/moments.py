@@ -10,10 +10,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from world_api.core.lexicon import COLOURS, STOP_WORDS
 from world_api.core.spans import TimeSpan
-from world_api.core.vocabulary import COLOURS, STOP_WORDS, ParsedDescription, concepts, fold
+from world_api.core.vocabulary import ParsedDescription, concepts, fold
 from world_api.operations.evidence import cite_passage, interval_of, times
-from world_api.operations.matches import match_look, passages_in
+from world_api.operations.matches import match_look
+from world_api.operations.query_matches import passages_in
 from world_api.operations.recorded import has_word
 from world_api.operations.schema import Candidates, Hit, Moment
 from world_api.search.indexes import holds_words
@@ -168,13 +170,11 @@ class _Seeker:
         """Return the event that a caption or an action is about: the caption's text and times, and who does the action."""
         if passage.subject:
             track = self._view.tracks.find(passage.subject)
-            described = caption_of(self._view, passage.span, passage.text, track)
-            return _Event(
-                passage if described is None else self._as_passage(described), (described or passage).text, track
-            )
+            caption = caption_of(self._view, passage.span, passage.text, track)
+            return _Event(passage if caption is None else self._as_passage(caption), (caption or passage).text, track)
         acts = self._view.actions.during(passage.span)
         same = [one for one in acts if one.subject and passage.span.iou(one.span) >= _SAME_EVENT]
-        tracks = (self._view.tracks.find(one.subject) for one in same if _describes(passage.text, one.text))
+        tracks = (self._view.tracks.find(one.subject) for one in same if _is_deed_of(passage.text, one.text))
         return _Event(passage, passage.text, next((track for track in tracks if _is_named(passage.text, track)), None))
 
     def _as_passage(self, said: Said) -> Passage:
@@ -196,7 +196,7 @@ class _Seeker:
 def caption_of(view: View, span: TimeSpan, label: str, track: Track | None) -> Said | None:
     """Return the caption of an action of ``track`` with this span and label; None if none does."""
     near = [one for one in view.captions.during(span) if span.iou(one.span) >= _SAME_EVENT]
-    near = [one for one in near if not is_of_shot(view, one.span) and _describes(one.text, label)]
+    near = [one for one in near if not is_of_shot(view, one.span) and _is_deed_of(one.text, label)]
     return max((one for one in near if _is_named(one.text, track)), key=lambda one: span.iou(one.span), default=None)
 
 
@@ -221,7 +221,7 @@ def place_of(view: View, span: TimeSpan) -> str | None:
     return None
 
 
-def _describes(caption: str, label: str) -> bool:
-    """Whether a caption describes the deed of an action's label: it has its first word, or the action is talking and it quotes."""
+def _is_deed_of(caption: str, label: str) -> bool:
+    """Whether a caption says the deed of an action's label: it has its first word, or the action is talking and it quotes."""
     verb = label.split(" ", 1)[0]
     return has_word(terms_of(_QUOTE.sub(" ", caption), ""), verb) or (verb == "talks" and '"' in caption)

@@ -24,8 +24,9 @@ from world_api.operations.evidence import (
     said_of,
     times,
 )
-from world_api.operations.matches import candidates, listed_entities
+from world_api.operations.matches import listed_entities
 from world_api.operations.moments import with_moments
+from world_api.operations.query_matches import candidates
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
     Candidates,
@@ -56,7 +57,7 @@ CHAPTER_SHARES = (1.0, 0.5, 0.25)
 
 @operation(category="navigation", price=Cost(calls=1, seconds=0.002))
 def list_scenes(session: Session, *, video_id: VideoId, time_range: OptionalTimeRange = None) -> SceneList:
-    """List the scenes of the video in time order, each with a brief caption.
+    """List the scenes in time order, each with a brief caption.
 
     A long video is listed as chapters that group scenes; give a time_range to see the scenes inside it.
     """
@@ -77,7 +78,7 @@ def list_scenes(session: Session, *, video_id: VideoId, time_range: OptionalTime
 
 @operation(category="navigation", price=Cost(calls=1, seconds=0.001))
 def get_segment(session: Session, *, video_id: VideoId, start_time: StartTime, end_time: EndTime) -> SegmentInfo:
-    """Name a part of the video: its segment id, the scenes it spans, and its duration in seconds."""
+    """Name a span: its segment id, the scenes it covers, and its duration in seconds."""
     span = interval(session, video_id, start_time, end_time)
     spanned = _scenes_in(session.view.scenes, span)
     named = [scene_id(int(number)) for number in spanned]
@@ -94,7 +95,7 @@ def get_segment(session: Session, *, video_id: VideoId, start_time: StartTime, e
 
 @operation(category="navigation", price=Cost(calls=1, seconds=0.005))
 def search_segments_by_text(session: Session, *, video_id: VideoId, query: Query, top_k: TopK) -> Candidates:
-    """Find segments anywhere in the video by words: speech, text on screen, and what is seen.
+    """Find segments by words: speech, text on screen, and what is seen.
 
     Good for names, quotes and descriptions of people ("a person in red"). The best match comes first.
     """
@@ -141,14 +142,14 @@ def _entry(session: Session, scenes: Items[SceneInterval], group: Positions) -> 
     )
 
 
-Example = Annotated[TimeRange, Field(description="The example: a span of this video, in seconds.")]
+Example = Annotated[TimeRange, Field(description="The example span, in seconds.")]
 
 
 @operation(category="retrieval", price=Cost(calls=1, seconds=0.005))
 def search_segments_by_semantics(
     session: Session, *, video_id: VideoId, query: Query, top_k: TopK, time_range: OptionalTimeRange = None
 ) -> Candidates:
-    """Find segments whose content is close in meaning to the query, if wanted only inside a time_range."""
+    """Find segments whose content is close in meaning to the query."""
     within = optional_interval(session, video_id, time_range)
     found = candidates(session, session.searcher.by_meaning(query, top_k, within), query, within)
     return with_moments(session, found, query)
@@ -158,7 +159,7 @@ def search_segments_by_semantics(
 def search_similar_to_example(
     session: Session, *, video_id: VideoId, example_segment: Example, top_k: TopK
 ) -> SimilarSegments:
-    """Find segments that look like an example span; segments that overlap the example are left out."""
+    """Find segments that look like an example span, except those that overlap it."""
     example = interval(session, video_id, example_segment.start_time, example_segment.end_time)
     if not without_spans(example, session.view.holes):
         hint = "the example itself was not decoded, so nothing can be compared with it; give another span"
@@ -171,7 +172,7 @@ def search_similar_to_example(
 
 @operation(category="meta", price=Cost(calls=1, seconds=0.002), depends_on_session=True)
 def list_entities(session: Session, *, video_id: VideoId) -> EntityList:
-    """List the entities: those identified when the world was built and those this session registered."""
+    """List the people and things that were followed, and those registered since, with their ids."""
     session.check_video(video_id)
     listed = listed_entities(session)
     return EntityList(
@@ -185,7 +186,7 @@ def list_entities(session: Session, *, video_id: VideoId) -> EntityList:
 
 @operation(category="meta", price=Cost(calls=1, seconds=0.001))
 def get_video_metadata(session: Session, *, video_id: VideoId) -> Metadata:
-    """Return the duration in seconds, frame rate, resolution in pixels, and the categories of things that are distinguished."""
+    """Return duration, frame rate, resolution, and the categories of things that are distinguished."""
     session.check_video(video_id)
     view, manifest = session.view, session.view.world.manifest
     return Metadata(

@@ -41,23 +41,21 @@ ObjectCategory = Annotated[
     Field(
         min_length=1,
         max_length=100,
-        description='What kind of thing, e.g. "person", "car"; "any" for everything. get_video_metadata lists the kinds that '
-        "can be judged in this video (English or Chinese, also in the plural); other words come back as not_judged.",
+        description='What kind of thing, e.g. "person", "car"; "any" for everything.',
     ),
 ]
 TextQuery = Annotated[
     str | None,
     Field(
         max_length=500,
-        description='Which one, in words, e.g. "a person in red"; null for all of the category. Kind and colours can be '
-        "judged; other words come back as unmatched and remove nothing.",
+        description='Which of them, in words, e.g. "a person in red".',
     ),
 ]
 
 
 @operation(category="perception", price=Cost(calls=1, seconds=0.01), looks=1)
 def describe_segment(session: Session, *, video_id: VideoId, start_time: StartTime, end_time: EndTime) -> Caption:
-    """Describe a short time span in words: who and what is seen, what moves, what is said, what is written."""
+    """Describe a short span in words: what is seen, moves, is said and is written."""
     span = interval(session, video_id, start_time, end_time)
     seen = seen_in(session, span)
     described = caption(session.view, span, seen_as=None if seen is None else seen.text)
@@ -93,7 +91,7 @@ def detect_objects(
 
 @operation(category="perception", price=Cost(calls=1, seconds=0.005), looks=1)
 def recognize_actions(session: Session, *, video_id: VideoId, start_time: StartTime, end_time: EndTime) -> Actions:
-    """Recognise what is done in a short time span: labels such as "enters from the left", with confidence."""
+    """Recognise what is done in a short span: labels such as "enters from the left", with confidence."""
     span = interval(session, video_id, start_time, end_time)
     seeing = session.backends.seeing
     look = None if seeing is None else seeing.actions(span, until=session.view.duration)
@@ -101,7 +99,7 @@ def recognize_actions(session: Session, *, video_id: VideoId, start_time: StartT
         Action(**times(span), label=action.label, confidence=action.confidence, entity_id=None)
         for action in (look.actions if look else ())
     ]
-    found = [(_captioned(session, action), source) for action, source in actions_in(session, span)]
+    found = [(_with_caption(session, action), source) for action, source in actions_in(session, span)]
     cited = [evidence(session, interval_of(action), source, action.confidence) for action, source in found]
     return Actions(
         actions=[*named, *(action for action, _ in found)],
@@ -110,8 +108,12 @@ def recognize_actions(session: Session, *, video_id: VideoId, start_time: StartT
     )
 
 
-def _captioned(session: Session, action: Action) -> Action:
+def _with_caption(session: Session, action: Action) -> Action:
     """Return an action with what a caption says of it."""
     track = session.view.track_of_entity(action.entity_id) if action.entity_id else None
-    described = caption_of(session.view, interval_of(action), action.label, track)
-    return action if described is None else action.model_copy(update={"caption": described.text})
+    caption = caption_of(session.view, interval_of(action), action.label, track)
+    return (
+        action
+        if caption is None or caption.text == action.label
+        else action.model_copy(update={"caption": caption.text})
+    )

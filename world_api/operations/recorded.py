@@ -7,21 +7,11 @@ looks (hair, glasses) nor moods and ages.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
-from world_api.core.vocabulary import (
-    CHINESE,
-    COLOURS,
-    LATIN,
-    STOP_WORDS,
-    Vocabulary,
-    concepts,
-    fold,
-    is_narrower,
-    is_verb,
-    words,
-)
+from world_api.core.lexicon import COLOURS, SHADES, STOP_WORDS
+from world_api.core.vocabulary import CHINESE, LATIN, Vocabulary, concepts, fold, is_narrower, is_verb, words
 from world_api.search.indexes import synonyms
 from world_api.search.passages import Texts
 from world_api.search.searcher import terms_of
@@ -29,12 +19,14 @@ from world_api.world.view import View
 
 #: Words for moods, ages, bodies and parts of clothes, which no truth records.
 _NOT_RECORDED = frozenset(
-    "happy happily sad sadly angry angrily upset glad cheerful gloomy bored boring tired nervous anxious afraid scared calm "
-    "excited surprised worried lonely proud ashamed jealous annoyed mood feeling feels emotion smiling smiles young younger old "
-    "older elderly aged age teenage adult years year hair haired beard bearded moustache bald blond blonde brunette curly "
-    "glasses makeup tattoo face eyes nose tall short long slim thin fat pretty handsome beautiful light dark bright pale raised "
-    "collar sleeve sleeves button buttons pocket pockets shirt tshirt blouse jeans trousers pants shorts skirt dress coat jacket "
-    "sweater hoodie suit tie shoes boots sneakers socks gloves belt".split()
+    words(
+        "happy happily sad sadly angry angrily upset glad cheerful gloomy bored boring tired nervous anxious afraid scared calm "
+        "excited surprised worried lonely proud ashamed jealous annoyed mood feel emotion think thought smile young younger old "
+        "older elderly aged age teenage adult years year hair haired beard bearded moustache bald blond blonde brunette curly "
+        "glasses makeup tattoo face eyes nose tall short long slim thin fat pretty handsome beautiful light dark bright pale raised "
+        "collar sleeve sleeves button buttons pocket pockets shirt tshirt blouse jeans trousers pants shorts skirt dress coat jacket "
+        "sweater hoodie suit tie shoes boots sneakers socks gloves belt"
+    )
 )
 _CHINESE_NOT_RECORDED = re.compile(
     r"[乐愉喜怒悲哀惧怕恐忧愁发胡须秃胖瘦矮很衣裤裙鞋袜领袖衫]|高兴|开心|伤心|难过|生气|紧张|惊讶|兴奋|无聊|疲惫|微笑|心情|情绪"
@@ -57,18 +49,37 @@ _WORN = re.compile(
 class RecordedTexts:
     """The visible captions and actions of a world: whether they have Latin letters and Chinese ones, and all their terms."""
 
+    tables = ("captions", "actions")
+
     def __init__(self, view: View) -> None:
         texts, numbers = view.world.once(Texts), set[int]()
-        for table, items in (("captions", view.captions), ("actions", view.actions)):
+        for table in self.tables:
+            items = getattr(view, table)
             numbers.update(texts.of_rows(table)[items.rows[items.rows >= 0]].tolist())
-        said = [texts.text(number) for number in sorted(numbers)]
-        self.chinese = any(CHINESE.search(text) for text in said)
-        self.latin = any(re.search("[A-Za-z]", text) for text in said)
-        self.terms = frozenset(term for text in said for term in terms_of(text, ""))
-        #: What people are said to be in, such as the coat of "in the red coat".
-        self.worn = frozenset(
-            unit for text in said for worn in _WORN.findall(text) for unit in terms_of(" ".join(worn), "")
-        )
+        self._texts = [texts.text(number) for number in sorted(numbers)]
+        self.chinese = any(CHINESE.search(text) for text in self._texts)
+        self.latin = any(re.search("[A-Za-z]", text) for text in self._texts)
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """The terms of all texts."""
+        return frozenset(term for text in self._texts for term in terms_of(text, ""))
+
+    @cached_property
+    def worn(self) -> frozenset[str]:
+        """What people are said to be in, such as the coat of "in the red coat"."""
+        worn = (" ".join(found) for text in self._texts for found in _WORN.findall(text))
+        return frozenset(unit for words_in in worn for unit in terms_of(words_in, ""))
+
+    def has_script_of(self, word: str) -> bool:
+        """Whether any text is written in the script of a word."""
+        return self.chinese if CHINESE.search(word) else self.latin
+
+
+class SpokenTexts(RecordedTexts):
+    """The same for all that is said and written on the screen."""
+
+    tables = ("speech", "screen_texts")
 
 
 def recorded_words(view: View, text: str, vocabulary: Vocabulary) -> frozenset[str]:
@@ -79,7 +90,8 @@ def recorded_words(view: View, text: str, vocabulary: Vocabulary) -> frozenset[s
     if view.world.manifest.profile != "oracle":
         return frozenset()
     scripts, folded = view.once(RecordedTexts), fold(text)
-    found = set(_deeds(folded, vocabulary)) - _NOT_RECORDED if scripts.latin else set()
+    deeds = _deeds(folded, vocabulary) if scripts.latin else []
+    found = {word for word in deeds if word not in SHADES and _NOT_RECORDED.isdisjoint(words(word))}
     if scripts.chinese:
         runs = [run for run in CHINESE.findall(folded) if "的" not in run and not _CHINESE_LOOKS.search(run)]
         found |= {
@@ -111,10 +123,15 @@ def _ends_before(tokens: list[str], word: str, place: int) -> bool:
     return any(token in STOP_WORDS for token in tokens[tokens.index(word) + 1 : place])
 
 
+def has_units(terms: frozenset[str], word: str) -> bool:
+    """Whether terms of a text contain a word itself, or a synonym of it."""
+    return all(not own.isdisjoint(terms) for own in terms_of_word(word)[0])
+
+
 def has_word(terms: frozenset[str], word: str) -> bool:
     """Whether terms of a text contain a word, a synonym of it, or, if it is not narrower, the concept that it names."""
-    units, named = terms_of_word(word)
-    return all(not own.isdisjoint(terms) for own in units) or (bool(named) and named <= terms)
+    named = terms_of_word(word)[1]
+    return has_units(terms, word) or (bool(named) and named <= terms)
 
 
 @lru_cache(maxsize=4096)

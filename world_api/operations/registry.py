@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, get_args, get_type_hints
 
@@ -36,7 +36,7 @@ class Operation:
     ``depends_on_session``: the answer may change with what the session wrote, so a cache of results must include the
     session's ``session_key``. ``price`` is the cost of an answer from stored rows. ``looks`` is the greatest number of
     requests to the session's vision model, if it has one; their cost is charged in addition. ``group`` is the optional
-    group, ``""`` for the sixteen.
+    group, ``""`` for the sixteen. ``summary`` is the first paragraph of the description, which chat models read.
     """
 
     name: str
@@ -47,6 +47,7 @@ class Operation:
     looks: int = 0
     depends_on_session: bool
     description: str
+    summary: str
     parameters: type[BaseModel]
     result: type[Result]
     implementation: Callable[..., Result]
@@ -128,28 +129,38 @@ def group_names() -> tuple[str, ...]:
     return tuple(dict.fromkeys(item.group for item in declared() if item.group != ALWAYS))
 
 
+#: Prefix of a category among the names of groups: its operations are left out.
+WITHOUT = "no-"
+
+
 def check_groups(names: Iterable[str]) -> frozenset[str]:
-    """Check names of optional groups and return them as a set.
+    """Check names of optional groups, and of categories to leave out (``no-memory``), and return them as a set.
 
     Raises OperationFault: ``unknown_group``.
     """
     wanted = frozenset(names)
-    if unknown := sorted(wanted - set(group_names())):
+    left_out = [f"{WITHOUT}{category}" for category in CATEGORIES]
+    if unknown := sorted(wanted - {*group_names(), *left_out}):
         raise OperationFault(
             "unknown_group",
             "there is no group of operations " + ", ".join(repr(name[:40]) for name in unknown[:5]),
-            hint="one of: " + ", ".join(group_names()),
+            hint="one of: " + ", ".join(left_out if unknown[0].startswith(WITHOUT) else group_names()),
         )
     return wanted
 
 
+def is_offered(item: Operation, groups: Collection[str]) -> bool:
+    """Whether a session with these optional groups and without these categories (``no-memory``) offers an operation."""
+    return (item.group == ALWAYS or item.group in groups) and f"{WITHOUT}{item.category}" not in groups
+
+
 def operations_for(groups: Iterable[str]) -> dict[str, Operation]:
-    """Return the operations that a session with these optional groups offers, by name, in the order of ``declared``.
+    """Return the operations that a session with these groups (see ``check_groups``) offers, by name, as ``declared``.
 
     Raises OperationFault: ``unknown_group``.
     """
-    wanted = {ALWAYS, *check_groups(groups)}
-    return {item.name: item for item in declared() if item.group in wanted}
+    wanted = check_groups(groups)
+    return {item.name: item for item in declared() if is_offered(item, wanted)}
 
 
 def operations_of(group: str) -> dict[str, Operation]:
@@ -173,7 +184,7 @@ def operation(
     """Declare the decorated function as an operation; the arguments are fields of ``Operation``.
 
     The function's first parameter is the session; the others, keyword-only, are the operation's parameters. Its
-    docstring is the description that models read, its return annotation the type of the result.
+    docstring is the description, its return annotation the type of the result.
     """
 
     def declare(function: Implementation) -> Implementation:
@@ -192,6 +203,7 @@ def operation(
             looks=looks,
             depends_on_session=depends_on_session,
             description=" ".join((function.__doc__ or "").split()),
+            summary=" ".join((function.__doc__ or "").split("\n\n")[0].split()),
             parameters=create_model(name, __config__=ConfigDict(extra="forbid", strict=True), **fields),
             result=hints["return"],
             implementation=function,
@@ -244,12 +256,14 @@ def _clipped(session: Session, values: Mapping[str, Any]) -> str:
 
 def _switched_on(session: Session, name: str) -> Operation:
     operation_ = _DECLARED.get(name)
-    offered = {ALWAYS, *session.groups}
-    if operation_ is not None and operation_.group in offered:
+    if operation_ is not None and is_offered(operation_, session.groups):
         return operation_
-    there = ", ".join(item.name for item in declared() if item.group in offered)
+    there = ", ".join(operations_for(session.groups))
     if operation_ is None:
         raise OperationFault("unknown_operation", f"there is no operation {name!r}", hint=f"one of: {there}")
+    if f"{WITHOUT}{operation_.category}" in session.groups:
+        what = f"{name} is left out of this session, with all operations of the category {operation_.category!r}"
+        raise OperationFault("operation_off", what, hint=f"use one of: {there}")
     raise OperationFault(
         "operation_off",
         f"{name} belongs to the optional group {operation_.group!r}, which is off in this session",

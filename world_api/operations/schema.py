@@ -6,7 +6,7 @@ carries ``start_time``, ``end_time`` and ``center_time``.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, Field
 
@@ -64,8 +64,16 @@ class TimeRange(_Part, strict=True, json_schema_extra=_typed("Interval")):
 
 
 OptionalTimeRange = Annotated[
-    TimeRange | None, Field(description="Confine to this time span (seconds, half-open); null for the whole video.")
+    TimeRange | None, Field(description="Confine to this time span (seconds, half-open); without it the whole video.")
 ]
+
+#: Descriptions of parameters that chat models do not get: the instructions, or the name and its values, say the same.
+IMPLIED = frozenset(
+    described
+    for declared in (VideoId, StartTime, EndTime, Timestamp, Query, TopK, Level, EntityId, OptionalTimeRange)
+    for described in (getattr(part, "description", None) for part in get_args(declared))
+    if described
+) | {str(TimeRange.__doc__)}
 
 
 MEASURED = "What it looks like, as measured."

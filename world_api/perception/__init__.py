@@ -1,7 +1,8 @@
 """Perception adapters behind the ports of ``world_api.core.ports``, and which of them each profile uses.
 
 ``classical`` (people and faces, text on screen, text vectors) and ``appearance`` (vectors of the look of things; a
-re-identification model belongs beside it) need no download. ``speech`` recognises speech and detects voices.
+re-identification model belongs beside it) need no download. ``detector`` recognises objects with a model of the
+catalogue (``models``). ``speech`` recognises speech and detects voices.
 ``endpoint`` uses a vision model and an embedding model on an endpoint. Each name is imported when it is first used.
 """
 
@@ -16,6 +17,7 @@ from world_api.core.lazy import lazy_names
 if TYPE_CHECKING:
     from world_api.perception.appearance import ColourAppearance
     from world_api.perception.classical import ClassicalDetector, RapidOcrReader
+    from world_api.perception.detector import LAYOUTS, DetectorModel, OnnxDetector
     from world_api.perception.endpoint import (
         EmbeddingsWire,
         EndpointEmbedder,
@@ -24,9 +26,19 @@ if TYPE_CHECKING:
         data_url,
         read_reply,
     )
+    from world_api.perception.identification import (
+        ArcFaceEmbedder,
+        IdentityModel,
+        OsnetEmbedder,
+        PeopleModels,
+        ScrfdDetector,
+        SFaceEmbedder,
+        YunetDetector,
+    )
+    from world_api.perception.models import Model, ModelFolder
     from world_api.perception.speech import EnergyVoiceDetector, WhisperRecogniser
 
-#: profile -> port -> adapter, as ``module:class``. Those of an endpoint and of Whisper need options of the caller.
+#: profile -> port -> adapter, as ``module:class``. Those of an endpoint, of Whisper and of models need options of the caller.
 PROFILES = {
     "classical": {
         "people": "classical:ClassicalDetector",
@@ -39,6 +51,7 @@ PROFILES = {
         "voices": "speech:EnergyVoiceDetector",
         "voices_with_whisper": "speech:SileroVoiceDetector",
     },
+    "neural": {"detector": "detector:OnnxDetector"},
     "endpoint": {"vision": "endpoint:EndpointVision", "embeddings": "endpoint:EndpointEmbedder"},
 }
 

@@ -13,6 +13,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
+from world_api.build.colours import lab_of
 from world_api.core.ports import Image, Vector
 
 _PARTS, _BINS, _SHAPE_BINS = 3, 8, 4
@@ -37,16 +38,18 @@ class ColourAppearance:
 
         The mean colour of ``scene``, the background picture, is used to compensate for the light.
         """
-        rows, columns = np.nonzero(cv2.erode(mask, np.ones((3, 3), np.uint8)))
-        if len(rows) < _FEWEST:
+        pixels = np.flatnonzero(cv2.erode(mask, np.ones((3, 3), np.uint8)))
+        if len(pixels) < _FEWEST:
             return None
         height, width = mask.shape
-        part = np.minimum(rows * _PARTS // height, _PARTS - 1)
+        part = np.minimum(pixels // width * _PARTS // height, _PARTS - 1)
         if int(np.bincount(part, minlength=_PARTS).min()) < _FEWEST // (4 * _PARTS):
             return None
         gains = np.clip(_GREY / np.maximum(cv2.mean(scene)[:3], 1.0), 1 / _MOST, _MOST).astype(np.float32)
-        lit = np.minimum(picture[rows, columns].astype(np.float32) * gains, 255.0).astype(np.uint8)
-        lab = cv2.cvtColor(lit[None], cv2.COLOR_BGR2LAB)[0].astype(np.float32)
+        lit = np.minimum(np.take(picture.reshape(-1, 3), pixels, axis=0).astype(np.float32) * gains, 255.0).astype(
+            np.uint8
+        )
+        lab = lab_of(lit)
         channels = [
             weight / _PARTS * _shares(lab[:, channel], part, _PARTS, _BINS, span)
             for channel, (weight, span) in enumerate(zip(_WEIGHTS, _RANGES, strict=True))

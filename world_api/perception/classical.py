@@ -34,6 +34,8 @@ _PERSON_LIMIT = 0.2
 _PERSON_WINDOWS = tuple(
     (height, right, down) for right in (0, -3, 3) for down in (0, -4, 4) for height in _PERSON_HEIGHTS
 )
+#: If the scores of the first windows are all below this, those around have not been positive either.
+_FIRST_WINDOWS, _HOPELESS = 9, -1.25
 #: Raw scores that correspond to confidence 1.0.
 _SURE_PERSON, _SURE_FACE = 2.0, 8.0
 _OVERLAP = 0.4
@@ -92,7 +94,7 @@ class ClassicalDetector:
         scores: list[float] = []
         for height, right, down in _PERSON_WINDOWS:
             scores.append(self._window_score(image, box, height=height, right=right, down=down) - _PERSON_LIMIT)
-            if scores[-1] > 0.0:
+            if scores[-1] > 0.0 or (len(scores) == _FIRST_WINDOWS and max(scores) < _HOPELESS):
                 break
         return max(scores)
 

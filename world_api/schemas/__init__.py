@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         Format,
         drop_unset,
         json_schemas,
+        lean_schema,
         mcp_tool,
         mcp_tools,
         openai_tool,

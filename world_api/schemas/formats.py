@@ -16,6 +16,7 @@ from world_api.core.cost import Cost
 from world_api.core.faults import ToolFault
 from world_api.operations import OPERATIONS, Operation
 from world_api.operations.registry import BESIDE
+from world_api.operations.schema import IMPLIED
 
 # --- JSON Schemas ---------------------------------------------------------------------------------------------------
 
@@ -77,6 +78,55 @@ def _plain(node: Any, definitions: Mapping[str, Any], inside: tuple[str, ...]) -
         else:
             plain[key] = value
     return plain
+
+
+#: What chat models get of a schema; what is wrong with arguments beyond that, the fault of a call names.
+_LEAN = ("type", "description", "enum", "default", "properties", "items", "anyOf")
+
+
+def lean_schema(schema: Mapping[str, Any]) -> Schema:
+    """Return the schema as chat models read it: no limits, no descriptions that the instructions give, no null for "not given".
+
+    A lean schema remains as it is.
+
+    Raises ToolFault: as ``plain_schema``.
+    """
+    plain = plain_schema(schema)
+    properties = {name: _lean(part) for name, part in plain.get("properties", {}).items()}
+    lean: Schema = {"type": "object", "properties": properties}
+    if required := plain.get("required"):
+        lean["required"] = list(required)
+    return lean
+
+
+#: The fields of a span inside arguments; the instructions give its form.
+_SPAN = frozenset({"start_time", "end_time"})
+
+
+def _lean(node: Any, *, may_be_null: bool = False) -> Schema:
+    """Return a node without what chat models need not read; ``may_be_null``: null is no other way of leaving it out."""
+    if not isinstance(node, Mapping):
+        return {}
+    choices = [one for one in node.get("anyOf", ()) if may_be_null or one.get("type") != "null"]
+    if len(choices) == 1:
+        node = {**choices[0], **{key: value for key, value in node.items() if key != "anyOf"}}
+    elif choices:
+        node = {**node, "anyOf": [_lean(one, may_be_null=True) for one in choices]}
+    lean = {key: node[key] for key in _LEAN if key in node}
+    if not may_be_null and isinstance(kind := lean.get("type"), list):
+        kinds = [one for one in kind if one != "null"]
+        lean["type"] = kinds[0] if len(kinds) == 1 else kinds
+    if lean.get("description") in IMPLIED:
+        del lean["description"]
+    if lean.get("default", 0) is None:
+        del lean["default"]
+    if lean.get("properties", {}).keys() == _SPAN:
+        del lean["properties"]
+    if "properties" in lean:
+        lean["properties"] = {name: _lean(part) for name, part in lean["properties"].items()}
+    if "items" in lean:
+        lean["items"] = _lean(lean["items"], may_be_null=True)
+    return lean
 
 
 def strict_schema(schema: Mapping[str, Any]) -> Schema:
@@ -274,7 +324,7 @@ def json_schemas(operations: Mapping[str, Operation] = OPERATIONS) -> list[Schem
 def openai_tools(operations: Mapping[str, Operation] = OPERATIONS, *, strict: bool) -> list[Schema]:
     """Return each operation as a function tool of the Chat Completions API."""
     return [
-        openai_tool(item.name, item.description, item.parameters_schema(), strict=strict)
+        openai_tool(item.name, item.description if strict else item.summary, item.parameters_schema(), strict=strict)
         for item in operations.values()
     ]
 
@@ -290,7 +340,7 @@ def mcp_tools(operations: Mapping[str, Operation] = OPERATIONS) -> list[Schema]:
 
 
 def openai_tool(name: str, description: str, parameters: Mapping[str, Any], *, strict: bool) -> Schema:
-    """Return a function tool in the form of the Chat Completions API.
+    """Return a function tool in the form of the Chat Completions API; without strict mode its schema is lean.
 
     Raises ToolFault: ``bad_tool_name``; ``not_strict`` if strict mode cannot express the schema.
     """
@@ -298,9 +348,9 @@ def openai_tool(name: str, description: str, parameters: Mapping[str, Any], *, s
         raise ToolFault(
             "bad_tool_name", f"{name[:80]!r} cannot name a function tool", hint="use 1 to 64 of A-Za-z0-9_-"
         )
-    schema = strict_schema(parameters) if strict else plain_schema(parameters)
-    function = {"name": name, "description": description, "parameters": schema, "strict": strict}
-    return {"type": "function", "function": function}
+    schema = strict_schema(parameters) if strict else lean_schema(parameters)
+    function = {"name": name, "description": description, "parameters": schema}
+    return {"type": "function", "function": {**function, "strict": True} if strict else function}
 
 
 def mcp_tool(

@@ -27,6 +27,7 @@ from world_api.core.canonical import content_hash
 from world_api.core.cost import Spent, charge
 from world_api.core.faults import BackendFault, StoreFault
 from world_api.core.files import exclusive, write_atomically
+from world_api.core.outfits import Outfit
 from world_api.core.ports import EmbeddingModel, Source, Vectors
 from world_api.core.spans import TimeSpan
 from world_api.search.indexes import index_terms
@@ -139,13 +140,13 @@ class Texts:
 
 def _descriptions(tracks: JoinedTracks) -> pa.Array:
     """Return the description of each track, in English and Chinese."""
-    looks = zip(tracks.categories.to_pylist(), map(tuple, tracks.colours.to_pylist()), strict=True)
-    return pa.array([_description(category, colours) for category, colours in looks], pa.string())
+    looks = zip(tracks.categories.to_pylist(), tracks.colours, tracks.outfits, strict=True)
+    return pa.array([_description(category, colours, outfit) for category, colours, outfit in looks], pa.string())
 
 
 @lru_cache(maxsize=4096)
-def _description(category: str, colours: tuple[str, ...]) -> str:
-    return f"{hint_in_words(category, colours)} {hint_in_chinese(category, colours)}".strip()
+def _description(category: str, colours: tuple[str, ...], outfit: Outfit) -> str:
+    return f"{hint_in_words(category, colours, outfit)} {hint_in_chinese(category, colours, outfit)}".strip()
 
 
 #: A spoken line belongs to a segment if they share at least this part of the shorter of the two.
@@ -296,7 +297,7 @@ class Passages(Items[Passage]):
                 source="tracker",
                 confidence=track.confidence,
                 frame_time=float(track.times[track.nearest(span.center)]),
-                terms=hint_in_chinese(track.category, track.colours),
+                terms=hint_in_chinese(track.category, track.colours, track.outfit),
                 subject=track.track_id,
             )
         item = self._lists[number][place]

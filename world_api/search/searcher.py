@@ -167,7 +167,7 @@ def _kept(vectors: Vectors) -> pa.Table:
 
 
 #: The tables that answers come from, except those that sessions write.
-READ = tuple(name for name in TABLES if name not in (*SESSION_TABLES, "key_frames", "track_looks"))
+READ = tuple(name for name in TABLES if name not in (*SESSION_TABLES, "key_frames", "track_looks", "person_looks"))
 
 _WORLDS_OWN = ("world_damaged", "no_such_world", "other_schema_version", "bad_video_id")
 

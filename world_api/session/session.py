@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from itertools import count
@@ -561,7 +561,8 @@ class Session:
         """The categories that visible rows or the detector for single frames can judge."""
         looker = self.backends.looker
         more = frozenset() if looker is None else looker.categories()
-        return Vocabulary(self.view.vocabulary.categories | more)
+        own = self.view.vocabulary
+        return replace(own, categories=own.categories | more)
 
     @cached_property
     def searcher(self) -> Searcher:

@@ -154,10 +154,6 @@ def _bounds(first: float, last: float, size: int) -> tuple[int, int]:
     return low, high
 
 
-#: Folder of the caches, inside the store and outside every world.
-FOLDER = ".on-demand"
-
-
 class NoFrames:
     """The frames of a video that is not on this machine (``FrameSource``): every request raises ``fault``."""
 

@@ -13,6 +13,7 @@ from world_api.core.lazy import lazy_names
 
 if TYPE_CHECKING:
     from world_api.world.storage import (
+        BuildCost,
         FileEntry,
         Manifest,
         SourceFacts,

@@ -54,7 +54,7 @@ from world_api.core.files import (
     write_atomically,
 )
 from world_api.core.identifiers import is_name
-from world_api.world.tables import NO_ID, SCHEMA_VERSION, SESSION_TABLES, TABLES, empty_table
+from world_api.world.tables import ADDED_TABLES, NO_ID, SCHEMA_VERSION, SESSION_TABLES, TABLES, empty_table
 
 # --- the manifest ---------------------------------------------------------------------------------------------------
 
@@ -63,6 +63,8 @@ LOCAL = "local.json"
 ROWS = "rows"
 IMAGES = "images"
 SESSIONS = "sessions"
+#: Folder of what was computed on demand, inside the store and outside every world.
+ON_DEMAND = ".on-demand"
 #: Longest video of a world (seconds; about 2,800 hours). Time and memory grow with its length.
 MOST_SECONDS = 1e7
 #: Bytes of a manifest; that of the longest video lists some million files.
@@ -161,6 +163,18 @@ class ImageEntry(_Model):
     bytes: Count
 
 
+class BuildCost(_Model):
+    """What building took: seconds of wall time, and the requests to models with their tokens.
+
+    ``whole`` is False if rows of an interrupted or an earlier build were reused: then it took longer in all.
+    """
+
+    seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    requests: Count = 0
+    tokens: Count = 0
+    whole: bool = True
+
+
 class Manifest(_Model):
     """The content of ``world.json``. ``world_hash`` covers the canonical rows and the video's facts."""
 
@@ -180,10 +194,19 @@ class Manifest(_Model):
     world_hash: Sha256
     #: False while the video is still being written: the world holds what has been seen of it so far.
     complete: bool = True
+    took: BuildCost | None = (
+        None  #: None in worlds from before it was recorded, and in those that were not built from a video
+    )
 
     def files_of(self, table: str) -> list[FileEntry]:
         """Return the files of one table, in clip order."""
         return sorted((entry for entry in self.files if entry.table == table), key=lambda entry: entry.clip)
+
+    @property
+    def detected_categories(self) -> frozenset[str]:
+        """The categories that the detectors of the build know, whether or not they found any."""
+        named = [stage.parameters.get("categories") for stage in self.stages]
+        return frozenset(word for words in named if isinstance(words, list) for word in words if isinstance(word, str))
 
     def hashes(self) -> dict[str, str]:
         """Return the hash of each file of rows and each image by its path, relative to the world's folder."""
@@ -571,6 +594,8 @@ def hash_rows(tables: Iterable[tuple[str, pa.Table]]) -> str:
     """Return the SHA-256 of the canonical rows of several tables, given as ``(name, table)`` in any order."""
     digest = hashlib.sha256()
     for name, table in sorted(tables, key=lambda item: item[0]):
+        if name in ADDED_TABLES and table.num_rows == 0:
+            continue
         ordered = canonical(table, name).combine_chunks()
         digest.update(f"{name}:{ordered.num_rows};".encode())
         for column in ordered.schema.names:

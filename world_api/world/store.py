@@ -240,11 +240,20 @@ Kept = TypeVar("Kept")
 class World:
     """One stored world, read-only. A table is read and put in key order when it is first requested.
 
-    ``derived`` keeps derived tables on disk, ``once`` keeps derived objects in memory.
+    ``derived`` keeps derived tables on disk, ``once`` keeps derived objects in memory. ``made``: rows by table, for a world
+    that has no files.
     """
 
-    def __init__(self, folder: Path | str, manifest: Manifest, *, derived: Derived | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path | str,
+        manifest: Manifest,
+        *,
+        derived: Derived | None = None,
+        made: Mapping[str, pa.Table] | None = None,
+    ) -> None:
         self.folder = Path(folder)
+        self._made = made
         self.manifest = manifest
         self.derived = derived or Derived(derived_folder(self.folder.parent, manifest))
         self._rows: OnceEach[str, pa.Table] = OnceEach()
@@ -270,6 +279,8 @@ class World:
         return cast(Kept, self._once.get(kind, lambda: kind(self)))
 
     def _read(self, name: str) -> pa.Table:
+        if self._made is not None:
+            return canonical(self._made.get(name, TABLES[name].schema.empty_table()), name)
         if name in SESSION_TABLES:
             return self._canonical(name)
         count = sum(entry.rows for entry in self.manifest.files_of(name))

@@ -83,6 +83,10 @@ _F64, _F32, _TEXT, _INT = pa.float64(), pa.float32(), pa.string(), pa.int64()
 _BOX = dict.fromkeys(("x1", "y1", "x2", "y2"), _F32)
 _TRACK = ("sightings", "track")
 _LINKS = Rules(references={"earlier": _TRACK, "later": _TRACK}, follows=("earlier", "later"))
+#: The parts of a person of which ``person_looks`` has rows.
+PERSON_PARTS = ("body", "face", "upper", "lower", "hair", "facing")
+#: Tables that worlds of this schema did not always have: without rows they do not count in a world's hash.
+ADDED_TABLES = frozenset({"person_looks"})
 _CAMERA = ("still", "pan_left", "pan_right", "tilt_up", "tilt_down", "zoom_in", "zoom_out", "turn", "shake")
 
 TABLES: dict[str, TableSpec] = {
@@ -108,8 +112,15 @@ TABLES: dict[str, TableSpec] = {
         ),
         # What the camera did in the second up to a moment. strength: how far the picture went, in picture widths a second.
         _table("camera", ("time",), Rules(choices={"kind": _CAMERA}), time=_F64, kind=_TEXT, strength=_F32),
-        # Two tracks that show the same thing, over the join of two clips or while a person did not move. later names the
-        # younger one, time (seconds) is its first sighting. kind: stitch.
+        # What was judged of a part of a person at a moment: words (colours of upper, lower and hair; facing) or the vector of a
+        # model (body, face), unit length. score: 0 to 1, of the detection, or the share of the part that the first word covers.
+        _table(
+            "person_looks", ("track", "time", "part"),
+            Rules(references={"track": _TRACK}, choices={"part": PERSON_PARTS}),
+            track=_TEXT, time=_F64, part=_TEXT, words=pa.list_(_TEXT), vector=pa.list_(_F32), score=_F32,
+        ),
+        # Two tracks that show the same thing. later names the younger one, time (seconds) is its first sighting. kind: stitch,
+        # over the join of two clips or while a person did not move; same_person, recognised when seen again.
         _table(
             "track_links", ("earlier", "later"), _LINKS,
             earlier=_TEXT, later=_TEXT, time=_F64, kind=_TEXT, score=_F32,

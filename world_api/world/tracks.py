@@ -1,9 +1,9 @@
 """Tracks and entities, joined from the sightings and links that are visible behind a causal cut.
 
-A track is a chain of sightings, joined over the ends of clips by ``stitch`` links. Every track is an entity. Tracks
-that only look alike are not merged, since a wrong merge cannot be recognised later; a ``Likeness`` records how alike
-two entities look. Sightings are joined with arrays; the result is two Arrow tables, which can be stored beside the world
-and loaded again.
+A track is a chain of sightings, joined over the ends of clips by ``stitch`` links, and where a person surely is an earlier
+one by ``same_person`` links. Every track is an entity. Tracks that only look alike are not merged, since a wrong merge
+cannot be recognised later; a ``Likeness`` records how alike two entities look. Sightings are joined with arrays; the
+result is two Arrow tables, which can be stored beside the world and loaded again.
 """
 
 from __future__ import annotations
@@ -21,15 +21,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from world_api.core.lexicon import CATEGORIES, COLOURS
+from world_api.core.object_names import COCO
+from world_api.core.outfits import Outfit, in_chinese, in_words
 from world_api.core.ports import UPRIGHT
 from world_api.core.spans import Box, TimeSpan, round_time
-from world_api.core.vocabulary import CATEGORIES, COLOURS
+from world_api.world.outfits import sum_up
 from world_api.world.store import World
 from world_api.world.tables import Cut, one
 from world_api.world.timeline import Items, Positions, Times, ranges
 
 # --- joining sightings ----------------------------------------------------------------------------------------------
 
+#: The kinds of links that make one track of two.
+JOINING = ("stitch", "same_person")
 #: Sightings further apart than this (seconds) belong to two appearances.
 BREAK = 2.0
 #: A colour is part of a hint when it was noted in at least this share of the sightings.
@@ -72,10 +77,10 @@ class Joined:
 
 
 def join_tracks(sightings: pa.Table, links: pa.Table, *, width: int, height: int) -> Joined:
-    """Join sightings into tracks by links of kind ``stitch``; ``width`` and ``height`` are the picture's, in pixels."""
+    """Join sightings into tracks by links; ``width`` and ``height`` are the picture's, in pixels."""
     if sightings.num_rows == 0:
         return Joined(tracks=TRACKS.empty_table(), sightings=JOINED.empty_table())
-    links = links.filter(pc.equal(links.column("kind"), "stitch"))
+    links = links.filter(pc.is_in(links.column("kind"), pa.array(JOINING)))
     names, owner, link_ends = _owners(sightings.column("track"), links)
     time = sightings.column("time").to_numpy()
     order = np.lexsort((time, owner))
@@ -272,6 +277,9 @@ SIDES: tuple[Side, ...] = ("left", "top", "right", "bottom")
 ENOUGH_LOOKS = 12
 
 
+_NO_OUTFIT = Outfit()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Track:
     """A tracked thing.
@@ -279,7 +287,8 @@ class Track:
     ``appearances`` are the unbroken intervals in which it is seen; they cover all ``times`` (n, seconds, rising), ``boxes``
     (n x 4 pixels), ``confidences`` (n) and ``slivers`` (n; true if the picture's edge leaves little of the thing visible).
     ``followed_times`` and ``followed_boxes`` also hold the slivers before and after each appearance, which show the side it came
-    from or left to. ``picture`` is the frame's width and height. ``colours`` were noted in enough sightings, the largest first.
+    from or left to. ``picture`` is the frame's width and height. ``colours`` were noted in enough sightings, the largest first;
+    of a person with an ``outfit`` they are those of the clothes.
     """
 
     track_id: str
@@ -293,6 +302,7 @@ class Track:
     followed_times: NDArray[np.float64]
     followed_boxes: NDArray[np.float32]
     picture: tuple[int, int]
+    outfit: Outfit = _NO_OUTFIT
 
     @property
     def entity_id(self) -> str:
@@ -301,8 +311,8 @@ class Track:
 
     @property
     def hint(self) -> str:
-        """Its category and colours in words: ``person in black and blue``."""
-        return hint_in_words(self.category, self.colours)
+        """Its category and colours in words: ``person in black and blue``, ``person in black top, brown hair, from behind``."""
+        return hint_in_words(self.category, self.colours, self.outfit)
 
     @cached_property
     def confidence(self) -> float:
@@ -416,17 +426,21 @@ def size_in_words(area: float, width: int, height: int) -> Size:
     return "large" if share >= LARGE_SHARE else "small" if share < SMALL_SHARE else "medium"
 
 
-def hint_in_words(category: str, colours: Sequence[str]) -> str:
-    """Return category and colours in words: ``person in black and blue``."""
+def hint_in_words(category: str, colours: Sequence[str], outfit: Outfit = _NO_OUTFIT) -> str:
+    """Return category and colours, or the outfit, in words: ``person in black and blue``."""
+    name = category.replace("_", " ")
+    if looks := in_words(outfit.looks):
+        return f"{name} {looks}" if outfit.colours else f"{name}, {looks}"
     named = " and ".join(filter(None, [", ".join(colours[:-1]), *colours[-1:]]))
-    return category.replace("_", " ") + (f" in {named}" if named else "")
+    return name + (f" in {named}" if named else "")
 
 
-def hint_in_chinese(category: str, colours: Sequence[str]) -> str:
-    """Return colours and category in Chinese, for searches: ``黑色 蓝色 人``."""
+def hint_in_chinese(category: str, colours: Sequence[str], outfit: Outfit = _NO_OUTFIT) -> str:
+    """Return colours, or the outfit, and category in Chinese, for searches: ``黑色 蓝色 人``."""
     named = [COLOURS[colour][1][0] for colour in colours if colour in COLOURS]
-    kind = CATEGORIES.get(category)
-    return " ".join([*named, *(kind[1][:1] if kind else ())])
+    looks = in_chinese(outfit.looks, lambda colour: COLOURS[colour][1][0])
+    kind = CATEGORIES.get(category) or COCO.get(category)
+    return " ".join([*([looks] if looks else named), *(kind[1][:1] if kind else ())])
 
 
 #: Number of ``Track`` objects that are cached.
@@ -442,17 +456,25 @@ class JoinedTracks:
         picture: Width and height in pixels.
         frame: How long a frame is shown, in seconds: an appearance of a single sighting lasts that long.
         until: Where the visible part of the video ends, in seconds; no appearance ends later.
+        person_looks: The rows of that table from which outfits are summed up.
     """
 
     def __init__(
-        self, joined: Joined, sightings: pa.Table, *, picture: tuple[int, int], frame: float, until: float
+        self,
+        joined: Joined,
+        sightings: pa.Table,
+        *,
+        picture: tuple[int, int],
+        frame: float,
+        until: float,
+        person_looks: pa.Table,
     ) -> None:
         tracks, rows = joined.tracks, joined.sightings
-        self.picture, self.frame, self._until = picture, frame, until
+        self.picture, self.frame, self._until, self.person_looks = picture, frame, until, person_looks
         self.count = tracks.num_rows
         self.names = one(tracks.column("track"))
         self.categories = one(tracks.column("category"))
-        self.colours = one(tracks.column("colours"))
+        self._colours = one(tracks.column("colours"))
         self.firsts: Positions
         self.ends: Positions
         self.firsts, self.ends = tracks.column("first").to_numpy(), tracks.column("end").to_numpy()
@@ -477,11 +499,23 @@ class JoinedTracks:
         return known
 
     @cached_property
-    def looks(self) -> list[tuple[str, tuple[str, ...], bool]]:
-        """Category, colours and ``was_looked_at`` of each track."""
+    def outfits(self) -> list[Outfit]:
+        """The outfit of each track."""
+        parts = self.place_of_part if self.person_looks.num_rows else {}
+        return sum_up(self.person_looks, parts, self.count)
+
+    @cached_property
+    def colours(self) -> list[tuple[str, ...]]:
+        """The colours of each track: those of the outfit, else those that were noted in enough sightings."""
+        noted = map(tuple, self._colours.to_pylist())
+        return [outfit.colours or own for outfit, own in zip(self.outfits, noted, strict=True)]
+
+    @cached_property
+    def looks(self) -> list[tuple[str, tuple[str, ...], Outfit, bool]]:
+        """Category, colours, outfit and ``was_looked_at`` of each track."""
         upright = np.concatenate([[0], np.cumsum(self.clear & _is_upright(*self._boxes))])
         looked_at = upright[self.ends] - upright[self.firsts] >= ENOUGH_LOOKS
-        columns = self.categories.to_pylist(), map(tuple, self.colours.to_pylist()), looked_at.tolist()
+        columns = self.categories.to_pylist(), self.colours, self.outfits, looked_at.tolist()
         return list(zip(*columns, strict=True))
 
     @cached_property
@@ -502,7 +536,8 @@ class JoinedTracks:
         return Track(
             track_id=self.names[place].as_py(),
             category=self.categories[place].as_py(),
-            colours=tuple(self.colours[place].as_py()),
+            colours=self.colours[place],
+            outfit=self.outfits[place],
             appearances=tuple(
                 TimeSpan(start=start, end=end) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
             ),
@@ -572,7 +607,10 @@ class Tracks(Items[Track]):
         seen = cut.visible_rows(sightings.take(pa.array(rows)))
         width, height = whole.picture
         joined = join_tracks(seen, links, width=width, height=height)
-        reopened = JoinedTracks(joined, seen, picture=whole.picture, frame=whole.frame, until=until)
+        reopened = JoinedTracks(
+            joined, seen, picture=whole.picture, frame=whole.frame, until=until,
+            person_looks=cut.visible_rows(whole.person_looks),
+        )  # fmt: skip
         #: Places in ``whole`` of the tracks that the cut leaves as they are, rising.
         self._settled: Positions = np.flatnonzero(is_settled)
         self.whole, self.reopened = whole, reopened
@@ -639,7 +677,7 @@ class Tracks(Items[Track]):
     @cached_property
     def of_each_look(self) -> list[Track]:
         """The first track of each of ``JoinedTracks.looks``."""
-        first: dict[tuple[str, tuple[str, ...], bool], int] = {}
+        first: dict[tuple[str, tuple[str, ...], Outfit, bool], int] = {}
         for position, origin in enumerate(self.origins.tolist()):
             look = self.whole.looks[origin] if origin >= 0 else self.reopened.looks[-1 - origin]
             first.setdefault(look, position)

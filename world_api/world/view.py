@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from world_api.core.execution import OnceEach
 from world_api.core.faults import OperationFault
+from world_api.core.outfits import JUDGED_PARTS
 from world_api.core.spans import TimeSpan, holes_in, parts_within
 from world_api.core.vocabulary import Vocabulary, judged_at_build
 from world_api.world.store import World
@@ -116,10 +117,12 @@ class View:
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """The categories that can be judged: those of the profile, and those of visible tracks."""
+        """The categories that can be judged: those of the profile or of its detector, and those of visible tracks."""
         manifest = self.world.manifest
         follows = not manifest.stages or any("sightings" in stage.tables for stage in manifest.stages)
-        return Vocabulary(judged_at_build(manifest.profile, self.tracks.categories, follows=follows))
+        recorded = self.tracks.categories | manifest.detected_categories
+        parts = frozenset(part for stage in manifest.stages for part in JUDGED_PARTS.get(stage.name, ()))
+        return Vocabulary(judged_at_build(manifest.profile, recorded, follows=follows), parts=parts)
 
     def rows(self, name: str) -> pa.Table:
         """Return the visible rows of a table, in key order."""
@@ -340,6 +343,7 @@ class WholeView(View):
             picture=(video.width, video.height),
             frame=video.frame_seconds,
             until=video.duration,
+            person_looks=self.world.rows("person_looks"),
         )
 
     @cached_property

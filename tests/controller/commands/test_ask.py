@@ -356,7 +356,7 @@ def test_every_option_can_be_given_and_does_something(ask: Ask, vision_server: A
     given = {
         "--kind": "choice", "--option": "black", "--may-abstain": None, "--as-of": "50", "--language": "zh",
         "--system": "hier", "--tools": "hand_A", "--exposure": "tools_first", "--domain": "A_locate_count",
-        "--set": "patience=2", "--with": "inspect", "--allow-judge": None, "--judge-model": "m",
+        "--set": "patience=2", "--with": "inspect", "--without": "memory", "--allow-judge": None, "--judge-model": "m",
         "--judge-record": str(tmp_path / "judgements.jsonl"), "--model": "m", "--wire": "chat",
         "--cache": str(tmp_path / "cache"), "--prices": str(tmp_path / "prices.json"), "--rounds": "3", "--calls": "4",
         "--max-tokens": "50000", "--seconds": "60", "--money": "2", "--window": "30000", "--digest-tokens": "123",
@@ -379,7 +379,11 @@ def test_every_option_can_be_given_and_does_something(ask: Ask, vision_server: A
         "rounds": 3, "calls": 4, "tokens": 50_000, "seconds": 60.0, "money": 2.0, "window": 30_000, "digest_tokens": 123,
     }  # fmt: skip
     settings = episode.task.settings
-    assert (settings["exposure"], settings["patience"], settings["groups"]) == ("tools_first", 2, ["inspect"])
+    assert (settings["exposure"], settings["patience"], settings["groups"]) == (
+        "tools-first",
+        2,
+        ["inspect", "no-memory"],
+    )
     assert (settings["perception"]["looks"], settings["judge"] is not None) == (7, True)
     assert (episode.task.question.as_of, outcome.json["committed"]["session"]) == (50.0, "notes")
     assert episode.task.question.may_abstain

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,16 @@ from controller.answers import Question
 from controller.episode import Budget
 from controller.systems import ENTRY_POINT_GROUP, SystemContext, build_system
 from tests.support.systems import THIRD_PARTY, Willing, add_film, draw_film, entry_points_of
-from tool_induction import load_library
+from tool_induction import ToolLibrary, load_library
 from tool_induction.domains import load_domain
 from world_api.api import open_session
+
+
+def reviewed_library() -> ToolLibrary:
+    """The library hand_A as if it had been induced with a review."""
+    plain = load_library("hand_A")
+    return replace(plain, manifest={**plain.manifest, "induction": {"review": "A call, and what is true of 视频 7."}})
+
 
 Play = Callable[..., Any]
 
@@ -41,7 +49,7 @@ def context(stepping_clock: Any) -> Callable[..., SystemContext]:
             "model": Willing(),
             "clock": stepping_clock(),
             "budget": Budget(),
-            "library": load_library("hand_A"),
+            "library": reviewed_library(),
             "domain": load_domain("A_locate_count"),
             "takes_images": True,
             **chosen,

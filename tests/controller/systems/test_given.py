@@ -41,7 +41,7 @@ def test_each_picture_comes_after_its_time_and_the_transcript_with_them(play: An
     [request] = play("direct", options={"frames": 2}).requests
     kinds = [part["type"] for part in request["messages"][1]["content"]]
     assert kinds == ["text", "text", "image_url", "text", "image_url"]
-    assert [part["text"] for part in request["messages"][1]["content"][1::2]] == ["15.0 s", "45.0 s"]
+    assert [part["text"] for part in request["messages"][1]["content"][1::2]] == ["15 s", "45 s"]
     assert "blue folder" in str(data_in(request))
     assert [tool["function"]["name"] for tool in request["tools"]] == ["submit_answer"]
 
@@ -134,7 +134,7 @@ def test_every_clip_is_described_and_the_fitting_ones_are_given(play: Any) -> No
     told = [call for call in played.episode.calls if call.tool == "describe_segment"]
     assert [call.arguments["start_time"] for call in told] == [0.0, 10.0, 20.0, 30.0, 40.0, 50.0]
     [data] = data_in(played.requests[0])
-    assert [(item["start_time"], item["end_time"]) for item in data["captions"]] == [(20.0, 30.0)]
+    assert [item["time"] for item in data["captions"]] == ["20-30"]
     assert "blue folder" in data["captions"][0]["caption"]
     assert data["of"] == 6
 
@@ -148,7 +148,7 @@ def test_captions_are_found_in_chinese(play: Any) -> None:
 def test_where_no_caption_fits_some_of_all_parts_are_given_and_it_is_said(play: Any) -> None:
     played = play("socratic", "zzz qqq?", options={"clip_seconds": 10.0, "top_k": 2})
     [data] = data_in(played.requests[0])
-    assert [item["start_time"] for item in data["captions"]] == [0.0, 30.0]
+    assert [item["time"] for item in data["captions"]] == ["0-10", "30-40"]
     assert "spread evenly" in data["hint"]
 
 
@@ -180,7 +180,7 @@ def test_the_question_alone_holds_nothing_of_the_video(play: Any) -> None:
 def test_the_transcript_is_given_with_its_times(play: Any) -> None:
     [request] = play("blind", options={"variant": "transcript"}).requests
     [data] = data_in(request)
-    assert [line["start_time"] for line in data["lines"]] == [22.0, 45.0]
+    assert [line["time"] for line in data["lines"]] == ["22-25", "45-49"]
     assert "truncated" not in data
 
 

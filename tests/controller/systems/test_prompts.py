@@ -33,7 +33,10 @@ def told(prompts: Prompts) -> str:
         ("domain", prompts.render("domain", domain="(the domain)")),
         ("hints", prompts.render("hints", tools=TOOLS)),
         ("compose", prompts.render("compose", tool_language="(the tool language)")),
-        *((name, prompts.render(name, briefing="", **endings[0])) for name in ("tools_only", "tools_first")),
+        *(
+            (name, prompts.render(name, briefing="", notes=name == "on_demand", **endings[0]))
+            for name in ("tools_only", "tools_first", "on_demand")
+        ),
     ]
     return "\n".join(f"=== {name}\n{text}" for name, text in parts) + "\n"
 
@@ -50,12 +53,22 @@ def test_the_prompts_are_the_golden_ones(language: str) -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_no_exposure_is_told_of_calls_that_it_refuses(language: str) -> None:
     """One text: only what is said of the operations differs, and none says two things of them."""
-    given = {"briefing": "", "kind": "open", "as_of": None}
-    usual, only, first = (
-        Prompts(language).render(name, **given).splitlines() for name in ("system", "tools_only", "tools_first")
+    given = {"briefing": "", "kind": "open", "as_of": None, "notes": False}
+    usual, only, first, demanded = (
+        Prompts(language).render(name, **given).splitlines()
+        for name in ("system", "tools_only", "tools_first", "on_demand")
     )
     offers = {"en": "where none does", "zh": "没有时再用单个操作"}[language]
+    spans = "time_range"
+    assert [offers in "\n".join(text) for text in (usual, only, first, demanded)] == [True, False, False, False]
+    assert ["call_operation" in "\n".join(text) for text in (usual, only, first, demanded)] == [False] * 3 + [True]
+    assert [spans in "\n".join(text) for text in (usual, only, first, demanded)] == [True, False, True, True]
+    assert all(len(set(usual) - set(other)) <= 3 for other in (only, first, demanded))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_memories_are_spoken_of_where_they_can_be_written(language: str) -> None:
+    given = {"briefing": "", "kind": "open", "as_of": None}
     memories = {"en": "Write a memory", "zh": "请写入记忆"}[language]
-    assert [offers in "\n".join(told) for told in (usual, only, first)] == [True, False, False]
-    assert [memories in "\n".join(told) for told in (usual, only, first)] == [True, False, True]
-    assert len(set(usual) - set(only)) <= 4 and len(set(usual) - set(first)) <= 3
+    with_notes, without = (Prompts(language).render("system", notes=notes, **given) for notes in (True, False))
+    assert (memories in with_notes, memories in without) == (True, False)

@@ -114,13 +114,25 @@ def test_what_a_librarys_induction_was_shown_is_no_question_whatever_the_domain(
         pytest.skip("it needs a domain")
     session = open_session(film_store(), "made", name=None)
     plain = load_library("hand_A")
-    shown = replace(plain, manifest={**plain.manifest, "induction": {"examples_used": ["Where is the folder?"]}})
+    shown = replace(
+        plain,
+        manifest={**plain.manifest, "induction": {"examples_used": ["Where is the folder?"], "review": "Nothing."}},
+    )
     given = context(library=shown, domain=None if domain is None else load_domain(domain))
     system = build_system(name, given)
     with pytest.raises(ToolFault, match="hand_A"):
         system.answer(Question(text="where is the folder"), session)
     assert given.model.requests == []
     assert system.answer(Question(text="Where is the red cup?"), session).answer == "In the room."
+
+
+def test_the_control_of_a_review_is_given_the_text_of_the_review_and_no_tools(play: Any) -> None:
+    played = play("flat+review")
+    assert "A call, and what is true of 视频 7." in instructions(played)
+    offered = {item["function"]["name"] for item in played.requests[0]["tools"]}
+    assert offered == {item["function"]["name"] for item in play("flat").requests[0]["tools"]}
+    with pytest.raises(EpisodeFault, match="no_review"):
+        play("flat+review", library=load_library("hand_A"))
 
 
 @pytest.mark.parametrize("name", ["flat", "hier", "blind", "flat+domain"])

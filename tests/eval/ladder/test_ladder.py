@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from controller.answers import Question
-from controller.prompts import digest_of
+from controller.digest import digest_of
 from controller.records import Journal, answer_recorded, replay_recorded
 from controller.systems import SystemContext
 from eval.runs import open_ladder, operations_on
@@ -152,7 +152,7 @@ def test_what_is_remembered_of_one_step_is_not_taken_for_another(on: Any, stores
 def test_the_digest_tells_of_the_entities_that_the_operation_would_list(on: Any) -> None:
     digest = digest_of(on("list_entities"), 800)
     assert digest is not None
-    assert [item["entity_id"] for item in digest["entities"]] == ["ent_bob", "ent_t0000_02"]
+    assert [item["entity_id"] for item in digest["persons"]] == ["ent_bob", "ent_t0000_02"]
 
 
 def test_an_episode_says_who_stood_in_and_replays_byte_for_byte(on: Any, tmp_path: Path) -> None:

@@ -67,3 +67,30 @@ def test_what_costs_as_well_is_told(estimated: Any, tmp_path: Path) -> None:
     assert "not in these figures: the judge of open answers" in whole.text()
     assert whole.money == pytest.approx(whole.tokens / 1e6)
     assert estimated().record()["not_priced"] == ["blind", "heard", "few", "many", "socratic", "flat"]
+
+
+EXPOSURES = """\
+schema_version: 1
+datasets: [films]
+model: small
+libraries: [hand_A]
+arms:
+  - blind
+  - flat
+  - {name: all, system: hier}
+  - {name: tools-first, system: hier, exposure: tools-first}
+  - {name: on-demand, system: hier, exposure: on-demand}
+"""
+
+
+def test_the_first_request_of_each_exposure_stands_in_the_estimate(estimated: Any, tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text(EXPOSURES)
+    found = estimated()
+    first = {arm.label: arm.first for arm in found.arms}
+    assert first["blind"] is None
+    declared = {label: one.declared for label, one in first.items() if one is not None}
+    assert declared["tools-first@hand_A"] < declared["on-demand@hand_A"] < declared["all@hand_A"]
+    assert all(one.tokens > one.declared + 800 for one in first.values() if one is not None)  # the digest is in it
+    text = f"first request about {first['flat'].tokens:,} tokens, {declared['flat']:,} of them declarations"
+    assert text in found.text()
+    assert found.record()["arms"][1]["first"] == {"tokens": first["flat"].tokens, "declared": declared["flat"]}

@@ -101,7 +101,7 @@ def test_what_decides_nothing_changes_no_key(planned: Planned, change: str) -> N
         ("arms: [flat]\nlibraries: [{arm: placbo, of: hand_A}]\n", 4, "no arm 'placbo'"),
         ("arms: [flat]\nlibraries: [{arm: placebo}]\n", 4, "either a `path`, or an `arm`"),
         ("arms: [flat]\nlibraries: [hand_A, hand_A]\n", 4, "two libraries"),
-        ("arms: [flat]\nworlds: [neural]\n", 4, "'neural'"),
+        ("arms: [flat]\nworlds: [magic]\n", 4, "'magic'"),
         ("arms: [flat]\nworlds: ['oracle:teleport']\n", 4, "'teleport'"),
         ("arms: [flat]\nprimary: {arm: hier, against: flat, budget: usual, world: classical}\n", 4, "named 'hier'"),
         (PRIMARY.format(more="domain: A_locate_cuont"), 5, "of the domain 'A_locate_cuont'"),
@@ -223,3 +223,22 @@ def test_a_primary_contrast_that_no_table_could_make_is_refused(
     assert fault.code == "bad_configuration"
     assert said in fault.message
     assert fault.hint
+
+
+def test_a_category_is_left_out_for_all_arms_alike(planned: Planned) -> None:
+    plan = planned("arms: [flat, hier, blind]\nlibraries: [hand_A]\nwithout: [memory]\n")
+    assert {cell.arm.groups for cell in plan.cells} == {("no-memory",)}
+    usual = planned("arms: [flat]\n")
+    assert usual.cells[0].configuration not in {cell.configuration for cell in plan.cells}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("arms: [flat]\nwithout: [memories]\n", "there is no category of operations 'memories'"),
+        ("arms: [flat, {name: few, system: flat, groups: [no-memory]}]\n", "left out for one arm only"),
+        ("arms: [hier]\nlibraries: [hand_A]\nwithout: [perception]\n", "calls operations that are left out"),
+    ],
+)
+def test_what_cannot_be_left_out_is_refused(planned: Planned, text: str, words: str) -> None:
+    assert words in refused(planned, text).message

@@ -203,7 +203,6 @@ def test_induction_is_earned_back_by_the_tokens_saved() -> None:
     table = table_of(study, "break_even")
     assert (table.cell(0, "induction").value, table.cell(0, "amortised").value) == (10_000, 1_000)
     assert table.cell(0, "break_even").value == 25
-    assert table.cell(0, "building").value is None
     yields = table_of(study, "yields")
     assert (yields.cell(0, "first_pass_yield").value, yields.cell(0, "admission_yield").value) == (0.5, 0.75)
 

@@ -49,6 +49,7 @@ def tomorrow(monkeypatch: Any) -> str:
         price=Cost(calls=1),
         depends_on_session=False,
         description="Counts a crowd.",
+        summary="Counts a crowd.",
         parameters=Asked,
         result=Crowd,
         implementation=lambda session, **_: Crowd.model_construct(),

@@ -247,7 +247,8 @@ def test_an_input_that_changes_nothing_is_noted(tool: Any, verdicts: Any) -> Non
 
     document = tool(SEARCH, idle, EARLIEST | {"inputs": "kept"}, inputs=inputs, outputs=FOUND)
 
-    assert set(verdicts(document)["some_tool"].notes) == {
+    unread = {note for note in verdicts(document)["some_tool"].notes if "changed nothing" in note}
+    assert unread == {
         "the input colour changed nothing in the trials",
         "the input least changed nothing in the trials",
     }

@@ -35,7 +35,7 @@ def require(condition: str) -> Any:
 
 INPUTS = {
     "least": {"type": "int", "default": 0},
-    "many": {"type": "int", "default": 50_000},
+    "many": {"type": "int", "default": 50000},
     "few": {"type": "int", "default": 5},
     "share": {"type": "float", "default": 40},
     "level": {"type": "string", "default": "events"},

@@ -172,7 +172,7 @@ FAULTS: list[tuple[str, list[Any], Any, str, str, str]] = [
         "$.steps[1].loop_over",
         "max_items",
     ),
-    ("a constant is out of range", ["steps", 0, "params", "top_k"], 50_000, "E_TYPE", "$.steps[0].params.top_k", ""),
+    ("a constant is out of range", ["steps", 0, "params", "top_k"], 50000, "E_TYPE", "$.steps[0].params.top_k", ""),
     (
         "a list of three stands for an interval",
         ["steps", 1, "params", "time_range"],

@@ -75,7 +75,7 @@ def test_a_tool_that_writes_says_so(compiled: Any, document: Any) -> None:
 def test_a_tool_that_strict_mode_cannot_say_is_offered_without_it(compiled: Any, document: Any) -> None:
     tools = compiled(document(inputs={"free": "record"}, outputs={"it": {"type": "record", "from": "{{ free }}"}}))
     [tool] = formatted_tools(tools, "openai-strict")
-    assert tool["function"]["strict"] is False  # type: ignore[index]  # function tools are objects
+    assert "strict" not in tool["function"]  # type: ignore[operator]  # function tools are objects
 
 
 @pytest.mark.parametrize("library", LIBRARIES)

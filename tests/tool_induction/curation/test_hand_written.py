@@ -144,10 +144,10 @@ def test_two_looks_are_compared_only_where_both_could_be_looked_for(sample_film:
         result = run_tool(tools, "compare_first_appearances", given, call=world, world=world)
         assert (result["status"], result["outputs"]["same_moment"]) == ("error", None), name
     _, looks = owner(sample_film)
-    for one, two in ((looks, "person in magenta and cyan"), ("person in magenta and cyan", looks)):
+    for one, two in ((looks, "person in pink and orange"), ("person in pink and orange", looks)):
         result = sample_film.run("hand_B", "compare_first_appearances", first_look=one, second_look=two)
         assert (result["status"], result["outputs"]["same_moment"]) == ("empty", None)
-        assert "person in magenta and cyan" in result["summary"]
+        assert "person in pink and orange" in result["summary"]
     same = sample_film.run("hand_B", "compare_first_appearances", first_look=looks, second_look=looks)
     assert (same["status"], same["outputs"]["same_moment"]) == ("ok", True)
 
@@ -225,7 +225,7 @@ def test_the_whole_and_a_part_are_summarised_and_topics_collected(sample_film: A
 @pytest.mark.parametrize(
     ("library", "tool", "arguments"),
     [
-        ("hand_A", "list_appearances", {"query": "person in magenta and cyan"}),
+        ("hand_A", "list_appearances", {"query": "person in pink and orange"}),
         ("hand_A", "list_things_in_view", {"time": 9_000.0}),
         ("hand_C", "summarize_stretch", {"start_time": 9_000.0, "end_time": 9_001.0}),
     ],
@@ -240,7 +240,7 @@ def test_nothing_found_is_said_to_be_nothing(sample_film: Any, library: str, too
 @pytest.mark.parametrize(
     ("library", "tool", "arguments", "words"),
     [
-        ("hand_A", "list_appearances", {"query": "person in magenta and cyan stripes"}, ["stripes"]),
+        ("hand_A", "list_appearances", {"query": "person in pink and orange stripes"}, ["stripes"]),
         ("hand_A", "locate_words", {"words": "qqqq zzzz"}, ["qqqq", "zzzz"]),  # the screen was not read
         ("hand_A", "locate_event", {"event": "qqqq zzzz"}, ["qqqq", "zzzz"]),
         ("hand_B", "check_order", {"first_event": "qqqq zzzz", "second_event": "zzzz qqqq"}, ["qqqq", "zzzz"]),

@@ -128,7 +128,7 @@ def test_what_ends_a_loop_early_is_explained(prompts: InducerPrompts) -> None:
 
 
 def test_the_prompt_is_compact(prompts: InducerPrompts) -> None:
-    """About 4,100 tokens of language and 1,450 of domain; a reader of docs/induction.md is told so."""
+    """About 4,200 tokens of language and 1,450 of domain; a reader of docs/induction.md is told so."""
     assert estimate_tokens(prompts.system("plain")) < 4_300
     assert all(
         estimate_tokens(prompts.request(load_domain(name), count=9, seed=1)) < 1_700 for name in packaged_domains()

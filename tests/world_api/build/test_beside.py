@@ -16,7 +16,7 @@ from world_api.build import clear_beside, find_beside, recording_of
 from world_api.core import world_lock
 from world_api.operations import run
 from world_api.options import BuildOptions
-from world_api.session.vision import FOLDER as ON_DEMAND
+from world_api.world.storage import ON_DEMAND
 
 #: A recording whose writer has shown no life for this long (seconds) is abandoned.
 ABANDONED = 150.0

@@ -461,14 +461,49 @@ def test_missing_or_strange_truth_is_named(two_shots: Path, tmp_path: Path, cont
     assert caught.value.code == code
 
 
-def test_the_neural_profile_says_that_it_is_not_ready() -> None:
+def test_the_neural_profile_says_that_its_weights_are_missing() -> None:
     with pytest.raises(BackendFault) as caught:
         recipe_for("neural")
     assert caught.value.code == "profile_not_ready"
-    assert "classical" in caught.value.hint
+    assert "models pull" in caught.value.hint
 
 
 def test_an_unknown_profile_is_refused() -> None:
     with pytest.raises(BackendFault) as caught:
         recipe_for("magic")
     assert caught.value.code == "no_such_profile"
+
+
+class StepClock(StandingClock):
+    """A clock on which each reading takes a second."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def monotonic(self) -> float:
+        self.seconds += 1.0
+        return self.seconds
+
+
+def test_a_world_says_what_building_it_took_and_whether_that_is_all(two_shots: Path, tmp_path: Path) -> None:
+    def build_with(stage: Marking) -> Any:
+        recipe = Recipe(profile="classical", stages=lambda path, worker: [stage])
+        build_world(
+            Job(
+                video=two_shots,
+                store=tmp_path,
+                name="film",
+                recipe=recipe,
+                force=False,
+                progress=Silent(),
+                clock=StepClock(),
+            )
+        )
+        return open_world(tmp_path, "film").manifest.took
+
+    with pytest.raises(Broken):
+        build_with(Marking(breaks_at=2))
+    resumed = build_with(Marking())
+    assert (resumed.seconds >= 1.0, resumed.requests, resumed.tokens, resumed.whole) == (True, 0, 0, False)
+    again = build_with(Marking(version=2))
+    assert again.whole

@@ -17,16 +17,16 @@ from tests.support.building import Silent, StandingClock, made_clip
 from tests.support.decoders import number_of
 from tests.support.stages_apart import Brightness
 from world_api import build_world as build_from_file
-from world_api.build import stage_process
+from world_api.build import processes as build_processes
 from world_api.build.builder import BuildReport, Job, build_world
+from world_api.build.processes import BuildProcesses, start_stage
 from world_api.build.scheduler import opencv_on_one_thread
 from world_api.build.stage import Recipe
-from world_api.build.stage_process import BuildProcesses, RemoteStage
+from world_api.build.stage_process import RemoteStage
 from world_api.core import VideoWorldError
 from world_api.media.container import DEFAULT_LIMITS, Limits
-from world_api.media.decoder import DecoderProcess
 from world_api.media.frames import Frame
-from world_api.media.process import process_environment
+from world_api.media.process import DecoderProcess, process_environment
 from world_api.recipes import recipe_for
 
 MakeFrames = Callable[..., list[Frame]]
@@ -35,7 +35,12 @@ MAKERS = "tests.support.stages_apart"
 
 @pytest.fixture(autouse=True)
 def several_processors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stage_process, "_processors", lambda: 2)
+    monkeypatch.setattr(build_processes, "_processors", lambda: 2)
+
+
+def remote(maker: str) -> RemoteStage:
+    name = f"{MAKERS}:{maker}"
+    return RemoteStage(Brightness.spec, name, start_stage(name))
 
 
 def build(video: Path, store: Path, apart: Mapping[str, str], *, recipe: Recipe | None = None) -> BuildReport:
@@ -90,7 +95,7 @@ def test_a_stage_that_fails_in_its_process_ends_the_build_by_name_and_another_go
 
 
 def test_a_frame_is_shown_once_to_all_clips_that_want_it(make_frames: MakeFrames) -> None:
-    stage = RemoteStage(f"{MAKERS}:Brightness")
+    stage = remote("Brightness")
     workers = [stage.open(made_clip(number)) for number in range(2)]
     frames = make_frames(lambda t: np.full((90, 160, 3), int(t), dtype=np.uint8), start=0, end=60)
     for frame in frames:
@@ -106,7 +111,7 @@ def test_a_frame_keeps_its_pixels_until_its_stage_has_seen_it(
 ) -> None:
     freed: list[float] = []
     monkeypatch.setattr(Frame, "_free", lambda frame: freed.append(frame.time))
-    stage = RemoteStage(f"{MAKERS}:Brightness")
+    stage = remote("Brightness")
     worker = stage.open(made_clip(0))
     first, second = make_frames(lambda t: np.full((90, 160, 3), int(t), dtype=np.uint8), start=0, end=2)[:2]
     for frame in (first, second):  # the second one is shown while the stage may still request pictures of the first
@@ -124,7 +129,7 @@ def test_a_stage_that_failed_holds_no_frame(
 ) -> None:
     freed: list[float] = []
     monkeypatch.setattr(Frame, "_free", lambda frame: freed.append(frame.time))
-    stage = RemoteStage(f"{MAKERS}:{maker}")
+    stage = remote(maker)
     worker = stage.open(made_clip(0))
     frames = make_frames(lambda t: np.full((90, 160, 3), int(t), dtype=np.uint8), start=0, end=3)[:3]
     with pytest.raises(VideoWorldError):
@@ -137,7 +142,7 @@ def test_a_stage_that_failed_holds_no_frame(
 
 
 def test_on_one_processor_every_stage_works_where_the_build_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stage_process, "_processors", lambda: 1)
+    monkeypatch.setattr(build_processes, "_processors", lambda: 1)
     processes = BuildProcesses(DEFAULT_LIMITS, {"brightness": f"{MAKERS}:Brightness"})
     processes.start()
     stage = Brightness()
@@ -218,11 +223,11 @@ def test_a_process_starts_no_blas_threads_unless_a_person_has_set_a_number() -> 
 @pytest.mark.usefixtures("secrets")
 @needs_proc
 def test_the_process_of_a_stage_gets_no_key() -> None:
-    process = RemoteStage("tests.support.stages_apart:Brightness")
+    process = start_stage("tests.support.stages_apart:Brightness")
     try:
-        given = environment_of(number_of(process._process))
+        given = environment_of(number_of(process))
     finally:
-        process.close()
+        process.end()
     assert not (SECRETS | PROXY).keys() & given.keys()
 
 
@@ -233,7 +238,7 @@ def test_no_process_that_a_build_starts_holds_a_key(
 ) -> None:
     from tests.support.building import StandingClock
 
-    monkeypatch.setattr(stage_process, "_processors", lambda: 2)
+    monkeypatch.setattr(build_processes, "_processors", lambda: 2)
     started: list[dict[str, str]] = []
 
     class Watching:

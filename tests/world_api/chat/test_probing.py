@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from tests.support.json_servers import WithoutTools
 from tests.support.model_server import Manners
-from world_api.chat import CHECKS, Capabilities, Endpoint, cache_folder, capabilities_of
+from world_api.chat import CHECKS, Capabilities, Endpoint, capabilities_of, endpoint_model
 from world_api.core import BackendFault
+from world_api.installation import cache_folder
 
 KEY = "sk-a-key-that-nobody-may-see"
 Probe = Callable[..., Capabilities]
@@ -35,14 +37,14 @@ def outcomes(found: Capabilities) -> dict[str, str]:
 
 def test_a_good_server_is_found_good_in_everything(chat_server: Any, probe: Probe) -> None:
     chat_server.respond(Manners(responses=True))
-    assert set(outcomes(probe()).values()) == {"ok"}
+    assert outcomes(probe()) == {**dict.fromkeys(CHECKS, "ok"), "json": "not_tried"}
 
 
 def test_a_good_server_with_only_responses_is_spoken_to_there(chat_server: Any, probe: Probe) -> None:
     chat_server.respond(Manners(chat=False, responses=True))
     found = probe()
     assert found.wire == "responses"
-    assert {name for name, outcome in outcomes(found).items() if outcome != "ok"} == {"chat"}
+    assert {name for name, outcome in outcomes(found).items() if outcome != "ok"} == {"chat", "json"}
 
 
 def test_a_chat_wire_that_refuses_tools_and_names_responses_is_left_for_it(chat_server: Any, probe: Probe) -> None:
@@ -53,13 +55,13 @@ def test_a_chat_wire_that_refuses_tools_and_names_responses_is_left_for_it(chat_
 
 
 #: fault of the server -> what is found otherwise than on a good one
-WITHOUT_TOOLS = {"parallel_calls": "not_tried"}
+WITHOUT_TOOLS = {"parallel_calls": "not_tried", "json": "wrong"}
 FAULTS: dict[str, dict[str, str]] = {
     **{name: {"tools": "wrong", **WITHOUT_TOOLS} for name in ("drops_tools", "empty_arguments", "object_arguments")},
     "refuses_tools": {"tools": "not_offered", **WITHOUT_TOOLS},
     "one_call": {"parallel_calls": "not_offered"},
-    "refuses_null": {"tools": "wrong"},
-    "forgets_results": {"tools": "wrong"},
+    "refuses_null": {"tools": "wrong", "json": "wrong"},
+    "forgets_results": {"tools": "wrong", "json": "wrong"},
     "blind": {"images": "wrong"},
     "refuses_images": {"images": "not_offered"},
     "image_failure": {"images": "not_offered"},
@@ -73,7 +75,10 @@ def test_a_fault_of_the_server_is_found_where_it_is_and_nowhere_else(
 ) -> None:
     chat_server.respond(Manners(fault, responses=True))
     found = outcomes(probe())
-    assert {name: outcome for name, outcome in found.items() if outcome != "ok"} == FAULTS[fault]
+    assert {name: outcome for name, outcome in found.items() if outcome != "ok"} == {
+        "json": "not_tried",
+        **FAULTS[fault],
+    }
 
 
 @pytest.mark.parametrize(
@@ -245,3 +250,36 @@ def test_a_list_of_models_that_is_not_there_costs_nothing(chat_server: Any, prob
     )
     found = probe()
     assert (found.window, found.thorough) == (None, True)
+
+
+@pytest.mark.parametrize("knows_format", [True, False], ids=["response_format", "fenced after prose"])
+def test_a_server_without_tools_that_writes_calls_as_json_is_found_to_need_that_wire(
+    chat_server: Any, probe: Probe, knows_format: bool, tmp_path: Path
+) -> None:
+    chat_server.respond(WithoutTools(knows_format=knows_format))
+    found = probe(cache=tmp_path)
+    assert (found.wire, found.usable, found.can("tools"), found.can("json")) == ("json", True, False, True)
+
+
+def test_the_wire_that_a_probe_found_is_spoken_by_itself(
+    chat_server: Any, probe: Probe, tmp_path: Path, stepping_clock: Any
+) -> None:
+    chat_server.respond(WithoutTools(knows_format=True))
+    environment = {"OPENAI_BASE_URL": chat_server.url, "OPENAI_API_KEY": KEY, "VIDEOWORLD_CACHE": str(tmp_path)}
+    before = endpoint_model("m", clock=stepping_clock(), environment=environment)
+    probe(cache=tmp_path)
+    after = endpoint_model("m", clock=stepping_clock(), environment=environment)
+    assert [getattr(model, "wire_name", None) for model in (before, after)] == ["chat", "json"]
+    asked = endpoint_model("m", clock=stepping_clock(), environment=environment, wire="chat")
+    assert getattr(asked, "wire_name", None) == "chat"
+
+
+def test_a_server_that_fails_when_tools_are_sent_is_asked_without(chat_server: Any, probe: Probe) -> None:
+    good = WithoutTools(knows_format=True)
+
+    def failing(received: Any) -> Any:
+        return chat_server.refusal(500, "tools need another flag") if "tools" in received.body else good(received)
+
+    chat_server.respond(failing)
+    found = probe()
+    assert (found.wire, found.check("tools").outcome) == ("json", "not_offered")

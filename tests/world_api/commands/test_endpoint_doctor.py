@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.command_line import Cli
+from tests.support.json_servers import WithoutTools
 from tests.support.model_server import Manners
 from world_api.chat import images_and_window
 
@@ -41,7 +42,14 @@ def test_an_endpoint_without_tools_cannot_be_a_controller(cli: Cli, chat_server:
     rows = {row["check"]: row for row in outcome.json["checks"]}
     assert rows["tools"]["outcome"] == "not_offered"
     assert "does not support tools" in rows["tools"]["seen"]
-    assert rows["tools"]["means"] == "it cannot be a controller"
+    assert rows["json"]["means"] == "it cannot be a controller"
+
+
+def test_an_endpoint_that_writes_calls_as_json_can_be_one_over_that_wire(cli: Cli, chat_server: Any) -> None:
+    chat_server.respond(WithoutTools(knows_format=True))
+    outcome = cli("doctor", "--endpoint", chat_server.url, "--model", "m")
+    assert outcome.status == 0
+    assert "it can be a controller, over calls as JSON (--wire json)" in outcome.out
 
 
 def test_findings_are_kept_until_they_are_asked_for_again(cli: Cli, chat_server: Any) -> None:

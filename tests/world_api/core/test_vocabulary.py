@@ -90,6 +90,26 @@ def test_words_for_deeds_and_looks_beside_a_person_change_no_kind(text: str) -> 
     assert read.colours <= {"red"} - ({"red"} if "apple" in text else set())
 
 
+@pytest.mark.parametrize("text", ["person in navy", "person in a beige coat", "穿金色衣服的人", "person not in teal"])
+def test_a_shade_is_not_judged_as_the_colour_nearest_to_it(text: str) -> None:
+    read = CLASSICAL.read(text)
+    assert (read.kinds, read.wanted, read.negated_colours) == ({"person"}, [], frozenset())
+    assert {"navy", "beige", "金色", "teal"} & set(read.unmatched)
+
+
+@pytest.mark.parametrize("text", ["nobody in red", "no people", "no one wears black", "没有人穿红色"])
+def test_that_there_is_none_of_a_kind_describes_nothing_to_look_for(text: str) -> None:
+    read = CLASSICAL.read(text)
+    assert (read.matched, read.is_judged) == ((), False)
+    assert read.unmatched
+
+
+def test_a_colour_of_skin_beside_a_category_is_not_that_of_clothes() -> None:
+    read = CLASSICAL.read_category("black man")
+    assert (read.kinds, read.colours, set(read.unmatched)) == ({"person"}, frozenset(), {"black", "man"})
+    assert CLASSICAL.read("person in a blue-and-black jacket").colours == {"blue", "black"}
+
+
 def test_looks_of_one_of_several_categories_are_not_asked_of_the_others() -> None:
     read = CLASSICAL.read_category("people in red and moving objects")
     assert (read.kinds, read.colours, read.unmatched) == ({"person", "moving_object"}, frozenset(), ("red",))

@@ -24,11 +24,11 @@ from world_api import open_world
 from world_api.api import build_world
 from world_api.core import Image, MediaFault, TimeSpan
 from world_api.media.container import DEFAULT_LIMITS, Limits, probe
-from world_api.media.decoder import DecoderProcess, MediaWorker, VideoFrames, VideoPass
+from world_api.media.decoder import MediaWorker, VideoFrames, VideoPass
 from world_api.media.decoder_server import DecoderServer
 from world_api.media.frames import Fitter, Want
-from world_api.media.process import Closed, Message, Wire
-from world_api.media.shared_memory import Slots, anonymous_file
+from world_api.media.process import Closed, DecoderProcess, Message, Wire, anonymous_file
+from world_api.media.shared_memory import Slots
 from world_api.media.subtitles import SubtitleSource, choose_subtitles, read_source
 from world_api.options import BuildOptions, Listening
 from world_api.recipes import speech_stage

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from world_api.core import OperationFault
+from tool_induction import compile_document, load_library
+from world_api.core import OperationFault, ToolFault
 from world_api.operations import (
     EVERY_OPERATION,
     OPERATIONS,
@@ -70,3 +71,43 @@ def test_the_sixteen_answer_the_same_beside_a_group(open_made: Opened) -> None:
     alone, beside = open_made(), open_made(groups=frozenset({"inspect"}))
     assert run(alone, *call) == run(beside, *call)
     assert alone.memo_key == beside.memo_key
+
+
+def test_a_category_is_left_out_by_name(open_made: Opened) -> None:
+    left = operations_for({"no-memory", "inspect"})
+    assert set(EVERY_OPERATION) - set(left) == {"write_memory", "read_memory", "merge_events"}
+    session = open_made(groups=check_groups(["no-memory"]))
+    with pytest.raises(OperationFault) as caught:
+        run(session, "read_memory", {"video_id": "made", "level": "event", "query": "rain", "top_k": 3})
+    assert caught.value.code == "operation_off"
+    assert "'memory'" in caught.value.message
+    assert "read_memory" not in caught.value.hint
+    assert run(session, "get_video_metadata", {"video_id": "made"})["duration"] == 60.0
+
+
+def test_tools_that_call_what_is_left_out_are_refused(open_made: Opened) -> None:
+    with pytest.raises(ToolFault) as caught:
+        load_library("hand_A", groups=["no-entities"])
+    assert caught.value.code == "operations_off"
+    document = {
+        "tool_name": "note_it",
+        "description": "Notes it. Use for notes.",
+        "inputs": {"video_id": "string"},
+        "outputs": {"id": {"type": "string", "from": "{{ made.memory_id }}"}},
+        "steps": [
+            {
+                "type": "call_world_api",
+                "api": "write_memory",
+                "params": {
+                    "video_id": "{{ video_id }}",
+                    "level": "event",
+                    "time_range": {"start_time": 1, "end_time": 2},
+                    "content": "rain",
+                },
+                "save_as": "made",
+            }
+        ],
+    }
+    assert compile_document(document).ok
+    faults = compile_document(document, groups=["no-memory"]).diagnostics
+    assert [fault.code for fault in faults if fault.severity == "error"] == ["E_OPERATION_OFF"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from controller.prompts import digest_of
+from controller.digest import digest_of
 from world_api.api import open_session
 from world_api.operations import run
 from world_api.session import SEEN, Registration, Session, commit_session
@@ -65,7 +65,7 @@ def test_after_a_commit_the_words_are_still_a_label(named: Session, make_world: 
 def test_a_digest_tells_the_label_beside_the_measured_description(named: Session) -> None:
     digest = digest_of(named, 800)
     assert digest is not None
-    told = {item["entity_id"]: item for item in digest["entities"]}
+    told = {item["entity_id"]: item for item in digest["persons"]}
     assert (told[KNOWN]["hint"], told[KNOWN]["label"]) == ("person in black", GUESS)
     assert "label" not in told["ent_t0001_01"]
 
@@ -98,4 +98,4 @@ def test_a_thing_that_was_not_followed_has_its_measured_kind_as_description(open
     assert listed(session)[f"{SEEN}1"] == ("moving object", GUESS)
     digest = digest_of(session, 800)
     assert digest is not None
-    assert {"hint": "moving object", "label": GUESS}.items() <= digest["entities"][-1].items()
+    assert {"hint": "moving object", "label": GUESS}.items() <= digest["things"][-1].items()

@@ -9,8 +9,19 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, Field
 
+from tool_induction import load_library
+from tool_induction.library_tools import mcp_declarations
 from world_api.core import ToolFault
-from world_api.schemas import drop_unset, mcp_tool, openai_tool, plain_schema, strict_schema, strict_violations
+from world_api.operations import EVERY_OPERATION
+from world_api.schemas import (
+    drop_unset,
+    lean_schema,
+    mcp_tool,
+    openai_tool,
+    plain_schema,
+    strict_schema,
+    strict_violations,
+)
 
 
 class Range(BaseModel):
@@ -159,6 +170,13 @@ def test_an_openai_tool_has_the_form_of_chat_completions() -> None:
     assert tool["function"]["strict"] is True
 
 
+def test_without_strict_mode_a_tool_is_lean() -> None:
+    assert openai_tool("find", "Find it.", SCHEMA, strict=False) == {
+        "type": "function",
+        "function": {"name": "find", "description": "Find it.", "parameters": lean_schema(SCHEMA)},
+    }
+
+
 def test_a_name_no_server_accepts_is_refused() -> None:
     with pytest.raises(ToolFault, match="bad_tool_name"):
         openai_tool("find it", "Find it.", SCHEMA, strict=False)
@@ -174,3 +192,78 @@ def test_an_mcp_tool_says_all_four_annotations() -> None:
     }
     assert tool["outputSchema"]["properties"] == {"data_from_video": plain_schema(SCHEMA)}
     assert tool["outputSchema"]["required"] == ["data_from_video"]
+
+
+EVERYTHING: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "words": {"type": "string", "minLength": 1, "maxLength": 9, "description": "What to find.", "title": "Words"},
+        "within": {
+            "anyOf": [{"$ref": "#/$defs/Span"}, {"type": "null"}],
+            "default": None,
+            "description": "Where to look.",
+        },
+        "kind": {"anyOf": [{"type": "string", "enum": ["a", "b"]}, {"type": "null"}], "default": "a"},
+        "number": {"type": ["integer", "null"], "minimum": 1},
+        "either": {"anyOf": [{"type": "string", "maxLength": 3}, {"type": "integer"}, {"type": "null"}]},
+        "many": {"type": "array", "minItems": 1, "items": {"type": ["string", "null"], "pattern": "a"}},
+    },
+    "required": ["words"],
+    "additionalProperties": False,
+    "$defs": {
+        "Span": {
+            "type": "object",
+            "properties": {"start_time": {"type": "number"}, "end_time": {"type": "number"}},
+            "required": ["start_time", "end_time"],
+        }
+    },
+}
+
+
+def test_a_lean_schema_holds_what_a_model_has_to_read_and_no_more() -> None:
+    assert lean_schema(EVERYTHING) == {
+        "type": "object",
+        "properties": {
+            "words": {"type": "string", "description": "What to find."},
+            "within": {"type": "object", "description": "Where to look."},
+            "kind": {"type": "string", "enum": ["a", "b"], "default": "a"},
+            "number": {"type": "integer"},
+            "either": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+            "many": {"type": "array", "items": {"type": ["string", "null"]}},
+        },
+        "required": ["words"],
+    }
+    assert lean_schema({"type": "object"}) == {"type": "object", "properties": {}}
+
+
+def schemas_of_everything() -> dict[str, dict[str, Any]]:
+    tools = load_library("hand_A").tools
+    return {
+        "everything": EVERYTHING,
+        **{name: item.parameters_schema() for name, item in EVERY_OPERATION.items()},
+        **{tool["name"]: tool["inputSchema"] for tool in mcp_declarations(tools)},
+    }
+
+
+@pytest.mark.parametrize("name", schemas_of_everything())
+def test_a_lean_schema_stays_as_it_is_and_names_the_same_parameters(name: str) -> None:
+    schema = schemas_of_everything()[name]
+    lean = lean_schema(schema)
+    assert lean_schema(lean) == lean
+    assert lean["properties"].keys() == schema["properties"].keys()
+    assert lean.get("required", []) == schema.get("required", [])
+    assert len(str(lean)) < len(str(plain_schema(schema)))
+
+
+def test_what_chat_models_are_not_given_of_the_sixteen_the_instructions_say() -> None:
+    """Every description that is left out is one of few; a parameter with another one keeps it."""
+    missing: dict[str, set[str]] = {}
+    for item in EVERY_OPERATION.values():
+        whole, lean = plain_schema(item.parameters_schema()), lean_schema(item.parameters_schema())
+        for name, part in whole["properties"].items():
+            if "description" not in lean["properties"][name]:
+                missing.setdefault(name, set()).add(part["description"])
+    assert set(missing) == {
+        "video_id", "start_time", "end_time", "timestamp", "time", "time_range", "query", "top_k", "level", "entity_id",
+    }  # fmt: skip
+    assert all(len(described) == 1 for described in missing.values())

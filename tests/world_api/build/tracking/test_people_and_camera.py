@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.building import made_clip, made_source
 from world_api.build.camera_motion import CameraMove, CameraWatch, Look, is_break
-from world_api.build.colours import colour_words
+from world_api.build.colours import colour_words, lab_of
 from world_api.build.people import People, PersonVotes
 from world_api.core import Box, DetectedObject, Image
 from world_api.perception import ColourAppearance
@@ -381,3 +381,12 @@ def test_colours_are_those_under_the_mask_the_largest_first() -> None:
     mask = np.zeros((60, 60), np.uint8)
     mask[20:] = 255
     assert colour_words(picture, mask) == ["red", "black"]
+
+
+def test_lab_is_that_of_opencv() -> None:
+    pixels = np.random.default_rng(2).integers(0, 256, (20_000, 3), dtype=np.uint8)
+    gap = np.abs(lab_of(pixels) - cv2.cvtColor(pixels[None], cv2.COLOR_BGR2LAB)[0])
+    assert gap.max() <= 1
+    assert (gap > 0).mean() < 0.01
+    grey = np.repeat(np.arange(256, dtype=np.uint8)[:, None], 3, axis=1)
+    assert (lab_of(grey)[:, 1:] == 128).all()

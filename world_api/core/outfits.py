@@ -1,0 +1,184 @@
+"""What people look like, in words: colours of upper and lower clothes and of hair, and whether they face the camera.
+
+A world whose build judged people has such words of its tracks (``PartLook``). A description is read for them before its other
+words are parsed: ``a person with brown hair in blue jeans`` asks for brown hair and blue lower clothes. Alternatives and
+negated parts are left to the parser of descriptions, which reports them as not judged.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+UPPER, LOWER, HAIR, FACING = "upper", "lower", "hair", "facing"
+AWAY, CAMERA = "away", "camera"
+#: stage -> the parts of people that it judges.
+JUDGED_PARTS = {"clothes": (UPPER, LOWER, HAIR), "faces": (FACING,)}
+#: The colours of hair that are distinguished; ``yellow`` is blonde.
+HAIR_COLOURS = ("black", "brown", "yellow", "grey", "white")
+
+#: Nouns of each part in English (the first one is used in hints) and in Chinese.
+_NOUNS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    UPPER: (
+        (
+            "top", "tops", "shirt", "shirts", "t-shirt", "tshirt", "tee", "blouse", "sweater", "jumper", "pullover", "hoodie",
+            "cardigan", "jacket", "blazer", "coat", "overcoat", "raincoat", "parka", "anorak", "sweatshirt", "vest",
+        ),
+        ("上衣", "外套", "外衣", "大衣", "风衣", "毛衣", "卫衣", "衬衣", "衬衫", "夹克", "T恤", "t恤", "羽绒服", "开衫"),
+    ),
+    LOWER: (
+        ("bottoms", "trousers", "pants", "jeans", "leggings", "shorts", "slacks", "chinos", "skirt"),
+        ("下装", "裤子", "长裤", "短裤", "牛仔裤", "裙子", "短裙", "长裙", "裤"),
+    ),
+    HAIR: (("hair", "haired"), ("头发", "长发", "短发", "发")),
+}  # fmt: skip
+_PART_OF = {noun: part for part, (english, chinese) in _NOUNS.items() for noun in (*english, *chinese)}
+#: Words for the direction in which a person faces.
+_DIRECTIONS = {
+    AWAY: re.compile(
+        r"\b(?:seen |shown |filmed )?from (?:behind|the back)\b|\bfacing away(?: from the camera)?\b"
+        r"|\bwith (?:his|her|their|the) backs? to the camera\b|背对着?(?:镜头|摄像机|相机)|背影"
+    ),
+    CAMERA: re.compile(r"\bfacing the camera\b|\bseen from the front\b|(?:面对|面向|正对)着?(?:镜头|摄像机|相机)"),
+}
+_IN_WORDS = {AWAY: ("from behind", "背对镜头"), CAMERA: ("facing the camera", "面对镜头")}
+#: Words that are colours of hair only.
+_BLONDE = {"blonde": "yellow", "blond": "yellow", "金色": "yellow", "金": "yellow"}
+_BLONDE_PERSON = re.compile(r"\bblonde?\b")
+
+
+@dataclass(frozen=True, order=True)
+class PartLook:
+    """A word for a part of a person: ``PartLook("hair", "brown")``; the part ``facing`` has ``away`` or ``camera``."""
+
+    part: str
+    word: str
+
+    def __str__(self) -> str:
+        if self.part == FACING:
+            return _IN_WORDS[self.word][0]
+        return f"{_named(self)} {_NOUNS[self.part][0][0]}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outfit:
+    """How a person looks: words for parts, and for each word the share (0 to 1) of the frames that show it."""
+
+    looks: tuple[PartLook, ...] = ()
+    shares: tuple[float, ...] = ()
+
+    def words(self, part: str) -> list[str]:
+        """Return the words for a part; none if it was not judged or nothing can be said."""
+        return [look.word for look in self.looks if look.part == part]
+
+    @property
+    def colours(self) -> tuple[str, ...]:
+        """The colours of the clothes, those of the upper ones first."""
+        return tuple(dict.fromkeys([*self.words(UPPER), *self.words(LOWER)]))
+
+
+def _named(look: PartLook) -> str:
+    return "blonde" if look == PartLook(HAIR, "yellow") else look.word
+
+
+def in_words(looks: Sequence[PartLook]) -> str:
+    """Return looks in English: ``in grey top and blue and black bottoms, brown hair, from behind``; empty without looks."""
+    clothes: list[str] = []
+    others: list[str] = []
+    for part, words in _by_part(looks).items():
+        if part == FACING:
+            others.append(str(PartLook(part, words[0])))
+        else:
+            own = f"{' and '.join(_named(PartLook(part, word)) for word in words)} {_NOUNS[part][0][0]}"
+            (others if part == HAIR else clothes).append(own)
+    return ", ".join([*([f"in {' and '.join(clothes)}"] if clothes else []), *others])
+
+
+def in_chinese(looks: Sequence[PartLook], colour: Callable[[str], str]) -> str:
+    """Return looks in Chinese, for searches: ``灰色上衣 黑色头发 背对镜头``. ``colour`` translates a colour word."""
+    found = []
+    for part, words in _by_part(looks).items():
+        if part == FACING:
+            found.append(_IN_WORDS[words[0]][1])
+        else:
+            named = ("金色" if (part, word) == (HAIR, "yellow") else colour(word) for word in words)
+            found.append("".join(named) + _NOUNS[part][1][0])
+    return " ".join(found)
+
+
+def _by_part(looks: Sequence[PartLook]) -> dict[str, list[str]]:
+    return {
+        part: words
+        for part in (UPPER, LOWER, HAIR, FACING)
+        if (words := [look.word for look in looks if look.part == part])
+    }
+
+
+class LooksReader:
+    """Finds the looks that a description asks for.
+
+    Args:
+        english, chinese: Colour words -> canonical colours.
+    """
+
+    def __init__(self, english: Mapping[str, str], chinese: Mapping[str, str]) -> None:
+        self._colours = {**_BLONDE, **english, **chinese}
+        colour = _any(["blonde", "blond", *english])
+        colours = rf"{colour}(?:(?: and |, | |/|-){colour})*"
+        noun = _any(noun for own, _ in _NOUNS.values() for noun in own)
+        run = _any(["金色", "金", *chinese])
+        own_noun = _any(noun for _, own in _NOUNS.values() for noun in own)
+        self._patterns = (
+            # Up to two words may be between: "black leather jacket", "grey knitted cardigan".
+            re.compile(rf"\b(?P<c>{colours})[ -](?P<between>(?:(?!{colour}\b|and\b|or\b|with\b|in\b)\w+[ -]){{0,2}}?)(?P<n>{noun})\b"),
+            re.compile(rf"\b(?P<n>{noun}) (?:is|are) (?P<c>{colours})\b"),
+            re.compile(rf"(?P<c>{run}(?:[和与、]?{run})*)(?P<between>的?[长短卷直]*?)(?P<n>{own_noun})"),
+            re.compile(rf"(?P<n>{own_noun})(?:是)(?P<c>{run})"),
+        )  # fmt: skip
+        self._colour = re.compile(_any(["金色", "金", *chinese, "blonde", "blond", *english]))
+
+    def read(self, text: str, judged: Collection[str]) -> tuple[str, list[PartLook], list[str]]:
+        """Return a folded text without the looks that it asks for, these looks, and the words that named them.
+
+        Only parts in ``judged`` are read. An alternative ("black or brown hair") is not read.
+        """
+        looks: list[PartLook] = []
+        named: list[str] = []
+        text = text.replace(" - ", "-")
+        for pattern in self._patterns:
+            for match in reversed(list(pattern.finditer(text))):
+                own = self._looks(match["c"], _PART_OF[match["n"]])
+                if _is_alternative(text, match) or not own or own[0].part not in judged:
+                    continue
+                looks += own
+                named += [*self._colour.findall(match["c"]), match["n"]]
+                between = match.groupdict().get("between") or ""
+                text = f"{text[: match.start()]} {between.strip(' -的')} {text[match.end() :]}"
+        if HAIR in judged and (blonde := _BLONDE_PERSON.search(text)) is not None:
+            looks.append(PartLook(HAIR, "yellow"))
+            named.append(blonde.group())
+            text = f"{text[: blonde.start()]} {text[blonde.end() :]}"
+        for direction, pattern in _DIRECTIONS.items():
+            if FACING in judged and (facing := pattern.search(text)) is not None:
+                looks.append(PartLook(FACING, direction))
+                named.append(facing.group())
+                text = f"{text[: facing.start()]} {text[facing.end() :]}"
+        return text, looks, named
+
+    def _looks(self, colours: str, part: str) -> list[PartLook]:
+        """Return the looks that colour words ask for; none if one of them is not a colour that is judged of the part."""
+        words = self._colour.findall(colours)
+        found = [PartLook(part, self._colours[word]) for word in words if part == HAIR or word not in _BLONDE]
+        return [] if part == HAIR and any(look.word not in HAIR_COLOURS for look in found) else found
+
+
+def _is_alternative(text: str, match: re.Match[str]) -> bool:
+    return bool(
+        re.search(r"(?:\bor|或者?|还是) *$", text[: match.start()])
+        or re.match(r" *(?:or\b|或|还是)", text[match.end() :])
+    )
+
+
+def _any(words: Iterable[str]) -> str:
+    return f"(?:{'|'.join(map(re.escape, sorted(words, key=lambda word: (-len(word), word))))})"

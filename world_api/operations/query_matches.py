@@ -1,0 +1,293 @@
+"""How queries match the texts and tracks of segments, and what a search shows of its query.
+
+In a search a word is seen if a caption or an action has it, or if a track has the kind and colours that it names. A word in
+speech or in a text on screen is only mentioned; that is enough if the query is a quote, or for words after "says" or in quotes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from itertools import chain
+
+import numpy as np
+
+from world_api.core.lexicon import STOP_WORDS
+from world_api.core.spans import TimeSpan, without_spans
+from world_api.core.vocabulary import CHINESE, LATIN, coloured_nouns, concepts, fold
+from world_api.operations.evidence import (
+    cite_hits,
+    nothing_found,
+    ranges,
+    segment_hit,
+)
+from world_api.operations.matches import colours_in_words, match_description
+from world_api.operations.recorded import SpokenTexts, has_units, has_word, recorded_words, terms_of_word
+from world_api.operations.schema import Candidates
+from world_api.search.indexes import holds_words
+from world_api.search.passages import Passage, passages_of
+from world_api.search.searcher import SegmentHit, terms_of
+from world_api.session.session import Session
+from world_api.world.store import World
+
+_UNITS = re.compile(r"[a-z0-9']+|[㐀-䶿一-鿿]")
+_QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|「[^」]*」")
+_BEARER = r"\b(?:lines?|signs?|labels?|titles?|text|captions?|subtitles?|screen)"
+#: What introduces the words of a line. If no line has what is ``written`` or ``said``, it is absent; what is asked and
+#: quoted, and titles, may be there in other words.
+_CUES: dict[str, re.Pattern[str]] = {
+    kind: re.compile(
+        rf"(?:{cue})(?P<line>.*?)(?=\b(?:in|at|on|near|by|while|when|before|after|during|and|but)\b|[,;.?!，。；？！]|$)"
+    )
+    for kind, cue in {
+        "written": rf"{_BEARER} (?:(?:that|which|with|the) )*(?:words?|says?|saying|said|reads?|reading)\b"
+        r"|\bwords?\b(?! (?:of|for|on|in)\b)|写着",
+        "said": r"\b(?:sa(?:y|ys|id|ying)|mention(?:s|ed|ing)?|(?:talk(?:s|ed|ing)?|sp(?:eaks?|oke|oken|eaking)) (?:about|of))\b"
+        r"|提到|谈到|说到|讲到|台词",
+        "": rf"{_BEARER} about\b|\b(?:asks?|asked|tells?|told|quotes?|quoted|text|titles?|captions?|subtitles?)\b"
+        r"|(?<![小听传])说(?![明服])|告诉|问(?!题)|字幕|标题|文字",
+    }.items()
+}
+#: After these, what is said is not given word for word: to whom, and reported speech.
+_REPORTED = re.compile(r"\b(?:to|with|from|for|of|that|he|she|they|it|if|whether|how|why|where)\b")
+#: A query of at least this many English words or Chinese characters that a line has word for word is a quote.
+QUOTE_WORDS = 6
+
+
+def lines_in(folded: str) -> tuple[str, dict[str, list[str]]]:
+    """Split a query (folded text) into what is seen, and the words of lines by what introduces them (keys of ``_CUES``).
+
+    What is in quotes is ``said`` if the query says so, else ``written``: then it may be either. The words under these
+    are absent if no line has them; those under ``""`` may be there in other words.
+    """
+    found: dict[str, list[str]] = {kind: [] for kind in _CUES}
+    quoted = [word for quote in _QUOTED.findall(folded) for word in _contents(quote)]
+    rest = _QUOTED.sub(" ", folded)
+    has_said = not _CUES["written"].search(rest) and any(_CUES[kind].search(rest) for kind in ("said", ""))
+    found["said" if has_said else "written"] += quoted
+
+    def take(cue: re.Match[str], kind: str) -> str:
+        line = cue["line"]
+        exact = len(line) if (reported := _REPORTED.search(line)) is None else reported.start()
+        found[kind] += _contents(line[:exact])
+        found[""] += _contents(line[exact:])
+        return " " if quoted or _contents(line) else cue.group()
+
+    for kind, words in _CUES.items():
+        rest = words.sub(partial(take, kind=kind), rest)
+    return rest, found
+
+
+def _contents(text: str) -> list[str]:
+    """Return the words of a text that have content: English words, and whole runs of Chinese characters."""
+    return [word for word in LATIN.findall(text) if word not in STOP_WORDS] + CHINESE.findall(text)
+
+
+class QueryJudge:
+    """Judges which words of a query each hit of its search lacks, and then what was judged of all of them."""
+
+    def __init__(self, session: Session, query: str) -> None:
+        self._session = session
+        seen, lines = lines_in(fold(query))
+        reading = session.vocabulary.read(seen)
+        # In a world without pictures, such as a dialogue, all that there is is said.
+        self._is_dialogue = session.view.world.manifest.video.frames == 0
+        self._lines = lines | {"said": [*lines["said"], *(reading.unmatched if self._is_dialogue else ())]}
+        self._spoken = frozenset(chain(*self._lines.values()))
+        self._words = tuple(dict.fromkeys((*reading.unmatched, *chain(*lines.values()))))
+        if self._spoken and not reading.unmatched and not reading.wanted:
+            reading = replace(reading, kinds=None)  # who speaks need not be seen
+        self._reading = reading
+        self._looks = [*sorted(reading.kinds or ()), *(f"not {kind}" for kind in sorted(reading.negated_kinds))]
+        self._looks += colours_in_words(reading)
+        # The colour of a thing that no row judges has to be beside that thing in a caption.
+        self._coloured = frozenset(pair for pair in coloured_nouns(seen) if pair[0] not in {*chain(*reading.wanted)})
+        self._recorded = recorded_words(session.view, query, session.vocabulary)
+        names_things = bool(concepts(query) - {"text"})
+        self._may_be_quote = bool(self._spoken) or not names_things or len(_UNITS.findall(fold(query))) >= QUOTE_WORDS
+        self._query = query
+        #: For each hit the judged words that it lacks, the terms of each of its texts, and those of longer captions.
+        self._hits: list[tuple[list[str], list[frozenset[str]], frozenset[str]]] = []
+        self._spans: set[TimeSpan] = set()
+
+    def add(self, span: TimeSpan, passages: Sequence[Passage]) -> None:
+        """Add a hit: a segment and its passages."""
+        self._spans.add(span)
+        said = [passage for passage in passages if passage.source in ("speech", "screen_text")]
+        if self._may_be_quote and any(holds_words(p.text, self._query) for p in said):
+            self._hits.append(([], [frozenset(chain(*map(_terms_of_passage, said)))], frozenset()))
+            return
+        reading, view = self._reading, self._session.view
+        seen = [passage for passage in passages if passage.source == "caption"]
+        lacking: list[str] = []
+        if reading.is_judged:
+            matches = (match_description(track, reading) for track in view.tracks_in(span))
+            found = min((match.lacks for match in matches if not match.excluded), key=len, default=self._looks)
+            if found and not any(self._shows_looks(passage) for passage in seen):
+                lacking = list(found)
+            # What another person does is not what the one described does.
+            seen = [passage for passage in seen if self._is_of_described(passage)]
+        wide = [passage for passage in seen if passage.span.overlap(span) * 2 < passage.span.duration]
+        exact = [self._seen_in(passage) for passage in seen if passage not in wide]
+        if self._spoken:
+            heard = [self._heard_in(passage) for passage in said]
+            exact = [*exact, *heard, *(one | other for one in exact for other in heard)]
+        # A summary of a scene is about several people, so it does not show what the one with these looks does.
+        more = () if reading.wanted else map(self._seen_in, wide)
+        self._hits.append((lacking, exact, frozenset(chain(*more))))
+
+    @cached_property
+    def lacks(self) -> list[list[str]]:
+        """For each hit that was added the words that it is not shown to have.
+
+        One caption has to have all of them. What some hit has exactly, another does not have because of a caption of a
+        much longer interval, such as a scene.
+        """
+        exact = {word for word in self._words if any(has_word(own, word) for _, each, _ in self._hits for own in each)}
+        found = []
+        for lacking, each, wide in self._hits:
+            rest = [word for word in self._words if word not in exact and not has_word(wide, word)]
+            missing = ([word for word in self._words if word in exact and not has_word(own, word)] for own in each)
+            own = min(missing, key=len, default=[word for word in self._words if word in exact])
+            found.append([*lacking, *(word for word in self._words if word in own or word in rest)])
+        return found
+
+    def _heard_in(self, line: Passage) -> frozenset[str]:
+        """Return the terms of the words asked for that a line has itself, and of who says it.
+
+        There are none if the one who speaks is described and this line is not known to be theirs.
+        """
+        if self._reading.wanted and not self._session.vocabulary.shows(line.speaker, self._reading):
+            return frozenset()
+        terms, own = _terms_of_passage(line), terms_of(line.speaker, "")
+        is_heard = has_word if self._is_dialogue else has_units
+        return own.union(*(terms_of(word, "") for word in self._spoken if is_heard(terms, word)))
+
+    def _is_of_described(self, passage: Passage) -> bool:
+        """Whether a caption may be of the thing described: an action of its track, or a text with all its colours."""
+        if passage.subject and (track := self._session.view.tracks.find(passage.subject)) is not None:
+            return match_description(track, self._reading).fits
+        return not self._reading.wanted or self._shows_looks(passage)
+
+    def _shows_looks(self, passage: Passage) -> bool:
+        return self._session.vocabulary.shows(_QUOTED.sub(" ", passage.text), self._reading)
+
+    def _seen_in(self, caption: Passage) -> frozenset[str]:
+        """Return the terms of a caption without colours that the query asks for of something else."""
+        terms = _terms_of_passage(caption)
+        apart = self._coloured - coloured_nouns(_QUOTED.sub(" ", caption.text)) if self._coloured else ()
+        return terms.difference(*(chain(*terms_of_word(colour)[0], terms_of_word(colour)[1]) for colour, _ in apart))
+
+    @cached_property
+    def unmatched(self) -> list[str]:
+        """The words that no hit has and that nothing here can judge."""
+        never = [word for word in self._words if all(word in lacking for lacking in self.lacks)]
+        return [word for word in never if not self._is_recorded(word)]
+
+    @property
+    def matched(self) -> list[str]:
+        """The words that were judged or that a hit has."""
+        unmatched = self.unmatched
+        return list(dict.fromkeys(w for w in (*self._reading.matched, *self._words) if w not in unmatched))
+
+    def _is_recorded(self, word: str) -> bool:
+        """Whether a word that is not there would be recorded: by the truth of an oracle world, or as said or written.
+
+        A word is not known not to be said if all that is said is in another script.
+        """
+        view = self._session.view
+        if word in self._recorded or (self._is_dialogue and word in self._spoken):
+            return word in self._recorded or view.has_rows("speech")
+        if not view.once(SpokenTexts).has_script_of(word):
+            return False
+        if word in self._lines["said"]:
+            return view.has_rows("speech")
+        return word in self._lines["written"] and view.reads_screen
+
+    def not_found(self, within: TimeSpan | None) -> list[TimeSpan]:
+        """Return what was searched, if every word was judged and no segment has all of them, nor may any track; else nothing.
+
+        A word that only captions of a model may have is not judged: they do not mention everything. Nor is a query
+        without any word that has content.
+        """
+        if not (self._words or self._reading.is_judged):
+            return []
+        if not all(self.lacks):
+            return []
+        # Where nothing has the looks, other words make no difference.
+        if not self._reading.is_judged or self._any_track_may_fit(within):
+            is_judged = bool(self._words) and all(map(self._is_recorded, self._words))
+            if not is_judged or self._any_segment_fits(within):
+                return []
+        view = self._session.view
+        return without_spans(within or view.span, view.holes)
+
+    def _any_segment_fits(self, within: TimeSpan | None) -> bool:
+        """Whether a segment has all words, though it is none of the hits, which are as many as were asked for."""
+        if not self._words:
+            return False
+        view, lexical = self._session.view, self._session.searcher.lexical
+        named_in_speech = view.world.once(_terms_of_speakers)
+        having = np.ones(len(view.segments), dtype=np.bool_)
+        for word in self._words:
+            if not has_word(named_in_speech, word):  # the index has no speakers
+                units, concepts_ = terms_of_word(word)
+                each = np.logical_and.reduce([lexical.holding(own) for own in units])
+                having &= each | (bool(concepts_) & np.logical_and.reduce([lexical.holding([c]) for c in concepts_]))
+        every = QueryJudge(self._session, self._query)
+        every._hits = [*self._hits]
+        for place in np.flatnonzero(having).tolist():
+            span = view.segments[place]
+            if span not in self._spans and (within is None or span.overlaps(within)):
+                every.add(span, passages_in(self._session, span))
+        return not all(every.lacks)
+
+    def _any_track_may_fit(self, within: TimeSpan | None) -> bool:
+        view = self._session.view
+        tracks = view.tracks.of_each_look if within is None else view.tracks_in(within)
+        return any(match_description(track, self._reading).may_fit for track in tracks)
+
+
+def _terms_of_speakers(world: World) -> frozenset[str]:
+    """Return the terms of the names of all speakers."""
+    speakers = filter(None, world.rows("speech").column("speaker").unique().to_pylist())
+    return terms_of(" ".join(speakers), "")
+
+
+def _terms_of_passage(passage: Passage) -> frozenset[str]:
+    """Return the terms of a passage with its speaker's name; what a caption quotes is said and not seen."""
+    text = _QUOTED.sub(" ", passage.text) if passage.source == "caption" else f"{passage.text} {passage.speaker}"
+    return terms_of(text.strip(), passage.terms)
+
+
+def candidates(session: Session, found: Sequence[SegmentHit], query: str, within: TimeSpan | None = None) -> Candidates:
+    """Return the result of a search for words or meaning: its hits with what they lack, evidence and hint."""
+    judge = QueryJudge(session, query)
+    for hit in found:
+        judge.add(hit.span, hit.inside)
+    hits = [
+        segment_hit(session, hit.span, hit.passage, score=hit.score, lines=hit.lines, lacks=lacks)
+        for hit, lacks in zip(found, judge.lacks, strict=True)
+    ]
+    hint = nothing_found(found)
+    if hits and all(hit.lacks for hit in hits):
+        hint = "none of these is shown to have all of it; lacks names the words"
+    matched, unmatched, absent = judge.matched, judge.unmatched, judge.not_found(within)
+    return Candidates(
+        candidates=hits,
+        matched=matched,
+        unmatched=unmatched,
+        not_found=ranges(absent),
+        # Without hits that are shown, a thing of which the words were not measured may have them.
+        not_judged=[] if absent or (hits and (matched or not unmatched)) else unmatched or matched or [query[:60]],
+        evidence=cite_hits(session, found),
+        hint=hint,
+    )
+
+
+def passages_in(session: Session, span: TimeSpan) -> list[Passage]:
+    """Return the passages of a segment, with the captions that models gave."""
+    more: Iterable[Passage] = session.captions.inside(span)
+    return [*passages_of(session.view).inside(span), *more]

