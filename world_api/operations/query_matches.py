@@ -262,14 +262,27 @@ def _terms_of_passage(passage: Passage) -> frozenset[str]:
     return terms_of(text.strip(), passage.terms)
 
 
-def candidates(session: Session, found: Sequence[SegmentHit], query: str, within: TimeSpan | None = None) -> Candidates:
-    """Return the result of a search for words or meaning: its hits with what they lack, evidence and hint."""
+def judged_hits(top_k: int) -> int:
+    """Return how many hits a search judges to return ``top_k``: scores do not know which words have to be of one thing."""
+    return max(top_k, 4 * min(top_k, 10))
+
+
+def candidates(
+    session: Session, found: Sequence[SegmentHit], query: str, top_k: int, within: TimeSpan | None = None
+) -> Candidates:
+    """Return the result of a search for words or meaning: the best hits with what they lack, evidence and hint.
+
+    ``found`` are ``judged_hits(top_k)`` hits by score. Of these the ``top_k`` that lack the fewest words are returned, in
+    this order, and those that lack as many by score.
+    """
     judge = QueryJudge(session, query)
     for hit in found:
         judge.add(hit.span, hit.inside)
+    ranked = sorted(zip(found, judge.lacks, strict=True), key=lambda pair: len(pair[1]))[:top_k]
+    found = [hit for hit, _ in ranked]
     hits = [
         segment_hit(session, hit.span, hit.passage, score=hit.score, lines=hit.lines, lacks=lacks)
-        for hit, lacks in zip(found, judge.lacks, strict=True)
+        for hit, lacks in ranked
     ]
     hint = nothing_found(found)
     if hits and all(hit.lacks for hit in hits):
