@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 UPPER, LOWER, HAIR, FACING = "upper", "lower", "hair", "facing"
 AWAY, CAMERA = "away", "camera"
+#: Begins the names of the parts of ``person_looks`` with words that may be right as well.
+NEAR = "near_"
 #: stage -> the parts of people that it judges.
 JUDGED_PARTS = {"clothes": (UPPER, LOWER, HAIR), "faces": (FACING,)}
 #: The colours of hair that are distinguished; ``yellow`` is blonde.
@@ -63,10 +65,14 @@ class PartLook:
 
 @dataclass(frozen=True, kw_only=True)
 class Outfit:
-    """How a person looks: words for parts, and for each word the share (0 to 1) of the frames that show it."""
+    """How a person looks: words for parts, and for each word the share (0 to 1) of the frames that show it.
+
+    ``doubts`` are other words for these parts that may be right as well: neighbouring colours, and words of few frames.
+    """
 
     looks: tuple[PartLook, ...] = ()
     shares: tuple[float, ...] = ()
+    doubts: tuple[PartLook, ...] = ()
 
     def words(self, part: str) -> list[str]:
         """Return the words for a part; none if it was not judged or nothing can be said."""
@@ -76,6 +82,19 @@ class Outfit:
     def colours(self) -> tuple[str, ...]:
         """The colours of the clothes, those of the upper ones first."""
         return tuple(dict.fromkeys([*self.words(UPPER), *self.words(LOWER)]))
+
+    def may_be(self, look: PartLook) -> bool:
+        """Whether a look that is not among the words for its part is not excluded by them either."""
+        return look in self.doubts or not self.words(look.part)
+
+    def may_have(self, colour: str) -> bool:
+        """Whether upper or lower clothes may have a colour that is not among their words."""
+        return self.may_be(PartLook(UPPER, colour)) or self.may_be(PartLook(LOWER, colour))
+
+    def surely_has(self, colour: str) -> bool:
+        """Whether upper or lower clothes have a colour of which no other word may be right as well."""
+        doubtful = {look.part for look in self.doubts}
+        return any(part not in doubtful and colour in self.words(part) for part in (UPPER, LOWER))
 
 
 def _named(look: PartLook) -> str:

@@ -82,7 +82,7 @@ def match_description(track: Track, reading: ParsedDescription) -> HintMatch:
     A neutral colour alone ("in black", "in grey or black") describes the whole outfit, so it must be the track's main
     colour; negated, it must be none of its colours. A moving object that was not recognised may be of any category, but
     a person only if too few of its sightings could be looked at; a track without colours may have any colour. Looks of parts
-    ("brown hair") are those of the track's outfit.
+    ("brown hair") are those of the track's outfit. A colour that the track may have as well is not judged, asked for or excluded.
     """
     unknown_kind = track.category == UNRECOGNISED and not (
         reading.kinds == frozenset({"person"}) and track.was_looked_at
@@ -96,23 +96,22 @@ def match_description(track: Track, reading: ParsedDescription) -> HintMatch:
     shown = frozenset(track.colours) - (NEUTRALS.difference(track.colours[:1]) if len(wanted) == 1 else frozenset())
     if not track.colours:
         unjudged += colours_in_words(replace(reading, looks=frozenset()))
-    looks = sorted(reading.looks)
-    worn = {look: track.outfit.words(look.part) for look in looks}
+    else:
+        unjudged += [_one_of(each) for each in wanted if not each & shown and any(map(track.may_have, each))]
+        doubtful = [one for one in sorted(reading.negated_colours) if one in track.colours or track.may_have(one)]
+        unjudged += [f"not {one}" for one in doubtful if not track.surely_has(one)]
     is_person = track.category == "person"
-    unjudged += [str(look) for look in looks if is_person and not worn[look]]
+    looks = [look for look in sorted(reading.looks) if look not in track.outfit.looks]
+    unjudged += [str(look) for look in looks if is_person and track.outfit.may_be(look)]
+    asked = [*map(_one_of, wanted), *map(str, sorted(reading.looks))]
+    absent = [*(_one_of(each) for each in wanted if not each & shown), *map(str, looks)]
     return HintMatch(
-        held=(
-            *(_one_of(colours) for colours in wanted if colours & shown),
-            *(str(look) for look in looks if look.word in worn[look]),
-        ),
-        missing=(
-            *(_one_of(colours) for colours in wanted if track.colours and not colours & shown),
-            *(str(look) for look in looks if look.word not in worn[look] and (worn[look] or not is_person)),
-        ),
+        held=tuple(word for word in asked if word not in absent),
+        missing=tuple(word for word in absent if word not in unjudged),
         unjudged=tuple(unjudged),
         excluded=other_kind
         or track.category in reading.negated_kinds
-        or not reading.negated_colours.isdisjoint(track.colours),
+        or any(map(track.surely_has, reading.negated_colours)),
     )
 
 

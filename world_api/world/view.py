@@ -344,6 +344,7 @@ class WholeView(View):
             frame=video.frame_seconds,
             until=video.duration,
             person_looks=self.world.rows("person_looks"),
+            are_detected=bool(self.world.manifest.detected_categories),
         )
 
     @cached_property
