@@ -31,7 +31,7 @@ _BITS, _STEP = 6, 2
 _COARSE = 5
 #: How much stronger the light may be; the distance in Lab within which a colour may have another name, and that of black; the
 #: lightness (0 to 100) from which a colour is not dark. All chosen, not fitted: half or double the light is one stop of a camera.
-_LIGHTS, _NEAR, _NEAR_BLACK, _DARK = (0.5, 1.0, 2.0), 8.0, 16.0, 25.0
+_LIGHTS, _NEAR, _NEAR_BLACK, _DARK = (0.5, 1.0, 2.0), 8.0, 18.0, 25.0
 #: From linear blue, green and red to X, Y and Z, each divided by that of white.
 _TO_XYZ = np.array(
     [[0.180423, 0.357580, 0.412453], [0.072169, 0.715160, 0.212671], [0.950227, 0.119193, 0.019334]]
@@ -45,6 +45,9 @@ Naming = Callable[[Image], NDArray[np.uint8]]
 _WORDS = tuple(COLOURS)
 _NUMBER = {word: number for number, word in enumerate(_WORDS)}
 _SKIN = len(_WORDS)  # a bin of its own, never named
+
+#: Words for light colours, and the lightness (0 to 100) below which they are not used.
+_LIGHT_WORDS, _DARK_SHADE = [_NUMBER[word] for word in ("orange", "yellow", "pink")], 40.0
 
 #: Upper end of each hue range (OpenCV's 0 to 180) and its word.
 _HUES = {7: "red", 19: "orange", 33: "yellow", 86: "green", 129: "blue", 150: "purple", 171: "pink", 181: "red"}
@@ -78,8 +81,18 @@ def colours_near(pixels: Image, words: Collection[str]) -> list[str]:
     """Return the words of colours that pixels (n x 3, BGR) may be called as well as ``words``, the names that they have."""
     names = np.take(_names(), _places(pixels))
     own = (np.median(pixels[names == _NUMBER[word]], axis=0) for word in words)
-    near = {number for centre in own for number in near_names(centre, _name)}
+    near = {number for centre in own for number in near_names(centre, usual_names)}
     return [word for word in _WORDS if _NUMBER[word] in near and word not in words]
+
+
+def usual_names(pixels: Image) -> NDArray[np.uint8]:
+    """Return the number of the colour word of each pixel (n x 3 BGR); none for dark shades of orange, yellow and pink.
+
+    These words are for light colours: a black coat is no pink one.
+    """
+    names = _name(pixels)
+    names[np.isin(names, _LIGHT_WORDS) & (_scaled_lab(pixels)[:, 0] < _DARK_SHADE)] = _SKIN
+    return names
 
 
 def near_names(centre: NDArray[np.float64], name: Naming) -> frozenset[int]:

@@ -372,10 +372,11 @@ def _hair_colour(pixels: Image) -> tuple[str, float] | None:
 
 
 def _hair_near(pixels: Image, word: str) -> list[str]:
-    """Return the other colours of hair that pixels which have a colour may have, too."""
+    """Return the other colours of hair that pixels which have a colour may have, too: much of what looks black is dark brown."""
     centre = np.median(pixels[_hair_names(pixels) == HAIR_COLOURS.index(word)], axis=0)
-    near = near_names(centre, _hair_names)
-    return [other for number, other in enumerate(HAIR_COLOURS) if number in near and other != word]
+    near = {HAIR_COLOURS[number] for number in near_names(centre, _hair_names) if number < len(HAIR_COLOURS)}
+    near |= {"brown"} if word == "black" else set()
+    return [other for other in HAIR_COLOURS if other in near and other != word]
 
 
 def _hair_names(pixels: Image) -> NDArray[np.uint8]:

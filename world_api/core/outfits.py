@@ -36,6 +36,16 @@ _NOUNS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     HAIR: (("hair", "haired"), ("头发", "长发", "短发", "发")),
 }  # fmt: skip
 _PART_OF = {noun: part for part, (english, chinese) in _NOUNS.items() for noun in (*english, *chinese)}
+
+
+def _any(words: Iterable[str]) -> str:
+    return f"(?:{'|'.join(map(re.escape, sorted(words, key=lambda word: (-len(word), word))))})"
+
+
+_PART_NOUN = re.compile(
+    rf"\b{_any(noun for english, _ in _NOUNS.values() for noun in english)}\b|\bfac(?:ing|es)\b"
+    rf"|{_any(noun for _, chinese in _NOUNS.values() for noun in chinese)}|朝向|朝着|面向|背向"
+)
 #: Words for the direction in which a person faces.
 _DIRECTIONS = {
     AWAY: re.compile(
@@ -134,6 +144,11 @@ def _by_part(looks: Sequence[PartLook]) -> dict[str, list[str]]:
     }
 
 
+def parts_in(text: str) -> list[tuple[str, str]]:
+    """Return the nouns in a folded text that name parts of a person, each with its part; also words for the direction of a face."""
+    return [(match.group(), _PART_OF.get(match.group(), FACING)) for match in _PART_NOUN.finditer(text)]
+
+
 class LooksReader:
     """Finds the looks that a description asks for.
 
@@ -197,7 +212,3 @@ def _is_alternative(text: str, match: re.Match[str]) -> bool:
         re.search(r"(?:\bor|或者?|还是) *$", text[: match.start()])
         or re.match(r" *(?:or\b|或|还是)", text[match.end() :])
     )
-
-
-def _any(words: Iterable[str]) -> str:
-    return f"(?:{'|'.join(map(re.escape, sorted(words, key=lambda word: (-len(word), word))))})"

@@ -35,7 +35,10 @@ def sum_up(rows: pa.Table, place_of_part: Mapping[str, int], count: int) -> list
         if place is not None:
             frames[place, row["part"]] += 1
             words[place, row["part"]].update(dict.fromkeys(row["words"], 1))
-    return [_outfit({part: (frames[place, part], words[place, part]) for part in (*_PARTS, *_NEAR_PARTS)}) for place in range(count)]
+    return [
+        _outfit({part: (frames[place, part], words[place, part]) for part in (*_PARTS, *_NEAR_PARTS)})
+        for place in range(count)
+    ]
 
 
 def _outfit(noted: Mapping[str, tuple[int, Counter[str]]]) -> Outfit:
@@ -48,7 +51,9 @@ def _outfit(noted: Mapping[str, tuple[int, Counter[str]]]) -> Outfit:
             continue
         if part == FACING:
             looks += [(PartLook(part, CAMERA), share)] if (share := _share(words[CAMERA], number)) >= _SHARE else []
-            doubts += [PartLook(part, word) for word in (CAMERA, AWAY) if (word != CAMERA or share < _SHARE) and words[AWAY]]
+            doubts += [
+                PartLook(part, word) for word in (CAMERA, AWAY) if (word != CAMERA or share < _SHARE) and words[AWAY]
+            ]
             continue
         ordered = sorted(words.items(), key=lambda item: (-item[1], item[0]))[: 1 if part == HAIR else None]
         named = [(word, _share(times, number)) for word, times in ordered if times >= _SHARE * number]

@@ -320,11 +320,15 @@ class Track:
         """Whether it may have a colour that is not among its ``colours``: a neighbour of one, or of a part that was not judged."""
         if self.outfit.colours:
             return self.outfit.may_have(colour)
-        return self.is_detected and (self.category == "person" or any(colour in NEIGHBOURS[own] for own in self.colours))
+        return self.is_detected and (
+            self.category == "person" or any(colour in NEIGHBOURS[own] for own in self.colours)
+        )
 
     def surely_has(self, colour: str) -> bool:
         """Whether it has one of its ``colours`` beyond doubt, so that a description that excludes this colour excludes it."""
-        return self.outfit.surely_has(colour) if self.outfit.colours else not self.is_detected and colour in self.colours
+        return (
+            self.outfit.surely_has(colour) if self.outfit.colours else not self.is_detected and colour in self.colours
+        )
 
     @cached_property
     def confidence(self) -> float:
