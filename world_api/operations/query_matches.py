@@ -216,6 +216,8 @@ class QueryJudge:
             return []
         if not all(self.lacks):
             return []
+        if self._reading.is_judged and self._session.view.may_be_missed(self._reading.kinds):
+            return []
         # Where nothing has the looks, other words make no difference.
         if not self._reading.is_judged or self._any_track_may_fit(within):
             is_judged = bool(self._words) and all(map(self._is_recorded, self._words))
