@@ -296,7 +296,7 @@ def answer_in_text(question: Question, text: str) -> FinalAnswer | None:
     """Return the answer in a call of ``submit_answer`` that the server left unparsed in the text; otherwise None."""
     if SUBMIT_ANSWER not in text:
         return None
-    for _, written in json_objects(text):
+    for *_, written in json_objects(text):
         inner = written.get("function")
         call = inner if isinstance(inner, dict) else written
         arguments = next((call[key] for key in ("arguments", "parameters") if key in call), call)

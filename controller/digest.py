@@ -3,7 +3,8 @@
 A short clip and a film of ten hours have digests of the same size. Persons come before other things, all of them while
 they fit; tracks whose looks are nearly the same are one entity with several appearances; neighbouring scenes are joined;
 of the lines that are said or written the most telling one of each part is quoted; of memories the latest are listed.
-``shown`` says how many of how many are listed, and the size of the digest.
+Texts are whole while they fit; else the least relevant ones are cut first. ``shown`` says how many of how many are listed, how
+many of these are cut, and the size of the digest.
 """
 
 from __future__ import annotations
@@ -26,10 +27,12 @@ if TYPE_CHECKING:
 
 #: Shares of the remaining tokens that memories, persons, scenes and quotes may use, in this order; other things get the rest.
 _MEMORIES, _PERSONS, _SCENES, _QUOTES = 0.3, 0.5, 0.5, 0.8
-_CAPTION, _HINT, _CONTENT, _QUOTE = 80, 60, 200, 120  #: characters
+#: Characters of a text that remain where it is cut, so that more entries fit.
+_CUT = {"caption": 80, "hint": 60, "label": 60, "content": 200, "said": 120, "written": 120}
 _LEAST = 40  #: tokens
 _SIZE, _ENTRY = 32, 36  #: tokens of ``shown``, and of one entry
 _APPEARANCES = 6  #: of an entity that are listed
+_ASCII = 3  #: characters of a token, at least, in most texts
 _LINE = 40  #: characters that a line costs beside its text
 _OF_A_PART = 4  #: lines quoted of each part of the video
 #: From this score two tracks that are never seen together are shown as one entity. Measured in docs/controller.md.
@@ -37,6 +40,8 @@ NEARLY_SURE = 0.95
 _PERSON = "person"
 
 Entries = list[dict[str, Any]]
+#: Entries in their order, each with how relevant it is among them.
+_Ranked = Sequence[tuple[float, dict[str, Any]]]
 _Known = tuple[list[TimeSpan], dict[str, float]]
 
 
@@ -57,7 +62,7 @@ def digest_of(session: Session, tokens: int) -> dict[str, Any] | None:
             "level": memory.level,
             "start_time": memory.span.start,
             "end_time": memory.span.end,
-            "content": _short(memory.content, _CONTENT),
+            "content": memory.content,
         }
         for memory in session.memories()
     ]
@@ -68,17 +73,17 @@ def digest_of(session: Session, tokens: int) -> dict[str, Any] | None:
     lines = _lines(session)
     shown: list[str] = []
     for name, total, make, share in (
-        ("memories", len(memories), lambda number: memories[len(memories) - number :], _MEMORIES),
+        ("memories", len(memories), lambda number: list(enumerate(memories))[len(memories) - number :], _MEMORIES),
         ("persons", len(persons), lambda number: _most_present(persons, number), _PERSONS),
         ("scenes", len(scenes), lambda number: _joined(scenes, number), _SCENES),
         ("quotes", len(lines), lambda number: _most_telling(lines, number), _QUOTES),
         ("things", len(things), lambda number: _most_present(things, number), 1.0),
     ):
-        entries = _fitting(make, total, max(round(left * share), min(left, _ENTRY)))
+        entries, cut = _fitting(make, total, max(round(left * share), min(left, _ENTRY)))
         left -= _tokens(entries)
         if total:
             digest[name] = entries
-            shown.append(f"{len(entries)} of {total} {name}")
+            shown.append(f"{len(entries)} of {total} {name}" + (f" ({cut} cut)" if cut else ""))
     digest = {key: digest[key] for key in _ORDER if digest.get(key)}
     size = _tokens(digest) + _SIZE
     return {**digest, "shown": f"{', '.join(shown)}; about {size} tokens"}
@@ -132,26 +137,42 @@ def _line(entry: Mapping[str, Any]) -> str:
     return " ".join(filter(None, (head, how, count, words, f"({alike})" if alike else "")))
 
 
-def _fitting(make: Callable[[int], Entries], most: int, tokens: int) -> Entries:
-    """Return ``make(number)`` for the largest tried ``number`` up to ``most`` that takes at most ``tokens``; none if 1 takes more."""
+def _fitting(make: Callable[[int], _Ranked], most: int, tokens: int) -> tuple[Entries, int]:
+    """Return ``make(number)`` for the largest tried ``number`` up to ``most`` that takes at most ``tokens``; none if 1 takes more.
+
+    If the texts do not fit, those of the least relevant entries are cut; the second value is the number of these entries.
+    """
     number = most
     while number > 0:
-        entries = make(number)
-        if _tokens(entries) <= tokens:
-            return entries
+        ranked = make(number)
+        whole = [entry for _, entry in ranked]
+        if _tokens(whole) <= tokens:
+            return whole, 0
+        shown = [_cut(entry) for entry in whole]
+        if (used := _tokens(shown)) <= tokens:
+            for place in sorted(range(number), key=lambda place: -ranked[place][0]):
+                longer = [*shown]
+                longer[place] = _cut(whole[place], more=_ASCII * (tokens - used))
+                if longer[place] != shown[place] and (size := _tokens(longer)) <= tokens:
+                    shown, used = longer, size
+            return shown, sum(entry != one for entry, one in zip(whole, shown, strict=True))
         number = min(number - 1, number * 4 // 5)
-    return []
+    return [], 0
 
 
-def _short(text: Any, most: int) -> str:
-    line = str(text)
-    return line if len(line) <= most else line[:most] + "..."
+def _cut(entry: Mapping[str, Any], more: int = 0) -> dict[str, Any]:
+    """Return an entry with its texts cut to the characters of ``_CUT`` and ``more``."""
+    return {key: _short(text, _CUT[key] + more) if key in _CUT else text for key, text in entry.items()}
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else text[:most] + "..."
 
 
 # --- scenes and lines -----------------------------------------------------------------------------------------------
 
 
-def _joined(scenes: Sequence[dict[str, Any]], number: int) -> Entries:
+def _joined(scenes: Sequence[dict[str, Any]], number: int) -> _Ranked:
     """Return the scenes joined into ``number`` intervals, each with its first telling caption and its number of scenes, if over 1."""
     from world_api.operations.evidence import is_quiet
 
@@ -163,8 +184,8 @@ def _joined(scenes: Sequence[dict[str, Any]], number: int) -> Entries:
         caption = next((one for one in captions if one and not is_quiet(one)), "")
         entry: dict[str, Any] = {"start_time": part[0]["start_time"], "end_time": part[-1]["end_time"]}
         count = sum(int(scene.get("scenes", 1)) for scene in part)
-        entry |= {"caption": _short(caption, _CAPTION)} if caption else {}
-        joined.append(entry | ({"scenes": count} if count > 1 else {}))
+        entry |= {"caption": caption} if caption else {}
+        joined.append((entry["end_time"] - entry["start_time"], entry | ({"scenes": count} if count > 1 else {})))
     return joined
 
 
@@ -204,7 +225,7 @@ def _lines(session: Session) -> list[_Line]:
     ]
 
 
-def _most_telling(lines: Sequence[_Line], number: int) -> Entries:
+def _most_telling(lines: Sequence[_Line], number: int) -> _Ranked:
     """Return ``number`` lines, in time order: the most telling ones of each part; parts have equally many lines."""
     parts = math.ceil(number / _OF_A_PART)
     edges = [round(place * len(lines) / parts) for place in range(parts + 1)]
@@ -212,11 +233,14 @@ def _most_telling(lines: Sequence[_Line], number: int) -> Entries:
     by_rank = [line for rank in itertools.zip_longest(*ranked) for line in rank if line is not None]
     chosen = sorted(by_rank[:number], key=lambda line: (line.span.start, line.known_as))
     return [
-        {
-            "start_time": round_time(line.span.start),
-            "end_time": round_time(line.span.end),
-            line.known_as: _short(line.text, _QUOTE),
-        }
+        (
+            line.weight,
+            {
+                "start_time": round_time(line.span.start),
+                "end_time": round_time(line.span.end),
+                line.known_as: line.text,
+            },
+        )
         for line in chosen
     ]
 
@@ -251,8 +275,8 @@ class _Entity:
         kept = spans if len(spans) <= _APPEARANCES else [*spans[: _APPEARANCES - 1], spans[-1]]
         return {
             "entity_id": self.entity_id,
-            "hint": _short(self.hint, _HINT),
-            **({} if self.label is None else {"label": _short(self.label, _HINT)}),
+            "hint": self.hint,
+            **({} if self.label is None else {"label": self.label}),
             **(kept[0] if len(spans) == 1 else {"appearances": kept}),
             **({"of_appearances": len(spans)} if len(kept) < len(spans) else {}),
             **{
@@ -263,10 +287,10 @@ class _Entity:
         }
 
 
-def _most_present(entities: Sequence[_Entity], number: int) -> Entries:
+def _most_present(entities: Sequence[_Entity], number: int) -> _Ranked:
     """Return the ``number`` entities that are seen longest, in the order of the list."""
     by_presence = sorted(range(len(entities)), key=lambda place: (-entities[place].seconds, place))
-    return [entities[place].entry() for place in sorted(by_presence[:number])]
+    return [(entities[place].seconds, entities[place].entry()) for place in sorted(by_presence[:number])]
 
 
 def _entities(session: Session) -> list[_Entity]:

@@ -14,14 +14,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeGuard
 
-from world_api.chat.messages import CARRIED, call_position, first_message, text_of
+from world_api.chat.messages import CARRIED, MAX_CALLS_IN_A_REPLY, call_position, first_message, text_of
 from world_api.core.canonical import is_deep, is_finite_number, parse_json
 from world_api.core.spans import TimeSpan, round_time
 
 # --- replies --------------------------------------------------------------------------------------------------------
 
 MAX_ARGUMENT_CHARACTERS = 100_000
-MAX_CALLS_IN_A_REPLY = 64
 
 Problem = Literal[
     "no_choices", "bad_message", "empty_reply", "call_in_text", "bad_call", "arguments_not_json",

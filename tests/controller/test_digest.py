@@ -193,3 +193,44 @@ def test_the_most_telling_line_is_quoted(make_world: Any, minute_rows: Any) -> N
     said = [one["said"] for one in digest["quotes"]]
     assert 0 < len(said) < len(set(texts))
     assert any("Marlow" in text for text in said)
+
+
+def with_long_lines(rows: Any) -> None:
+    """Replace what is said by five lines of some 250 characters."""
+    [line] = rows["speech"][:1]
+    rows["screen_texts"] = []
+    rows["speech"] = [
+        {**line, "start": 6.0 * n, "end": 6.0 * n + 1, "known_at": 6.0 * n + 1, "text": f"word{n} " * 40 + f"end{n}"}
+        for n in range(5)
+    ]
+
+
+def test_texts_are_whole_while_they_fit_and_else_the_least_telling_are_cut(make_world: Any, minute_rows: Any) -> None:
+    with_long_lines(minute_rows)
+    minute_rows["speech"][3]["text"] = "the parcel for Marlow is under the blue bench " * 5 + "end3"
+    make_world(minute_rows)
+    session = open_session(make_world.store, "made", name=None)
+    whole, some = (read(session, tokens) for tokens in (3_000, 550))
+    assert [one["said"] for one in whole["quotes"]] == [row["text"] for row in minute_rows["speech"]]
+    assert "cut" not in whole["shown"]
+    texts = [one["said"] for one in some["quotes"]]
+    cut = [text for text in texts if text.endswith("...")]
+    assert 0 < len(cut) < len(texts)
+    assert f"quotes ({len(cut)} cut)" in some["shown"]
+    assert all(len(text) > 120 for text in texts)
+    assert any(text.endswith("end3") for text in texts)
+    assert estimate_tokens(digest_in_lines(some)) <= 1.1 * 550
+
+
+def test_a_long_label_is_whole_if_there_is_space(make_world: Any, minute_rows: Any) -> None:
+    make_world(minute_rows)
+    session = open_session(make_world.store, "made", name=None)
+    first = next(
+        one for one in run(session, "list_entities", {"video_id": "made"})["entities"] if one["entity_id"] == BLACK
+    )
+    label = "the woman who carries the blue folder from the kitchen to the office and comes back without it"
+    given = {"video_id": "made", "timestamp": first["first_time"] + 1, "entity_hint": f"{label}, a {first['hint']}"}
+    registered = run(session, "register_entity", given)
+    assert len(registered["label"]) > 60
+    labels = [one.get("label") for one in read(session, 800)["persons"]]
+    assert registered["label"] in labels

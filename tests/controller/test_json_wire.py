@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, strategies as st
 
 from controller.answers import Question
 from controller.records import Journal, answer, replay_recorded
@@ -15,6 +16,7 @@ from controller.systems import SystemContext
 from tests.support.json_servers import CACHED, WithoutTools
 from tool_induction import load_library
 from world_api.chat import Call, JsonCalls, completion, endpoint_model
+from world_api.chat.messages import MAX_CALLS_IN_A_REPLY
 from world_api.core import BackendFault
 
 SEARCH = Call(tool="search_segments_by_text", arguments={"query": "red [coat]", "top_k": 3})
@@ -137,6 +139,14 @@ def calls_in(text: str) -> list[tuple[str, str]]:
         '{"tool_calls": [{"type": "function", "function": {"name": "find", "arguments": "{\\"a\\":1}"}}]}',
         'First this.\n```json\n{"name": "find", "arguments": {"a": 1}}\n```\nThen more.',
         '<think>{"name": "other", "arguments": {}}</think>{"calls": [{"name": "find", "arguments": {"a": 1}}]}',
+        '{"name": "other", "arguments": {}}</think>\n{"calls": [{"name": "find", "arguments": {"a": 1}}]}',
+        '{"calls": [{"name": "find", "arguments": {"a": 1}}]}\n<think>was {"name": "other", "arguments": {}} better?',
+        '<think>maybe {"name": "other", "arguments": {"a": "</think>"}}, no</think>{"name": "find", "arguments": {"a":1}}',
+        'First this.\n\n{"name": "find",\n "arguments": {"a": 1}}\n',
+        '```json\n[{"name": "find", "arguments": {"a": 1}}]\n```',
+        '[{"name": "find", "arguments": {"a": 1}}]',
+        'Not {"name": "other", "arguments": {}}, but this:\n```\n{"name": "find", "arguments": {"a": 1}}\n```',
+        'Cut off.\n```json\n{"name": "find", "arguments": {"a": 1}}',
     ],
 )
 def test_a_call_is_read_in_the_forms_that_models_write(text: str) -> None:
@@ -145,11 +155,97 @@ def test_a_call_is_read_in_the_forms_that_models_write(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "At 5 s.", '{"calls": []}', '{"answer": 5}', '{"calls": [{"name": "find"', '{"name": 5, "arguments": {}}'],
+    [
+        "",
+        "At 5 s.",
+        '{"calls": []}',
+        '{"answer": 5}',
+        '{"calls": [{"name": "find"',
+        '{"name": 5, "arguments": {}}',
+        'I could call {"name": "find", "arguments": {"a": 1}}, but it is at 5 s.',
+        'So I call {"name": "find", "arguments": {"a": 1}}',
+        'An example:\n{"name": "find", "arguments": {"a": 1}}\nIt is at 5 s.',
+        '<think>I call\n```json\n{"name": "find", "arguments": {"a": 1}}\n```\n',
+        'So. <thinking>\n{"name": "find", "arguments": {"a": 1}}',
+        '{"name": "find", "arguments": {"a": 1}}\n</think>',
+    ],
 )
 def test_what_is_no_call_stays_text(text: str) -> None:
     reply = JsonCalls(Saying(text)).complete(REQUEST)
     assert reply == completion(model="m", content=text)
+
+
+@pytest.mark.parametrize(
+    "said", ["</think>", "<think>", "a </think> b <think>", "```", "\n```\n", "<thinking></thinking>"]
+)
+@pytest.mark.parametrize(
+    "form", ["{}", "<think>hm</think>{}", "I look.\n```json\n{}\n```\nThen more.", "I look.\n{}\n"]
+)
+def test_tags_and_fences_in_arguments_are_text(said: str, form: str) -> None:
+    call = json.dumps({"calls": [{"name": "find", "arguments": {"query": said}}]})
+    assert [json.loads(arguments) for _, arguments in calls_in(form.replace("{}", call))] == [{"query": said}]
+
+
+PROSE = st.text(st.characters(exclude_characters="{}[]<>`\n"), max_size=30)
+ARGUMENTS = st.dictionaries(st.text(max_size=4), st.text('a </think><think>```{}[]"\n', max_size=30), max_size=3)
+
+
+@given(before=PROSE, thought=PROSE, after=PROSE, given_=ARGUMENTS, other=ARGUMENTS)
+def test_of_a_reply_the_fenced_call_runs_and_what_is_thought_or_mentioned_does_not(
+    before: str, thought: str, after: str, given_: dict[str, str], other: dict[str, str]
+) -> None:
+    call, unmeant = (json.dumps({"name": name, "arguments": own}) for name, own in (("find", given_), ("fly", other)))
+    mentioned = f"{before} x{unmeant}{after}"
+    fence = f"\n```json\n{call}\n```\n"
+    for text in (
+        f"<think>{thought}\n{unmeant}\n{thought}</think>{mentioned}{fence}{after}",
+        f"{thought}\n{unmeant}\n</think>{fence}",
+        f"{mentioned}{fence}<think>{thought}{unmeant}",
+        f"{mentioned}\n{call}\n",
+    ):
+        assert [(name, json.loads(arguments)) for name, arguments in calls_in(text)] == [("find", given_)]
+    for text in (f"<think>{thought}{fence}", f"{fence}{thought}</think>", f"{mentioned} x{call}{after}"):
+        assert calls_in(text) == []
+
+
+FRAGMENTS = (
+    "<think>",
+    "</think>",
+    "```json\n",
+    "```",
+    "\n",
+    "[",
+    "]",
+    ",",
+    '{"name": "find", "arguments": {}}',
+    '{"',
+    "x",
+    '"}',
+)
+
+
+@given(st.lists(st.sampled_from(FRAGMENTS), max_size=20).map("".join))
+def test_any_reply_can_be_read_and_what_is_no_call_stays_as_it_was(text: str) -> None:
+    reply = JsonCalls(Saying(text)).complete(REQUEST)
+    message = reply["choices"][0]["message"]
+    calls = message.get("tool_calls", [])
+    assert len(calls) <= text.count('"name"')
+    assert text.startswith(message["content"] or "") if not calls else message["content"] in (None, *prefixes(text))
+
+
+def prefixes(text: str) -> set[str]:
+    return {text[:end].strip() for end in range(len(text) + 1)}
+
+
+def test_of_too_many_calls_the_first_run_and_the_model_reads_that_there_were_too_many(
+    ask: Ask, chat_server: Any
+) -> None:
+    episode, _, _ = ask(WithoutTools([[SCENES] * (MAX_CALLS_IN_A_REPLY + 500), [ANSWER]], knows_format=False))
+    assert len(calls_in(json.dumps({"calls": [{"name": "find", "arguments": {}}] * 500}))) == MAX_CALLS_IN_A_REPLY + 1
+    assert episode.slips["too_many_calls"] == 1
+    assert sum(call.tool == "list_scenes" for call in episode.calls) == MAX_CALLS_IN_A_REPLY
+    assert "those beyond the limit did not run" in str(chat_server.received[-1].body["messages"])
+    assert episode.answer == "At 32 s."
 
 
 def test_arguments_that_are_no_object_reach_the_loop_as_they_are() -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
-from controller.rendering import lean
-from world_api.chat import data_line
+from controller.messages import ToolCall, leaves
+from controller.rendering import Observation, lean
+from world_api.chat import MAX_RESULT_CHARACTERS, ResultPages, data_line
+from world_api.core import parse_json
 from world_api.operations import run
 
 PIECE: dict[str, Any] = {
@@ -47,7 +50,7 @@ def test_a_hit_by_looks_names_the_closer_time_and_what_it_lacks() -> None:
 
 
 def test_several_lines_of_a_hit_are_listed_each_once() -> None:
-    other = {**HIT["matching_lines"][0], "start_time": 41.0, "end_time": 42.0, "text": "Hello?"}
+    other = {**HIT["matching_lines"][0], "start_time": 41.0, "end_time": 42.0, "center_time": 41.5, "text": "Hello?"}
     [shown] = lean(found({**HIT, "matching_lines": [other, *HIT["matching_lines"]]}, evidence=[PIECE]))["candidates"]
     assert shown["said"] == ["41-42 Hello?", f"46.542-48.184 {SPOKEN}"]
 
@@ -143,17 +146,20 @@ def test_the_path_of_a_trajectory_is_words(open_made: Any) -> None:
     assert "\\u005b" not in line
 
 
+NAMES = (
+    "start_time end_time first_time last_time center_time frame_time timestamp time first_to_last source snippet text confidence "
+    "score segment_id scene_id scene_ids entity_id memory_id content time_range video_id caption brief_caption path path_repr "
+    "hint entity_hint looks category enters_from leaves_to size appearances origin kind scenes as_given matching_lines moments "
+    "candidates items all_items all_candidates evidence outputs unsure judged may_be joined bbox boxes matched unmatched "
+    "not_judged unused_words lacks seen said written label status summary answer truncated"
+).split()
+TIMES = {name for name in NAMES if name.endswith("_time") or name == "timestamp"}
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=20),
     lambda inner: (
         st.lists(inner, max_size=4)
         | st.dictionaries(
-            st.sampled_from(
-                "start_time end_time first_time last_time source snippet frame_time evidence outputs unsure may_be bbox path_repr "
-                "status summary matched unmatched not_judged scene_ids scene_id matching_lines hint category memory_id content "
-                "brief_caption entity_id score text unused_words".split()
-            )
-            | st.text(max_size=5),
+            st.sampled_from(NAMES) | st.text(max_size=5),
             inner,
             max_size=6,
         )
@@ -162,17 +168,165 @@ ANYTHING = st.recursive(
 )
 
 
-@given(
-    result=st.dictionaries(
-        st.text(max_size=8) | st.sampled_from(["evidence", "outputs", "status", "summary"]), ANYTHING
-    )
-)
+@given(result=st.dictionaries(st.text(max_size=8) | st.sampled_from(NAMES), ANYTHING))
 def test_whatever_a_tool_returns_can_be_shown(result: dict[str, Any]) -> None:
     before = repr(result)
     shown = lean(result)
     assert repr(result) == before
     assert len(data_line(shown)) <= 2 * len(data_line(result)) + 100
     data_line(lean(shown))
+
+
+SHAPES = st.recursive(
+    st.sampled_from(["text", "number", "same"]),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=9),
+    max_leaves=40,
+)
+#: As operations return them, so that every rule has something to leave out.
+FORMS: list[Any] = [
+    {**HIT, "snippet": "text", "matching_lines": [{**HIT["matching_lines"][0], "text": "text"}]},
+    {
+        "start_time": 0,
+        "end_time": 0,
+        "center_time": 0,
+        "text": "text",
+        "source": "speech",
+        "entity_id": "text",
+        "evidence": [],
+    },
+    {"entity_id": "text", "hint": "text", "category": "text", "first_time": 0, "last_time": 0, "appearances": 2},
+    {
+        "scene_id": "text",
+        "start_time": 0,
+        "end_time": 0,
+        "path_repr": "text",
+        "enters_from": "left",
+        "leaves_to": "right",
+    },
+    {"memory_id": "text", "content": "text", "start_time": 0, "end_time": 0, "snippet": "text", "source": "memory"},
+    PIECE,
+]
+FORM = st.builds(
+    lambda form, more: {**form, **more},
+    st.sampled_from(FORMS),
+    st.dictionaries(st.sampled_from(NAMES), SHAPES, max_size=4),
+)
+OUTPUTS = st.dictionaries(st.sampled_from(NAMES), SHAPES | FORM | st.lists(FORM | SHAPES, max_size=4), max_size=5)
+
+
+class Filled:
+    """A result of a drawn shape: each text and each number in it is another one, and times run forwards."""
+
+    def __init__(self, shape: Any) -> None:
+        self._count = 10_000
+        self.value = self._fill(shape, "")
+
+    def _fill(self, shape: Any, key: str) -> Any:
+        self._count += 7
+        if isinstance(shape, dict):
+            names = sorted(shape, key=lambda name: name != "start_time")
+            filled = {name: self._fill(shape[name], name) for name in names}
+            ends = [filled.get("start_time"), filled.get("end_time")]
+            if isinstance(shape.get("center_time"), float) and all(isinstance(end, float) for end in ends):
+                filled["center_time"] = sum(ends) / 2
+            return filled
+        if isinstance(shape, list):
+            return [self._fill(item, key) for item in shape]
+        if shape == "text" or (shape == "number" and key in ("source", "text", "snippet")):
+            return f"w{self._count}"
+        if shape == "number" or (key in TIMES and not isinstance(shape, str)):
+            return self._count + 0.125
+        return shape
+
+
+def facts(value: Any, key: str = "", record: Any = None, above: str = "") -> Iterator[str]:
+    """The texts and numbers of a result that the documented rules let nothing say but themselves."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield from facts(item, name, value, key)
+    elif isinstance(value, list):
+        for item in value:
+            yield from facts(item, key, record, above)
+    elif not left_out(key, value, record, above):
+        yield value if isinstance(value, str) else f"{value:.3f}" if key != "bbox" else str(round(value))
+
+
+def left_out(key: str, value: Any, record: Any, above: str) -> bool:
+    """Whether a rule lets a value be left out: see the head of ``rendering``."""
+    if isinstance(value, bool) or value in (None, "") or not isinstance(record, dict):
+        return isinstance(value, bool) or value in (None, "")
+    times = [
+        (record.get(one), record.get(other)) for one, other in (("start_time", "end_time"), ("first_time", "last_time"))
+    ]
+    has_time = any(isinstance(start, float) and isinstance(end, float) for start, end in times)
+    is_hit = {"snippet", "source"} <= record.keys()
+    return (
+        (has_time and key in ("video_id", "scene_id", "center_time"))
+        or (is_hit and key in ("score", "segment_id"))
+        or (key == "matched" and record.get("unmatched") == [])
+        or (key == "frame_time" and "source" in record)
+        or above == "evidence"
+        or (key == "source" and value in ("speech", "tracker", "memory"))
+    )
+
+
+@settings(max_examples=300)
+@given(outputs=OUTPUTS, status=st.sampled_from(["ok", "partial", "empty"]))
+def test_no_fact_in_the_outputs_of_a_tool_is_lost(outputs: dict[str, Any], status: str) -> None:
+    filled = Filled(outputs).value
+    result = {"status": status, "summary": status, "outputs": filled, "evidence": [], "warnings": []}
+    line = data_line(lean(result))
+    missing = [fact for fact in facts(filled) if fact not in line and fact.rstrip("0").rstrip(".") not in line]
+    assert missing == []
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"start_time": 3.0, "end_time": 4.0, "time": "noon"},
+        {"items": [{"label": "a", "size": "large"}] * 3, "all_items": "of the first floor"},
+        {"brief_caption": "a short one", "caption": "a long one"},
+        {"category": "car", "hint": "carmine coat"},
+        {"path_repr": "left -> middle (comes into view, moves to the right)", "leaves_to": "right"},
+        {"items": [{"kind": 1}, {"kind": True}, {"kind": 1.0}]},
+        {"evidence": [{"start_time": 3.0, "end_time": 4.0}]},
+        {"evidence": [{**PIECE, "confidence": "high"}]},
+        {"evidence": [{**PIECE, "caption": "closer"}], "caption": "at 146.5-48.2 s"},
+        {"may_be": [{"entity_id": "ent_1", "score": "high"}, {"entity_id": ["ent_2"], "score": 1}]},
+        {"moments": [None, {"text": 5}], "candidates": [{**HIT, "matching_lines": ["a line", {"text": 4}]}]},
+        {"status": "partial", "summary": "cannot tell", "outputs": "none"},
+        {"boxes": [1.5, 2.5], "bbox": [0.25, 0.5, 0.75, 1.0]},
+    ],
+    ids=" ".join,
+)
+def test_a_record_that_only_resembles_those_of_operations_keeps_what_it_has(record: dict[str, Any]) -> None:
+    shown = lean({"items": [record]})["items"][0]
+    texts = [value for _, value in leaves(record) if value not in (None, "v", "build") and not isinstance(value, bool)]
+    line = data_line(shown)
+    for value in texts:
+        said = (
+            value if isinstance(value, str) else f"{value:g}" if value < 1 else f"{value:.3f}".rstrip("0").rstrip(".")
+        )
+        assert said in line or value in (46.542, 48.184, 47.0, 44.562), value
+    assert shown.keys() >= record.keys() - {"start_time", "end_time", "path_repr"}
+
+
+def test_an_interval_that_is_the_whole_result_is_still_an_object() -> None:
+    result = {"start_time": 3.0, "end_time": 4.0}
+    assert lean(result) == {"time": "3-4"}
+    assert lean({**PIECE})["source"] == "speech"
+
+
+def test_evidence_in_the_outputs_of_a_tool_is_counted() -> None:
+    pieces = [{**PIECE, "start_time": float(n), "end_time": n + 0.5} for n in range(9)]
+    seen = Observation(
+        call=ToolCall(id="c", tool="t", arguments={}, written="{}"),
+        result={**TOOL, "outputs": {"evidence": pieces}, "evidence": []},
+        is_data=True,
+    )
+    body = parse_json(seen.message(ResultPages(), limit=MAX_RESULT_CHARACTERS)["content"])
+    assert len(body["data_from_video"]["outputs"]["evidence"]) == 4
+    assert body["truncated"] == {"shown": {"outputs.evidence": "4 of 9"}}
 
 
 @pytest.mark.parametrize("cut", [None, 30.0])

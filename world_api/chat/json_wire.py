@@ -2,17 +2,28 @@
 
 ``JsonCalls`` takes and gives Chat Completions, as the other wires do, so that callers and records are the same. A request with
 tools is sent without them: the system message lists them, calls and results of the conversation become text, and
-``response_format`` gives the schema of a reply. If the server refuses that field, replies are read all the same: an object
-with calls, alone, in a code fence or after prose.
+``response_format`` gives the schema of a reply. If the server refuses that field, replies are read all the same.
+
+A call is JSON that is the whole reply, that fills a code fence, or that ends the reply on lines of its own. What a model
+thinks, between ``<think>`` and ``</think>``, is no call, nor is an object in the middle of a sentence or before more prose. A
+thought may lack its first tag, which some templates write, or its last one; tags inside JSON are text.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from world_api.chat.messages import first_choice, first_message, json_objects, text_of, without_refused
+from world_api.chat.messages import (
+    MAX_CALLS_IN_A_REPLY,
+    first_choice,
+    first_message,
+    json_objects,
+    text_of,
+    without_refused,
+)
 from world_api.core.canonical import canonical_json, closed_object, content_hash, json_object
 from world_api.core.faults import BackendFault
 
@@ -21,7 +32,13 @@ Message = dict[str, Any]
 _HOW = """How to call tools: reply with one JSON object, {"calls": [{"name": TOOL, "arguments": {...}}]}, and nothing after it. The
 results come in the next message. The tools, with the JSON Schema of their arguments:"""
 _FENCE = re.compile(r"```\w*\s*\Z")
-_END_OF_THOUGHT = re.compile(r".*</think(?:ing)?>", re.DOTALL)
+_TAG = re.compile(r"<(?P<end>/?)think(?:ing)?>")
+_NEAR = 80  #: characters before and after JSON that show what it is part of
+_ALONE = re.compile(r"(?:\A|\n)[^\S\n]*\[?\s*\Z")
+_FENCED = re.compile(r"(?:\A|\n)[^\S\n]*```\w*\s*\[?\s*\Z")
+_FENCE_END = re.compile(r"\s*\]?\s*```")
+_CLOSING = "] \t\r\n`"  #: after JSON that ends a reply; a server may cut off the end of a fence
+_BETWEEN = re.compile(r"[\s,]*")
 
 
 class _Sender(Protocol):
@@ -117,9 +134,9 @@ def _with_calls(reply: dict[str, Any], request: Mapping[str, Any]) -> dict[str, 
     if message is None or message.get("tool_calls"):
         return reply
     text = text_of(message)
-    thought = _END_OF_THOUGHT.match(text)
-    begin = thought.end() if thought else 0
-    found = [(start, call) for start, value in json_objects(text[begin:]) for call in _calls_in(value)]
+    written = ((start, call) for start, value in _written(_without_thoughts(text)) for call in _calls_in(value))
+    # One more than the loop runs, so that it says that there are too many.
+    found = list(itertools.islice(written, MAX_CALLS_IN_A_REPLY + 1))
     if not found:
         return reply
     # The hash of the conversation distinguishes equal calls of different rounds.
@@ -128,12 +145,57 @@ def _with_calls(reply: dict[str, Any], request: Mapping[str, Any]) -> dict[str, 
         {"id": f"call_{mark}_{place}", "type": "function", "function": function}
         for place, (_, function) in enumerate(found)
     ]
-    before = text[: begin + found[0][0]]
+    before = text[: found[0][0]]
     content = _FENCE.sub("", before).strip() or None
     choice = {**first_choice(reply), "message": {**message, "content": content, "tool_calls": calls}}
     if choice.get("finish_reason") == "stop":
         choice["finish_reason"] = "tool_calls"
     return {**reply, "choices": [choice, *reply["choices"][1:]]}
+
+
+def _without_thoughts(text: str) -> str:
+    """Return a text with an empty line in place of each character that the model only thought."""
+    inside = [range(start, end) for start, end, _ in json_objects(text)]
+    shown: list[range] = []
+    begin, is_thought, place = 0, False, 0
+    for tag in _TAG.finditer(text):
+        while place < len(inside) and inside[place].stop <= tag.start():
+            place += 1
+        if place < len(inside) and tag.start() in inside[place]:
+            continue
+        if not tag["end"]:
+            shown += [] if is_thought else [range(begin, tag.start())]
+        elif not is_thought:
+            shown = []  # the thought began before the text
+        begin, is_thought = tag.end(), not tag["end"]
+    shown += [] if is_thought else [range(begin, len(text))]
+    parts, done = [], 0
+    for part in shown:
+        parts += ["\n" * (part.start - done), text[part.start : part.stop]]
+        done = part.stop
+    return "".join([*parts, "\n" * (len(text) - done)])
+
+
+def _written(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield position and value of each object that may be a call: alone, in a code fence, or at the end on lines of its own."""
+    runs: list[list[tuple[int, int, dict[str, Any]]]] = []
+    for one in json_objects(text):
+        if runs and _BETWEEN.fullmatch(text, runs[-1][-1][1], one[0]):
+            runs[-1].append(one)
+        else:
+            runs.append([one])
+    last = len(text.rstrip(_CLOSING))
+    for run in runs:
+        end = run[-1][1]
+        is_call = bool(_FENCED.search(_before(text, run[0])) and _FENCE_END.match(text, end, end + _NEAR))
+        for one in run:
+            is_call = is_call or (end == last and _ALONE.search(_before(text, one)) is not None)
+            if is_call:
+                yield one[0], one[2]
+
+
+def _before(text: str, one: tuple[int, int, Any]) -> str:
+    return text[max(0, one[0] - _NEAR) : one[0]]
 
 
 def _calls_in(value: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

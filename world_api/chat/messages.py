@@ -321,6 +321,7 @@ _MARK = re.compile(
 _FENCE = re.compile(r"```\w*\s*\Z")
 _OBJECT = re.compile(r"\{\s*\"")
 _DECODER = json.JSONDecoder()
+MAX_CALLS_IN_A_REPLY = 64
 MOST_FAILURES = 200  #: failed attempts to read an object in a text; each may take time in proportion to its length
 
 
@@ -421,7 +422,7 @@ def call_position(text: str, tools: Set[str]) -> int | None:
     that consists of an object with such a name.
     """
     marks = (mark.start() for mark in _MARK.finditer(text) if mark["tool"] is None or mark["tool"] in tools)
-    written = (start for start, value in json_objects(text) if _is_call(value, tools))
+    written = (start for start, _, value in json_objects(text) if _is_call(value, tools))
     found = [start for start in (next(marks, None), next(written, None)) if start is not None]
     if found:
         before = text[: min(found)]
@@ -431,8 +432,8 @@ def call_position(text: str, tools: Set[str]) -> int | None:
     return 0 if whole is not None and _names_tool(whole, tools) else None
 
 
-def json_objects(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield position (character index) and value of each outermost JSON object in a text.
+def json_objects(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """Yield start, end (character indexes) and value of each outermost JSON object in a text.
 
     Reading ends when ``MOST_FAILURES`` objects could not be parsed, so that a hostile text does not take quadratic time.
     """
@@ -442,7 +443,7 @@ def json_objects(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
         end = start + 1
         try:
             _, end = _DECODER.raw_decode(text, start)
-            yield start, parse_json(text[start:end])
+            yield start, end, parse_json(text[start:end])
         except json.JSONDecodeError as error:
             end, failures = max(start + 1, error.pos), failures + 1
         except (ValueError, RecursionError):  # not strict JSON: NaN, a number beyond a float, runaway nesting

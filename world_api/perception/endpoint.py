@@ -362,7 +362,7 @@ def _object_in(text: str, task: LookTask) -> dict[str, Any] | None:
     whole = _json(text)
     if task == "actions" and isinstance(whole, list):
         return {ANSWER[task]: whole}
-    found = [whole] if isinstance(whole, dict) else [value for _, value in json_objects(text)]
+    found = [whole] if isinstance(whole, dict) else [value for *_, value in json_objects(text)]
     wrapped = [inner for value in found for inner in value.values() if isinstance(inner, dict)]
     answers = (value for value in (*found, *wrapped) if ANSWER[task] in value)
     return next(answers, whole if isinstance(whole, dict) else None)
