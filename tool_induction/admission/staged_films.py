@@ -5,7 +5,8 @@ operations answer about it: what they search, judge and leave undecided is what 
 deeds and lines are drawn from a seed. Every film holds what distinguishes right tools from wrong ones:
 
 - a person seen three times, a thing seen twice, two people who look the same, and people seen once;
-- deeds that are done again by the same person and by another one, and lines that are said again;
+- deeds that are done again by the same person and by another one, one that is done once in between, and lines that are said
+  again;
 - much speech where a thing is seen first, so that the best hit of a search is not the first one.
 """
 
@@ -65,7 +66,7 @@ _SCENES = (
     (),
 )
 #: scene, who, deed (by number), and whether it is done while much is said
-_DONE = ((1, "thrice", 0), (3, "twice", 1), (4, "twin_1", 2), (5, "thrice", 3), (6, "twice", 0), (8, "thrice", 0))
+_DONE = ((1, "thrice", 0), (3, "twice", 1), (4, "twin_1", 2), (5, "thrice", 3), (6, "twice", 0), (7, "twin_2", 4), (8, "thrice", 0))
 #: scene and line (by number)
 _SAID = ((0, 0), (3, 1), (5, 2), (6, 0), (7, 3))
 _SHOWN = ((0, 0), (2, 1), (6, 2))  #: scene and sign (by number)
@@ -163,8 +164,8 @@ def _play(script: _Script, scene: int, present: Sequence[str], start: float, wor
                 ended = round(done + script.between(2.5, 4.5), 1)
                 script.do(name, done, ended, words["deeds"][number])
                 if scene not in _TALKATIVE:  # something is said shortly before it and shortly after it
-                    script.say(round(done - 3.0, 1), words["asides"][2 * number])
-                    script.say(round(ended + 1.0, 1), words["asides"][2 * number + 1])
+                    script.say(round(done - 3.0, 1), words["asides"][2 * number % len(_ASIDES)])
+                    script.say(round(ended + 1.0, 1), words["asides"][(2 * number + 1) % len(_ASIDES)])
         end = max(end, last)
     return round(end + script.between(4.0, 9.0), 1)
 
