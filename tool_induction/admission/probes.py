@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 _ASKED: Mapping[Existence, int] = {"present": 5, "absent": 2, "unjudged": 2}
 _AT_LEAST = 2  #: wrong answers that refuse a tool
 _AMOUNTS: Mapping[types.Type, Any] = {types.INT: 10, types.FLOAT: 20.0, types.NUMBER: 20.0, types.BOOL: True}
+_SHARE_NAMED = 0.2  #: of the answers of one kind, which must show a flaw before it is named
 _IN_GENERAL = ("decided", "finds")  #: findings about all answers of a tool, which count only if most differ
 _THINGS = frozenset("thing things object objects item items something 东西 物体".split())
 _PEOPLE = frozenset("people persons person 人".split())
@@ -387,6 +388,7 @@ class _Answer:
             found = Finding(about="", difference=self._says(item, value, f"{_world(self.fact, self.probe)}: {order}"))
             return replace(found, certain=wanted not in near or close != near)
         span, edge = spans[wanted], self._edge(item)
+        has_own_times = self.fact.kind != "deed"  # a deed is often recorded by the segment alone
         if given.duration == 0 and edge:
             start, end = abs(given.start - span.start), abs(given.end - span.end)
             own, other = (start, end) if edge == "start" else (end, start)
@@ -396,8 +398,9 @@ class _Answer:
                     difference=self._says(item, value, f"{_world(self.fact, self.probe)}: that is the other end"),
                 )
             if own > 2 * _EXACT:
-                return Finding(about="", difference=self._says(item, value), certain=False, flaw="rough_times")
-        elif given.duration == 0 and not _near(given, [span], 2 * _EXACT):
+                flaw: Flaw | None = "rough_times" if has_own_times else None
+                return Finding(about="", difference=self._says(item, value), certain=False, flaw=flaw)
+        elif given.duration == 0 and has_own_times and not _near(given, [span], 2 * _EXACT):
             return Finding(about="", difference=self._says(item, value), certain=False, flaw="rough_times")
         if not which and len(spans) > 1 and not self._tells_all():
             why = f"it happens {len(spans)} times, and which one this is, is not said"
@@ -457,6 +460,8 @@ def _sides(intent: Intent, fact: Fact, probe: Probe, run: TrialRun) -> Iterator[
     before = [piece for piece in run.cited if piece.end <= event.start + _EXACT]
     after = [piece for piece in run.cited if piece.start >= event.end - _EXACT]
     right, wrong = (after, before) if side == "after" else (before, after)
+    # The hit itself may be a segment that is next to the event.
+    wrong = [piece for piece in wrong if not _near(piece, [event], _EXACT) or piece.duration > _ROUGH]
     if side and (right or wrong):
         cited = ", ".join(f"{piece.start:.1f} to {piece.end:.1f} s" for piece in wrong[:3])
         says = f"asked what comes {side} {fact.text!r} it cites only {cited}; {_world(fact, probe)}"
@@ -555,7 +560,7 @@ def judged(findings: Sequence[Finding]) -> tuple[list[str], list[tuple[Flaw | No
         named = [finding for finding in differing if finding.flaw]
         if len(wrong) >= _AT_LEAST and 2 * len(wrong) > sum(finding.certain for finding in found):
             certain.append(f"{wrong[0].difference} ({len(wrong)} of {len(found)} answers)")
-        elif len(named) >= _AT_LEAST:
+        elif len(named) >= max(_AT_LEAST, _SHARE_NAMED * len(found)):
             noted.append((named[0].flaw, f"{named[0].difference} ({len(named)} of {len(found)} answers)"))
         elif wrong or (len(differing) >= _AT_LEAST and (about not in _IN_GENERAL or 2 * len(differing) > len(found))):
             noted.append((None, f"{differing[0].difference} ({len(differing)} of {len(found)} answers)"))

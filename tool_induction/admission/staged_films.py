@@ -47,6 +47,8 @@ _ASIDES = (
     "I am late.",
     "As you like.",
     "It is cold.",
+    "Hold this.",
+    "Not today.",
 )
 _SIGNS = ("PLATFORM 9", "ROOM 204", "NO ENTRY", "OPEN UNTIL SIX")
 _THINGS = ("bottle", "umbrella", "box")
@@ -164,8 +166,8 @@ def _play(script: _Script, scene: int, present: Sequence[str], start: float, wor
                 ended = round(done + script.between(2.5, 4.5), 1)
                 script.do(name, done, ended, words["deeds"][number])
                 if scene not in _TALKATIVE:  # something is said shortly before it and shortly after it
-                    script.say(round(done - 3.0, 1), words["asides"][2 * number % len(_ASIDES)])
-                    script.say(round(ended + 1.0, 1), words["asides"][(2 * number + 1) % len(_ASIDES)])
+                    script.say(round(done - 3.0, 1), words["asides"][2 * number])
+                    script.say(round(ended + 1.0, 1), words["asides"][2 * number + 1])
         end = max(end, last)
     return round(end + script.between(4.0, 9.0), 1)
 

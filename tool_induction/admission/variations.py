@@ -12,8 +12,9 @@ from dataclasses import replace
 
 from tool_induction import limits
 from tool_induction.admission import trials
-from tool_induction.admission.arguments import bound_of
+from tool_induction.admission.arguments import bound_of, is_moment
 from tool_induction.admission.intents import COUNT, FIRST, LAST, PRESENCE, Intent, words_in
+from tool_induction.admission.schema_world import VIDEO
 from tool_induction.admission.weaknesses import Weakness
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.language import model, types
@@ -24,7 +25,9 @@ from world_api.core.canonical import canonical_json
 _AT_LEAST = 2  #: pairs of runs that must be the same
 _TURNS = (0, 1, 2, 3, 4)  #: sets of arguments on each film
 _MOST_HITS = 100  #: of a search
-_EVERYTHING = FIRST | LAST | COUNT | frozenset("every all each whole entire any next nearest previous".split())
+#: Words by which a tool promises to choose by time among all hits, and to look at everything.
+_PICKS = FIRST | LAST | frozenset("next previous nearest closest".split())
+_EVERYTHING = COUNT | frozenset("every all each whole entire everything 所有 全部".split())
 
 Runs = Sequence[trials.TrialRun]
 
@@ -96,43 +99,50 @@ def short_lists(
     ``run_of`` makes a runner of a tool of this name in other tools.
     """
     tool = tools[name].tool
-    said = Intent(tool=tool).said | words_in(tool.name)
-    wider = replace(tools[name], tool=_widened(tool))
-    if wider.tool == tool or not said & _EVERYTHING:
-        return
-    differing: list[tuple[trials.TrialRun, str]] = []
-    for world in trials.staged_worlds():
-        for trial in trials.example_trials(name, tools, world, turns=_TURNS):
-            usual, more = run_of(tools)(trial), run_of({**tools, name: wider})(trial)
-            if usual.status in ("ok", "empty") and more.status == "ok":
-                changed = [key for key, value in usual.outputs.items() if value != more.outputs[key]]
-                differing += [(usual, changed[0])] if changed else []
-    if len(differing) >= _AT_LEAST:
-        usual, output = differing[0]
-        asked = {key: value for key, value in usual.arguments.items() if key != "video_id"}
-        yield Weakness(
-            code="short_lists",
-            message=f"its top_k or max_items leave out what it promises: on {usual.world}, asked {canonical_json(asked)[:80]}, "
-            f"{output} is another if more is looked at",
-            suggestion="raise them, or say in the description how many are looked at, and in an output whether that was all",
-        )
+    said = Intent(tool=tool).said
+    moments = [item.name for item in tool.outputs if is_moment(item.name, item.type)]
+    for promise, outputs, hits in ((_PICKS, moments, True), (_EVERYTHING, [item.name for item in tool.outputs], False)):
+        wider = replace(tools[name], tool=_widened(tool, hits=hits))
+        if not said & promise or wider.tool == tool:
+            continue
+        differing: list[tuple[trials.TrialRun, str]] = []
+        for world in trials.staged_worlds():
+            for trial in trials.example_trials(name, tools, world, turns=_TURNS):
+                usual, more = run_of(tools)(trial), run_of({**tools, name: wider})(trial)
+                if usual.status in ("ok", "empty") and more.status == "ok":
+                    changed = [key for key in outputs if usual.outputs[key] != more.outputs[key]]
+                    differing += [(usual, changed[0])] if changed else []
+        if len(differing) >= _AT_LEAST:
+            usual, output = differing[0]
+            asked = {key: value for key, value in usual.arguments.items() if key != VIDEO}
+            limit = "top_k" if hits else "max_items"
+            yield Weakness(
+                code="short_lists",
+                message=f"{limit} leaves out what the tool promises: on {usual.world}, asked {canonical_json(asked)[:80]}, {output} is "
+                "another if more is looked at",
+                suggestion=f"raise {limit}, or say in the description how many are looked at, and in an output whether that was all",
+            )
+            return
 
 
-def _widened(tool: model.Tool) -> model.Tool:
-    """Return a tool with the largest top_k and max_items everywhere."""
-    return replace(tool, steps=tuple(map(_wider, tool.steps)))
+def _widened(tool: model.Tool, *, hits: bool) -> model.Tool:
+    """Return a tool with the largest max_items everywhere; with ``hits`` also the largest top_k."""
+    return replace(tool, steps=tuple(_wider(step, hits) for step in tool.steps))
 
 
-def _wider(step: model.Step) -> model.Step:
+def _wider(step: model.Step, hits: bool) -> model.Step:
+    def inside(steps: tuple[model.Step, ...]) -> tuple[model.Step, ...]:
+        return tuple(_wider(one, hits) for one in steps)
+
     if isinstance(step, model.Call | model.Block) and step.loop is not None:
         most = limits.MAX_LOOP_ITEMS
         step = replace(step, loop=replace(step.loop, max_items=most, bound=most))
-    if isinstance(step, model.Block):
-        return replace(step, body=tuple(map(_wider, step.body)))
-    if isinstance(step, model.If):
-        return replace(step, then=tuple(map(_wider, step.then)), otherwise=tuple(map(_wider, step.otherwise)))
-    if isinstance(step, model.Call):
-        few = [key for key, value in step.params if key == "top_k" and isinstance(value, Const)]
-        params = tuple((key, Const(_MOST_HITS) if key in few else value) for key, value in step.params)
-        return replace(step, params=params)
+    match step:
+        case model.Block():
+            return replace(step, body=inside(step.body))
+        case model.If():
+            return replace(step, then=inside(step.then), otherwise=inside(step.otherwise))
+        case model.Call() if hits:
+            few = [key for key, value in step.params if key == "top_k" and isinstance(value, Const)]
+            return replace(step, params=tuple((key, Const(_MOST_HITS) if key in few else value) for key, value in step.params))
     return step
