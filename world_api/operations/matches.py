@@ -559,8 +559,10 @@ def _why_nothing(
     missing: MediaFault | None,
     within: TimeSpan | None,
 ) -> str:
+    if reading.kinds == frozenset() and not reading.unmatched:
+        return f"nothing is {category[:40]!r}: the truth, which is complete, has no such thing"
     if reading.kinds == frozenset():
-        asked = " ".join(reading.unmatched) or category
+        asked = " ".join(reading.unmatched)
         return f"cannot tell whether anything there is {asked[:40]!r}; {_judged_kinds(session)}"
     if missing is not None:
         return _unseen(missing)
