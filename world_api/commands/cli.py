@@ -485,19 +485,25 @@ def confirm(text: str, *, yes: bool) -> None:
 
     Raises BackendFault: ``consent_needed`` if there is no terminal; ``consent_refused``.
     """
+    hint = "choose fewer --frames or a smaller --side"
+    ask(text, "Send that?", yes=yes, kept="nothing was sent", agree="to agree to this estimate", hint=hint)
+
+
+def ask(text: str, question: str, *, yes: bool, kept: str, agree: str = "to agree", hint: str = "") -> None:
+    """Show a text on stderr, then a question; return if ``yes`` is true or the user at the terminal agrees.
+
+    ``kept`` says what did not happen otherwise. Raises BackendFault: ``consent_needed`` if there is no terminal;
+    ``consent_refused``.
+    """
     note(text)
     if yes:
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise BackendFault(
-            "consent_needed",
-            "nothing was sent: there is no terminal to ask at",
-            hint="add --yes to agree to this estimate",
-        )
-    sys.stderr.write("Send that? Type yes to agree: ")
+        raise BackendFault("consent_needed", f"{kept}: there is no terminal to ask at", hint=f"add --yes {agree}")
+    sys.stderr.write(f"{question} Type yes to agree: ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise BackendFault("consent_refused", "nothing was sent", hint="choose fewer --frames or a smaller --side")
+        raise BackendFault("consent_refused", kept, hint=hint)
 
 
 def _frame_size(store: Path, video: str) -> tuple[int, int]:
