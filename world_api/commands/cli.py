@@ -157,7 +157,19 @@ def _left_out(names: list[str] | None) -> list[str] | None:
     return _known_groups([f"{WITHOUT}{name}" for name in names])
 
 
-StoreOption = Annotated[Path, typer.Option("--store", help="Folder that holds the worlds.", envvar="VIDEOWORLD_STORE")]
+def _named_folder(value: str | Path) -> Path:
+    """Return the folder that an option names. Raises typer.BadParameter if it is empty."""
+    if not str(value).strip():
+        raise typer.BadParameter("the name of the folder is empty; leave the option out, or name a folder")
+    return Path(value)
+
+
+StoreOption = Annotated[
+    Path,
+    typer.Option(
+        "--store", metavar="PATH", help="Folder that holds the worlds.", envvar="VIDEOWORLD_STORE", parser=_named_folder
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
 VideoOption = Annotated[str, typer.Option("--video", help="Id of the video's world.")]
 AsOfOption = Annotated[
@@ -388,6 +400,19 @@ class VisionOptions:
     def base(self) -> str:
         """The profile of worlds that are built: a vision model looks at classical ones."""
         return CLASSICAL if self.profile == ENDPOINT else self.profile
+
+    def refuse_unused(self, *, model: str | None = None, profile: str | None = None) -> None:
+        """Raise ``perception_not_chosen`` if an option is given that only a vision model uses, and none was chosen.
+
+        ``model``: the command's --model, if it names nothing else; ``profile``: that of a command with a --profile of its own.
+        """
+        given = [name for name, value in (("--model", model), ("--prices", self.prices)) if value is not None]
+        if given and (profile or self.profile) != ENDPOINT:
+            raise BackendFault(
+                "perception_not_chosen",
+                f"{' and '.join(given)} without --profile endpoint: no model is asked for anything",
+                hint=f"add --profile endpoint, or leave out {' and '.join(given)}",
+            )
 
     def choices(self, *, model: str | None = None, language: str = DEFAULT_LANGUAGE) -> VisionChoices:
         """Return the chosen options; ``model`` (the controller's) and ``language`` serve if no vision model or language was chosen."""
