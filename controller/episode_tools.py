@@ -7,6 +7,7 @@ operations may return its inner calls under ``trace``, which is recorded and not
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -116,7 +117,18 @@ class OneVideo:
             what = f"the question is about {self.video_id!r}, not about {str(video_id)[:64]!r}"
             return refused("wrong_video", what, f"leave out video_id, or use {self.video_id!r}")
         given = {key: value for key, value in arguments.items() if key != _VIDEO}
-        return self.toolset.call_tool(name, {_VIDEO: video_id, **given} if name in self._take_video else given)
+        if name not in self._take_video:
+            return self.toolset.call_tool(name, given)
+        result = self.toolset.call_tool(name, {_VIDEO: video_id, **given})
+        error = result.get("error")
+        if not isinstance(error, Mapping) or error.get("code") != "bad_arguments":
+            return result
+        hint = _THE_VIDEO.sub("", str(error.get("hint", ""))).removesuffix(", ")
+        return {**result, "error": {**error, "hint": "it takes no arguments" if hint.endswith(": ") else hint}}
+
+
+#: The parameter ``video_id`` in the list of parameters of a fault's hint, with its type if that is stated.
+_THE_VIDEO = re.compile(rf"(?<=: ){_VIDEO}(?:: \w+)?\??(?:, |\Z)|, {_VIDEO}(?:: \w+)?\??(?=,|\Z)")
 
 
 def _without_video(parameters: Mapping[str, Any]) -> dict[str, Any]:

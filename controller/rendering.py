@@ -504,7 +504,8 @@ def _with_words_once(result: Record) -> Record:
 
 def _known_words(line: Record) -> Record:
     """Return a line or a moment with its words under how they are known."""
-    name = _KNOWN_AS.get(line["source"], line["source"])
+    source = str(line["source"])
+    name = _KNOWN_AS.get(source, source)
     if name in line:
         return line
     return {name if key == "text" else key: value for key, value in line.items() if key != "source"}

@@ -278,6 +278,16 @@ def test_a_model_looks_only_where_model_and_profile_are_named(
     assert (outcome.status, code in outcome.err, vision_server.requests) == (1, True, [])
 
 
+@pytest.mark.parametrize("option", [("--model", "eye-1"), ("--prices", "prices.json")])
+def test_what_only_a_vision_model_uses_is_refused_without_one(
+    run: Run, vision_server: VisionServer, built_film: tuple[Path, Path], option: tuple[str, str]
+) -> None:
+    for command in (("call", "list_scenes", "--video", "film"), ("build", str(built_film[0]))):
+        outcome = run(*command, *option)
+        assert (outcome.status, "perception_not_chosen" in outcome.err, vision_server.requests) == (1, True, [])
+        assert option[0] in outcome.err and "--profile endpoint" in outcome.err
+
+
 def test_a_key_alone_sends_nothing(run: Run, vision_server: VisionServer, built_film: tuple[Path, Path]) -> None:
     assert run("ask", "film", "What happens?").status == 0
     assert run("call", "describe_segment", "start_time=1", "end_time=3", "--video", "film").status == 0

@@ -191,6 +191,7 @@ def _models(
     judge = None
     if judge_model is not None or judge_record is not None:
         judge = judge_from_options(allow_judge, judge_model, judge_record, clock=clock, environment=os.environ)
+    vision.refuse_unused()
     return judge, vision_config(vision.choices(), clock=clock, environment=os.environ)
 
 

@@ -69,7 +69,9 @@ def build_world(
         profile = profile_for(Path(store), named, chosen, progress or NoProgress())
     if profile == NEURAL:
         models = model_folder(chosen.models)
-        detector, people = models.detector(chosen.detector), models.people()
+        shown = progress or NoProgress()
+        detector = models.detector(chosen.detector)
+        people = models.people(say=shown.say if chosen.profile == AUTO else None)
     recipe = recipes.recipe_for(profile, chosen.listening, without=chosen.without, detector=detector, people=people)
     with closing(BuildProcesses(chosen.limits, recipe.apart)) as processes:
         if chosen.following is None:
@@ -119,8 +121,15 @@ def profile_for(store: Path, video_id: str, chosen: BuildOptions, progress: Prog
     It is that of the world that has the id, unless it is replaced; else ``neural`` if a detector is on this machine.
     """
     folder = chosen.models or models_folder(os.environ, home=Path.home())
+    model = None
     # The catalogue is not read where there are no models: a build begins at once.
-    model = model_folder(folder).detector(chosen.detector) if folder.is_dir() or chosen.detector else None
+    if folder.is_dir() or chosen.detector:
+        try:
+            model = model_folder(folder).detector(chosen.detector, say=progress.say)
+        except BackendFault as fault:
+            if chosen.detector is not None:
+                raise
+            progress.say(f"no detector is used: {fault.message}; {fault.hint}")
     if (store / video_id).is_dir() and not chosen.force:
         from world_api.world.storage import read_manifest
         from world_api.world.store import world_folder
@@ -210,9 +219,9 @@ def open_session(
 
 
 def _detector_of(world: World, models: Path | str | None) -> ObjectDetector | None:
-    """Return the detector for single frames of a world: the one that its tracks come from; None if that is not here.
+    """Return the detector for single frames of a world: the one that its tracks come from, else one that says it is gone.
 
-    A world of the profile ``neural`` that was built without tracks has the first detector that is here.
+    A world of the profile ``neural`` that was built without tracks has the first detector that is here, or None.
     """
     if world.manifest.profile != NEURAL:
         detector: ObjectDetector = adapter("detector")
@@ -227,7 +236,11 @@ def _detector_of(world: World, models: Path | str | None) -> ObjectDetector | No
                 found = _shared_detector(folder.detector(model.name))
                 if found.producer in made_by or not made_by:
                     return found
-    return None
+    if not made_by:
+        return None
+    from world_api.session.vision import NoDetector
+
+    return NoDetector(str(made_by[0]), world.manifest.detected_categories)
 
 
 @lru_cache(maxsize=4)

@@ -9,13 +9,16 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from controller.answers import Question
 from controller.digest import digest_in_lines, digest_of
 from controller.display import summary_text
 from controller.messages import ToolCall, cite, spans_in
 from controller.prompts import Preamble
 from controller.rendering import Observation, lean
+from controller.systems import hier
+from tool_induction import load_library
 from world_api.api import open_session
-from world_api.chat import MAX_RESULT_CHARACTERS, ResultPages
+from world_api.chat import MAX_RESULT_CHARACTERS, Call, ResultPages, RuleBasedChatModel
 from world_api.core import TimeSpan, parse_json
 from world_api.operations import run
 
@@ -207,3 +210,41 @@ def test_every_span_of_the_digest_may_be_cited(open_made: Any) -> None:
     read = [TimeSpan(start=float(one[1]), end=float(one[2])) for one in found if one is not None]
     assert len(read) == len(texts) > 5
     assert all(span.returned_by == ["digest"] for span in cite(read, [("digest", digest, None)]))
+
+
+def test_every_span_that_a_model_reads_of_a_tool_of_a_library_may_be_cited(open_made: Any, stepping_clock: Any) -> None:
+    system = hier(model=RuleBasedChatModel(), clock=stepping_clock(), library=load_library("hand_A"))
+    tools = system.setup(Question(text="?"), open_made()).make_tools()
+    asked = {"person_query": "a person in red"}
+    result = tools.call_tool("locate_first_appearance", asked)
+    read = list(spans_read(lean(result, asked)))
+    assert read
+    assert all(span.returned_by for span in cite(read, [("c1", result, asked)]))
+
+
+def test_every_span_on_a_later_page_may_be_cited(hold: Any, replies: Any, fake_tools: Any) -> None:
+    tools = fake_tools()
+    tools.result = {
+        "candidates": [
+            {"start_time": 10.0 * n, "end_time": 10.0 * n + 5, "snippet": f"rain {n} " * 20} for n in range(400)
+        ]
+    }
+    more = Call(tool="read_more", arguments={"cursor": "1"}, id="c2")
+    scripted = (replies.finds(), replies.calls(more))
+    page = hold(*scripted, replies.submits(), tools=tools).observation("c2")
+    read = list(spans_read(page["data_from_video"]))
+    assert len(read) > 20
+    held = hold(*scripted, replies.submits("x", *((span.start, span.end) for span in read[:20])), tools=tools)
+    assert all("c1" in span.returned_by for span in held.episode.spans)
+
+
+def test_evidence_that_is_only_counted_may_be_cited(hold: Any, replies: Any, fake_tools: Any) -> None:
+    tools = fake_tools()
+    pieces = [
+        {"start_time": 10.0 * n, "end_time": 10.0 * n + 5, "source": "tracker", "frame_time": 10.0 * n}
+        for n in range(30)
+    ]
+    tools.result = {"answer": "yes", "evidence": pieces}
+    held = hold(replies.finds(), replies.submits("x", (290.0, 295.0)), tools=tools)
+    assert held.observation("c1")["truncated"] == {"shown": {"evidence": "8 of 30"}}
+    assert held.episode.spans[0].returned_by == ["c1"]

@@ -155,3 +155,16 @@ def test_calls_need_not_name_the_one_video(open_made: Any) -> None:
     for arguments in ({}, {"video_id": "made"}):
         assert tools.call_tool("get_video_metadata", arguments)["duration"] == 60.0
     assert tools.call_tool("get_video_metadata", {"video_id": "other"})["error"]["code"] == "wrong_video"
+
+
+def test_a_fault_of_a_call_lists_no_parameter_that_the_model_is_not_shown(open_made: Any, stepping_clock: Any) -> None:
+    library = load_library("hand_A")
+    system = hier(model=RuleBasedChatModel(), clock=stepping_clock(), library=library)
+    tools = system.setup(Question(text="?"), open_made()).make_tools()
+    declared = tools.get_tools()
+    assert len(declared) > len(OPERATIONS)
+    for tool in declared:
+        fault = tools.call_tool(tool.name, {"nonsense": 1})["error"]
+        assert fault["code"] == "bad_arguments"
+        assert "video_id" not in str(fault), tool.name
+        assert all(name in fault["hint"] for name in tool.parameters["properties"]), tool.name

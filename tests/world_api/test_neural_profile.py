@@ -101,6 +101,38 @@ def test_a_frame_that_no_row_covers_is_looked_at_on_demand(film: Path, models: P
     assert (gone["detections"], gone["not_judged"]) == ([], ["dog"])
 
 
+@pytest.mark.parametrize("how", ["removed", "cut off", "another file"])
+def test_a_frame_is_not_examined_if_the_weights_are_gone(film: Path, models: Path, tmp_path: Path, how: str) -> None:
+    built(film, tmp_path / "store", options(models))
+    if how != "another file":  # weights that were loaded remain in use
+        whole = detected(tmp_path / "store", models, 5.0, "dog")
+        assert whole["not_found"] and not whole["not_examined"]
+    [weights] = models.glob("*.onnx")
+    match how:
+        case "removed":
+            weights.unlink()
+        case "cut off":
+            weights.write_bytes(weights.read_bytes()[:-3])
+        case _:
+            weights.write_bytes(bytes(weights.stat().st_size))
+    found = detected(tmp_path / "store", models, 6.0, "dog")
+    assert (found["detections"], found["not_found"]) == ([], [])
+    assert found["not_examined"]
+    assert "the frame was not looked at" in found["hint"] and "models" in found["hint"]
+    assert len(detected(tmp_path / "store", models, 15.0, "dog")["detections"]) == 1
+
+
+def test_auto_says_that_an_added_model_is_broken_and_goes_on_without_it(
+    film: Path, models: Path, tmp_path: Path
+) -> None:
+    catalogue, said = models / "models.yaml", Listener()
+    catalogue.write_text(catalogue.read_text().replace("layout: yolo\n", "layout: rt-detr\n"))
+    assert built(film, tmp_path / "a", options(models, "auto"), said).profile == "classical"
+    assert any("tiny" in line and "cannot be used" in line for line in said.said)
+    with pytest.raises(BackendFault, match="tiny"):
+        built(film, tmp_path / "b", options(models))
+
+
 def test_auto_takes_neural_where_a_detector_is_and_says_so(film: Path, models: Path, tmp_path: Path) -> None:
     with_model, without = Listener(), Listener()
     assert built(film, tmp_path / "a", options(models, "auto"), with_model).profile == "neural"

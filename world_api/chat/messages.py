@@ -641,7 +641,11 @@ class Prices:
         except ValidationError as error:
             first = error.errors()[0]
             place = ", ".join(map(repr, first["loc"]))
-            reason = f"{place}: {first['msg']}" if place else "it is not a table of models and their prices"
+            reason = (
+                f"{place} {_IN_WORDS.get(first['type'], _NO_PRICE)}"
+                if place
+                else "it is not a table of models and their prices"
+            )
             raise _bad(f"{path.name}: {reason}") from None
         return cls(models={model: entry.price for model, entry in entries.items()})
 
@@ -667,6 +671,16 @@ class _Entry(BaseModel, extra="forbid"):
         return Price(prompt=self.prompt, cached=cached, completion=self.completion)
 
 
+_NO_PRICE = f"is no price: a number from 0 to {_MOST_USD:,}"
+#: What is wrong with an entry, by the type of pydantic's error.
+_IN_WORDS = {
+    "missing": "is missing",
+    "extra_forbidden": "is no part of a price",
+    "literal_error": f"is another currency: prices are in {CURRENCY}",
+    "model_type": "is not an object with prompt and completion",
+    "model_attributes_type": "is not an object with prompt and completion",
+    "string_type": "is not the name of a model",
+}
 _TABLE = TypeAdapter(dict[str, _Entry])
 
 

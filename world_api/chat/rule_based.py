@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 
 from world_api.chat.messages import DATA, Call, completion, text_of
 from world_api.core.canonical import json_object
+from world_api.core.lexicon import COLOURS
 from world_api.core.spans import TimeSpan
-from world_api.core.vocabulary import words
+from world_api.core.vocabulary import concepts, words
 from world_api.operations import OPERATIONS
 
 RULE_BASED = "rule-based"
@@ -227,16 +228,20 @@ class _Planner:
         return _Conclusion(text=text, spans=[span], value={"start_time": span.start, "end_time": span.end})
 
     def _count(self) -> _Steps[_Conclusion]:
-        """Call a library tool that counts, else list the entities of the category and count them."""
+        """Call a library tool that counts, else list the entities and count those of the category and the colours asked for."""
         [result] = yield from self._by_library("times" if self._intent == "times" else "count")
         fields = [item for node in _objects(result) for item in node.items()]
         counts = [value for key, value in fields if re.search("count|number|total|how_many", key.lower())]
         number = next((value for value in counts if type(value) is int and value >= 0), None)
         if number is None:
             [listed] = yield [self._call("list_entities")]
-            kinds = [(item.get("category"), str(item.get("hint"))) for item in _records(listed)]
+            shared = listed.get("all_entities") or {}
+            entities = [{**shared, **item} for item in _records(listed)]
+            kinds = [(item.get("category"), str(item.get("hint"))) for item in entities]
+            wanted = _colours(self._target)
             number = sum(
-                self._category in ("any", kind) or (kind is None and hint.startswith(self._category))
+                (self._category in ("any", kind) or (kind is None and hint.startswith(self._category)))
+                and wanted <= _colours(hint)
                 for kind, hint in kinds
             )
         if self.abstentions and (_is_unsure(result) or (number == 0 and not _judged(result, "not_found"))):
@@ -420,6 +425,10 @@ def _sentence(result: _Json) -> str:
     texts = ((key, item[0] if isinstance(item, list) and item else item) for key, item in found)
     said = (_AFTER_TIME.sub("", text) if key in _HITS else text for key, text in texts if isinstance(text, str))
     return next((text.strip() for text in said if text.strip()), "")
+
+
+def _colours(text: str) -> frozenset[str]:
+    return concepts(text) & COLOURS.keys()
 
 
 def _clock(seconds: float) -> str:

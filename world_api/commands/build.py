@@ -131,6 +131,7 @@ def build(
 
     if video_id is not None and len(videos) > 1:
         raise typer.BadParameter("names one world; give one video with it", param_hint="--id")
+    vision.refuse_unused(model=model, profile=profile)
     chosen = replace(vision.choices(model=model), profile=profile, looks=None)
     # Two of its libraries bring an OpenBLAS whose threads busy-wait, and no stage multiplies anything large.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

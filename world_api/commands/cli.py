@@ -157,7 +157,19 @@ def _left_out(names: list[str] | None) -> list[str] | None:
     return _known_groups([f"{WITHOUT}{name}" for name in names])
 
 
-StoreOption = Annotated[Path, typer.Option("--store", help="Folder that holds the worlds.", envvar="VIDEOWORLD_STORE")]
+def _named_folder(value: str | Path) -> Path:
+    """Return the folder that an option names. Raises typer.BadParameter if it is empty."""
+    if not str(value).strip():
+        raise typer.BadParameter("the name of the folder is empty; leave the option out, or name a folder")
+    return Path(value)
+
+
+StoreOption = Annotated[
+    Path,
+    typer.Option(
+        "--store", metavar="PATH", help="Folder that holds the worlds.", envvar="VIDEOWORLD_STORE", parser=_named_folder
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
 VideoOption = Annotated[str, typer.Option("--video", help="Id of the video's world.")]
 AsOfOption = Annotated[
@@ -389,6 +401,19 @@ class VisionOptions:
         """The profile of worlds that are built: a vision model looks at classical ones."""
         return CLASSICAL if self.profile == ENDPOINT else self.profile
 
+    def refuse_unused(self, *, model: str | None = None, profile: str | None = None) -> None:
+        """Raise ``perception_not_chosen`` if an option is given that only a vision model uses, and none was chosen.
+
+        ``model``: the command's --model, if it names nothing else; ``profile``: that of a command with a --profile of its own.
+        """
+        given = [name for name, value in (("--model", model), ("--prices", self.prices)) if value is not None]
+        if given and (profile or self.profile) != ENDPOINT:
+            raise BackendFault(
+                "perception_not_chosen",
+                f"{' and '.join(given)} without --profile endpoint: no model is asked for anything",
+                hint=f"add --profile endpoint, or leave out {' and '.join(given)}",
+            )
+
     def choices(self, *, model: str | None = None, language: str = DEFAULT_LANGUAGE) -> VisionChoices:
         """Return the chosen options; ``model`` (the controller's) and ``language`` serve if no vision model or language was chosen."""
         return VisionChoices(
@@ -485,19 +510,25 @@ def confirm(text: str, *, yes: bool) -> None:
 
     Raises BackendFault: ``consent_needed`` if there is no terminal; ``consent_refused``.
     """
+    hint = "choose fewer --frames or a smaller --side"
+    ask(text, "Send that?", yes=yes, kept="nothing was sent", agree="to agree to this estimate", hint=hint)
+
+
+def ask(text: str, question: str, *, yes: bool, kept: str, agree: str = "to agree", hint: str = "") -> None:
+    """Show a text on stderr, then a question; return if ``yes`` is true or the user at the terminal agrees.
+
+    ``kept`` says what did not happen otherwise. Raises BackendFault: ``consent_needed`` if there is no terminal;
+    ``consent_refused``.
+    """
     note(text)
     if yes:
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise BackendFault(
-            "consent_needed",
-            "nothing was sent: there is no terminal to ask at",
-            hint="add --yes to agree to this estimate",
-        )
-    sys.stderr.write("Send that? Type yes to agree: ")
+        raise BackendFault("consent_needed", f"{kept}: there is no terminal to ask at", hint=f"add --yes {agree}")
+    sys.stderr.write(f"{question} Type yes to agree: ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise BackendFault("consent_refused", "nothing was sent", hint="choose fewer --frames or a smaller --side")
+        raise BackendFault("consent_refused", kept, hint=hint)
 
 
 def _frame_size(store: Path, video: str) -> tuple[int, int]:

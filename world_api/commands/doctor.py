@@ -131,13 +131,16 @@ def _models() -> dict[str, Any]:
     from world_api.commands.models import described
 
     folder = model_folder()
+    found: list[dict[str, Any]] = []
+    detector, problems = None, list[str]()
     try:
-        found, detector, problem = [described(model, folder) for model in folder.catalogue()], folder.detector(), ""
+        found = [described(model, folder) for model in folder.catalogue()]
+        detector = folder.detector(say=problems.append)
     except BackendFault as fault:
-        found, detector, problem = [], None, fault.message
+        problems = problems or [fault.message]
     return {
         "folder": str(folder.folder), "auto": CLASSICAL if detector is None else NEURAL,
-        "detector": None if detector is None else detector.name, "problem": problem, "models": found,
+        "detector": None if detector is None else detector.name, "problem": "; ".join(problems), "models": found,
     }  # fmt: skip
 
 

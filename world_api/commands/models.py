@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from world_api.commands.cli import JsonOption, group_app, note, progress_bars, show
+from world_api.commands.cli import JsonOption, ask, group_app, note, progress_bars, show
 from world_api.core.faults import BackendFault
 from world_api.options import NEURAL
 
 if TYPE_CHECKING:
     from world_api.perception.models import Model, ModelFolder
 
-app = group_app("List, fetch, add and check the model files that perception can use.")
+app = group_app("List, fetch, add, remove and check the model files that perception can use.")
 
 FolderOption = Annotated[
     Path | None,
@@ -109,6 +109,22 @@ def add(
 
 
 @app.command()
+def remove(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A model that was added, or whose files were fetched.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Remove it without a question.")] = False,
+    folder: FolderOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Delete the files of a model that are here; one of your own is also no longer listed."""
+    models = _folder(folder)
+    files = models.files_to_remove(name)
+    listed = ", ".join(path.name for path in files) or "no file; its entry"
+    ask(f"{name} in {models.folder}: {listed}", "Remove that?", yes=yes, kept="nothing was removed")
+    removed = [str(path) for path in models.remove(name)]
+    show({"name": name, "removed": removed}, as_json=as_json, text=lambda: f"{name}: removed")
+
+
+@app.command()
 def check(folder: FolderOption = None, as_json: JsonOption = False) -> None:
     """Compare the hashes of all models that are here, and run each model once on a grey picture."""
     models = _folder(folder)
@@ -126,11 +142,11 @@ def check(folder: FolderOption = None, as_json: JsonOption = False) -> None:
 
 
 def described(model: Model, models: ModelFolder) -> dict[str, Any]:
-    """Return a model of the catalogue as JSON; of its state only whether its files are there, since hashing takes time."""
+    """Return a model of the catalogue as JSON; of its state only whether its files have their sizes, since hashing takes time."""
     return {
         "name": model.name,
         "task": model.task,
-        "state": "present" if models.is_present(model) else "missing",
+        "state": "present" if models.is_present(model) else "damaged" if models.is_damaged(model) else "missing",
         "bytes": model.size,
         "licence": model.licence,
         "terms": model.terms,
@@ -153,7 +169,7 @@ def _problem(model: Model, models: ModelFolder) -> str:
 
     from world_api.core.ports import Face
     from world_api.core.spans import Box
-    from world_api.perception import adapter_class
+    from world_api.perception.detector import try_detector
     from world_api.perception.models import DETECTOR
 
     grey = np.full((180, 320, 3), 128, dtype=np.uint8)
@@ -167,8 +183,8 @@ def _problem(model: Model, models: ModelFolder) -> str:
                 points = np.array([[40, 40], [80, 40], [60, 60], [45, 80], [75, 80]], dtype=np.float32)
                 face = Face(box=Box(x1=20, y1=10, x2=100, y2=110), confidence=1.0, landmarks=points)
                 models.identity(model).embed(grey, [face])
-            case task if task == DETECTOR:
-                adapter_class("detector", profile=NEURAL)(models.detector(model.name)).detect_all([grey])
+            case task if task == DETECTOR and (found := models.detector(model.name)) is not None:
+                try_detector(found)
     except BackendFault as fault:
         return fault.message
     return ""

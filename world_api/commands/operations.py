@@ -60,6 +60,7 @@ def call(
     is_on = operation in operations_for(groups or ())
     at_once = declared.looks + declared.price.model_calls if declared is not None and is_on else 0
     most_looks = min(vision.looks, at_once + MAY_BE_REFUSED) if at_once else 0  # a refused request is sent once more
+    vision.refuse_unused(model=model)
     chosen = replace(vision.choices(model=model), looks=most_looks)
     config = vision_config(chosen, clock=SystemClock(), environment=os.environ)
     if config is not None and (most_looks or config.embedder is not None):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
-from world_api.core.faults import MediaFault, OperationFault
+from world_api.core.faults import BackendFault, MediaFault, OperationFault
 from world_api.core.lexicon import COLOURS, NEUTRALS, STOP_WORDS
 from world_api.core.ports import DetectedObject, Source
 from world_api.core.spans import Box, TimeSpan, parts_within, round_time, without_spans
@@ -28,6 +28,9 @@ from world_api.search.searcher import terms_of
 from world_api.session.session import SEEN, Registration, Session
 from world_api.world.distinct import DistinctTracks
 from world_api.world.tracks import Side, Track
+
+#: Why a frame was not looked at.
+Unseen = MediaFault | BackendFault
 
 #: A registered thing without a track is the same one when its box overlaps at least this much, at most so many seconds
 #: away in the same shot.
@@ -236,8 +239,8 @@ def find_objects(
     """Find objects of a category at a moment, or in the interval ``within`` if it is given.
 
     They are stored tracks. If there is none of the category and a detector knows it, the frame at the moment is
-    examined; if the video is missing, the result says that it was not. Objects of which words were not measured, or the
-    category was not recognised, are returned with these words as what they lack; if nothing fits all words of
+    examined; if the video or the weights are missing, the result says that it was not. Objects of which words were not
+    measured, or the category was not recognised, are returned with these words as what they lack; if nothing fits all words of
     ``text_query``, so are objects that fit only some.
     """
     kind = session.vocabulary.read_category(category)
@@ -268,7 +271,7 @@ def find_objects(
     fitting = [(track, match) for track, match in matches if (match.may_fit if is_found else match.fits_partly)]
     inside = within or session.view.shot_at(at)
     found = [_from_track(track, match, reading, at, inside) for track, match in fitting]
-    missing: MediaFault | None = None
+    missing: Unseen | None = None
     if not of_kind and (within is None or within.contains(at)):
         looked, missing = _look(session, at, replace(reading, unmatched=(*deeds, *reading.unmatched)))
         found += looked
@@ -455,7 +458,7 @@ def _nothing_matches(
     hint: str,
     reading: ParsedDescription,
     tracks: Sequence[Track],
-    missing: MediaFault | None,
+    missing: Unseen | None,
 ) -> OperationFault:
     why = f"nothing at {at:g} s matches {hint[:80]!r}"
     if not (reading.is_judged or reading.matched):
@@ -467,8 +470,8 @@ def _nothing_matches(
     return OperationFault("nothing_matches", why, hint=unseen or (f"there is: {there}" if there else nothing))
 
 
-def _unseen(missing: MediaFault) -> str:
-    """Return the hint that a frame could not be looked at because the video is missing."""
+def _unseen(missing: Unseen) -> str:
+    """Return the hint that a frame could not be looked at because the video or the detector is missing."""
     return f"the frame was not looked at: {missing.message}; {missing.hint}"
 
 
@@ -497,8 +500,8 @@ def _from_track(track: Track, match: HintMatch, reading: ParsedDescription, at: 
     return _Sighting(track, track.appearance_of(position), time, box, sure, lacks, "tracker")
 
 
-def _look(session: Session, at: float, reading: ParsedDescription) -> tuple[list[_Sighting], MediaFault | None]:
-    """Return detections in the frame at a moment; if the video is missing, none and the fault (else None).
+def _look(session: Session, at: float, reading: ParsedDescription) -> tuple[list[_Sighting], Unseen | None]:
+    """Return detections in the frame at a moment; if it cannot be looked at, none and the fault (else None).
 
     They have no colours, so they lack all colours of the description.
     """
@@ -528,8 +531,8 @@ def _detection(session: Session, found: _Sighting) -> Detection:
 
 def _detections(
     session: Session, at: float, kinds: frozenset[str] | None
-) -> tuple[list[DetectedObject], MediaFault | None]:
-    """Return what a detector finds of ``kinds`` (None: nothing) in a frame; if the video is missing, nothing and the fault."""
+) -> tuple[list[DetectedObject], Unseen | None]:
+    """Return what a detector finds of ``kinds`` (None: nothing) in a frame; nothing and the fault if video or weights are gone."""
     looker = session.backends.looker
     if looker is None or session.view.is_in_hole(at):  # the frame ends decoders
         return [], None
@@ -538,10 +541,14 @@ def _detections(
     words = sorted((kinds or frozenset()) & looker.categories() - known)
     try:
         return [seen for word in words for seen in looker.detect(at, word)], None
-    except MediaFault as fault:
-        if fault.code != "source_missing":
+    except (MediaFault, BackendFault) as fault:
+        if fault.code not in _GONE:
             raise
         return [], fault
+
+
+#: Faults that leave a frame not examined: its video or the weights of the detector are gone, or are no longer what they were.
+_GONE = frozenset({"source_missing", "model_missing", "model_damaged", "model_unusable"})
 
 
 def _judged_kinds(session: Session) -> str:
@@ -556,7 +563,7 @@ def _why_nothing(
     category: str,
     reading: ParsedDescription,
     there: Sequence[Track],
-    missing: MediaFault | None,
+    missing: Unseen | None,
     within: TimeSpan | None,
 ) -> str:
     if reading.kinds == frozenset() and not reading.unmatched:

@@ -203,7 +203,7 @@ class OnnxDetector:
     def _shape(self) -> list[int | None]:
         """The shape of the input: batch, channels, height, width; None where the file leaves it free."""
         shape = self._session.get_inputs()[0].shape
-        if len(shape) != 4:
+        if len(shape) != 4 or len(self._session.get_inputs()) != 1:
             raise unusable(self._model, f"its input has the shape {shape} instead of batch x 3 x height x width")
         return [side if isinstance(side, int) else None for side in shape]
 
@@ -259,6 +259,8 @@ class OnnxDetector:
             raise unusable(
                 self._model, f"it does not fit the layout {self._model.layout} ({str(error)[:200]})"
             ) from error
+        if scores.shape[-1] == 0:
+            raise unusable(self._model, "its output has no classes")
         if boxes.shape[-1] != 4 or scores.shape[:2] != boxes.shape[:2] or scores.shape[2] > len(self._model.labels):
             what = f"its output does not fit the layout {self._model.layout} with {len(self._model.labels)} labels"
             raise unusable(self._model, what)
@@ -307,6 +309,19 @@ def open_session(model: OnnxModel) -> Any:
         return onnxruntime.InferenceSession(str(model.path), options, providers=providers)
     except Exception as error:  # its exceptions have no common class
         raise unusable(model, str(error).splitlines()[0][:200]) from error
+
+
+def try_detector(model: DetectorModel) -> None:
+    """Load a detector and run it once on a grey picture.
+
+    Raises BackendFault: ``model_missing``, ``model_damaged``, ``model_unusable``.
+    """
+    try:
+        OnnxDetector(model).detect_all([np.full((180, 320, 3), 128, dtype=np.uint8)])
+    except BackendFault:
+        raise
+    except Exception as error:  # whatever a file does to the code that reads its output
+        raise unusable(model, f"a picture cannot be given to it ({str(error)[:200]})") from error
 
 
 def check_file(model: OnnxModel) -> None:

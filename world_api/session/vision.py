@@ -8,6 +8,7 @@ arguments. The world itself never changes.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -165,6 +166,31 @@ class NoFrames:
         raise MediaFault(self._fault.code, self._fault.message, hint=self._fault.hint)
 
 
+class NoDetector:
+    """The detector of a world whose weights are not on this machine (``ObjectDetector``); every detection raises a fault.
+
+    ``producer`` is that of the detector, so that detections kept from before serve, and begins with its name.
+    """
+
+    def __init__(self, producer: str, categories: frozenset[str]) -> None:
+        self.producer = producer
+        self._categories = categories
+
+    def categories(self) -> frozenset[str]:
+        """Return the categories that the detector knew."""
+        return self._categories
+
+    def detect(self, image: Image, category: str) -> Sequence[DetectedObject]:
+        """Raise BackendFault ``model_missing``."""
+        name = _HASH_AND_LIMITS.sub("", self.producer)
+        what = f"the detector {name} with which this world was built is not on this machine"
+        hint = f"`videoworld models pull {name}` fetches it, with --from FOLDER one of your own; `models check` compares hashes"
+        raise BackendFault("model_missing", what, hint=hint)
+
+
+_HASH_AND_LIMITS = re.compile(r"-[0-9a-f]{16}/.*")
+
+
 class FrameLooker:
     """Detects objects in single frames of one world's video, with a cache. ``world_key`` identifies the frames."""
 
@@ -181,7 +207,7 @@ class FrameLooker:
     def detect(self, time: float, category: str) -> Sequence[DetectedObject]:
         """Return objects of a category in the frame that is shown at a time (seconds), the most confident first.
 
-        Raises MediaFault: ``source_missing``, ``undecodable``.
+        Raises MediaFault: ``source_missing``, ``undecodable``; BackendFault: ``model_missing``, ``model_damaged``, ``model_unusable``.
         """
         key = content_hash([self._detector.producer, "detect", round_time(time), category])
         path = self._cache / self._world_key[:16] / f"{key[:32]}.json"

@@ -73,6 +73,18 @@ def test_a_prompt_of_the_other_language_is_no_matter(journal: Journal, edited_pr
     assert replay(journal).identical
 
 
+def test_an_episode_from_before_results_were_shortened_is_refused_by_name(
+    open_made: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, context = Journal(tmp_path / "old"), SystemContext(model=RuleBasedChatModel(), clock=SystemClock())
+    with monkeypatch.context() as earlier:
+        earlier.setattr("controller.rendering.lean", lambda result, arguments=None: dict(result))
+        answer(ASKED, open_made(), system="flat", context=context, journal=made)
+    monkeypatch.setattr("controller.records.conditions.loop_hash", lambda: "f" * 64)
+    with pytest.raises(EpisodeFault, match="loop_changed"):
+        replay(made)
+
+
 def test_another_loop_that_gives_the_same_bytes_replays(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("controller.records.conditions.loop_hash", lambda: "f" * 64)
     assert replay(journal).identical

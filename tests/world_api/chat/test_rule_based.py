@@ -142,6 +142,28 @@ def test_a_count_lists_entities_of_the_kind_asked_for() -> None:
     assert "1 for" in answer
 
 
+@pytest.mark.parametrize(
+    ("question", "count"),
+    [
+        ("How many people in red come in?", 2),
+        ("How many people in red and black come in?", 1),
+        ("How many people in a dark blue coat?", 0),
+        ("How many people come in?", 4),
+        ("有几个穿红衣服的人？", 2),
+    ],
+)
+def test_a_count_keeps_to_the_colours_asked_for(question: str, count: int) -> None:
+    hints = ["person in red", "person in red and black", "person in grey", "person"]
+    entities = [{"entity_id": f"e{n}", "hint": hint} for n, hint in enumerate(hints)]
+    _, answer = converse(question, {"list_entities": lambda _: {"entities": entities}})
+    assert f"{count} for" in answer
+
+
+def test_a_count_reads_what_all_entities_share() -> None:
+    listed = {"entities": [{"entity_id": f"e{n}"} for n in range(3)], "all_entities": {"hint": "person in red"}}
+    assert "3 for" in converse("How many people in red?", {"list_entities": lambda _: listed})[1]
+
+
 def test_the_induced_tool_for_the_kind_of_count_is_chosen() -> None:
     text = {"type": "string"}
     often = tool("count_appearances", "How often. Not for how many different ones.", video_id=text, query=text)

@@ -13,10 +13,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.support.command_line import Cli
 from tests.support.tiny_detectors import write_tiny
+from tests.support.tiny_onnx import write_onnx
 from world_api.core import BackendFault, hash_bytes
 from world_api.perception import Model, ModelFolder
 
@@ -106,7 +108,7 @@ def test_another_file_than_that_of_the_catalogue_is_not_kept(server: str, tmp_pa
         ModelFolder(tmp_path).pull(wanted)
     assert caught.value.code == "model_not_fetched"
     assert "hash differs" in caught.value.message
-    assert list(tmp_path.iterdir()) == []
+    assert [path for path in tmp_path.iterdir() if path.suffix != ".lock"] == []
 
 
 def test_where_one_source_fails_the_next_is_tried(server: str, tmp_path: Path) -> None:
@@ -198,6 +200,116 @@ def test_a_file_that_is_no_model_is_not_added(tmp_path: Path) -> None:
         ModelFolder(tmp_path / "models").add(tmp_path / "no.onnx", name=None, options={}, licence="")
     assert caught.value.code == "model_unusable"
     assert not (tmp_path / "models").exists()
+
+
+def refused(folder: ModelFolder, path: Path, *, name: str | None = None, layout: str | None = None) -> BackendFault:
+    """The fault with which a file is not added; nothing in the folder changed."""
+    before = {one: one.read_bytes() for one in folder.folder.glob("*")}
+    with pytest.raises(BackendFault) as caught:
+        folder.add(path, name=name, options={"layout": layout}, licence="")
+    assert {one: one.read_bytes() for one in folder.folder.glob("*")} == before
+    return caught.value
+
+
+def test_adding_replaces_no_file_and_takes_no_name(tmp_path: Path) -> None:
+    folder, first = ModelFolder(tmp_path / "models"), write_tiny(tmp_path, "yolo", notes=NAMES)
+    folder.add(first, name="mine", options={}, licence="")
+    (tmp_path / "other").mkdir()
+    same_file = write_tiny(tmp_path / "other", "yolo", notes={"names": "{0: 'cat', 1: 'cup'}"})
+    assert refused(folder, same_file).code == "model_exists"
+    other = same_file.rename(tmp_path / "other" / "second.onnx")
+    assert "models remove mine" in refused(folder, other, name="mine").hint
+    assert "--name" in refused(folder, other, name="yolox-nano").hint
+    [file] = folder.find("yolox-nano").files
+    assert "yolox-nano" in refused(folder, other.rename(other.with_name(file.name))).message
+    (folder.folder / "spare.onnx").write_bytes(b"of somebody else")
+    assert "spare.onnx" in refused(folder, other.with_name(file.name).rename(other.with_name("spare.onnx"))).message
+    assert folder.add(first, name="mine", options={"sure": 0.7}, licence="").options["sure"] == 0.7
+
+
+def test_a_model_that_does_not_run_is_not_added(tmp_path: Path) -> None:
+    folder = ModelFolder(tmp_path / "models")
+    path = write_tiny(tmp_path, "yolo", notes=NAMES)
+    assert "yolox" in refused(folder, path, layout="yolox").message
+    path = write_onnx(tmp_path / "numbers.onnx", [("Identity", ["x"], "y")], given={"x": (1,)}, made={"y": (1,)})
+    assert "does not take pictures" in refused(folder, path, layout="yolo").message
+    path = write_onnx(
+        tmp_path / "empty.onnx",
+        [("ReduceMax", ["images"], "most"), ("Squeeze", ["most"], "one"), ("Add", ["one", "boxes"], "output")],
+        given={"images": (1, 3, 64, 64)},
+        made={"output": (1, 4, 5)},
+        constants={"boxes": np.zeros((1, 4, 5), dtype=np.float32)},
+    )
+    assert "no classes" in refused(folder, path, layout="yolo").message
+
+
+def test_a_model_is_removed_after_a_question_and_only_if_something_of_it_is_here(cli: Cli, tmp_path: Path) -> None:
+    folder, path = ["--folder", str(tmp_path / "models"), "--json"], write_tiny(tmp_path, "yolo", notes=NAMES)
+    cli("models", "add", str(path), "--name", "mine", *folder, store=None)
+    asked = cli("models", "remove", "mine", *folder, store=None)
+    assert (asked.status, asked.json["error"]["code"]) == (1, "consent_needed")
+    assert path.name in asked.err
+    assert (tmp_path / "models" / path.name).exists()
+    assert cli("models", "remove", "mine", "--yes", *folder, store=None).status == 0
+    assert not (tmp_path / "models" / path.name).exists()
+    listed = cli("models", "list", *folder, store=None).json["models"]
+    assert "mine" not in {one["name"] for one in listed}
+    assert {one["state"] for one in listed} == {"missing"}
+    for name, code in (("mine", "no_such_model"), ("yolox-nano", "model_missing")):
+        assert cli("models", "remove", name, "--yes", *folder, store=None).json["error"]["code"] == code
+
+
+def test_a_file_that_was_cut_off_is_damaged_and_not_missing(cli: Cli, tmp_path: Path) -> None:
+    folder, path = ModelFolder(tmp_path / "models"), write_tiny(tmp_path, "yolo", notes=NAMES)
+    folder.add(path, name="mine", options={}, licence="")
+    place = tmp_path / "models" / path.name
+    place.write_bytes(place.read_bytes()[:-5])
+    for name in ("mine", None):
+        with pytest.raises(BackendFault) as caught:
+            folder.detector(name)
+        assert (caught.value.code, "bytes instead of" in caught.value.message) == ("model_damaged", True)
+    listed = cli("models", "list", "--folder", str(tmp_path / "models"), "--json", store=None).json["models"]
+    assert {one["name"]: one["state"] for one in listed}["mine"] == "damaged"
+
+
+def test_of_several_detectors_the_first_that_works_is_used_and_the_others_are_named(tmp_path: Path) -> None:
+    folder = ModelFolder(tmp_path / "models")
+    for layout in ("yolox", "yolo"):
+        folder.add(write_tiny(tmp_path, layout, notes=NAMES), name=layout, options={}, licence="")
+    text = (tmp_path / "models" / "models.yaml").read_text()
+    (tmp_path / "models" / "models.yaml").write_text(text.replace("layout: yolo\n", "layout: rt-detr\n"))
+    said: list[str] = []
+    found = folder.detector(say=said.append)
+    assert found is not None and found.name == "yolox"
+    assert len(said) == 1 and "the model yolo cannot be used" in said[0]
+
+
+def test_two_fetches_of_a_file_at_once_do_not_write_into_one(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    both, do_get = threading.Event(), Server.do_GET
+
+    def slow(self: Server) -> None:
+        both.wait(0.5)  # the other one would ask meanwhile
+        do_get(self)
+
+    monkeypatch.setattr(Server, "do_GET", slow)
+    wanted, faults = model({"url": server}), []
+
+    def pull() -> None:
+        try:
+            ModelFolder(tmp_path).pull(wanted)
+        except BackendFault as fault:
+            faults.append(fault)
+
+    threads = [threading.Thread(target=pull) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert faults == []
+    assert Server.asked == [None]
+    assert (tmp_path / "weights.onnx").read_bytes() == CONTENT
 
 
 @pytest.mark.parametrize("text", ["models: 3", "models:\n  - name: a", "[", "models: []\nmore: 1"])
