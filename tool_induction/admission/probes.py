@@ -208,16 +208,22 @@ def _chosen(
             yield {texts[0]: group} if lists else dict(zip(texts, group, strict=True))
     elif len(texts) == 2 and {*kinds} == {"looks", "deed"} and not lists:
         looks, deed = sorted(texts, key=lambda name: roles[name] != "looks")
-        who = {fact.text: fact for fact in facts if fact.kind == "looks"}
-        done = [fact for fact in _some(facts, "deed", "present", len(facts)) if fact.who in who]
-        for fact in done[: _ASKED["present"]]:
-            yield {deed: fact, looks: who[fact.who]}
-        for fact in _some(facts, "deed", "absent", _ASKED["absent"]) if done else ():
-            yield {deed: fact, looks: who[done[0].who]}
-        for fact in done if not Intent(tool=tool).is_about_surroundings else ():
-            others = (one for one in who.values() if all(_are_apart(a, b) for a in one.spans for b in fact.spans))
-            for other in islice(others, 1):
-                yield {deed: fact.not_done_by(other.text), looks: other}
+        for done, who in _doings(facts, is_done=not Intent(tool=tool).is_about_surroundings):
+            yield {deed: done, looks: who}
+
+
+def _doings(facts: Sequence[Fact], *, is_done: bool) -> Iterator[tuple[Fact, Fact]]:
+    """Yield deeds with looks: of the one who does it; of another one, where the deed is absent or ``is_done`` by others."""
+    who = {fact.text: fact for fact in facts if fact.kind == "looks"}
+    done = [fact for fact in _some(facts, "deed", "present", len(facts)) if fact.who in who][: _ASKED["present"]]
+    for fact in done:
+        yield fact, who[fact.who]
+    for fact in _some(facts, "deed", "absent", _ASKED["absent"]) if done else ():
+        yield fact, who[done[0].who]
+    for fact in done if is_done else ():
+        others = (one for one in who.values() if all(_are_apart(a, b) for a in one.spans for b in fact.spans))
+        for other in islice(others, 1):
+            yield fact.not_done_by(other.text), other
 
 
 def _never_together(facts: Sequence[Fact]) -> Iterator[tuple[Fact, Fact]]:
@@ -337,7 +343,9 @@ class _Answer:
         """Return what an output says of the fact: time, seconds, count, presence or list; None if that is not clear."""
         own, kind = words_in(item.name), types.plain(item.type)
         asked = next((name for name, fact in self.probe.facts.items() if fact is self.fact), "")
-        is_named = bool(own & words_in(asked)) or bool(self.probe.is_bounded and own & (_TIMES | {"start", "end"}))
+        is_named = bool(own & words_in(asked)) or bool(
+            self.probe.is_bounded and own & (_TIMES | PRESENCE | {"start", "end"})
+        )
         around = own & (AROUND - EDGES - (BEFORE | AFTER if self.probe.is_bounded else frozenset()))
         if around or (self.existence == "present" and self.intent.is_about_surroundings and not is_named):
             return None
@@ -388,7 +396,7 @@ class _Answer:
             found = Finding(about="", difference=self._says(item, value, f"{_world(self.fact, self.probe)}: {order}"))
             return replace(found, certain=wanted not in near or close != near)
         span, edge = spans[wanted], self._edge(item)
-        has_own_times = self.fact.kind != "deed"  # a deed is often recorded by the segment alone
+        has_own_times = self.fact.kind == "words"  # a line has times of its own beside those of the hit
         if given.duration == 0 and edge:
             start, end = abs(given.start - span.start), abs(given.end - span.end)
             own, other = (start, end) if edge == "start" else (end, start)

@@ -18,7 +18,6 @@ from tool_induction.admission.schema_world import VIDEO
 from tool_induction.admission.weaknesses import Weakness
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.language import model, types
-from tool_induction.language.evaluation import Json
 from tool_induction.language.expressions import Const
 from world_api.core.canonical import canonical_json
 
@@ -50,15 +49,18 @@ def dead_inputs(tool: model.Tool, runs: Runs) -> Iterator[Weakness]:
             one = pairs[0][0]
             yield Weakness(
                 code="dead_input",
-                message=f"{item.name} changes nothing but what repeats it, in {len(pairs)} pairs of runs on films that are known: with "
-                f"{canonical_json(one.arguments[item.name])} the answer is the same as without, although the film holds something else there",
+                message=f"{item.name} changes nothing but what repeats it, in {len(pairs)} pairs of runs on films that are "
+                f"known: with {canonical_json(one.arguments[item.name])} the answer is the same as without, although the "
+                "film holds something else there",
                 suggestion=f"give {item.name} to the call or the filter that finds the answer, as a bound of what is looked at",
             )
 
 
 def _same(name: str, one: trials.TrialRun, other: trials.TrialRun) -> bool:
     """Whether two runs gave the same answer, apart from texts that repeat the argument in which they differ."""
-    shown = [re.escape(f"{value:g}") for run in (one, other) if isinstance(value := run.arguments.get(name, 0), int | float)]
+    shown = [
+        re.escape(f"{value:g}") for run in (one, other) if isinstance(value := run.arguments.get(name, 0), int | float)
+    ]
     given = re.compile(rf"(?<![\d.])(?:{'|'.join(shown)})(?:\.0)?(?![\d.])")
 
     def answer(run: trials.TrialRun) -> str:
@@ -79,7 +81,7 @@ def one_valued(tool: model.Tool, runs: Runs) -> Iterator[Weakness]:
         is_answer = place == 0 or words_in(item.name) & PRESENCE
         said = {canonical_json(run.outputs.get(item.name)) for run in (*there, *lacking) if run.status == "ok"}
         with_all, with_less = ([run for run in some if run.status == "ok"] for some in (there, lacking))
-        ended = [run for run in lacking if run.status == "empty"]
+        ended = [run for run in lacking if run.status == "empty" and run.probe is not None and len(run.probe.each) == 1]
         if is_answer and len(said) == 1 and len(with_all) >= _AT_LEAST and (with_less or ended):
             (value,) = said
             what = f"it is {value} too" if with_less else f"the tool ends as 'empty' ({ended[0].summary[:80]})"
@@ -118,8 +120,8 @@ def short_lists(
             limit = "top_k" if hits else "max_items"
             yield Weakness(
                 code="short_lists",
-                message=f"{limit} leaves out what the tool promises: on {usual.world}, asked {canonical_json(asked)[:80]}, {output} is "
-                "another if more is looked at",
+                message=f"{limit} leaves out what the tool promises: on {usual.world}, asked {canonical_json(asked)[:80]}, "
+                f"{output} is another if more is looked at",
                 suggestion=f"raise {limit}, or say in the description how many are looked at, and in an output whether that was all",
             )
             return
@@ -144,5 +146,7 @@ def _wider(step: model.Step, hits: bool) -> model.Step:
             return replace(step, then=inside(step.then), otherwise=inside(step.otherwise))
         case model.Call() if hits:
             few = [key for key, value in step.params if key == "top_k" and isinstance(value, Const)]
-            return replace(step, params=tuple((key, Const(_MOST_HITS) if key in few else value) for key, value in step.params))
+            return replace(
+                step, params=tuple((key, Const(_MOST_HITS) if key in few else value) for key, value in step.params)
+            )
     return step
