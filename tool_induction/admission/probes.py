@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import islice, permutations
 from typing import TYPE_CHECKING, Any
 
 from tool_induction.admission.arguments import bound_of, is_moment
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 #: Facts that a tool with one input is asked about, by existence.
 _ASKED: Mapping[Existence, int] = {"present": 5, "absent": 2, "unjudged": 2}
 _AT_LEAST = 2  #: wrong answers that refuse a tool
+_APART = 3  #: things that two inputs are asked about in turn
 _AMOUNTS: Mapping[types.Type, Any] = {types.INT: 10, types.FLOAT: 20.0, types.NUMBER: 20.0, types.BOOL: True}
 _SHARE_NAMED = 0.2  #: of the answers of one kind, which must show a flaw before it is named
 _IN_GENERAL = ("decided", "finds")  #: findings about all answers of a tool, which count only if most differ
@@ -193,9 +194,9 @@ def _chosen(
             for fact in _some(facts, kinds[0], existence, most):
                 yield {texts[0]: fact}
     elif len(texts) == 2 and {*kinds} == {"looks"} and not lists:
-        for one, other in _never_together(_some(facts, "looks", "present", len(facts))):
-            yield dict(zip(texts, (one, other), strict=True))
-            yield dict(zip(texts, (other, one), strict=True))
+        apart = _never_together(_some(facts, "looks", "present", len(facts)))
+        for pair in permutations([*apart, *_some(facts, "looks", "absent", 1)], 2):
+            yield dict(zip(texts, pair, strict=True))
     elif len(texts) == 1 or (len(texts) == 2 and kinds[0] == kinds[1] and not lists):
         once = _once(_some(facts, kinds[0], "present", len(facts)))
         # The first shares its words with what is there, the last shares none.
@@ -226,15 +227,16 @@ def _doings(facts: Sequence[Fact], *, is_done: bool) -> Iterator[tuple[Fact, Fac
             yield fact.not_done_by(other.text), other
 
 
-def _never_together(facts: Sequence[Fact]) -> Iterator[tuple[Fact, Fact]]:
-    """Yield pairs of different facts of which one is never near the other in time; each fact is in one pair."""
-    left = list(facts)
-    while left:
-        one = left.pop(0)
-        other = next((fact for fact in left if all(_are_apart(a, b) for a in one.spans for b in fact.spans)), None)
-        if other is not None:
-            left.remove(other)
-            yield one, other
+def _never_together(facts: Sequence[Fact]) -> list[Fact]:
+    """Return at most three facts of which no two are near each other in time."""
+    found: list[Fact] = []
+    for start in range(len(facts)):
+        apart: list[Fact] = []
+        for fact in facts[start:]:
+            if len(apart) < _APART and all(_are_apart(a, b) for one in apart for a in one.spans for b in fact.spans):
+                apart.append(fact)
+        found = max(found, apart, key=len)
+    return found
 
 
 def _once(facts: Sequence[Fact]) -> list[Fact]:

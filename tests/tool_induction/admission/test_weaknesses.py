@@ -237,6 +237,7 @@ PAIRS: list[tuple[Flaw, Any, Any]] = [
     ("short_lists", every_scene(3), every_scene(40)),
     ("rough_times", said_at(own=False), said_at(own=True)),
     ("one_of_several", time_of_one(), time_of_all()),
+    ("dead_input", both_people("person in any colour"), both_people("{{other_person}}")),
     ("one_left_out", both_people("{{person}}"), both_people("{{other_person}}")),
     ("drops_unknown", sure_ones("0"), sure_ones("1")),
     ("failure_as_zero", count_seen("found.detections | default([])", on_error="null"), count_seen("found.detections")),
