@@ -129,7 +129,13 @@ def _verdict(
     )
     explanation = f"it did what it declares in {len(runs)} runs"
     verdict = Verdict(
-        tool=tool.name, admitted=True, reason="admitted", explanation=explanation, weaknesses=found_weak, notes=notes, runs=runs
+        tool=tool.name,
+        admitted=True,
+        reason="admitted",
+        explanation=explanation,
+        weaknesses=found_weak,
+        notes=notes,
+        runs=runs,
     )
     return verdict if refusal is None else replace(verdict, admitted=False, **vars(refusal))
 

@@ -89,6 +89,11 @@ class Intent:
         first = re.split(r"(?<=[.;:。；：])(?:\s|$)", description.strip(), maxsplit=1)[0]
         return words_in(self.tool.name) | words_in(first)
 
+    @cached_property
+    def promised(self) -> frozenset[str]:
+        """The words of the tool's name and of all its description before any advice when to use it."""
+        return words_in(self.tool.name) | words_in(_ADVICE.sub("", self.tool.description))
+
     @property
     def counts(self) -> bool:
         """Whether it says that it counts."""

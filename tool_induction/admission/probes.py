@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import islice, permutations
 from typing import TYPE_CHECKING, Any
 
 from tool_induction.admission.arguments import bound_of, is_moment
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 #: Facts that a tool with one input is asked about, by existence.
 _ASKED: Mapping[Existence, int] = {"present": 5, "absent": 2, "unjudged": 2}
 _AT_LEAST = 2  #: wrong answers that refuse a tool
+_APART = 3  #: things that two inputs are asked about in turn
 _AMOUNTS: Mapping[types.Type, Any] = {types.INT: 10, types.FLOAT: 20.0, types.NUMBER: 20.0, types.BOOL: True}
 _SHARE_NAMED = 0.2  #: of the answers of one kind, which must show a flaw before it is named
 _IN_GENERAL = ("decided", "finds")  #: findings about all answers of a tool, which count only if most differ
@@ -193,9 +194,9 @@ def _chosen(
             for fact in _some(facts, kinds[0], existence, most):
                 yield {texts[0]: fact}
     elif len(texts) == 2 and {*kinds} == {"looks"} and not lists:
-        for one, other in _never_together(_some(facts, "looks", "present", len(facts))):
-            yield dict(zip(texts, (one, other), strict=True))
-            yield dict(zip(texts, (other, one), strict=True))
+        apart = _never_together(_some(facts, "looks", "present", len(facts)))
+        for pair in permutations([*apart, *_some(facts, "looks", "absent", 1)], 2):
+            yield dict(zip(texts, pair, strict=True))
     elif len(texts) == 1 or (len(texts) == 2 and kinds[0] == kinds[1] and not lists):
         once = _once(_some(facts, kinds[0], "present", len(facts)))
         # The first shares its words with what is there, the last shares none.
@@ -208,27 +209,34 @@ def _chosen(
             yield {texts[0]: group} if lists else dict(zip(texts, group, strict=True))
     elif len(texts) == 2 and {*kinds} == {"looks", "deed"} and not lists:
         looks, deed = sorted(texts, key=lambda name: roles[name] != "looks")
-        who = {fact.text: fact for fact in facts if fact.kind == "looks"}
-        done = [fact for fact in _some(facts, "deed", "present", len(facts)) if fact.who in who]
-        for fact in done[: _ASKED["present"]]:
-            yield {deed: fact, looks: who[fact.who]}
-        for fact in _some(facts, "deed", "absent", _ASKED["absent"]) if done else ():
-            yield {deed: fact, looks: who[done[0].who]}
-        for fact in done if not Intent(tool=tool).is_about_surroundings else ():
-            others = (one for one in who.values() if all(_are_apart(a, b) for a in one.spans for b in fact.spans))
-            for other in islice(others, 1):
-                yield {deed: fact.not_done_by(other.text), looks: other}
+        for done, who in _doings(facts, is_done=not Intent(tool=tool).is_about_surroundings):
+            yield {deed: done, looks: who}
 
 
-def _never_together(facts: Sequence[Fact]) -> Iterator[tuple[Fact, Fact]]:
-    """Yield pairs of different facts of which one is never near the other in time; each fact is in one pair."""
-    left = list(facts)
-    while left:
-        one = left.pop(0)
-        other = next((fact for fact in left if all(_are_apart(a, b) for a in one.spans for b in fact.spans)), None)
-        if other is not None:
-            left.remove(other)
-            yield one, other
+def _doings(facts: Sequence[Fact], *, is_done: bool) -> Iterator[tuple[Fact, Fact]]:
+    """Yield deeds with looks: of the one who does it; of another one, where the deed is absent or ``is_done`` by others."""
+    who = {fact.text: fact for fact in facts if fact.kind == "looks"}
+    done = [fact for fact in _some(facts, "deed", "present", len(facts)) if fact.who in who][: _ASKED["present"]]
+    for fact in done:
+        yield fact, who[fact.who]
+    for fact in _some(facts, "deed", "absent", _ASKED["absent"]) if done else ():
+        yield fact, who[done[0].who]
+    for fact in done if is_done else ():
+        others = (one for one in who.values() if all(_are_apart(a, b) for a in one.spans for b in fact.spans))
+        for other in islice(others, 1):
+            yield fact.not_done_by(other.text), other
+
+
+def _never_together(facts: Sequence[Fact]) -> list[Fact]:
+    """Return at most three facts of which no two are near each other in time."""
+    found: list[Fact] = []
+    for start in range(len(facts)):
+        apart: list[Fact] = []
+        for fact in facts[start:]:
+            if len(apart) < _APART and all(_are_apart(a, b) for one in apart for a in one.spans for b in fact.spans):
+                apart.append(fact)
+        found = max(found, apart, key=len)
+    return found
 
 
 def _once(facts: Sequence[Fact]) -> list[Fact]:
@@ -337,7 +345,9 @@ class _Answer:
         """Return what an output says of the fact: time, seconds, count, presence or list; None if that is not clear."""
         own, kind = words_in(item.name), types.plain(item.type)
         asked = next((name for name, fact in self.probe.facts.items() if fact is self.fact), "")
-        is_named = bool(own & words_in(asked)) or bool(self.probe.is_bounded and own & (_TIMES | {"start", "end"}))
+        is_named = bool(own & words_in(asked)) or bool(
+            self.probe.is_bounded and own & (_TIMES | PRESENCE | {"start", "end"})
+        )
         around = own & (AROUND - EDGES - (BEFORE | AFTER if self.probe.is_bounded else frozenset()))
         if around or (self.existence == "present" and self.intent.is_about_surroundings and not is_named):
             return None
@@ -388,7 +398,7 @@ class _Answer:
             found = Finding(about="", difference=self._says(item, value, f"{_world(self.fact, self.probe)}: {order}"))
             return replace(found, certain=wanted not in near or close != near)
         span, edge = spans[wanted], self._edge(item)
-        has_own_times = self.fact.kind != "deed"  # a deed is often recorded by the segment alone
+        has_own_times = self.fact.kind == "words"  # a line has times of its own beside those of the hit
         if given.duration == 0 and edge:
             start, end = abs(given.start - span.start), abs(given.end - span.end)
             own, other = (start, end) if edge == "start" else (end, start)

@@ -68,7 +68,15 @@ _SCENES = (
     (),
 )
 #: scene, who, deed (by number), and whether it is done while much is said
-_DONE = ((1, "thrice", 0), (3, "twice", 1), (4, "twin_1", 2), (5, "thrice", 3), (6, "twice", 0), (7, "twin_2", 4), (8, "thrice", 0))
+_DONE = (
+    (1, "thrice", 0),
+    (3, "twice", 1),
+    (4, "twin_1", 2),
+    (5, "thrice", 3),
+    (6, "twice", 0),
+    (7, "twin_2", 4),
+    (8, "thrice", 0),
+)
 #: scene and line (by number)
 _SAID = ((0, 0), (3, 1), (5, 2), (6, 0), (7, 3))
 _SHOWN = ((0, 0), (2, 1), (6, 2))  #: scene and sign (by number)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import permutations
 
 from tool_induction import limits
 from tool_induction.admission import trials
@@ -18,7 +19,6 @@ from tool_induction.admission.schema_world import VIDEO
 from tool_induction.admission.weaknesses import Weakness
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.language import model, types
-from tool_induction.language.evaluation import Json
 from tool_induction.language.expressions import Const
 from world_api.core.canonical import canonical_json
 
@@ -33,37 +33,45 @@ Runs = Sequence[trials.TrialRun]
 
 
 def dead_inputs(tool: model.Tool, runs: Runs) -> Iterator[Weakness]:
-    """Yield bounds of time that change nothing in any answer, although within them the film holds something else."""
+    """Yield inputs whose change changes no answer, although the film holds something else of what is then asked for.
+
+    They are bounds of time and texts of which facts are known.
+    """
     probed = [run for run in runs if run.probe is not None and not run.disturbed]
-    for item in (item for item in tool.inputs if bound_of(item.name, item.type)):
-        default = None if item.default is None else item.default.value
-        pairs = [
-            (one, other)
-            for one in probed
-            if one.probe is not None and one.probe.is_bounded and one.arguments.get(item.name, default) != default
-            for other in probed
-            if other.world == one.world
-            and {**one.arguments, item.name: None} == {**other.arguments, item.name: None}
-            and other.arguments.get(item.name, default) != one.arguments[item.name]
-        ]
+    for item in tool.inputs:
+        pairs = [pair for pair in permutations(probed, 2) if _differ_in(item, *pair)]
         if len(pairs) >= _AT_LEAST and all(_same(item.name, *pair) for pair in pairs):
-            one = pairs[0][0]
+            one, other = (canonical_json(run.arguments.get(item.name)) for run in pairs[0])
             yield Weakness(
                 code="dead_input",
-                message=f"{item.name} changes nothing but what repeats it, in {len(pairs)} pairs of runs on films that are known: with "
-                f"{canonical_json(one.arguments[item.name])} the answer is the same as without, although the film holds something else there",
-                suggestion=f"give {item.name} to the call or the filter that finds the answer, as a bound of what is looked at",
+                message=f"{item.name} changes nothing but what repeats it, in {len(pairs)} pairs of runs on films that are "
+                f"known: with {one} the answer is the same as with {other}, although the film holds something else there",
+                suggestion=f"give {item.name} to the call or the filter that finds the answer",
             )
+
+
+def _differ_in(item: model.Input, one: trials.TrialRun, other: trials.TrialRun) -> bool:
+    """Whether two runs on one film have one argument different, and the film holds something of what the first asks."""
+    default = None if item.default is None else item.default.value
+    given = [run.arguments.get(item.name, default) for run in (one, other)]
+    if one.probe is None or one.world != other.world or given[0] == given[1]:
+        return False
+    asked = one.probe.is_bounded if bound_of(item.name, item.type) else one.probe.facts.get(item.name)
+    rest = [{**run.arguments, item.name: None} for run in (one, other)]
+    return bool(asked) and rest[0] == rest[1] and any(fact.existence == "present" for fact in one.probe.each)
 
 
 def _same(name: str, one: trials.TrialRun, other: trials.TrialRun) -> bool:
     """Whether two runs gave the same answer, apart from texts that repeat the argument in which they differ."""
-    shown = [re.escape(f"{value:g}") for run in (one, other) if isinstance(value := run.arguments.get(name, 0), int | float)]
-    given = re.compile(rf"(?<![\d.])(?:{'|'.join(shown)})(?:\.0)?(?![\d.])")
+    given = [run.arguments.get(name, 0) for run in (one, other)]
+    shown = "|".join(re.escape(f"{value:g}" if isinstance(value, int | float) else str(value)) for value in given)
+    repeated = re.compile(rf"(?<![\w.])(?:{shown})(?:\.0)?(?![\w.])")
 
     def answer(run: trials.TrialRun) -> str:
-        told = {key: given.sub("", value) if isinstance(value, str) else value for key, value in run.outputs.items()}
-        return canonical_json([run.status, told])
+        outputs = {
+            key: repeated.sub("", value) if isinstance(value, str) else value for key, value in run.outputs.items()
+        }
+        return canonical_json([run.status, outputs])
 
     return answer(one) == answer(other)
 
@@ -79,7 +87,7 @@ def one_valued(tool: model.Tool, runs: Runs) -> Iterator[Weakness]:
         is_answer = place == 0 or words_in(item.name) & PRESENCE
         said = {canonical_json(run.outputs.get(item.name)) for run in (*there, *lacking) if run.status == "ok"}
         with_all, with_less = ([run for run in some if run.status == "ok"] for some in (there, lacking))
-        ended = [run for run in lacking if run.status == "empty"]
+        ended = [run for run in lacking if run.status == "empty" and run.probe is not None and len(run.probe.each) == 1]
         if is_answer and len(said) == 1 and len(with_all) >= _AT_LEAST and (with_less or ended):
             (value,) = said
             what = f"it is {value} too" if with_less else f"the tool ends as 'empty' ({ended[0].summary[:80]})"
@@ -99,7 +107,7 @@ def short_lists(
     ``run_of`` makes a runner of a tool of this name in other tools.
     """
     tool = tools[name].tool
-    said = Intent(tool=tool).said
+    said = Intent(tool=tool).promised
     moments = [item.name for item in tool.outputs if is_moment(item.name, item.type)]
     for promise, outputs, hits in ((_PICKS, moments, True), (_EVERYTHING, [item.name for item in tool.outputs], False)):
         wider = replace(tools[name], tool=_widened(tool, hits=hits))
@@ -118,8 +126,8 @@ def short_lists(
             limit = "top_k" if hits else "max_items"
             yield Weakness(
                 code="short_lists",
-                message=f"{limit} leaves out what the tool promises: on {usual.world}, asked {canonical_json(asked)[:80]}, {output} is "
-                "another if more is looked at",
+                message=f"{limit} leaves out what the tool promises: on {usual.world}, asked {canonical_json(asked)[:80]}, "
+                f"{output} is another if more is looked at",
                 suggestion=f"raise {limit}, or say in the description how many are looked at, and in an output whether that was all",
             )
             return
@@ -144,5 +152,7 @@ def _wider(step: model.Step, hits: bool) -> model.Step:
             return replace(step, then=inside(step.then), otherwise=inside(step.otherwise))
         case model.Call() if hits:
             few = [key for key, value in step.params if key == "top_k" and isinstance(value, Const)]
-            return replace(step, params=tuple((key, Const(_MOST_HITS) if key in few else value) for key, value in step.params))
+            return replace(
+                step, params=tuple((key, Const(_MOST_HITS) if key in few else value) for key, value in step.params)
+            )
     return step

@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from tool_induction.admission.arguments import is_moment
 from tool_induction.admission.intents import COUNT, DISTINCT, PRESENCE, Intent, words_in
@@ -36,6 +36,7 @@ Flaw = Literal[
     "counts_doubles", "failure_as_zero", "wrong_unit", "same_call", "confirms_itself", "farthest",
 ]  # fmt: skip
 
+FLAWS: frozenset[str] = frozenset(get_args(Flaw))
 _SEARCHES = frozenset(
     {"search_segments_by_text", "search_segments_by_semantics", "search_similar_to_example", "scan_segments"}
 )
@@ -45,13 +46,15 @@ _DOUBLES = "may_be"
 _MARK = "~"  #: begins an origin that is neither an operation nor a field
 _LOST, _REPLACED = f"{_MARK}lost ", f"{_MARK}replaced "  #: a call that may fail; its default where it did
 _UNITS: Mapping[str, frozenset[str]] = {
-    "minutes": frozenset("minute minutes min mins 分钟".split()),
+    "minutes": frozenset("minute minutes 分钟".split()),
     "hours": frozenset("hour hours 小时".split()),
     "milliseconds": frozenset("millisecond milliseconds ms 毫秒".split()),
 }
-_IN_SECONDS = frozenset("second seconds s 秒".split())
+_IN_SECONDS = frozenset("second seconds 秒".split())
+_OF_TIME = _IN_SECONDS | frozenset("time timestamp start end duration".split())
 _NEAREST = re.compile(
-    r"\b(?:nearest|closest|previous|next|(?:right|just|immediately|directly|shortly) (?:before|after))\b|最近|紧接", re.IGNORECASE
+    r"\b(?:nearest|closest|previous|next|(?:right|just|immediately|directly|shortly) (?:before|after))\b|最近|紧接",
+    re.IGNORECASE,
 )
 _LESS, _MORE = ("<", "<="), (">", ">=")
 
@@ -150,7 +153,8 @@ def _doubles(tool: model.Tool, origins: Mapping[str, set[str]]) -> Iterator[Weak
         if "list_entities" in behind and _DOUBLES not in behind:
             yield Weakness(
                 code="counts_doubles",
-                message="it counts each entity as another thing: one that is seen again may be a new entity, and may_be names its likes",
+                message="it counts each entity as another thing: one that is seen again may be a new entity, and may_be "
+                "names its likes",
                 suggestion="add an output that says how many entities have a may_be",
             )
 
@@ -172,15 +176,24 @@ def _failures(tool: model.Tool, origins: Mapping[str, set[str]]) -> Iterator[Wea
 
 def _units(tool: model.Tool) -> Iterator[Weakness]:
     """Yield inputs in minutes, hours or milliseconds that are added to, or compared with, what is in seconds."""
-    units = {item.name: unit for item in tool.inputs if types.is_numeric(types.plain(item.type)) and (unit := _unit_of(item))}
+    units = {
+        item.name: unit for item in tool.inputs if types.is_numeric(types.plain(item.type)) and (unit := _unit_of(item))
+    }
     for name, unit in units.items():
         for node in (node for value in _expressions(tool) for node in walk(value)):
             is_sum = isinstance(node, Arithmetic) and node.op in "+-"
             is_order = isinstance(node, Compare) and node.op in (*_LESS, *_MORE)
-            if not isinstance(node, Arithmetic | Compare) or not (is_sum or is_order) or Name(name) not in (node.left, node.right):
+            if (
+                not isinstance(node, Arithmetic | Compare)
+                or not (is_sum or is_order)
+                or Name(name) not in (node.left, node.right)
+            ):
                 continue
             other = node.right if node.left == Name(name) else node.left
-            if not isinstance(other, Const) and not (isinstance(other, Name) and units.get(other.name) == unit):
+            said = frozenset[str]().union(
+                *(words_in(one.key) for one in walk(other) if isinstance(one, Field)), *map(words_in, names(other))
+            )
+            if said & _OF_TIME and not (isinstance(other, Name) and units.get(other.name) == unit):
                 yield Weakness(
                     code="wrong_unit",
                     message=f"{to_text(node)} takes {name}, which is in {unit}, together with seconds",
@@ -214,7 +227,8 @@ def _same_calls(tool: model.Tool) -> Iterator[Weakness]:
             if not inside & changing and len(one.params) > 1:
                 yield Weakness(
                     code="same_call",
-                    message=f"{one.target} reads nothing of {loop.variable!r}: for every item of {to_text(loop.over)} it is the same call",
+                    message=f"{one.target} reads nothing of {loop.variable!r}: for every item of {to_text(loop.over)} it is the "
+                    "same call",
                     suggestion=f"give it the time or the id of {loop.variable!r}, or make the call once, before the loop",
                 )
 
@@ -247,16 +261,19 @@ def _search_of(step: model.Call) -> str:
 def _farthest(tool: model.Tool) -> Iterator[Weakness]:
     """Yield picks of the earliest of what comes before a moment, or the latest of what comes after it, if the nearest is promised."""
     promised = _NEAREST.search(tool.description)
+    if promised is None:
+        return
     sides = {step.save_as: _side(step.where) for step in model.walk_steps(tool.steps) if isinstance(step, model.Filter)}
     wrong = {"pick_earliest": "before", "pick_latest": "after"}
-    for step in model.walk_steps(tool.steps) if promised else ():
+    for step in model.walk_steps(tool.steps):
         if isinstance(step, model.Aggregate) and isinstance(step.inputs, Name) and step.operation in wrong:
             side = wrong[step.operation]
             if sides.get(step.inputs.name) == side:
                 other = next(name for name in wrong if name != step.operation)
                 yield Weakness(
                     code="farthest",
-                    message=f"{step.operation} of {step.inputs.name} is the farthest of what comes {side} the moment, and the description says {promised[0]!r}",
+                    message=f"{step.operation} of {step.inputs.name} is the farthest of what comes {side} the moment, and the "
+                    f"description says {promised[0]!r}",
                     suggestion=f"use {other!r}",
                 )
 
