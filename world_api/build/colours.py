@@ -123,7 +123,10 @@ def _named_samples(name: Naming) -> tuple[NDArray[np.float32], NDArray[np.float3
 
 def _scaled_lab(pixels: Image) -> NDArray[np.float32]:
     """Return Lab with lightness 0 to 100 and grey at 0."""
-    return (lab_of(pixels) - np.float32([0, 128, 128])) * np.float32([100 / 255, 1, 1])
+    lab = lab_of(pixels)
+    lab[:, 0] *= 100 / 255
+    lab[:, 1:] -= 128
+    return lab
 
 
 def _in_light(colour: NDArray[np.float64], factor: float) -> Image:
@@ -131,7 +134,8 @@ def _in_light(colour: NDArray[np.float64], factor: float) -> Image:
     level = colour / 255
     linear = factor * np.where(level <= 0.04045, level / 12.92, ((level + 0.055) / 1.055) ** 2.4)
     shown = np.where(linear <= 0.0031308, linear * 12.92, 1.055 * np.minimum(linear, 1.0) ** (1 / 2.4) - 0.055)
-    return np.rint(255 * np.clip(shown, 0, 1)).astype(np.uint8)
+    found: Image = np.rint(255 * np.clip(shown, 0, 1)).astype(np.uint8)
+    return found
 
 
 def lab_of(pixels: Image) -> NDArray[np.float32]:
