@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from tests.conftest import WorldMaker
 from tests.support.detected_worlds import STAGES, looks, seen
 from world_api import open_session, run
-from world_api.core.lexicon import COLOURS
+from world_api.core import COLOURS
 
 WORDS = st.sampled_from(sorted(COLOURS))
 FRAMES = 10

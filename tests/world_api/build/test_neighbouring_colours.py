@@ -7,9 +7,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from world_api.build.colours import lab_of, near_names, usual_names
-from world_api.core import Image
-from world_api.core.lexicon import COLOURS, NEIGHBOURS
+from world_api.build import lab_of, near_names, usual_names
+from world_api.core import COLOURS, NEIGHBOURS, Image
 
 WORDS = list(COLOURS)
 #: B, G and R at even steps.
