@@ -101,27 +101,32 @@ def near_names(centre: NDArray[np.float64], name: Naming) -> frozenset[int]:
     Light may be half or twice as strong. A name is near if it is that of a colour at most ``_NEAR`` away in Lab (CIE 1976), for
     black up to ``_NEAR_BLACK``: the darker a colour, the less its hue shows. ``name`` returns the numbers of the names of pixels.
     """
-    lab, numbers = _named_samples(name)
+    lab, squares, numbers = _named_samples(name)
     found: set[int] = set()
     for light in _LIGHTS:
         shown = _in_light(centre, light)
         here = _scaled_lab(shown[None])[0]
         dark = max(0.0, 1.0 - float(here[0]) / _DARK)
-        is_near = np.linalg.norm(lab - here, axis=1) <= _NEAR + (_NEAR_BLACK - _NEAR) * dark
-        found.update(np.unique(numbers[is_near]).tolist())
+        most = _NEAR + (_NEAR_BLACK - _NEAR) * dark
+        is_near = squares - 2 * (lab @ here) + here @ here <= most**2
+        found.update(np.flatnonzero(np.bincount(numbers[is_near])).tolist())
     return frozenset(found)
 
 
 @cache
-def _named_samples(name: Naming) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
-    """Return Lab and the numbers of the names of colours at even steps of B, G and R."""
+def _named_samples(name: Naming) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.uint8]]:
+    """Return Lab, its squared length, and the numbers of the names of colours at even steps of B, G and R."""
     colours = _even(_COARSE)
-    return _scaled_lab(colours), name(colours)
+    lab = _scaled_lab(colours)
+    return lab, (lab * lab).sum(axis=1), name(colours)
 
 
 def _scaled_lab(pixels: Image) -> NDArray[np.float32]:
     """Return Lab with lightness 0 to 100 and grey at 0."""
-    return (lab_of(pixels) - np.float32([0, 128, 128])) * np.float32([100 / 255, 1, 1])
+    lab = lab_of(pixels)
+    lab[:, 0] *= 100 / 255
+    lab[:, 1:] -= 128
+    return lab
 
 
 def _in_light(colour: NDArray[np.float64], factor: float) -> Image:
@@ -129,7 +134,8 @@ def _in_light(colour: NDArray[np.float64], factor: float) -> Image:
     level = colour / 255
     linear = factor * np.where(level <= 0.04045, level / 12.92, ((level + 0.055) / 1.055) ** 2.4)
     shown = np.where(linear <= 0.0031308, linear * 12.92, 1.055 * np.minimum(linear, 1.0) ** (1 / 2.4) - 0.055)
-    return np.rint(255 * np.clip(shown, 0, 1)).astype(np.uint8)
+    found: Image = np.rint(255 * np.clip(shown, 0, 1)).astype(np.uint8)
+    return found
 
 
 def lab_of(pixels: Image) -> NDArray[np.float32]:

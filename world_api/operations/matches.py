@@ -41,6 +41,8 @@ SAME_BOX, SAME_MOMENT = 0.5, 0.6
 UNRECOGNISED = "moving_object"
 
 
+#: What is said of things of which nothing was detected, and nothing shows that they are absent.
+MAY_BE_UNSEEN = "how often one is missed was not measured, so it may be there unseen"
 #: What an entity lacks that may be the same thing as an earlier one.
 APART = "another one than before"
 
@@ -575,7 +577,7 @@ def _why_nothing(
         return _unseen(missing)
     where, view = "at this moment" if within is None else "in this span", session.view
     if view.may_be_missed(reading.kinds):
-        return f"nothing of the kind was detected {where}; how often one is missed was not measured, so it may be there unseen"
+        return f"nothing of the kind was detected {where}; {MAY_BE_UNSEEN}"
     missed = view.world.manifest.missed
     rates = (
         f"{missed[kind][0]} of {missed[kind][1]} of {kind}" for kind in sorted(reading.kinds or ()) if kind in missed

@@ -23,7 +23,7 @@ from world_api.operations.evidence import (
     ranges,
     segment_hit,
 )
-from world_api.operations.matches import colours_in_words, match_description
+from world_api.operations.matches import MAY_BE_UNSEEN, colours_in_words, match_description
 from world_api.operations.recorded import SpokenTexts, has_units, has_word, recorded_words, terms_of_word
 from world_api.operations.schema import Candidates
 from world_api.search.indexes import holds_words
@@ -206,6 +206,11 @@ class QueryJudge:
             return view.has_rows("speech")
         return word in self._lines["written"] and view.reads_screen
 
+    @property
+    def may_be_missed(self) -> bool:
+        """Whether the query names things that may be there unseen."""
+        return self._reading.is_judged and self._session.view.may_be_missed(self._reading.kinds)
+
     def not_found(self, within: TimeSpan | None) -> list[TimeSpan]:
         """Return what was searched, if every word was judged and no segment has all of them, nor may any track; else nothing.
 
@@ -216,7 +221,7 @@ class QueryJudge:
             return []
         if not all(self.lacks):
             return []
-        if self._reading.is_judged and self._session.view.may_be_missed(self._reading.kinds):
+        if self.may_be_missed:
             return []
         # Where nothing has the looks, other words make no difference.
         if not self._reading.is_judged or self._any_track_may_fit(within):
@@ -287,6 +292,8 @@ def candidates(
         for hit, lacks in ranked
     ]
     hint = nothing_found(found)
+    if not hits and judge.may_be_missed:
+        hint = f"nothing of the kind was detected; {MAY_BE_UNSEEN}"
     if hits and all(hit.lacks for hit in hits):
         hint = "none of these is shown to have all of it; lacks names the words"
     matched, unmatched, absent = judge.matched, judge.unmatched, judge.not_found(within)

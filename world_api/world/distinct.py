@@ -30,10 +30,11 @@ class DistinctTracks:
         compared = [_compared(view, part) for part in ("body", "face")] if "person" in of_category else []
         apart: set[str] = set()
         for category, tracks in of_category.items():
-            found = [_most_at_once(tracks)]
+            found: list[Sequence[str]] = [_most_at_once(tracks)]
             if category == "person":
                 found += [_unlike_earlier(view, tracks, names) for names in compared]
-            apart.update(max(found, key=len))
+            largest: Sequence[str] = max(found, key=len)
+            apart.update(largest)
         self.may_repeat = frozenset(one.track_id for own in of_category.values() for one in own) - apart
 
 
