@@ -229,10 +229,10 @@ def whole_numbers(name: str, arguments: Mapping[str, Json]) -> Mapping[str, Json
 
 
 def _with_item_evidence(name: str, result: dict[str, Any]) -> dict[str, Any]:
-    """Return the result with evidence for each item of its list: its own piece where there is one for each item, in order;
-    else at most two pieces, those that overlap its span best.
+    """Return the result with evidence for each item of its list.
 
-    Items that have evidence stay as they are. A result without exactly one list is returned unchanged.
+    It is the item's own piece where there is one for each item, in order; else at most two pieces, those that overlap its
+    span best. Items that have evidence stay as they are. A result without exactly one list is returned unchanged.
     """
     one = listed_under(name)
     rows = result.get(one) if one else None

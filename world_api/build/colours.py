@@ -30,8 +30,8 @@ _BITS, _STEP = 6, 2
 #: Bits of each channel of the colours that others are compared with.
 _COARSE = 5
 #: How much stronger the light may be; the distance in Lab within which a colour may have another name, and that of black; the
-#: lightness (0 to 100) from which a colour is not dark. All chosen, not fitted: half or double the light is one stop of a camera.
-_LIGHTS, _NEAR, _NEAR_BLACK, _DARK = (0.5, 1.0, 2.0), 8.0, 18.0, 25.0
+#: lightness (0 to 100) from which a colour is not dark. All chosen, not fitted: such light is half a stop of a camera.
+_LIGHTS, _NEAR, _NEAR_BLACK, _DARK = (0.7, 1.0, 1.4), 8.0, 18.0, 25.0
 #: From linear blue, green and red to X, Y and Z, each divided by that of white.
 _TO_XYZ = np.array(
     [[0.180423, 0.357580, 0.412453], [0.072169, 0.715160, 0.212671], [0.950227, 0.119193, 0.019334]]
@@ -98,7 +98,7 @@ def usual_names(pixels: Image) -> NDArray[np.uint8]:
 def near_names(centre: NDArray[np.float64], name: Naming) -> frozenset[int]:
     """Return the numbers of the names that a colour (BGR) may have in other light, or as another camera shows it.
 
-    Light may be half or twice as strong. A name is near if it is that of a colour at most ``_NEAR`` away in Lab (CIE 1976), for
+    Light may be half a stop weaker or stronger. A name is near if it is that of a colour at most ``_NEAR`` away in Lab (CIE 1976), for
     black up to ``_NEAR_BLACK``: the darker a colour, the less its hue shows. ``name`` returns the numbers of the names of pixels.
     """
     lab, squares, numbers = _named_samples(name)

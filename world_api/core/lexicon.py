@@ -44,7 +44,7 @@ NEIGHBOURS: dict[str, frozenset[str]] = {
     "red": frozenset({"pink", "brown"}),
     "orange": frozenset({"red", "yellow", "brown"}),
     "yellow": frozenset({"green"}),
-    "green": frozenset({"yellow"}),
+    "green": frozenset(),
     "blue": frozenset({"purple"}),
     "purple": frozenset({"blue", "pink"}),
     "pink": frozenset({"red", "purple"}),

@@ -97,9 +97,9 @@ class Outfit:
         """Whether a look that is not among the words for its part is not excluded by them either."""
         return look in self.doubts or not self.words(look.part)
 
-    def may_have(self, colour: str) -> bool:
-        """Whether upper or lower clothes may have a colour that is not among their words."""
-        return self.may_be(PartLook(UPPER, colour)) or self.may_be(PartLook(LOWER, colour))
+    def may_have(self, colour: str, *, mainly: bool = False) -> bool:
+        """Whether upper or lower clothes may have a colour that is not among their words; ``mainly``: the upper ones."""
+        return self.may_be(PartLook(UPPER, colour)) or (not mainly and self.may_be(PartLook(LOWER, colour)))
 
     def surely_has(self, colour: str) -> bool:
         """Whether upper or lower clothes have a colour of which no other word may be right as well."""

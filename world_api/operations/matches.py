@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 
 from world_api.core.faults import BackendFault, MediaFault, OperationFault
@@ -104,10 +105,12 @@ def match_description(track: Track, reading: ParsedDescription) -> HintMatch:
         unjudged += sorted(reading.kinds) if unknown_kind else []
     wanted = reading.wanted
     shown = frozenset(track.colours) - (NEUTRALS.difference(track.colours[:1]) if len(wanted) == 1 else frozenset())
+    is_whole = len(wanted) == 1 and wanted[0] <= NEUTRALS
     if not track.colours:
         unjudged += colours_in_words(replace(reading, looks=frozenset()))
     else:
-        unjudged += [_one_of(each) for each in wanted if not each & shown and any(map(track.may_have, each))]
+        may_have = partial(track.may_have, mainly=is_whole)
+        unjudged += [_one_of(each) for each in wanted if not each & shown and any(map(may_have, each))]
         doubtful = [one for one in sorted(reading.negated_colours) if one in track.colours or track.may_have(one)]
         unjudged += [f"not {one}" for one in doubtful if not track.surely_has(one)]
     is_person = track.category == "person"

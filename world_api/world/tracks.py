@@ -316,13 +316,15 @@ class Track:
         """Its category and colours in words: ``person in black and blue``, ``person in black top, brown hair``."""
         return hint_in_words(self.category, self.colours, self.outfit)
 
-    def may_have(self, colour: str) -> bool:
-        """Whether it may have a colour that is not among its ``colours``: a neighbour of one, or of a part that was not judged."""
+    def may_have(self, colour: str, *, mainly: bool = False) -> bool:
+        """Whether it may have a colour that is not among its ``colours``: a neighbour of one, or of a part that was not judged.
+
+        ``mainly``: as its main colour.
+        """
         if self.outfit.colours:
-            return self.outfit.may_have(colour)
-        return self.is_detected and (
-            self.category == "person" or any(colour in NEIGHBOURS[own] for own in self.colours)
-        )
+            return self.outfit.may_have(colour, mainly=mainly)
+        own = self.colours[:1] if mainly else self.colours
+        return self.is_detected and (self.category == "person" or any(colour in NEIGHBOURS[one] for one in own))
 
     def surely_has(self, colour: str) -> bool:
         """Whether it has one of its ``colours`` beyond doubt, so that a description that excludes this colour excludes it."""
