@@ -370,15 +370,23 @@ def _returning(data: Path, folder: Path) -> list[str]:
 def _clothes(data: Path, folder: Path) -> list[str]:
     truth = json.loads((data / "video" / f"{COMPOSITE}.truth.json").read_text())
     build(data / "video" / f"{COMPOSITE}.mp4", folder / "neural", data / "models")
-    rows = ["| visit of | truth | judged, with the share of the frames |", "| --- | --- | --- |"]
+    rows = ["| visit of | truth | judged, with the share of the frames | may also be |", "| --- | --- | --- | --- |"]
     right: dict[str, list[bool]] = {}
+    missed = 0
     for who, true, outfit in seen_outfits(folder / "neural", truth):
         judged = ", ".join(f"{look} {share:.2f}" for look, share in zip(outfit.looks, outfit.shares, strict=True))
-        rows.append(f"| {who} | {', '.join(map(str, sorted(true)))} | {judged} |")
+        rows.append(
+            f"| {who} | {', '.join(map(str, sorted(true)))} | {judged} | {', '.join(map(str, outfit.doubts))} |"
+        )
         for look in true:
-            right.setdefault(look.part, []).append(look.word in outfit.words(look.part))
+            right.setdefault(look.part, []).append(look in outfit.looks)
+            missed += look not in outfit.looks and not outfit.may_be(look)
     shares = ", ".join(f"{part} {sum(own)} of {len(own)}" for part, own in sorted(right.items()))
-    return [f"{COMPOSITE}: colours that the truth names and the outfit has: {shares}.", "", *rows]
+    return [
+        f"{COMPOSITE}: colours that the truth names and the outfit has: {shares}; neither has nor may have: {missed}.",
+        "",
+        *rows,
+    ]
 
 
 if __name__ == "__main__":

@@ -266,9 +266,9 @@ def _record(record: Record, known: Set[_Span], *, top: bool = False) -> Any:
 def _field(key: str, value: Any, known: Set[_Span], beside: Mapping[str, Any]) -> Record:
     """Return a field as it is shown; of a list two fields if its entries share values. ``beside``: its record."""
     if isinstance(value, Mapping) and key == "outputs":
-        return {key: _outputs(dict(value), known)}
+        return {key: _outputs(dict(value), known, beside.get("unsure"))}
     if isinstance(value, Mapping) and key == "unsure":
-        return {key: _grouped(value)}
+        return {key: _grouped(value, beside.get("outputs"))}
     if not isinstance(value, list):
         return {key: _value(value, known)}
     if key in ("may_be", "joined"):
@@ -295,6 +295,9 @@ def _of_tool(result: Record) -> Record:
     outputs, summary = result["outputs"], result["summary"]
     if not isinstance(outputs, Mapping) or not isinstance(summary, str):
         return result
+    judged = result.get("judged")
+    if isinstance(judged, Mapping):
+        result = {**result, "judged": _without(judged, ["matched", *_repeated(judged, summary)])}
     if result["status"] == "ok":
         return _without(result, ["summary"])
     named = next((name for name, value in outputs.items() if name != "evidence" and not _is_empty(value)), None)
@@ -304,24 +307,41 @@ def _of_tool(result: Record) -> Record:
     return {**result, "summary": reason, "outputs": {} if all(map(_is_empty, outputs.values())) else dict(outputs)}
 
 
-def _outputs(outputs: Record, known: Set[_Span]) -> Record:
-    """Return the outputs of a tool under their declared names; one that is null stays, since that is its answer."""
+def _repeated(judged: Mapping[str, Any], summary: str) -> list[str]:
+    """Return the lists of words in ``judged`` that the summary of a tool names, all of them in a row."""
+    words = {key: value for key, value in judged.items() if isinstance(value, list) and value}
+    return [key for key, value in words.items() if f": {', '.join(map(str, value))}" in summary]
+
+
+def _outputs(outputs: Record, known: Set[_Span], unsure: Any) -> Record:
+    """Return the outputs of a tool under their declared names; one that is null stays, since that is its answer.
+
+    A number of sure ones says of how many more it is not known: ``"0 sure, 10 possible"``.
+    """
     if isinstance(outputs.get("evidence"), list):
         outputs = _with_needed_evidence(outputs, known)
+    for name, doubt in unsure.items() if isinstance(unsure, Mapping) else ():
+        possible = doubt.get("possible") if isinstance(doubt, Mapping) else None
+        if isinstance(possible, int) and type(outputs.get(name)) is int:
+            outputs = {**outputs, name: f"{outputs[name]} sure, {possible} possible"}
     shown: Record = {}
     for name, value in outputs.items():
         shown |= _field(name, value, known, outputs)
     return {name: value for name, value in shown.items() if name != "evidence" or not _is_empty(value)}
 
 
-def _grouped(unsure: Mapping[str, Any]) -> Record:
-    """Return what is in doubt of each output, outputs with the same doubt under one key."""
+def _grouped(unsure: Mapping[str, Any], outputs: Any) -> Record:
+    """Return what is in doubt of each output, outputs with the same doubt under one key; ``all outputs`` if it is all of them."""
     doubts: dict[str, tuple[list[str], Any]] = {}
     for name, doubt in unsure.items():
         says_why = isinstance(doubt, Mapping) and doubt.get("why") == "lacks" and doubt.get("lacks")
         short = _without(doubt, ["why"]) if says_why else doubt
         doubts.setdefault(repr(short), ([], short))[0].append(name)
-    return {", ".join(names): _value(doubt, frozenset()) for names, doubt in doubts.values()}
+    every = {name for name, value in outputs.items() if not _is_empty(value)} if isinstance(outputs, Mapping) else set()
+    is_all = len(doubts) == 1 and len(every) > 1 and every <= unsure.keys()
+    return {
+        "all outputs" if is_all else ", ".join(names): _value(doubt, frozenset()) for names, doubt in doubts.values()
+    }
 
 
 def _with_needed_evidence(record: Record, known: Set[_Span]) -> Record:
@@ -454,22 +474,32 @@ def _is_line(line: Any) -> bool:
 
 
 def _with_words_once(result: Record) -> Record:
-    """Return the result of a search without words of hits that its moments give with closer times."""
+    """Return the result of a search without what its moments give with closer times: words of hits, and hits without others."""
     moments = [one for one in result["moments"] if isinstance(one, Mapping) and _interval(one, *_PAIRS[0])]
     given = {(one.get("source"), one.get("text")) for one in moments if isinstance(one.get("text"), str)}
-    spans = {_span_of(one) for one in moments}
+    spans = [_span_of(one) for one in moments]
+
+    def is_inside(piece: Mapping[str, Any]) -> bool:
+        start, end = _span_of(piece)
+        return any(first <= start and end <= last for first, last in spans)
 
     def short(hit: Record) -> Record:
         lines = [line for line in hit.get("matching_lines") or () if (line["source"], line["text"]) not in given]
         if (hit["source"], hit["snippet"]) not in given:
             return hit
-        pieces = [piece for piece in hit.get("evidence") or () if _span_of(piece) not in spans | {_span_of(hit)}]
+        pieces = [
+            piece for piece in hit.get("evidence") or () if _span_of(piece) != _span_of(hit) and not is_inside(piece)
+        ]
         return {**hit, "snippet": "", "source": "", "evidence": pieces, "matching_lines": lines}
 
-    return {
-        key: list(map(short, value)) if isinstance(value, list) and value and all(map(_is_hit, value)) else value
-        for key, value in result.items()
-    }
+    shown = dict(result)
+    for key, value in result.items():
+        if isinstance(value, list) and value and all(map(_is_hit, value)):
+            hits = [hit for hit in map(short, value) if hit["snippet"] or hit["matching_lines"] or hit["evidence"]]
+            shown[key] = hits
+            if not hits:
+                del shown[key]
+    return shown
 
 
 def _known_words(line: Record) -> Record:
@@ -545,7 +575,8 @@ def _are_along_path(record: Record) -> bool:
     return has_path and all(isinstance(one, Mapping) and one.keys() == {"time", "bbox"} for one in boxes)
 
 
-#: Fields, and when they follow from the others of their record.
+#: Fields, and when they follow from the others of their record, or, as the words of a query that can be judged, say
+#: nothing about what was found.
 _FOLLOWS: Mapping[str, Callable[[Record], bool]] = {
     "category": _is_in_looks,
     "enters_from": _is_in_path("enters_from", "enters from the"),
@@ -554,7 +585,7 @@ _FOLLOWS: Mapping[str, Callable[[Record], bool]] = {
     "time_range": _is_own_time,
     "scene_ids": lambda record: record["scene_ids"] == [record.get("scene_id")],
     "unused_words": lambda record: record["unused_words"] == record.get("unmatched", []),
-    "matched": lambda record: isinstance(record["matched"], list) and record.get("unmatched") == [],
+    "matched": lambda record: isinstance(record["matched"], list) and {"unmatched", "not_judged"} <= record.keys(),
     "unmatched": lambda record: record["unmatched"] == record.get("not_judged"),
 }
 
@@ -567,7 +598,7 @@ def _look_alike(item: Any) -> Any:
 
 
 def _shared(items: Sequence[Any]) -> Record:
-    """Return the texts and numbers that all entries of a list of at least three records have."""
+    """Return the texts and numbers, and what they lack, that all entries of a list of at least three records have."""
     if len(items) < _LEAST_SHARED or not all(isinstance(item, Mapping) for item in items):
         return {}
 
@@ -575,7 +606,9 @@ def _shared(items: Sequence[Any]) -> Record:
         return all(key in one and type(one[key]) is type(value) and one[key] == value for one in items)
 
     return {
-        key: value for key, value in items[0].items() if isinstance(value, str | int | float) and is_common(key, value)
+        key: value
+        for key, value in items[0].items()
+        if (isinstance(value, str | int | float) or (key == "lacks" and value)) and is_common(key, value)
     }
 
 

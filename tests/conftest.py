@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from world_api.world import (
     FileEntry,
     Manifest,
     SourceFacts,
+    StageFacts,
     VideoFacts,
     World,
     open_world,
@@ -164,20 +166,31 @@ class WorldMaker:
     def __init__(self, store: Path) -> None:
         self.store = store
 
-    def __call__(self, rows: Rows | None = None, *, video_id: str = "made", duration: float = 60.0) -> World:
+    def __call__(
+        self,
+        rows: Rows | None = None,
+        *,
+        video_id: str = "made",
+        duration: float = 60.0,
+        profile: str = "classical",
+        stages: Sequence[StageFacts] = (),
+    ) -> World:
         folder = self.store / video_id
+        # A stage writes a file for each clip, also where there is nothing.
+        every: dict[int, list[dict[str, Any]]] = {number: [] for number in range(math.ceil(duration / CLIP_SECONDS))}
+        whole = {table: every for stage in stages for table in stage.tables}
         files = [
             self._write(folder, table, clip, records)
-            for table, records in (rows if rows is not None else made_rows()).items()
-            for clip, records in _by_clip(records).items()
+            for table, records in ({table: [] for table in whole} | (rows if rows is not None else made_rows())).items()
+            for clip, records in {**whole.get(table, {}), **_by_clip(records)}.items()
         ]
         video = VideoFacts(
             duration=duration, frame_rate=25.0, width=640, height=360, rotation=0, frames=int(duration * 25),
             codec="h264", has_audio=True,
         )  # fmt: skip
         manifest = Manifest(
-            schema_version=SCHEMA_VERSION, video_id=video_id, profile="classical", title=f"{video_id}.mp4",
-            built_at="2026-01-01T00:00:00+00:00", project_version="0", clip_seconds=CLIP_SECONDS, stages=[], losses=[],
+            schema_version=SCHEMA_VERSION, video_id=video_id, profile=profile, title=f"{video_id}.mp4",
+            built_at="2026-01-01T00:00:00+00:00", project_version="0", clip_seconds=CLIP_SECONDS, stages=list(stages), losses=[],
             source=SourceFacts(file_name=f"{video_id}.mp4", sha256="0" * 64, bytes=1, container="mp4"),
             video=video, files=files, images=[], world_hash=world_hash(folder, video, files),
         )  # fmt: skip

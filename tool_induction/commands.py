@@ -597,6 +597,11 @@ def _induced(done: InductionResult, out: Path) -> dict[str, Any]:
         "refused": {
             slot.name: slot.current.reason() for slot in induction.draft.slots if slot.current.status != "admitted"
         },
+        "warned": {
+            slot.name: [fault.line() for fault in slot.current.faults()]
+            for slot in induction.draft.slots
+            if slot.current.status == "admitted" and slot.current.returns
+        },
         "ending": induction.ending,
         "rounds": len(induction.rounds),
         "yields": induction.yields(),
@@ -611,6 +616,7 @@ def _induced_text(record: dict[str, Any]) -> str:
         f"{yields['admitted']} of {yields['written']} tools are admitted ({yields['admitted_first']} at the first pass)",
         *(f"  {name}" for name in record["tools"]),
         *(f"  not {name}: {reason}" for name, reason in record["refused"].items()),
+        *(f"  warning of {name}: {line}" for name, lines in record["warned"].items() for line in lines),
         f"{cost['calls']} calls, {cost['prompt_tokens']} prompt and {cost['completion_tokens']} reply tokens",
         f"{record['library']}: the library, frozen as {record['content_hash'][:16]}",
         f"{record['report']}: what was asked, written, refused, mended and admitted",

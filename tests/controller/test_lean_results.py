@@ -62,14 +62,15 @@ def test_words_that_a_moment_has_are_not_repeated_by_its_segment() -> None:
     shown = lean(
         found(HIT, other, evidence=[PIECE, {**PIECE, "start_time": 40.68, "end_time": 48.444}], moments=[moment])
     )
-    assert shown["candidates"] == [{"time": "40.68-48.444"}, {"time": "40.68-48.444", "seen": "person in grey"}]
+    assert shown["candidates"] == [{"time": "40.68-48.444", "seen": "person in grey"}]
     assert shown["moments"] == [{"time": "46.542-48.184", "said": SPOKEN}]
+    assert list(lean(found(HIT, evidence=[PIECE], moments=[moment]))) == ["moments"]
 
 
 @pytest.mark.parametrize(
     "doubt",
     [
-        {"unmatched": ["hat"], "matched": ["person"]},
+        {"unmatched": ["hat"]},
         {"not_judged": ["flood"]},
         {"not_found": [{"start_time": 0.0, "end_time": 60.0}]},
         {"not_examined": [{"start_time": 0.0, "end_time": 60.0}]},
@@ -124,10 +125,17 @@ def test_the_result_of_a_tool_keeps_its_outputs_and_its_doubts() -> None:
     assert lean(TOOL) == {
         "status": "partial",
         "summary": "cannot tell (not seen to fit: hat)",
-        "outputs": {"count": 4, "last": None, "center_time": 5, "evidence": ["46.542-48.184 speech"]},
+        "outputs": {
+            "count": "4 sure, 3 possible",
+            "last": None,
+            "center_time": 5,
+            "evidence": ["46.542-48.184 speech"],
+        },
         "unsure": {"count, things": {"possible": 3, "lacks": ["hat"]}},
-        "judged": {"unmatched": ["hat"]},
     }
+    doubted = dict.fromkeys(TOOL["outputs"], TOOL["unsure"]["count"])
+    assert lean({**TOOL, "unsure": doubted})["unsure"] == {"all outputs": {"possible": 3, "lacks": ["hat"]}}
+    assert lean({**TOOL, "judged": {"unmatched": ["cap"]}})["judged"] == {"unmatched": ["cap"]}
 
 
 def test_a_tool_that_found_nothing_says_why_and_lists_no_empty_outputs() -> None:

@@ -23,9 +23,9 @@ Made = Callable[..., Any]
 
 @pytest.fixture
 def models(tmp_path: Path) -> Path:
-    """A folder with one detector of ``dog`` and ``bottle``."""
+    """A folder with one detector of ``dog``, of which it is known how often it is missed, and ``bottle``."""
     path = write_tiny(tmp_path, "yolo", notes={"names": "{0: 'dog', 1: 'bottle'}"})
-    ModelFolder(tmp_path / "models").add(path, name="tiny", options={}, licence="")
+    ModelFolder(tmp_path / "models").add(path, name="tiny", options={"missed": {"dog": [1, 50]}}, licence="")
     return tmp_path / "models"
 
 

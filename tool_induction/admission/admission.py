@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from tool_induction.admission import trials
+from tool_induction.admission import trials, variations
 from tool_induction.admission.rules import (
     Admission,
     Case,
@@ -20,7 +20,7 @@ from tool_induction.admission.rules import (
     refusal_of,
 )
 from tool_induction.admission.schema_world import WORDS
-from tool_induction.admission.weaknesses import weaknesses
+from tool_induction.admission.weaknesses import unverified, weaknesses
 from tool_induction.compiler.compilation import CompiledTool, calls_of
 from tool_induction.language.model import Tool
 from tool_induction.language.types import show
@@ -34,8 +34,8 @@ _FILMS = 3  #: crowded films in each turn, for a tool that found nothing and to 
 _MIN_ANSWERS = 3  #: different answers that two tools must have in common before they count as the same
 
 Tools = Mapping[str, CompiledTool]
-#: Makes a run of the named tool.
-RunOf = Callable[[str], trials.Runner]
+#: Makes runs of the named tool, in these tools or in others.
+RunOf = Callable[..., trials.Runner]
 
 
 def admit(
@@ -60,11 +60,11 @@ def admit(
     """
     memo = Memo()
 
-    def run_of(name: str) -> trials.Runner:
-        return partial(trials.tried, tools, name, monotonic=monotonic, memo=memo)
+    def run_of(name: str, among: Tools = tools) -> trials.Runner:
+        return partial(trials.tried, among, name, monotonic=monotonic, memo=memo)
 
     texts = tuple(others) or WORDS
-    verdicts = {name: _verdict(name, tools, run_of(name), examples, tuple(entities), texts) for name in tools}
+    verdicts = {name: _verdict(name, tools, run_of, examples, tuple(entities), texts) for name in tools}
     _refuse_callers(tools, verdicts)
     for name, (kept, why) in _duplicates(tools, verdicts, run_of).items():
         verdicts[name] = replace(
@@ -81,12 +81,12 @@ def admit(
 def _verdict(
     name: str,
     tools: Tools,
-    run: trials.Runner,
+    run_of: RunOf,
     examples: Sequence[trials.ExampleWorld],
     entities: tuple[str, ...],
     texts: Sequence[str],
 ) -> Verdict:
-    compiled, tool = tools[name], tools[name].tool
+    compiled, tool, run = tools[name], tools[name].tool, run_of(name)
 
     def made(texts: Sequence[str], turns: Sequence[int], films: int = 1) -> tuple[trials.TrialRun, ...]:
         return tuple(map(run, trials.schema_trials(tool, texts=texts, turns=turns, films=films)))
@@ -99,7 +99,7 @@ def _verdict(
     runs += tuple(run(trial) for example in examples for trial in trials.example_trials(name, tools, example))
     known = (*trials.staged_worlds(), *(example for example in examples if example.facts))
     runs += tuple(run(trial) for world in known for trial in trials.probe_trials(name, tools, world))
-    certain, noted = contradictions(name, tools, runs)
+    known_films = contradictions(name, tools, runs)
     # With one entity alone every input would be the same.
     with_entities = made(entities, _FIRST) if len(set(entities)) > 1 else ()
     case = Case(
@@ -107,21 +107,36 @@ def _verdict(
         runs=runs,
         entity_runs=tuple(one for one in with_entities if one.world == "many"),
         entity=entity_written_in(tool, entities),
-        contradicts=certain,
+        contradicts=known_films.certain,
     )
     refusal, unread = refusal_of(case), list[str]()
     if refusal is None:
         unread = trials.unread_inputs(run, tool, texts)
         unread = [item for item in unread if not trials.reads_on_examples(runs, item)]
         refusal = ignoring(tool, unread)
-    notes = (
-        *noted,
+    found_weak = (
+        *known_films.weaknesses,
         *weaknesses(name, tools),
+        *variations.dead_inputs(tool, runs),
+        *variations.one_valued(tool, runs),
+        *variations.short_lists(name, tools, partial(run_of, name)),
+    )
+    notes = (
+        *known_films.notes,
+        *unverified(name, tools),
         *notes_of(case),
         *(f"the input {item} changed nothing in the trials" for item in unread),
     )
     explanation = f"it did what it declares in {len(runs)} runs"
-    verdict = Verdict(tool=tool.name, admitted=True, reason="admitted", explanation=explanation, notes=notes, runs=runs)
+    verdict = Verdict(
+        tool=tool.name,
+        admitted=True,
+        reason="admitted",
+        explanation=explanation,
+        weaknesses=found_weak,
+        notes=notes,
+        runs=runs,
+    )
     return verdict if refusal is None else replace(verdict, admitted=False, **vars(refusal))
 
 

@@ -62,6 +62,11 @@ class Fact:
         """The shortest time between two occurrences, in seconds; infinite for one."""
         return min((later.start - earlier.end for earlier, later in pairwise(self.spans)), default=math.inf)
 
+    def not_done_by(self, looks: str) -> Fact:
+        """Return that a deed, which is there, is never done by what has these looks."""
+        none = frozenset({0})
+        return replace(self, existence="absent", spans=(), things=none, times=none, who=looks)
+
     def line(self) -> str:
         """Return the fact in words: its text and when it is there."""
         if not self.spans:

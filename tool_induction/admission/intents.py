@@ -38,7 +38,7 @@ DISTINCT = frozenset("different distinct unique individual individuals 不同".s
 REPEATED = frozenset("times often occurrences occasions visits appearances repeatedly 次数".split())
 SECONDS = frozenset("seconds duration long time total 时长 多久".split())
 PRESENCE = frozenset(
-    "seen present found exists exist appears happens happened ever there shown visible occurs said".split()
+    "seen present found exists exist appears reappears returns happens happened ever there shown visible occurs said".split()
 )
 #: what a result is about instead of the thing that was asked for, its surroundings
 AROUND = frozenset(
@@ -48,12 +48,20 @@ AROUND = frozenset(
 )
 BEFORE = frozenset("before previous cause causes reason reasons earlier leads led 之前 原因".split())
 AFTER = frozenset("after next follow follows following followed consequence consequences afterwards 之后 结果".split())
+#: what is given instead of a thing's own span
+PLACES = frozenset("scene scenes segment window context before after previous next prior following".split())
 _START = frozenset("start starts begin begins from since".split())
 _END = frozenset("end ends until to stop".split())
+EDGES = _START | _END
+#: that a thing comes into view, or goes out of it
+ARRIVES = frozenset("appears arrives arrival enters enter entrance entry comes 出现 进入".split())
+LEAVES = frozenset(
+    "gone goes leaves leave leaving departs departure exits exit disappears disappearance vanishes 离开 消失".split()
+)
 #: Parameters of operations whose arguments have a role.
 _PARAMETERS: Mapping[str, Role] = {"category": "category", "text_query": "looks", "entity_hint": "looks"}
 _WORD = re.compile(r"[^\W_]+")
-_ADVICE = re.compile(r"(?:^|(?<=[.;!?。]))\s*(?:Use|Not|Never|Do not|For|When asked)\b.*", re.DOTALL)
+_ADVICE = re.compile(r"(?:^|(?<=[.;!?。]))\s*(?:Use|Not|Never|Do not|For(?! how)|When asked)\b.*", re.DOTALL)
 Edge = Literal["start", "end", ""]
 
 
@@ -80,6 +88,11 @@ class Intent:
         description = _ADVICE.sub("", self.tool.description)
         first = re.split(r"(?<=[.;:。；：])(?:\s|$)", description.strip(), maxsplit=1)[0]
         return words_in(self.tool.name) | words_in(first)
+
+    @cached_property
+    def promised(self) -> frozenset[str]:
+        """The words of the tool's name and of all its description before any advice when to use it."""
+        return words_in(self.tool.name) | words_in(_ADVICE.sub("", self.tool.description))
 
     @property
     def counts(self) -> bool:

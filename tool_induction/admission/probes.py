@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice, permutations
 from typing import TYPE_CHECKING, Any
 
 from tool_induction.admission.arguments import bound_of, is_moment
@@ -16,20 +17,26 @@ from tool_induction.admission.facts import Existence, Fact
 from tool_induction.admission.intents import (
     AFTER,
     AROUND,
+    ARRIVES,
     BEFORE,
     COUNT,
     DISTINCT,
+    EDGES,
     FIRST,
     LAST,
+    LEAVES,
+    PLACES,
     PRESENCE,
     REPEATED,
     SECONDS,
+    Edge,
     Intent,
     Role,
     edge_of,
     words_in,
 )
 from tool_induction.admission.schema_world import VIDEO
+from tool_induction.admission.weaknesses import Flaw
 from tool_induction.language import model, types
 from tool_induction.language.evaluation import Json
 from world_api.core.canonical import canonical_json
@@ -41,7 +48,9 @@ if TYPE_CHECKING:
 #: Facts that a tool with one input is asked about, by existence.
 _ASKED: Mapping[Existence, int] = {"present": 5, "absent": 2, "unjudged": 2}
 _AT_LEAST = 2  #: wrong answers that refuse a tool
+_APART = 3  #: things that two inputs are asked about in turn
 _AMOUNTS: Mapping[types.Type, Any] = {types.INT: 10, types.FLOAT: 20.0, types.NUMBER: 20.0, types.BOOL: True}
+_SHARE_NAMED = 0.2  #: of the answers of one kind, which must show a flaw before it is named
 _IN_GENERAL = ("decided", "finds")  #: findings about all answers of a tool, which count only if most differ
 _THINGS = frozenset("thing things object objects item items something 东西 物体".split())
 _PEOPLE = frozenset("people persons person 人".split())
@@ -87,12 +96,13 @@ class Finding:
     """What one answer says about an output: right, or how it differs from the world.
 
     ``about``: output and kind of claim, by which findings are put together; ``certain``: whether the difference is one
-    of facts and not of precision.
+    of facts and not of precision; ``flaw``: what it is a sign of, if that has a name.
     """
 
     about: str
     difference: str = ""
     certain: bool = True
+    flaw: Flaw | None = None
 
 
 def probes_for(
@@ -134,8 +144,8 @@ def probes_for(
             given |= dict.fromkeys(kinds, about.category)
         probe = Probe(arguments=given, facts=chosen)
         yield from _with_each_word(tool, probe)
-        if about is not None and len(chosen) == 1 and len(about.spans) > 1:
-            yield from _bounded(tool, probe, about)
+        if about is not None and len(chosen) == 1 and about.spans:
+            yield from _bounded(tool, probe, about, duration)
 
 
 def _with_each_word(tool: model.Tool, probe: Probe) -> Iterator[Probe]:
@@ -150,16 +160,21 @@ def _with_each_word(tool: model.Tool, probe: Probe) -> Iterator[Probe]:
                 yield replace(probe, arguments={**probe.arguments, item.name: value})
 
 
-def _bounded(tool: model.Tool, probe: Probe, about: Fact) -> Iterator[Probe]:
-    """Yield the probe for the time after the first occurrence, and for that before the last, if the tool has such inputs."""
+def _bounded(tool: model.Tool, probe: Probe, about: Fact, duration: float) -> Iterator[Probe]:
+    """Yield the probe for parts of the film, if the tool has inputs for bounds of time.
+
+    They are the time after the first occurrence, or before the last, and a part that has none.
+    """
+    ends = [0.0, *(edge for span in about.spans for edge in (span.start, span.end)), duration]
     for item in tool.inputs:
         bound = bound_of(item.name, item.type)
-        if not bound:
-            continue
-        place = 0 if bound == "lower" else len(about.spans) - 2
-        gap = round((about.spans[place].end + about.spans[place + 1].start) / 2, 1)
-        bounds = replace(probe.bounds, **{"start" if bound == "lower" else "end": gap})
-        yield replace(probe, arguments={**probe.arguments, item.name: gap}, bounds=bounds)
+        places = {"lower": (1, len(about.spans)), "upper": (len(about.spans) - 1, 0)}.get(bound, ())
+        for place in dict.fromkeys(places):
+            start, end = ends[2 * place], ends[2 * place + 1]
+            if start + 2 * _EXACT < end:
+                gap = round((start + end) / 2, 1)
+                bounds = replace(probe.bounds, **{"start" if bound == "lower" else "end": gap})
+                yield replace(probe, arguments={**probe.arguments, item.name: gap}, bounds=bounds)
 
 
 def _chosen(
@@ -178,21 +193,50 @@ def _chosen(
         for existence, most in _ASKED.items():
             for fact in _some(facts, kinds[0], existence, most):
                 yield {texts[0]: fact}
+    elif len(texts) == 2 and {*kinds} == {"looks"} and not lists:
+        apart = _never_together(_some(facts, "looks", "present", len(facts)))
+        for pair in permutations([*apart, *_some(facts, "looks", "absent", 1)], 2):
+            yield dict(zip(texts, pair, strict=True))
     elif len(texts) == 1 or (len(texts) == 2 and kinds[0] == kinds[1] and not lists):
         once = _once(_some(facts, kinds[0], "present", len(facts)))
-        absent = _some(facts, kinds[0], "absent", 1)
+        # The first shares its words with what is there, the last shares none.
+        absent = _some(facts, kinds[0], "absent", len(facts))
+        absent = list(dict.fromkeys((*absent[:1], *absent[-1:])))
         number = 3 if lists else 2
-        groups = [once[:number][::-1], once[:number], [*once[: number - 1], *absent], [*absent, *once[: number - 1]]]
+        groups = [once[:number][::-1], once[:number]]
+        groups += [group for one in absent for group in ([*once[: number - 1], one], [one, *once[: number - 1]])]
         for group in (tuple(group) for group in groups if len(group) == number):
             yield {texts[0]: group} if lists else dict(zip(texts, group, strict=True))
     elif len(texts) == 2 and {*kinds} == {"looks", "deed"} and not lists:
         looks, deed = sorted(texts, key=lambda name: roles[name] != "looks")
-        who = {fact.text: fact for fact in facts if fact.kind == "looks"}
-        done = [fact for fact in _some(facts, "deed", "present", len(facts)) if fact.who in who]
-        for fact in done[: _ASKED["present"]]:
-            yield {deed: fact, looks: who[fact.who]}
-        for fact in _some(facts, "deed", "absent", _ASKED["absent"]) if done else ():
-            yield {deed: fact, looks: who[done[0].who]}
+        for done, who in _doings(facts, is_done=not Intent(tool=tool).is_about_surroundings):
+            yield {deed: done, looks: who}
+
+
+def _doings(facts: Sequence[Fact], *, is_done: bool) -> Iterator[tuple[Fact, Fact]]:
+    """Yield deeds with looks: of the one who does it; of another one, where the deed is absent or ``is_done`` by others."""
+    who = {fact.text: fact for fact in facts if fact.kind == "looks"}
+    done = [fact for fact in _some(facts, "deed", "present", len(facts)) if fact.who in who][: _ASKED["present"]]
+    for fact in done:
+        yield fact, who[fact.who]
+    for fact in _some(facts, "deed", "absent", _ASKED["absent"]) if done else ():
+        yield fact, who[done[0].who]
+    for fact in done if is_done else ():
+        others = (one for one in who.values() if all(_are_apart(a, b) for a in one.spans for b in fact.spans))
+        for other in islice(others, 1):
+            yield fact.not_done_by(other.text), other
+
+
+def _never_together(facts: Sequence[Fact]) -> list[Fact]:
+    """Return at most three facts of which no two are near each other in time."""
+    found: list[Fact] = []
+    for start in range(len(facts)):
+        apart: list[Fact] = []
+        for fact in facts[start:]:
+            if len(apart) < _APART and all(_are_apart(a, b) for one in apart for a in one.spans for b in fact.spans):
+                apart.append(fact)
+        found = max(found, apart, key=len)
+    return found
 
 
 def _once(facts: Sequence[Fact]) -> list[Fact]:
@@ -224,7 +268,10 @@ def findings_of(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding
         yield Finding(about="decided")
     standings = {fact.existence for fact in facts}
     existence = "unjudged" if "unjudged" in standings else "absent" if "absent" in standings else "present"
-    if run.status != "ok":
+    is_of_several_looks = len(facts) > 1 and {fact.kind for fact in facts} == {"looks"}
+    if is_of_several_looks and run.status in ("ok", "partial") and not run.failed_calls:
+        yield from _cites_each(probe, run)
+    if run.status != "ok" or is_of_several_looks:
         yield from _undecided(run, facts, probe, existence)
         return
     outputs = [(item, run.outputs.get(item.name)) for item in intent.tool.outputs if item.source is not None]
@@ -259,7 +306,7 @@ def _undecided(run: TrialRun, facts: Sequence[Fact], probe: Probe, existence: st
 def _world(fact: Fact, probe: Probe) -> str:
     """Return what the world holds of a fact, in words."""
     if fact.existence == "absent":
-        return "it is nowhere in the film"
+        return f"in the film {fact.who!r} never does it" if fact.who else "it is nowhere in the film"
     spans = [f"{span.start:.1f} to {span.end:.1f} s" for span in fact.within(probe.bounds)[:4]]
     return f"the film has it at {', '.join(spans)}" if spans else "the film does not have it there"
 
@@ -278,13 +325,14 @@ class _Answer:
         claim = self._claim(item, value)
         if claim is None:
             return
-        about = f"{item.name} {self.existence}"
+        is_elsewhere = self.existence == "present" and not self.fact.within(self.probe.bounds)
+        about = f"{item.name} {'elsewhere' if is_elsewhere else self.existence}"
+        if claim == "count" and self.probe.is_bounded and self.fact.within(self.probe.bounds):
+            return  # how often it is there in a part of the film is not known
         if self.existence == "present":
             yield replace(self._present(claim, item, value), about=about)
         elif claim == "list" or _claims(value):
-            why = (
-                "nothing can judge all of these words" if self.existence == "unjudged" else "it is nowhere in the film"
-            )
+            why = "nothing can judge all of these words" if self.existence == "unjudged" else ""
             yield Finding(about=about, difference=self._says(item, value, why))
         else:
             yield Finding(about=about)
@@ -297,14 +345,17 @@ class _Answer:
         """Return what an output says of the fact: time, seconds, count, presence or list; None if that is not clear."""
         own, kind = words_in(item.name), types.plain(item.type)
         asked = next((name for name, fact in self.probe.facts.items() if fact is self.fact), "")
-        is_named = bool(own & words_in(asked)) or bool(self.probe.is_bounded and own & (_TIMES | {"start", "end"}))
-        if own & AROUND or (self.existence == "present" and self.intent.is_about_surroundings and not is_named):
+        is_named = bool(own & words_in(asked)) or bool(
+            self.probe.is_bounded and own & (_TIMES | PRESENCE | {"start", "end"})
+        )
+        around = own & (AROUND - EDGES - (BEFORE | AFTER if self.probe.is_bounded else frozenset()))
+        if around or (self.existence == "present" and self.intent.is_about_surroundings and not is_named):
             return None
         if is_moment(item.name, item.type) or (isinstance(kind, types.RecordType) and kind.name == types.INTERVAL.name):
             return "time" if _span_of(value) else None
         if kind == types.BOOL:
             return "presence" if own & PRESENCE and not own & _NEGATIONS else None
-        if kind == types.INT and own & COUNT:
+        if kind == types.INT and own & (COUNT | DISTINCT):
             return "count" if self.intent.counts else None
         if types.is_numeric(kind) and own & SECONDS and kind != types.INT:
             return "seconds"
@@ -322,7 +373,7 @@ class _Answer:
             return self._time(item, value, spans)
         if claim == "seconds" and isinstance(value, int | float):
             return self._seconds(item, value, spans)
-        if claim == "count" and not self.probe.is_bounded:
+        if claim == "count":
             return self._count(item, value)
         return Finding(about="")
 
@@ -346,7 +397,8 @@ class _Answer:
             order = f"this is occurrence {close[0] + 1} of {len(spans)}, and it says {which}"
             found = Finding(about="", difference=self._says(item, value, f"{_world(self.fact, self.probe)}: {order}"))
             return replace(found, certain=wanted not in near or close != near)
-        span, edge = spans[wanted], edge_of(item.name)
+        span, edge = spans[wanted], self._edge(item)
+        has_own_times = self.fact.kind == "words"  # a line has times of its own beside those of the hit
         if given.duration == 0 and edge:
             start, end = abs(given.start - span.start), abs(given.end - span.end)
             own, other = (start, end) if edge == "start" else (end, start)
@@ -356,11 +408,26 @@ class _Answer:
                     difference=self._says(item, value, f"{_world(self.fact, self.probe)}: that is the other end"),
                 )
             if own > 2 * _EXACT:
-                return Finding(about="", difference=self._says(item, value), certain=False)
+                flaw: Flaw | None = "rough_times" if has_own_times else None
+                return Finding(about="", difference=self._says(item, value), certain=False, flaw=flaw)
+        elif given.duration == 0 and has_own_times and not _near(given, [span], 2 * _EXACT):
+            return Finding(about="", difference=self._says(item, value), certain=False, flaw="rough_times")
         if not which and len(spans) > 1 and not self._tells_all():
             why = f"it happens {len(spans)} times, and which one this is, is not said"
             return Finding(about="", difference=self._says(item, value, why), certain=False)
         return Finding(about="")
+
+    def _edge(self, item: model.Output) -> Edge:
+        """Return which end of a span an output is; of what is seen, its name or the tool's may say that it comes or goes."""
+        own, said = words_in(item.name), words_in(self.intent.tool.name)
+        if self.fact.kind == "looks":
+            is_in_view = own & {"seen", "visible"}
+            for words in (own, said):
+                comes = words & ARRIVES or (words is own and is_in_view and own & FIRST)
+                goes = words & LEAVES or (words is own and is_in_view and own & LAST)
+                if bool(comes) is not bool(goes):
+                    return edge_of(item.name) or ("start" if comes else "end")
+        return edge_of(item.name)
 
     def _tells_all(self) -> bool:
         """Whether another output lists or counts the occurrences."""
@@ -377,8 +444,10 @@ class _Answer:
         if any(abs(value - one) <= max(2 * _EXACT, _SHARE_OFF * one) for one in right):
             return Finding(about="")
         # Of several things that look alike one may be meant.
-        is_certain = self.fact.things == frozenset({1}) and (is_total or value < _EXACT)
-        return Finding(about="", difference=self._says(item, value, f"{total:.1f} s in all"), certain=is_certain)
+        is_one = self.fact.things == frozenset({1})
+        says = self._says(item, value, f"{total:.1f} s in all" + ("" if is_one else ", of several that look so"))
+        flaw: Flaw | None = "one_of_several" if not is_one and is_total and value < total else None
+        return Finding(about="", difference=says, certain=is_one and (is_total or value < _EXACT), flaw=flaw)
 
     def _count(self, item: model.Output, value: Json) -> Finding:
         said = self.intent.said | words_in(item.name)
@@ -396,15 +465,37 @@ class _Answer:
 
 
 def _sides(intent: Intent, fact: Fact, probe: Probe, run: TrialRun) -> Iterator[Finding]:
-    """Yield whether what is cited comes from the side of an event that the tool says it is about."""
+    """Yield whether what is cited, and the span that is given, are on the side of an event that the tool says it is about."""
     side, event = intent.side(probe.arguments), fact.spans[0]
     before = [piece for piece in run.cited if piece.end <= event.start + _EXACT]
     after = [piece for piece in run.cited if piece.start >= event.end - _EXACT]
     right, wrong = (after, before) if side == "after" else (before, after)
+    # The hit itself may be a segment that is next to the event.
+    wrong = [piece for piece in wrong if not _near(piece, [event], _EXACT) or piece.duration > _ROUGH]
     if side and (right or wrong):
         cited = ", ".join(f"{piece.start:.1f} to {piece.end:.1f} s" for piece in wrong[:3])
         says = f"asked what comes {side} {fact.text!r} it cites only {cited}; {_world(fact, probe)}"
         yield Finding(about=f"side {side}", difference="" if right else says)
+    far = {"before": "end", "after": "start"}.get(side)
+    for item in intent.tool.outputs if far else ():
+        value = run.outputs.get(item.name)
+        is_far_end = is_moment(item.name, item.type) and words_in(item.name) & PLACES and edge_of(item.name) == far
+        if is_far_end and isinstance(value, int | float):
+            is_right = value <= event.end + _EXACT if side == "before" else value >= event.start - _EXACT
+            says = f"asked what comes {side} {fact.text!r} it says {item.name} = {value:g}; {_world(fact, probe)}"
+            yield Finding(about=f"{item.name} {side}", difference="" if is_right else says)
+
+
+def _cites_each(probe: Probe, run: TrialRun) -> Iterator[Finding]:
+    """Yield whether something is cited of each of several things that are there, never together."""
+    for place, fact in enumerate(probe.each):
+        if fact.spans and run.cited:
+            is_cited = any(_near(piece, fact.spans, 0) for piece in run.cited)
+            asked = " and ".join(repr(one.text) for one in probe.each)
+            says = f"asked for {asked} it cites nothing of {fact.text!r}; {_world(fact, probe)}"
+            yield Finding(
+                about=f"thing {place}", difference="" if is_cited else says, certain=False, flaw="one_left_out"
+            )
 
 
 def _related(probe: Probe, outputs: Sequence[tuple[model.Output, Json]], existence: str) -> Iterator[Finding]:
@@ -463,20 +554,24 @@ def _near(given: TimeSpan, spans: Sequence[TimeSpan], rough: float) -> list[int]
     ]
 
 
-def judged(findings: Sequence[Finding]) -> tuple[list[str], list[str]]:
+def judged(findings: Sequence[Finding]) -> tuple[list[str], list[tuple[Flaw | None, str]]]:
     """Return what an answer contradicts for certain, and what is only to be noted, each with one example.
 
     Certain is what more than half of the answers of one kind that can be certain say wrongly, and at least two of them.
+    What is to be noted has the name of its flaw, if it has one.
     """
     groups: dict[str, list[Finding]] = defaultdict(list)
     for finding in findings:
         groups[finding.about].append(finding)
-    certain, noted = [], []
+    certain, noted = list[str](), list[tuple[Flaw | None, str]]()
     for about, found in groups.items():
         differing = [finding for finding in found if finding.difference]
         wrong = [finding for finding in differing if finding.certain]
+        named = [finding for finding in differing if finding.flaw]
         if len(wrong) >= _AT_LEAST and 2 * len(wrong) > sum(finding.certain for finding in found):
             certain.append(f"{wrong[0].difference} ({len(wrong)} of {len(found)} answers)")
+        elif len(named) >= max(_AT_LEAST, _SHARE_NAMED * len(found)):
+            noted.append((named[0].flaw, f"{named[0].difference} ({len(named)} of {len(found)} answers)"))
         elif wrong or (len(differing) >= _AT_LEAST and (about not in _IN_GENERAL or 2 * len(differing) > len(found))):
-            noted.append(f"{differing[0].difference} ({len(differing)} of {len(found)} answers)")
+            noted.append((None, f"{differing[0].difference} ({len(differing)} of {len(found)} answers)"))
     return certain, noted

@@ -14,6 +14,7 @@ from tool_induction.admission.intents import Intent
 from tool_induction.admission.probes import findings_of, judged
 from tool_induction.admission.schema_world import VIDEO
 from tool_induction.admission.trials import TrialRun
+from tool_induction.admission.weaknesses import MEND, Weakness
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.compiler.lint import entities_in
 from tool_induction.language import model
@@ -47,13 +48,18 @@ class Refusal:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """The verdict on one tool. ``notes`` are remarks that refuse nothing; ``kept`` is the tool that it duplicates."""
+    """The verdict on one tool.
+
+    ``weaknesses`` are warnings, each of which names a fault; ``notes`` are remarks. Neither refuses a tool. ``kept`` is
+    the tool that it duplicates.
+    """
 
     tool: str
     admitted: bool
     reason: Reason
     explanation: str
     suggestion: str = ""
+    weaknesses: tuple[Weakness, ...] = ()
     notes: tuple[str, ...] = ()
     kept: str = ""
     runs: tuple[TrialRun, ...] = ()
@@ -61,7 +67,8 @@ class Verdict:
     def record(self) -> dict[str, Any]:
         """Return the verdict as JSON."""
         keys = ("tool", "admitted", "reason", "explanation", "suggestion")
-        record = {key: getattr(self, key) for key in keys} | {"notes": list(self.notes)}
+        record = {key: getattr(self, key) for key in keys}
+        record |= {"weaknesses": [item.record() for item in self.weaknesses], "notes": list(self.notes)}
         kept = {"kept": self.kept} if self.kept else {}
         return {**record, **kept, "runs": [run.record() for run in self.runs]}
 
@@ -300,14 +307,26 @@ _RULES: tuple[tuple[Reason, Callable[[Case], Iterator[str]], str], ...] = (
 )
 
 
-def contradictions(
-    name: str, tools: Mapping[str, CompiledTool], runs: Sequence[TrialRun]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what the probes among the runs of a tool contradict for certain, and what is only to be noted."""
+@dataclass(frozen=True, kw_only=True)
+class Contradictions:
+    """What the answers of a tool contradict: for certain, as a weakness that has a name, and as a note."""
+
+    certain: tuple[str, ...] = ()
+    weaknesses: tuple[Weakness, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def contradictions(name: str, tools: Mapping[str, CompiledTool], runs: Sequence[TrialRun]) -> Contradictions:
+    """Return what the probes among the runs of a tool contradict."""
     intent = Intent(tool=tools[name].tool)
     probed = [(run.probe, run) for run in runs if run.probe is not None and not run.disturbed]
     certain, noted = judged([one for probe, run in probed for one in findings_of(intent, probe, run)])
-    return tuple(certain), tuple(f"in {len(probed)} runs on films that are known: {text}" for text in noted)
+    said = [(flaw, f"in {len(probed)} runs on films that are known: {text}") for flaw, text in noted]
+    return Contradictions(
+        certain=tuple(certain),
+        weaknesses=tuple(Weakness(code=flaw, message=text, suggestion=MEND[flaw]) for flaw, text in said if flaw),
+        notes=tuple(text for flaw, text in said if not flaw),
+    )
 
 
 def notes_of(case: Case) -> Iterator[str]:

@@ -5,7 +5,8 @@ operations answer about it: what they search, judge and leave undecided is what 
 deeds and lines are drawn from a seed. Every film holds what distinguishes right tools from wrong ones:
 
 - a person seen three times, a thing seen twice, two people who look the same, and people seen once;
-- deeds that are done again by the same person and by another one, and lines that are said again;
+- deeds that are done again by the same person and by another one, one that is done once in between, and lines that are said
+  again;
 - much speech where a thing is seen first, so that the best hit of a search is not the first one.
 """
 
@@ -46,6 +47,8 @@ _ASIDES = (
     "I am late.",
     "As you like.",
     "It is cold.",
+    "Hold this.",
+    "Not today.",
 )
 _SIGNS = ("PLATFORM 9", "ROOM 204", "NO ENTRY", "OPEN UNTIL SIX")
 _THINGS = ("bottle", "umbrella", "box")
@@ -65,7 +68,15 @@ _SCENES = (
     (),
 )
 #: scene, who, deed (by number), and whether it is done while much is said
-_DONE = ((1, "thrice", 0), (3, "twice", 1), (4, "twin_1", 2), (5, "thrice", 3), (6, "twice", 0), (8, "thrice", 0))
+_DONE = (
+    (1, "thrice", 0),
+    (3, "twice", 1),
+    (4, "twin_1", 2),
+    (5, "thrice", 3),
+    (6, "twice", 0),
+    (7, "twin_2", 4),
+    (8, "thrice", 0),
+)
 #: scene and line (by number)
 _SAID = ((0, 0), (3, 1), (5, 2), (6, 0), (7, 3))
 _SHOWN = ((0, 0), (2, 1), (6, 2))  #: scene and sign (by number)

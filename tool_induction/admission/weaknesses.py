@@ -1,34 +1,91 @@
-"""Weaknesses that a tool's plan shows, whatever it answers in trials: remarks that refuse nothing.
+"""Weaknesses of a tool: named warnings that refuse nothing, with what would correct them; here those that its plan shows.
 
-Only what an output is computed from is looked at: the operations behind it, and the fields that are read on the way.
+What a tool promises beside what its plan can do is looked at, whatever it answers in trials: the operations behind an
+output, the fields that are read on the way, and expressions that cannot mean what is said.
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
 
 from tool_induction.admission.arguments import is_moment
 from tool_induction.admission.intents import COUNT, DISTINCT, PRESENCE, Intent, words_in
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.language import model, types
-from tool_induction.language.expressions import Const, Expr, Field, names, walk
+from tool_induction.language.expressions import (
+    Arithmetic,
+    Compare,
+    Const,
+    Expr,
+    Field,
+    Filtered,
+    JsonRecord,
+    Name,
+    names,
+    to_text,
+    walk,
+)
 
+#: The list is closed: what a warning of admission is about.
+Flaw = Literal[
+    "dead_input", "one_valued", "short_lists", "rough_times", "one_of_several", "one_left_out", "keeps_unknown", "drops_unknown",
+    "counts_doubles", "failure_as_zero", "wrong_unit", "same_call", "confirms_itself", "farthest",
+]  # fmt: skip
+
+FLAWS: frozenset[str] = frozenset(get_args(Flaw))
 _SEARCHES = frozenset(
     {"search_segments_by_text", "search_segments_by_semantics", "search_similar_to_example", "scan_segments"}
 )
 #: Fields of a hit by which it can be verified without another operation.
 _VERIFYING = frozenset({"matching_lines", "as_given", "lacks"})
 _DOUBLES = "may_be"
+_MARK = "~"  #: begins an origin that is neither an operation nor a field
+_LOST, _REPLACED = f"{_MARK}lost ", f"{_MARK}replaced "  #: a call that may fail; its default where it did
+_UNITS: Mapping[str, frozenset[str]] = {
+    "minutes": frozenset("minute minutes 分钟".split()),
+    "hours": frozenset("hour hours 小时".split()),
+    "milliseconds": frozenset("millisecond milliseconds ms 毫秒".split()),
+}
+_IN_SECONDS = frozenset("second seconds 秒".split())
+_OF_TIME = _IN_SECONDS | frozenset("time timestamp start end duration".split())
+_NEAREST = re.compile(
+    r"\b(?:nearest|closest|previous|next|(?:right|just|immediately|directly|shortly) (?:before|after))\b|最近|紧接",
+    re.IGNORECASE,
+)
+_LESS, _MORE = ("<", "<="), (">", ">=")
+
+#: what would correct what an answer about a known film shows
+MEND: Mapping[Flaw, str] = {
+    "rough_times": "take the times of the line, the detection or the action itself, not those of the segment that holds it",
+    "one_of_several": "add up everything that fits, or say in the outputs and the description which one it is about",
+    "one_left_out": "look at what belongs to each of the things, with that thing's own words",
+}
 
 
-def weaknesses(name: str, tools: Mapping[str, CompiledTool]) -> Iterator[str]:
-    """Yield a sentence for each weakness of a tool's plan."""
+@dataclass(frozen=True, kw_only=True)
+class Weakness:
+    """A named warning about one tool: what is wrong, and what would correct it."""
+
+    code: Flaw
+    message: str
+    suggestion: str
+
+    def record(self) -> dict[str, str]:
+        """Return the warning as JSON."""
+        return {"code": self.code, "message": self.message, "suggestion": self.suggestion}
+
+
+def unverified(name: str, tools: Mapping[str, CompiledTool]) -> Iterator[str]:
+    """Yield a sentence if an output claims what only hits of a search support. It is a note: such a tool may be of use."""
     tool, origins = tools[name].tool, _origins(name, tools)
-    intent = Intent(tool=tool)
     conditions = [step.condition for step in model.walk_steps(tool.steps) if isinstance(step, model.Require | model.If)]
-    is_verified = any(_others(_behind(condition, origins)) for condition in conditions)
-    for item in tool.outputs if not is_verified else ():
+    if any(_others(_behind(condition, origins)) for condition in conditions):
+        return
+    for item in tool.outputs:
         behind = set() if item.source is None else _behind(item.source, origins)
         own, kind = words_in(item.name), types.plain(item.type)
         claims = is_moment(item.name, item.type) or own & COUNT or (kind == types.BOOL and own & PRESENCE)
@@ -37,33 +94,217 @@ def weaknesses(name: str, tools: Mapping[str, CompiledTool]) -> Iterator[str]:
                 f"the output {item.name} rests on hits of a search that nothing verifies: a hit is about the words, and need "
                 "not show the thing; detect_objects, recognize_actions or its matching_lines would tell"
             )
-            break
+            return
+
+
+def weaknesses(name: str, tools: Mapping[str, CompiledTool]) -> Iterator[Weakness]:
+    """Yield the weaknesses that the plan of a tool shows."""
+    tool, origins = tools[name].tool, _origins(name, tools)
+    yield from _thresholds(tool, origins)
+    yield from _doubles(tool, origins)
+    yield from _failures(tool, origins)
+    yield from _units(tool)
+    yield from _same_calls(tool)
+    yield from _confirmations(tool, origins)
+    yield from _farthest(tool)
+
+
+def _thresholds(tool: model.Tool, origins: Mapping[str, set[str]]) -> Iterator[Weakness]:
+    """Yield thresholds of confidence that leave out next to nothing, or everything whose confidence is unknown."""
     for step in model.walk_steps(tool.steps):
-        if isinstance(step, model.Aggregate) and step.operation == "filter_by_score":
-            given = dict(step.params)
-            key = given.get("key", Const("confidence"))
+        given = dict(step.params) if isinstance(step, model.Aggregate) and step.operation == "filter_by_score" else None
+        if isinstance(step, model.Aggregate) and given is not None:
             behind = _behind(step.inputs, origins)
+            is_unverified = behind & _SEARCHES and not _others(behind - _VERIFYING)
             if (
-                behind & _SEARCHES
-                and not _others(behind - _VERIFYING)
-                and key == Const("confidence")
+                is_unverified
+                and given.get("key", Const("confidence")) == Const("confidence")
                 and "keep_null" not in given
             ):
-                yield "filter_by_score keeps hits whose confidence is unknown, as that of most hits is: few are left out"
+                yield Weakness(
+                    code="keeps_unknown",
+                    message="filter_by_score keeps hits whose confidence is unknown, as that of most hits is: few are left out",
+                    suggestion="verify the hits with detect_objects, recognize_actions or their matching_lines",
+                )
+    for node in (node for value in _expressions(tool) for node in walk(value) if isinstance(node, Compare)):
+        low, high = (node.left, node.right) if node.op in _MORE else (node.right, node.left)
+        if (
+            node.op in (*_LESS, *_MORE)
+            and isinstance(low, Filtered)
+            and low.name == "default"
+            and isinstance(low.value, Field)
+            and low.value.key == "confidence"
+            and isinstance(high, Const)
+            and isinstance(low.arguments[0], Const)
+            and float(low.arguments[0].value or 0) < float(high.value or 0)
+        ):
+            yield Weakness(
+                code="drops_unknown",
+                message=f"{to_text(node)} leaves out whatever has no confidence; in a world without them nothing is left",
+                suggestion=f"keep what is unknown ({to_text(low.value)} | default(1)), or say in the description that it is left out",
+            )
+
+
+def _doubles(tool: model.Tool, origins: Mapping[str, set[str]]) -> Iterator[Weakness]:
+    intent = Intent(tool=tool)
     counted = [item for item in tool.outputs if item.source is not None and words_in(item.name) & COUNT]
     if intent.counts and intent.said & DISTINCT and counted:
         behind = set().union(*(_behind(item.source, origins) for item in tool.outputs if item.source is not None))
         if "list_entities" in behind and _DOUBLES not in behind:
-            yield "it counts each entity as another thing: one that is seen again may be a new entity, and may_be names its likes"
+            yield Weakness(
+                code="counts_doubles",
+                message="it counts each entity as another thing: one that is seen again may be a new entity, and may_be "
+                "names its likes",
+                suggestion="add an output that says how many entities have a may_be",
+            )
+
+
+def _failures(tool: model.Tool, origins: Mapping[str, set[str]]) -> Iterator[Weakness]:
+    """Yield numbers and booleans into which the default of a failed call goes."""
+    for item in tool.outputs:
+        kind = types.plain(item.type)
+        behind = set() if item.source is None else _behind(item.source, origins)
+        lost = sorted(one.removeprefix(_REPLACED) for one in behind if one.startswith(_REPLACED))
+        if lost and (types.is_numeric(kind) or kind == types.BOOL):
+            yield Weakness(
+                code="failure_as_zero",
+                message=f"where the call {lost[0]} fails its default is used, and {item.name} says the same as where nothing is found",
+                suggestion="leave 'on_error' out of this call, or let the output be optional and null where the call failed",
+            )
+            return
+
+
+def _units(tool: model.Tool) -> Iterator[Weakness]:
+    """Yield inputs in minutes, hours or milliseconds that are added to, or compared with, what is in seconds."""
+    units = {
+        item.name: unit for item in tool.inputs if types.is_numeric(types.plain(item.type)) and (unit := _unit_of(item))
+    }
+    for name, unit in units.items():
+        for node in (node for value in _expressions(tool) for node in walk(value)):
+            is_sum = isinstance(node, Arithmetic) and node.op in "+-"
+            is_order = isinstance(node, Compare) and node.op in (*_LESS, *_MORE)
+            if (
+                not isinstance(node, Arithmetic | Compare)
+                or not (is_sum or is_order)
+                or Name(name) not in (node.left, node.right)
+            ):
+                continue
+            other = node.right if node.left == Name(name) else node.left
+            said = frozenset[str]().union(
+                *(words_in(one.key) for one in walk(other) if isinstance(one, Field)), *map(words_in, names(other))
+            )
+            if said & _OF_TIME and not (isinstance(other, Name) and units.get(other.name) == unit):
+                yield Weakness(
+                    code="wrong_unit",
+                    message=f"{to_text(node)} takes {name}, which is in {unit}, together with seconds",
+                    suggestion=f"turn {name} into seconds first, by * or /",
+                )
+                break
+
+
+def _unit_of(item: model.Input) -> str:
+    """Return the unit other than seconds that an input's name, else its description, says it is in; empty if there is none."""
+    for said in (words_in(item.name), words_in(item.description)):
+        if said & _IN_SECONDS:
+            return ""
+        for unit, words in _UNITS.items():
+            if said & words:
+                return unit
+    return ""
+
+
+def _same_calls(tool: model.Tool) -> Iterator[Weakness]:
+    """Yield calls in a loop that read nothing of the loop's item."""
+    for step in model.walk_steps(tool.steps):
+        loop = step.loop if isinstance(step, model.Call | model.Block) else None
+        if loop is None:
+            continue
+        inner = list(model.walk_steps(step.body)) if isinstance(step, model.Block) else [step]
+        changing = {loop.variable, *(name for one in inner if one is not step for name in model.binds(one))}
+        for one in (one for one in inner if isinstance(one, model.Call)):
+            read = frozenset[str]().union(*(names(value) for _, value in model.values(one)))
+            inside = read if one is not step else read - names(loop.over)
+            if not inside & changing and len(one.params) > 1:
+                yield Weakness(
+                    code="same_call",
+                    message=f"{one.target} reads nothing of {loop.variable!r}: for every item of {to_text(loop.over)} it is the "
+                    "same call",
+                    suggestion=f"give it the time or the id of {loop.variable!r}, or make the call once, before the loop",
+                )
+
+
+def _confirmations(tool: model.Tool, origins: Mapping[str, set[str]]) -> Iterator[Weakness]:
+    """Yield searches that are done again, within what the same search has found."""
+    for step in model.walk_steps(tool.steps):
+        within = dict(step.params).get("time_range") if isinstance(step, model.Call) else None
+        if not isinstance(step, model.Call) or not isinstance(within, JsonRecord):
+            continue
+        ends = dict(within.entries)
+        bases = [
+            {node.base for node in walk(ends.get(key, Const(None))) if isinstance(node, Field) and node.key == key}
+            for key in ("start_time", "end_time")
+        ]
+        if any(_search_of(step) in _behind(base, origins) for base in bases[0] & bases[1]):
+            yield Weakness(
+                code="confirms_itself",
+                message=f"{step.save_as} is the search by which the hit was found, done again within the hit: it nearly always agrees",
+                suggestion="verify the hit by another operation, such as detect_objects, recognize_actions or describe_segment",
+            )
+
+
+def _search_of(step: model.Call) -> str:
+    """Return the origin that stands for a search and what it asks for, wherever it looks; empty for any other call."""
+    asked = [f"{key}={to_text(value)}" for key, value in step.params if key not in ("video_id", "top_k", "time_range")]
+    return f"{_MARK}{step.target} {' '.join(asked)}" if step.target in _SEARCHES else ""
+
+
+def _farthest(tool: model.Tool) -> Iterator[Weakness]:
+    """Yield picks of the earliest of what comes before a moment, or the latest of what comes after it, if the nearest is promised."""
+    promised = _NEAREST.search(tool.description)
+    if promised is None:
+        return
+    sides = {step.save_as: _side(step.where) for step in model.walk_steps(tool.steps) if isinstance(step, model.Filter)}
+    wrong = {"pick_earliest": "before", "pick_latest": "after"}
+    for step in model.walk_steps(tool.steps):
+        if isinstance(step, model.Aggregate) and isinstance(step.inputs, Name) and step.operation in wrong:
+            side = wrong[step.operation]
+            if sides.get(step.inputs.name) == side:
+                other = next(name for name in wrong if name != step.operation)
+                yield Weakness(
+                    code="farthest",
+                    message=f"{step.operation} of {step.inputs.name} is the farthest of what comes {side} the moment, and the "
+                    f"description says {promised[0]!r}",
+                    suggestion=f"use {other!r}",
+                )
+
+
+def _side(where: Expr) -> str:
+    """Return on which side of a moment a condition keeps items; empty for neither or both."""
+    found = set()
+    for node in (node for node in walk(where) if isinstance(node, Compare) and node.op in (*_LESS, *_MORE)):
+        for one, is_less in ((node.left, node.op in _LESS), (node.right, node.op in _MORE)):
+            if isinstance(one, Field) and one.base == Name("item") and "time" in one.key:
+                found.add("before" if is_less else "after")
+    return found.pop() if len(found) == 1 else ""
+
+
+def _expressions(tool: model.Tool) -> list[Expr]:
+    """Return all values of a tool's steps and outputs."""
+    steps = [value for step in model.walk_steps(tool.steps) for _, value in model.values(step)]
+    return [*steps, *(item.source for item in tool.outputs if item.source is not None)]
 
 
 def _others(behind: set[str]) -> set[str]:
     """Return the operations besides searches, and the fields of hits, that something was verified by."""
-    return behind - _SEARCHES - {"list_scenes", "get_video_metadata", "get_segment", _DOUBLES}
+    found = behind - _SEARCHES - {"list_scenes", "get_video_metadata", "get_segment", _DOUBLES}
+    return {one for one in found if not one.startswith(_MARK)}
 
 
 def _origins(name: str, tools: Mapping[str, CompiledTool]) -> dict[str, set[str]]:
-    """Return, by saved name, the operations that its value was computed from, and the fields of ``_VERIFYING`` that were read."""
+    """Return, by saved name, the operations that its value was computed from, and the fields of ``_VERIFYING`` that were read.
+
+    Origins that begin with ``_MARK`` say what was searched for, and which calls may have failed.
+    """
     found: dict[str, set[str]] = defaultdict(set)
 
     def visit(steps: tuple[model.Step, ...], outer: set[str]) -> None:
@@ -76,6 +317,8 @@ def _origins(name: str, tools: Mapping[str, CompiledTool]) -> dict[str, set[str]
                 found[step.loop.variable] |= own
             if isinstance(step, model.Call):
                 own |= {step.target} if step.kind == "api" else _of_tool(step.target, tools)
+                own |= {_search_of(step)} - {""}
+                own |= {_LOST + step.save_as} if step.on_error == "null" and step.loop is None else set()
             for block in model.blocks(step):
                 visit(block, own if not isinstance(step, model.If) else outer)
                 own |= {one for inner in block for bound in model.binds(inner) for one in found[bound]}
@@ -94,5 +337,9 @@ def _of_tool(name: str, tools: Mapping[str, CompiledTool]) -> set[str]:
 
 def _behind(value: Expr, origins: Mapping[str, set[str]]) -> set[str]:
     """Return the operations behind all names of an expression, and the fields of hits that it reads."""
-    fields = {node.key for node in walk(value) if isinstance(node, Field) and node.key in {*_VERIFYING, _DOUBLES}}
-    return fields.union(*(origins.get(name, set()) for name in names(value)))
+    found = {node.key for node in walk(value) if isinstance(node, Field) and node.key in {*_VERIFYING, _DOUBLES}}
+    for node in walk(value):
+        if isinstance(node, Filtered) and node.name == "default":
+            lost = {one for name in names(node.value) for one in origins.get(name, set()) if one.startswith(_LOST)}
+            found |= {_REPLACED + one.removeprefix(_LOST) for one in lost}
+    return found.union(*(origins.get(name, set()) for name in names(value)))

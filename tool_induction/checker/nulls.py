@@ -203,6 +203,11 @@ def _default(at: Inference, value: ex.Expr | None) -> str:
     fallback = next((default for fits, default in defaults if fits), None)
     if value is None or fallback is None:
         return ""
+    if isinstance(value, ex.Field) and value.key == "confidence":
+        kept, left_out = (_braced(ex.Filtered(value, "default", (ex.Const(known),))) for known in (1, 0))
+        return (
+            f"give it a default: {json.dumps(kept)} keeps what has no confidence, {json.dumps(left_out)} leaves it out"
+        )
     written = _braced(ex.Filtered(value, "default", (fallback,)))
     return f"give it a default that says what is so, for instance: {json.dumps(written, ensure_ascii=False)}"
 

@@ -70,13 +70,19 @@ class Version:
 
     @property
     def fails(self) -> bool:
-        """Whether the tool goes back to the model. A duplicate does not: it works like another tool."""
+        """Whether the tool cannot be used. A duplicate does not fail: it works like another tool."""
         return self.status in ("unreadable", "faulty", "refused")
+
+    @property
+    def returns(self) -> bool:
+        """Whether the tool goes back to the model: it fails, or it is admitted with warnings."""
+        return self.fails or (self.status == "admitted" and bool(self.faults()))
 
     def progress(self) -> tuple[int, ...]:
         """Return a sort key; a better version has a greater one: status; then faults, or the reason of the refusal and failed runs.
 
-        Better is a version with fewer faults in the compiler's first check in which two differ; or refused by a later rule.
+        Better is a version with fewer faults in the compiler's first check in which two differ; or refused by a later rule; or
+        admitted with fewer warnings.
         """
         if self.status == "faulty":  # faults that follow from another tool's do not count
             errors = (item for item in self.diagnostics if item.severity == "error" and not item.follows)
@@ -85,7 +91,7 @@ class Version:
         if self.status == "refused" and self.verdict is not None:
             failed = sum(run.status == "error" for run in self.verdict.runs)
             return _RANK["refused"], _RULES.get(self.verdict.reason, 0), -failed
-        return (_RANK[self.status],)
+        return _RANK[self.status], -len(self.faults())
 
     def faults(self) -> tuple[Fault, ...]:
         """Return the faults that are sent to the model."""
@@ -98,13 +104,16 @@ class Version:
                 if item.severity == "error"
             )
             return found or (Fault(code="E_SHAPE", path="$", message="the compiler cannot take this tool"),)
-        if self.verdict is None or self.verdict.admitted:
+        if self.verdict is None or self.status == "duplicate":
             return ()
+        if self.verdict.admitted:
+            weak = self.verdict.weaknesses
+            return tuple(Fault(code=one.code, path="$", message=one.message, suggestion=one.suggestion) for one in weak)
         message = f"refused when it was tried: {self.verdict.explanation}"
         return (Fault(code=self.verdict.reason, path="$", message=message, suggestion=self.verdict.suggestion),)
 
     def reason(self) -> str:
-        """Return the codes of the faults, joined by commas; empty for a tool that does not fail."""
+        """Return the codes of the faults, joined by commas; empty for a tool that does not go back."""
         return ", ".join(dict.fromkeys(item.code for item in self.faults()))
 
 
@@ -155,12 +164,16 @@ class LibraryDraft:
         self._examine_current()
 
     def failing(self) -> list[Slot]:
-        """Return the slots whose tools go back to the model."""
+        """Return the slots whose tools cannot be used."""
         return [slot for slot in self.slots if slot.current.fails]
+
+    def returning(self) -> list[Slot]:
+        """Return the slots whose tools go back to the model: failing ones, and those admitted with warnings."""
+        return [slot for slot in self.slots if slot.current.returns]
 
     def state(self) -> frozenset[tuple[int, Fault]]:
         """Return all faults with their slot numbers; if a round does not change this set, it achieved nothing."""
-        return frozenset((slot.number, fault) for slot in self.failing() for fault in slot.current.faults())
+        return frozenset((slot.number, fault) for slot in self.returning() for fault in slot.current.faults())
 
     def replace(
         self, rewritten: Mapping[int, WrittenTool], *, round_number: int, is_review: bool = False
@@ -370,19 +383,19 @@ class _Rounds:
         for number in range(1, repairs + 1):
             if self._draft.failing() and requester is None:
                 return "no_model"
-            if requester is None or not self._draft.failing() or self._draft.state() in seen:
+            if requester is None or not self._draft.returning() or self._draft.state() in seen:
                 break
             seen.add(self._draft.state())
-            if not self._repair(domain, prompts, requester, number):
+            if not self._repair(domain, prompts, requester, number) and self._draft.failing():
                 return "no_reply"
         if not self._draft.failing():
             return "all_usable"
         return "repeats" if self._draft.state() in seen else "rounds_used"
 
     def _repair(self, domain: Domain, prompts: InducerPrompts, requester: Requester, number: int) -> bool:
-        """Make one repair round; return whether the model rewrote any of the failing tools."""
-        draft, failing = self._draft, self._draft.failing()
-        accepted = (slot for slot in draft.slots if not slot.current.fails)
+        """Make one repair round; return whether the model rewrote any of the tools that went back."""
+        draft, failing = self._draft, self._draft.returning()
+        accepted = (slot for slot in draft.slots if not slot.current.returns)
         usable = [signature_card(draft.tools[slot.current.written.name]).splitlines()[0] for slot in accepted]
         self._progress(f"repair {number}: {len(failing)} of {len(draft.slots)} tools go back with their faults ...")
         tools = [_failing_tool(slot) for slot in failing]

@@ -229,9 +229,10 @@ def whole_numbers(name: str, arguments: Mapping[str, Json]) -> Mapping[str, Json
 
 
 def _with_item_evidence(name: str, result: dict[str, Any]) -> dict[str, Any]:
-    """Return the result with evidence for each item of its list: at most two pieces, those that overlap its span best.
+    """Return the result with evidence for each item of its list.
 
-    Items that have evidence stay as they are. A result without exactly one list is returned unchanged.
+    It is the item's own piece where there is one for each item, in order; else at most two pieces, those that overlap its
+    span best. Items that have evidence stay as they are. A result without exactly one list is returned unchanged.
     """
     one = listed_under(name)
     rows = result.get(one) if one else None
@@ -240,18 +241,32 @@ def _with_item_evidence(name: str, result: dict[str, Any]) -> dict[str, Any]:
     pieces = (piece for piece in result.get("evidence", ()) if isinstance(piece, dict))
     evidence = [(span, piece) for piece in pieces if (span := span_of(piece))]
     edges = np.array([(span.start, span.end) for span, _ in evidence], dtype=np.float64).reshape(-1, 2)
-    return result | {one: [_with_evidence(row, evidence, edges) if isinstance(row, dict) else row for row in rows]}
+    own = evidence if len(evidence) == len(rows) else [None] * len(rows)
+    return result | {
+        one: [
+            _with_evidence(row, evidence, edges, piece) if isinstance(row, dict) else row
+            for row, piece in zip(rows, own, strict=True)
+        ]
+    }
 
 
 def _with_evidence(
-    row: dict[str, Any], evidence: list[tuple[TimeSpan, Any]], edges: NDArray[np.float64]
+    row: dict[str, Any],
+    evidence: list[tuple[TimeSpan, Any]],
+    edges: NDArray[np.float64],
+    piece: tuple[TimeSpan, Any] | None,
 ) -> dict[str, Any]:
-    """Return a row with its evidence. ``edges``: start and end of each piece, so that long lists are compared as arrays."""
+    """Return a row with its evidence: its own ``piece`` if they have about the same span.
+
+    ``edges``: start and end of each piece, so that long lists are compared as arrays.
+    """
     if "evidence" in row:
         return row
     own = span_of(row) or span_of({"start_time": row.get("first_time"), "end_time": row.get("last_time")})
     if own is None:
         return row | {"evidence": []}
+    if piece is not None and piece[0].iou(own) >= _SAME_SPAN:
+        return row | {"evidence": [piece[1]]}
     shares = (edges[:, 0] < own.end) & (own.start < edges[:, 1]) | (edges == (own.start, own.end)).all(axis=1)
     near = [(span.iou(own), piece) for span, piece in (evidence[place] for place in np.flatnonzero(shares).tolist())]
     near.sort(key=lambda found: -found[0])

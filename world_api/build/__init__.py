@@ -17,6 +17,7 @@ from world_api.core.lazy import lazy_names
 if TYPE_CHECKING:
     from world_api.build.association import Association, least_cost
     from world_api.build.builder import BuildReport, Job, build_world
+    from world_api.build.colours import lab_of, near_names, usual_names
     from world_api.build.detections import Detections
     from world_api.build.following import Following, follow_world
     from world_api.build.identities import Identities, IdentityLimits, Sighted, find_matches

@@ -6,6 +6,7 @@ takes as long as converting a thousand small pictures.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from functools import cache
 
 import cv2
@@ -26,6 +27,11 @@ _UPRIGHT = 1.8
 
 #: Bits of each channel that distinguish colours, and the bits that are dropped.
 _BITS, _STEP = 6, 2
+#: Bits of each channel of the colours that others are compared with.
+_COARSE = 5
+#: How much stronger the light may be; the distance in Lab within which a colour may have another name, and that of black; the
+#: lightness (0 to 100) from which a colour is not dark. All chosen, not fitted: such light is half a stop of a camera.
+_LIGHTS, _NEAR, _NEAR_BLACK, _DARK = (0.7, 1.0, 1.4), 8.0, 18.0, 25.0
 #: From linear blue, green and red to X, Y and Z, each divided by that of white.
 _TO_XYZ = np.array(
     [[0.180423, 0.357580, 0.412453], [0.072169, 0.715160, 0.212671], [0.950227, 0.119193, 0.019334]]
@@ -33,9 +39,15 @@ _TO_XYZ = np.array(
 #: Levels are converted in whole steps, as by OpenCV, so that the results are equal: of linear light, X, Y and Z, and of the factors.
 _LIGHT, _FACTOR = 2040, 4096
 
+#: Returns the number of the name of each pixel (n x 3, BGR).
+Naming = Callable[[Image], NDArray[np.uint8]]
+
 _WORDS = tuple(COLOURS)
 _NUMBER = {word: number for number, word in enumerate(_WORDS)}
 _SKIN = len(_WORDS)  # a bin of its own, never named
+
+#: Words for light colours, and the lightness (0 to 100) below which they are not used.
+_LIGHT_WORDS, _DARK_SHADE = [_NUMBER[word] for word in ("orange", "yellow", "pink")], 40.0
 
 #: Upper end of each hue range (OpenCV's 0 to 180) and its word.
 _HUES = {7: "red", 19: "orange", 33: "yellow", 86: "green", 129: "blue", 150: "purple", 171: "pink", 181: "red"}
@@ -60,11 +72,70 @@ def colour_shares(pixels: Image) -> dict[str, float]:
     """
     if len(pixels) < _FEWEST_PIXELS:
         return {}
-    coarse = pixels >> _STEP
-    places = (coarse[:, 0].astype(np.intp) << 2 * _BITS) | (coarse[:, 1].astype(np.intp) << _BITS) | coarse[:, 2]
-    shares = np.bincount(_names()[places], minlength=len(_WORDS) + 1)[: len(_WORDS)] / len(pixels)
+    shares = np.bincount(np.take(_names(), _places(pixels)), minlength=len(_WORDS) + 1)[: len(_WORDS)] / len(pixels)
     order = np.argsort(-shares, kind="stable")[:_MOST_COLOURS]
     return {_WORDS[number]: float(shares[number]) for number in order if shares[number] >= _SHARE}
+
+
+def colours_near(pixels: Image, words: Collection[str]) -> list[str]:
+    """Return the words of colours that pixels (n x 3, BGR) may be called as well as ``words``, the names that they have."""
+    names = np.take(_names(), _places(pixels))
+    own = (np.median(pixels[names == _NUMBER[word]], axis=0) for word in words)
+    near = {number for centre in own for number in near_names(centre, usual_names)}
+    return [word for word in _WORDS if _NUMBER[word] in near and word not in words]
+
+
+def usual_names(pixels: Image) -> NDArray[np.uint8]:
+    """Return the number of the colour word of each pixel (n x 3 BGR); none for dark shades of orange, yellow and pink.
+
+    These words are for light colours: a black coat is no pink one.
+    """
+    names = _name(pixels)
+    names[np.isin(names, _LIGHT_WORDS) & (_scaled_lab(pixels)[:, 0] < _DARK_SHADE)] = _SKIN
+    return names
+
+
+def near_names(centre: NDArray[np.float64], name: Naming) -> frozenset[int]:
+    """Return the numbers of the names that a colour (BGR) may have in other light, or as another camera shows it.
+
+    Light may be half a stop weaker or stronger. A name is near if it is that of a colour at most ``_NEAR`` away in Lab (CIE 1976), for
+    black up to ``_NEAR_BLACK``: the darker a colour, the less its hue shows. ``name`` returns the numbers of the names of pixels.
+    """
+    lab, squares, numbers = _named_samples(name)
+    found: set[int] = set()
+    for light in _LIGHTS:
+        shown = _in_light(centre, light)
+        here = _scaled_lab(shown[None])[0]
+        dark = max(0.0, 1.0 - float(here[0]) / _DARK)
+        most = _NEAR + (_NEAR_BLACK - _NEAR) * dark
+        is_near = squares - 2 * (lab @ here) + here @ here <= most**2
+        found.update(np.flatnonzero(np.bincount(numbers[is_near])).tolist())
+    return frozenset(found)
+
+
+@cache
+def _named_samples(name: Naming) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.uint8]]:
+    """Return Lab, its squared length, and the numbers of the names of colours at even steps of B, G and R."""
+    colours = _even(_COARSE)
+    lab = _scaled_lab(colours)
+    return lab, (lab * lab).sum(axis=1), name(colours)
+
+
+def _scaled_lab(pixels: Image) -> NDArray[np.float32]:
+    """Return Lab with lightness 0 to 100 and grey at 0."""
+    lab = lab_of(pixels)
+    lab[:, 0] *= 100 / 255
+    lab[:, 1:] -= 128
+    return lab
+
+
+def _in_light(colour: NDArray[np.float64], factor: float) -> Image:
+    """Return a colour (BGR) in light that is stronger by a factor."""
+    level = colour / 255
+    linear = factor * np.where(level <= 0.04045, level / 12.92, ((level + 0.055) / 1.055) ** 2.4)
+    shown = np.where(linear <= 0.0031308, linear * 12.92, 1.055 * np.minimum(linear, 1.0) ** (1 / 2.4) - 0.055)
+    found: Image = np.rint(255 * np.clip(shown, 0, 1)).astype(np.uint8)
+    return found
 
 
 def lab_of(pixels: Image) -> NDArray[np.float32]:
@@ -89,9 +160,20 @@ def _lab_tables() -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.
 @cache
 def _names() -> NDArray[np.uint8]:
     """Return a table of the numbers of colour words. Its index, of 18 bits, is the upper 6 bits of B, of G and of R in a row."""
-    levels = (np.arange(1 << _BITS, dtype=np.uint8) << _STEP) + (1 << _STEP >> 1)
-    colours = np.stack(np.meshgrid(levels, levels, levels, indexing="ij"), axis=-1).reshape(-1, 3).astype(np.uint8)
-    return _name(colours)
+    return _name(_even(_BITS))
+
+
+def _even(bits: int) -> Image:
+    """Return colours (n x 3 BGR) at even steps, B before G before R; each channel has ``2 ** bits`` levels."""
+    step = 8 - bits
+    levels = ((np.arange(1 << bits) << step) + (1 << step >> 1)).astype(np.uint8)
+    return np.stack(np.meshgrid(levels, levels, levels, indexing="ij"), axis=-1).reshape(-1, 3)
+
+
+def _places(pixels: Image) -> NDArray[np.intp]:
+    """Return where the colours of pixels are in ``_names``."""
+    coarse = (pixels >> _STEP).astype(np.intp)
+    return (coarse[:, 0] << 2 * _BITS) | (coarse[:, 1] << _BITS) | coarse[:, 2]
 
 
 def _name(pixels: Image) -> NDArray[np.uint8]:

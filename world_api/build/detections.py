@@ -82,7 +82,11 @@ class Detections:
             version=1,
             tables=("sightings", "camera"),
             sampling=Sampling(fps=_FPS, max_side=detector.side, warm_up=_WARM_UP, look_ahead=_LOOK_AHEAD),
-            parameters={"detector": detector.producer, "categories": sorted(detector.categories())},
+            parameters={
+                "detector": detector.producer,
+                "categories": sorted(detector.categories()),
+                "missed": {category: list(counts) for category, counts in sorted(detector.missed.items())},
+            },
             libraries=("onnxruntime",),
             modules=(type(detector).__module__,),
         )

@@ -18,9 +18,11 @@ from typing import Any, Protocol
 
 import cv2
 import numpy as np
+from numpy.typing import NDArray
 
-from world_api.build.colours import colour_shares
+from world_api.build.colours import colour_shares, colours_near, near_names
 from world_api.build.stage import Clip, Record, Records, StageSpec, box_of
+from world_api.core.outfits import HAIR, HAIR_COLOURS, LOWER, NEAR, UPPER
 from world_api.core.ports import BodyEmbedder, Face, FaceDetector, FaceEmbedder, FrameSource, Image
 from world_api.core.spans import Box, known_time
 
@@ -60,9 +62,10 @@ class Figure:
 
 
 class Judge(Protocol):
-    """Judges people in a picture. ``name``: of its stage; ``parameters``: all that its rows depend on."""
+    """Judges people in a picture. ``name``, ``version``: of its stage; ``parameters``: all that its rows depend on."""
 
     name: str
+    version: int
     parameters: Mapping[str, Any]
     #: Whether it judges only people who are visible from head to foot.
     needs_whole: bool
@@ -85,7 +88,7 @@ class PersonLooks:
         self._frames = frames
         self.spec = StageSpec(
             name=judge.name,
-            version=1,
+            version=judge.version,
             tables=("person_looks",),
             parameters=judge.parameters,
             needs=tuple(needs),
@@ -165,6 +168,7 @@ class BodyJudge:
 
     name = "bodies"
     needs_whole = True
+    version = 1
 
     def __init__(self, embedder: BodyEmbedder) -> None:
         self._embedder = embedder
@@ -194,6 +198,7 @@ class FaceJudge:
 
     name = "faces"
     needs_whole = False
+    version = 1
 
     def __init__(self, detector: FaceDetector, embedder: FaceEmbedder | None) -> None:
         self._detector = detector
@@ -250,7 +255,7 @@ _HEIGHT, _MARGIN = 160, 0.1
 _ELLIPSE, _HEAD, _CORE = (0.42, 0.49), (0.32, 0.0, 0.68, 0.2), (0.36, 0.22, 0.64, 0.5)
 _ROUNDS = 3
 #: Rows of an upright figure, shares of its height from the top, in which the upper and the lower clothes are seen.
-_BANDS = {"upper": (0.2, 0.48), "lower": (0.68, 0.88)}
+_BANDS = {UPPER: (0.2, 0.48), LOWER: (0.68, 0.88)}
 #: A further colour is named if it covers this share of what the first one covers.
 _BESIDE = 0.5
 #: The part of the box in which hair is seen from behind: left, top, right, bottom. From the front it is above the forehead,
@@ -267,10 +272,14 @@ _MOST_HAIR = 0.4
 
 
 class ClothesJudge:
-    """Colours of upper and lower clothes and of hair (parts ``upper``, ``lower``, ``hair``), by proportions of the body."""
+    """Colours of upper and lower clothes and of hair (parts ``upper``, ``lower``, ``hair``), by proportions of the body.
+
+    Beside each row is one with the words that may be right as well (parts ``near_upper`` ...).
+    """
 
     name = "clothes"
     needs_whole = True
+    version = 2
 
     def __init__(self, detector: FaceDetector | None) -> None:
         self._detector = detector
@@ -294,13 +303,17 @@ class ClothesJudge:
             return []
         rows: list[Record] = []
         for part, (upper, lower) in _BANDS.items():
-            shares = colour_shares(_pixels(small, outline, box, (0.0, upper, 1.0, lower)))
+            pixels = _pixels(small, outline, box, (0.0, upper, 1.0, lower))
+            shares = colour_shares(pixels)
             most = max(shares.values(), default=0.0)
             if shares:
                 named = [colour for colour, share in shares.items() if share >= _BESIDE * most]
                 rows.append({"part": part, "words": named, "score": most})
-        if (hair := _hair_colour(_pixels(small, outline, box, self._hair_part(figure)))) is not None:
-            rows.append({"part": "hair", "words": [hair[0]], "score": hair[1]})
+                rows.append({"part": NEAR + part, "words": colours_near(pixels, named), "score": most})
+        pixels = _pixels(small, outline, box, self._hair_part(figure))
+        if (hair := _hair_colour(pixels)) is not None:
+            rows.append({"part": HAIR, "words": [hair[0]], "score": hair[1]})
+            rows.append({"part": NEAR + HAIR, "words": _hair_near(pixels, hair[0]), "score": hair[1]})
         return rows
 
     def _hair_part(self, figure: Figure) -> tuple[float, float, float, float]:
@@ -353,17 +366,32 @@ def _hair_colour(pixels: Image) -> tuple[str, float] | None:
     """Return the colour of hair that covers most of some pixels (n x 3, BGR), and its share; None if none covers enough."""
     if len(pixels) < 12:
         return None
-    hue, saturation, value = (
-        channel.astype(np.int64) for channel in cv2.cvtColor(pixels[None], cv2.COLOR_BGR2HSV)[0].T
-    )
+    shares = np.bincount(_hair_names(pixels), minlength=len(HAIR_COLOURS) + 1)[:-1] / len(pixels)
+    best = int(shares.argmax())
+    return (HAIR_COLOURS[best], float(shares[best])) if shares[best] >= _MOST_HAIR else None
+
+
+def _hair_near(pixels: Image, word: str) -> list[str]:
+    """Return the other colours of hair that pixels which have a colour may have, too: much of what looks black is dark brown."""
+    centre = np.median(pixels[_hair_names(pixels) == HAIR_COLOURS.index(word)], axis=0)
+    near = {HAIR_COLOURS[number] for number in near_names(centre, _hair_names) if number < len(HAIR_COLOURS)}
+    near |= {"brown"} if word == "black" else set()
+    return [other for other in HAIR_COLOURS if other in near and other != word]
+
+
+def _hair_names(pixels: Image) -> NDArray[np.uint8]:
+    """Return for each pixel (n x 3, BGR) the position of its colour in ``HAIR_COLOURS``, their number if it is none."""
+    hue, saturation, value = np.moveaxis(cv2.cvtColor(pixels[None], cv2.COLOR_BGR2HSV)[0], 1, 0)
     is_warm = (hue >= _HAIR_HUES[0]) & (hue <= _HAIR_HUES[1]) & (saturation >= _COLOURED)
+    is_plain = saturation < _COLOURED
     kinds = {
         "black": value < _BLACK,
         "brown": (value >= _BLACK) & (value < _BLONDE) & is_warm,
         "yellow": (value >= _BLONDE) & is_warm,
-        "grey": (value >= _BLACK) & (value < _WHITE) & (saturation < _COLOURED),
-        "white": (value >= _WHITE) & (saturation < _COLOURED),
+        "grey": (value >= _BLACK) & (value < _WHITE) & is_plain,
+        "white": (value >= _WHITE) & is_plain,
     }
-    shares = {colour: float(found.mean()) for colour, found in kinds.items()}
-    best = max(shares, key=lambda colour: shares[colour])
-    return (best, shares[best]) if shares[best] >= _MOST_HAIR else None
+    numbers = np.full(len(pixels), len(HAIR_COLOURS), dtype=np.uint8)
+    for number, colour in enumerate(HAIR_COLOURS):
+        numbers[kinds[colour]] = number
+    return numbers

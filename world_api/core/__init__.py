@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         video_id_from_file_name,
         visible,
     )
+    from world_api.core.lexicon import COLOURS, NEIGHBOURS
     from world_api.core.outfits import PartLook, in_chinese, in_words
     from world_api.core.ports import (
         SAMPLE_RATE,

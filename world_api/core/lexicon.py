@@ -35,6 +35,22 @@ SHADES = {
     **dict.fromkeys(("beige", "tan"), "brown"),
 }
 
+#: Measured colour -> colours that about a quarter or more of what is named so may be called as well, in other light or by
+#: another camera (``world_api.build.colours.near_names``). Of such a colour a measured word shows as little as of a shade.
+NEIGHBOURS: dict[str, frozenset[str]] = {
+    "black": frozenset({"grey", "red", "green", "blue", "purple", "brown"}),
+    "white": frozenset({"grey", "orange", "green", "blue", "pink"}),
+    "grey": frozenset({"black", "white", "yellow", "green", "blue", "brown"}),
+    "red": frozenset({"pink", "brown"}),
+    "orange": frozenset({"red", "yellow", "brown"}),
+    "yellow": frozenset({"green"}),
+    "green": frozenset(),
+    "blue": frozenset({"purple"}),
+    "purple": frozenset({"blue", "pink"}),
+    "pink": frozenset({"red", "purple"}),
+    "brown": frozenset({"black", "red", "orange"}),
+}
+
 #: Colours that hair, shoes and trousers often have. If a description has no other colour, the whole outfit is meant.
 NEUTRALS = frozenset({"black", "white", "grey", "brown"})
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 UPPER, LOWER, HAIR, FACING = "upper", "lower", "hair", "facing"
 AWAY, CAMERA = "away", "camera"
+#: Begins the names of the parts of ``person_looks`` with words that may be right as well.
+NEAR = "near_"
 #: stage -> the parts of people that it judges.
 JUDGED_PARTS = {"clothes": (UPPER, LOWER, HAIR), "faces": (FACING,)}
 #: The colours of hair that are distinguished; ``yellow`` is blonde.
@@ -34,6 +36,16 @@ _NOUNS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     HAIR: (("hair", "haired"), ("头发", "长发", "短发", "发")),
 }  # fmt: skip
 _PART_OF = {noun: part for part, (english, chinese) in _NOUNS.items() for noun in (*english, *chinese)}
+
+
+def _any(words: Iterable[str]) -> str:
+    return f"(?:{'|'.join(map(re.escape, sorted(words, key=lambda word: (-len(word), word))))})"
+
+
+_PART_NOUN = re.compile(
+    rf"\b{_any(noun for english, _ in _NOUNS.values() for noun in english)}\b|\bfac(?:ing|es)\b"
+    rf"|{_any(noun for _, chinese in _NOUNS.values() for noun in chinese)}|朝向|朝着|面向|背向"
+)
 #: Words for the direction in which a person faces.
 _DIRECTIONS = {
     AWAY: re.compile(
@@ -63,10 +75,14 @@ class PartLook:
 
 @dataclass(frozen=True, kw_only=True)
 class Outfit:
-    """How a person looks: words for parts, and for each word the share (0 to 1) of the frames that show it."""
+    """How a person looks: words for parts, and for each word the share (0 to 1) of the frames that show it.
+
+    ``doubts`` are other words for these parts that may be right as well: neighbouring colours, and words of few frames.
+    """
 
     looks: tuple[PartLook, ...] = ()
     shares: tuple[float, ...] = ()
+    doubts: tuple[PartLook, ...] = ()
 
     def words(self, part: str) -> list[str]:
         """Return the words for a part; none if it was not judged or nothing can be said."""
@@ -76,6 +92,19 @@ class Outfit:
     def colours(self) -> tuple[str, ...]:
         """The colours of the clothes, those of the upper ones first."""
         return tuple(dict.fromkeys([*self.words(UPPER), *self.words(LOWER)]))
+
+    def may_be(self, look: PartLook) -> bool:
+        """Whether a look that is not among the words for its part is not excluded by them either."""
+        return look in self.doubts or not self.words(look.part)
+
+    def may_have(self, colour: str, *, mainly: bool = False) -> bool:
+        """Whether upper or lower clothes may have a colour that is not among their words; ``mainly``: the upper ones."""
+        return self.may_be(PartLook(UPPER, colour)) or (not mainly and self.may_be(PartLook(LOWER, colour)))
+
+    def surely_has(self, colour: str) -> bool:
+        """Whether upper or lower clothes have a colour of which no other word may be right as well."""
+        doubtful = {look.part for look in self.doubts}
+        return any(part not in doubtful and colour in self.words(part) for part in (UPPER, LOWER))
 
 
 def _named(look: PartLook) -> str:
@@ -113,6 +142,11 @@ def _by_part(looks: Sequence[PartLook]) -> dict[str, list[str]]:
         for part in (UPPER, LOWER, HAIR, FACING)
         if (words := [look.word for look in looks if look.part == part])
     }
+
+
+def parts_in(text: str) -> list[tuple[str, str]]:
+    """Return the nouns in a folded text that name parts of a person, each with its part; also words for the direction of a face."""
+    return [(match.group(), _PART_OF.get(match.group(), FACING)) for match in _PART_NOUN.finditer(text)]
 
 
 class LooksReader:
@@ -178,7 +212,3 @@ def _is_alternative(text: str, match: re.Match[str]) -> bool:
         re.search(r"(?:\bor|或者?|还是) *$", text[: match.start()])
         or re.match(r" *(?:or\b|或|还是)", text[match.end() :])
     )
-
-
-def _any(words: Iterable[str]) -> str:
-    return f"(?:{'|'.join(map(re.escape, sorted(words, key=lambda word: (-len(word), word))))})"

@@ -5,7 +5,7 @@ Adapters are in ``world_api/perception`` and ``world_api/chat``; other packages 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
@@ -136,12 +136,14 @@ class SceneDetector(ObjectDetector, Protocol):
 
     ``producer`` names the model (by its hash) and the thresholds. Pictures are reduced to ``side`` pixels on their longer
     side; ``batch`` is the number of pictures for which one call is most efficient. Detections below ``sure`` (0 to 1) only
-    continue what was detected with more confidence before; ``detect`` leaves them out.
+    continue what was detected with more confidence before; ``detect`` leaves them out. ``missed``: category -> how many
+    sightings were missed where this was measured, and of how many.
     """
 
     side: int
     batch: int
     sure: float
+    missed: Mapping[str, tuple[int, int]]
 
     def detect_all(self, images: Sequence[Image]) -> Sequence[Sequence[DetectedObject]]:
         """Return the objects of each picture, the most confident first, also those with a confidence below ``sure``.

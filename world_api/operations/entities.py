@@ -14,8 +14,10 @@ from typing import Annotated
 from pydantic import Field
 
 from world_api.core.cost import Cost
+from world_api.core.lexicon import COLOURS
+from world_api.core.outfits import FACING, PartLook, parts_in
 from world_api.core.spans import TimeSpan, round_time
-from world_api.core.vocabulary import fold, is_narrower
+from world_api.core.vocabulary import ParsedDescription, concepts, fold, is_narrower
 from world_api.operations.evidence import (
     evidence,
     holes_in_words,
@@ -31,7 +33,7 @@ from world_api.operations.evidence import (
     spots_of,
     times,
 )
-from world_api.operations.matches import actions_in, find_entity, identify, look_alikes, side_left
+from world_api.operations.matches import UNCHECKED, actions_in, find_entity, identify, look_alikes, side_left
 from world_api.operations.moments import place_of
 from world_api.operations.recorded import recorded_words
 from world_api.operations.registry import operation
@@ -82,10 +84,14 @@ def state_in_words(
         return text, ONLY_KNOWN
     facts = [fact for tell in (question.tellers or _ALL) if (fact := tell(session, entity, at, span))]
     text = f"At {at:g} s, {entity.entity_id} ({entity.hint}): " + "; ".join(facts) + "."
+    if question.doubtful:
+        text += f" Cannot tell whether it is: {', '.join(question.doubtful)}."
     if question.unmatched:
         profile = session.view.world.manifest.profile
         text += f" Profile {profile} measured nothing about: {', '.join(question.unmatched)}."
-    return text, SPOKEN_TO if question.matched else ONLY_KNOWN
+    if question.doubtful or not question.matched:
+        return text, ONLY_KNOWN
+    return text, SPOKEN_TO if question.share is None else question.share
 
 
 def seen_around(session: Session, entity: Track | Registration, at: float, within: TimeSpan | None) -> TimeSpan | None:
@@ -140,12 +146,11 @@ def _doing(session: Session, entity: Track, _: float, span: TimeSpan) -> str:
 
 
 def _looks(_: Session, entity: Track, __: float, ___: TimeSpan) -> str:
-    shares = (
-        f"{look} ({share:.0%} of the frames)"
-        for look, share in zip(entity.outfit.looks, entity.outfit.shares, strict=True)
-    )
+    outfit = entity.outfit
+    shares = (f"{look} ({share:.0%} of the frames)" for look, share in zip(outfit.looks, outfit.shares, strict=True))
+    doubts = ", ".join(map(str, outfit.doubts))
     if seen := ", ".join(shares):
-        return f"looks: {seen}"
+        return f"looks: {seen}" + (f"; may also be right: {doubts}" if doubts else "")
     return "wears " + " and ".join(entity.colours) if entity.colours else "no clear colour"
 
 
@@ -192,7 +197,9 @@ _TOPICS: Sequence[tuple[re.Pattern[str], Teller]] = (
 #: Where one question ends and the next begins.
 _NEXT_QUESTION = re.compile(r"\band\b|[,;.?!，；。？！、]")
 #: Words without content in a question, beside those without content in a description.
-_ASIDE = frozenset("appearance appear moment now currently meanwhile then time scene video picture".split())
+_ASIDE = frozenset(
+    "appearance appear way direction moment now currently meanwhile then time scene video picture".split()
+)
 _NO_WORD = re.compile(r"\bent_\w+|什么颜色|[他她它这那](?:们|个人|个)?|什么|怎么样?|吗|呢|吧|现在|正在|此时|这时|是")
 #: Words for what no row contains about an entity at a moment, though they are stop words in a description.
 _UNANSWERED = re.compile(r"\b(?:when|why|whose)\b|什么时候|何时|为什么")
@@ -203,52 +210,121 @@ class StateQuestion:
     """A parsed question about an entity.
 
     ``tellers`` are the functions that return the facts for the answer; ``matched`` are the words that stored rows can
-    answer, ``unmatched`` those that they cannot.
+    answer, ``unmatched`` those that they cannot, ``doubtful`` looks of which they show neither that they are right nor wrong.
+    ``share``: of the frames (0 to 1) that show the looks of parts that it asks about; None if it asks about none.
     """
 
     tellers: list[Teller]
     matched: list[str]
     unmatched: list[str]
+    doubtful: list[str]
+    share: float | None
 
     @property
     def is_measured(self) -> bool:
         """Whether stored rows answer all of it (where, with whom, what is said), so that no vision model is needed."""
-        return bool(self.matched) and not self.unmatched and all(tell in _MEASURED for tell in self.tellers)
+        return (
+            bool(self.matched)
+            and not self.unmatched
+            and not self.doubtful
+            and all(tell in _MEASURED for tell in self.tellers)
+        )
 
 
-def read_question(session: Session, query: str, category: str) -> StateQuestion:
-    """Parse a question about a thing of a category part by part; ``and`` and punctuation separate the parts.
+def read_question(session: Session, query: str, entity: Track | Registration) -> StateQuestion:
+    """Parse a question about an entity part by part; ``and`` and punctuation separate the parts.
 
     Words of a part are ``matched`` if rows can answer all of it, or if it asks about a colour of clothes. A word for a
     narrower kind (``man``) only names the person and does not prevent this. Deeds that a world's truth records are
-    answered by what the thing does.
+    answered by what the thing does, looks of parts of a person ("what colour is her hair") by its outfit.
     """
     recorded = recorded_words(session.view, query, session.vocabulary)
     tellers: list[Teller] = []
     matched: list[str] = []
     unmatched: list[str] = []
+    doubtful: list[str] = []
+    shares: list[float] = []
     for part in filter(str.strip, _NEXT_QUESTION.split(fold(query))):
         cues = [(match.group().strip(), tell) for words, tell in _TOPICS for match in words.finditer(part)]
         own = [tell for _, tell in cues]
         rest = part
         for words in (*(words for words, _ in _TOPICS), _UNANSWERED, _NO_WORD):
             rest = words.sub(" ", rest)
-        question = session.vocabulary.read(rest, of=frozenset({category}))
+        question = session.vocabulary.read(rest, of=frozenset({entity.category}))
         colours = bool(question.wanted or question.negated_colours)
         beyond = [word for word in (*_UNANSWERED.findall(part), *question.unmatched) if word not in _ASIDE]
+        if (asked := _asked_looks(session, part, question, is_of_looks=_looks in own)) and isinstance(entity, Track):
+            known, unsure, own_shares = _answered(entity, asked)
+            named = {noun for _, noun, _ in asked}
+            beyond = [word for word in beyond if word not in named and not concepts(word) & COLOURS.keys()]
+            beyond += [noun for _, noun, _ in asked if noun not in known and not unsure]
+            matched += [*known, *(() if unsure or beyond else (*(word for word, _ in cues), *question.matched))]
+            tellers.append(_looks)
+            unmatched, doubtful, shares = [*unmatched, *beyond], [*doubtful, *unsure], [*shares, *own_shares]
+            continue
+        if isinstance(entity, Track):
+            missing = [each for each in question.wanted if each.isdisjoint(entity.colours)]
+            doubtful += [str(one) for each in missing for one in sorted(each) if entity.may_have(one)]
         if not colours and own in ([], [_doing]) and (deeds := [word for word in beyond if word in recorded]):
             own, beyond = [_doing], [word for word in beyond if word not in deeds]
             cues += [(word, _doing) for word in deeds if word not in dict(cues)]
         is_of_clothes = colours and (_looks in own or re.search(r"\bin an? ", part) is not None)
         if (own or colours) and (is_of_clothes or all(map(is_narrower, beyond))):
-            matched += [*(word for word, _ in cues), *question.matched]
+            matched += [*(word for word, _ in cues), *(word for word in question.matched if not doubtful)]
         tellers += [*own, *([_looks] if colours else [])]
         unmatched += beyond
     return StateQuestion(
         tellers=list(dict.fromkeys(tellers)),
         matched=list(dict.fromkeys(matched)),
-        unmatched=list(dict.fromkeys(unmatched)) or ([] if matched else [query[:60]]),
+        unmatched=list(dict.fromkeys(unmatched)) or ([] if matched or doubtful else [query[:60]]),
+        doubtful=list(dict.fromkeys(doubtful)),
+        share=min(shares, default=None),
     )
+
+
+def _asked_looks(
+    session: Session, part: str, question: ParsedDescription, *, is_of_looks: bool
+) -> list[tuple[str, str, frozenset[PartLook]]]:
+    """Return the parts of a person that a part of a question asks about: each with its noun, and looks that it may have.
+
+    Empty looks: the question is open ("what colour is her hair"). ``is_of_looks``: whether it has a word for looks.
+    """
+    nouns = {own: noun for noun, own in parts_in(part) if own in session.vocabulary.parts}
+    colours = concepts(part) & COLOURS.keys()
+    if not (is_of_looks or colours or question.looks):
+        nouns = {own: noun for own, noun in nouns.items() if own == FACING}
+    described = {look.part for look in question.looks}
+    found = []
+    for own in dict.fromkeys((*sorted(described), *nouns)):
+        looks = {look for look in question.looks if look.part == own}
+        if own not in described and own != FACING:
+            looks = {PartLook(own, colour) for colour in colours}
+        found.append((own, nouns.get(own, own), frozenset(looks)))
+    return found
+
+
+def _answered(
+    entity: Track, asked: Sequence[tuple[str, str, frozenset[PartLook]]]
+) -> tuple[list[str], list[str], list[float]]:
+    """Return the nouns of parts of which an outfit answers what is asked, the looks that are in doubt, and confidences of answers.
+
+    A confidence is the share of the frames that show the look, reduced if other words may be right as well.
+    """
+    outfit = entity.outfit
+    share_of = dict(zip(outfit.looks, outfit.shares, strict=True))
+    known: list[str] = []
+    doubtful: list[str] = []
+    sure: list[float] = []
+    for part, noun, looks in asked:
+        own = {look: share for look, share in share_of.items() if look.part == part}
+        doubts = [look for look in outfit.doubts if look.part == part]
+        unsure = [look for look in (looks or ([] if own else doubts)) if look not in own and look in doubts]
+        doubtful += map(str, sorted(unsure))
+        if own and not unsure:
+            known.append(noun)
+            shown = [own[look] for look in looks if look in own] or [max(own.values())]
+            sure.append(round(min(shown) * (UNCHECKED if doubts else 1.0), 2))
+    return known, doubtful, sure
 
 
 EntityHint = Annotated[
@@ -322,7 +398,7 @@ def query_entity_state(
     within = optional_interval(session, video_id, time_range)
     entity = find_entity(session, entity_id)
     seeing, span = session.backends.seeing, seen_around(session, entity, at, within)
-    question = read_question(session, query, entity.category)
+    question = read_question(session, query, entity)
     known = span or within or _moments_around(session, at)
     source = entity.source if isinstance(entity, Registration) else "tracker"
     measured = evidence(session, known, source, None, min(max(at, known.start), known.end))
@@ -345,8 +421,8 @@ def query_entity_state(
         answer=answer,
         confidence=confidence,
         matched=question.matched,
-        unmatched=question.unmatched,
-        not_judged=[] if question.matched else question.unmatched,
+        unmatched=[*question.doubtful, *question.unmatched],
+        not_judged=[] if question.matched else [*question.doubtful, *question.unmatched],
         evidence=[measured.model_copy(update={"confidence": confidence})],
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 
 from world_api.core.faults import BackendFault, MediaFault, OperationFault
@@ -26,6 +27,7 @@ from world_api.operations.recorded import RecordedTexts, has_word, recorded_word
 from world_api.operations.schema import Action, Detection, Detections, Entity, LookAlike
 from world_api.search.searcher import terms_of
 from world_api.session.session import SEEN, Registration, Session
+from world_api.world.distinct import DistinctTracks
 from world_api.world.tracks import Side, Track
 
 #: Why a frame was not looked at.
@@ -38,6 +40,12 @@ SAME_BOX, SAME_MOMENT = 0.5, 0.6
 
 #: Category of tracks of which no category was recognised, so that they may be of any.
 UNRECOGNISED = "moving_object"
+
+
+#: What is said of things of which nothing was detected, and nothing shows that they are absent.
+MAY_BE_UNSEEN = "how often one is missed was not measured, so it may be there unseen"
+#: What an entity lacks that may be the same thing as an earlier one.
+APART = "another one than before"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +93,7 @@ def match_description(track: Track, reading: ParsedDescription) -> HintMatch:
     A neutral colour alone ("in black", "in grey or black") describes the whole outfit, so it must be the track's main
     colour; negated, it must be none of its colours. A moving object that was not recognised may be of any category, but
     a person only if too few of its sightings could be looked at; a track without colours may have any colour. Looks of parts
-    ("brown hair") are those of the track's outfit.
+    ("brown hair") are those of the track's outfit. A colour that the track may have as well is not judged, asked for or excluded.
     """
     unknown_kind = track.category == UNRECOGNISED and not (
         reading.kinds == frozenset({"person"}) and track.was_looked_at
@@ -97,25 +105,26 @@ def match_description(track: Track, reading: ParsedDescription) -> HintMatch:
         unjudged += sorted(reading.kinds) if unknown_kind else []
     wanted = reading.wanted
     shown = frozenset(track.colours) - (NEUTRALS.difference(track.colours[:1]) if len(wanted) == 1 else frozenset())
+    is_whole = len(wanted) == 1 and wanted[0] <= NEUTRALS
     if not track.colours:
         unjudged += colours_in_words(replace(reading, looks=frozenset()))
-    looks = sorted(reading.looks)
-    worn = {look: track.outfit.words(look.part) for look in looks}
+    else:
+        may_have = partial(track.may_have, mainly=is_whole)
+        unjudged += [_one_of(each) for each in wanted if not each & shown and any(map(may_have, each))]
+        doubtful = [one for one in sorted(reading.negated_colours) if one in track.colours or track.may_have(one)]
+        unjudged += [f"not {one}" for one in doubtful if not track.surely_has(one)]
     is_person = track.category == "person"
-    unjudged += [str(look) for look in looks if is_person and not worn[look]]
+    looks = [look for look in sorted(reading.looks) if look not in track.outfit.looks]
+    unjudged += [str(look) for look in looks if is_person and track.outfit.may_be(look)]
+    asked = [*map(_one_of, wanted), *map(str, sorted(reading.looks))]
+    absent = [*(_one_of(each) for each in wanted if not each & shown), *map(str, looks)]
     return HintMatch(
-        held=(
-            *(_one_of(colours) for colours in wanted if colours & shown),
-            *(str(look) for look in looks if look.word in worn[look]),
-        ),
-        missing=(
-            *(_one_of(colours) for colours in wanted if track.colours and not colours & shown),
-            *(str(look) for look in looks if look.word not in worn[look] and (worn[look] or not is_person)),
-        ),
+        held=tuple(word for word in asked if word not in absent),
+        missing=tuple(word for word in absent if word not in unjudged),
         unjudged=tuple(unjudged),
         excluded=other_kind
         or track.category in reading.negated_kinds
-        or not reading.negated_colours.isdisjoint(track.colours),
+        or any(map(track.surely_has, reading.negated_colours)),
     )
 
 
@@ -181,7 +190,15 @@ def _entity(session: Session, thing: Track | Registration, own: Registration | N
         enters_from=track.enters_from(track.appearances[0]) if track else None,
         leaves_to=side_left(session, track, track.appearances[-1]) if track else None,
         may_be=look_alikes(session, thing.entity_id),
+        lacks=[APART] if may_repeat(session, thing) else [],
     )
+
+
+def may_repeat(session: Session, thing: Track | Registration) -> bool:
+    """Whether an entity may be the same thing as another one of its category: see ``DistinctTracks``."""
+    if isinstance(thing, Track):
+        return thing.track_id in session.view.once(DistinctTracks).may_repeat
+    return bool(session.view.world.manifest.detected_categories)
 
 
 def side_left(session: Session, track: Track, appearance: TimeSpan) -> Side | None:
@@ -269,12 +286,16 @@ def find_objects(
     examined, unexamined = _examined(session, asked, reading.kinds, looked_at)
     if within is None and missing is not None:
         examined, unexamined = [], [asked]
-    # Words that name no category that can be judged: without them nothing can be said.
+    # Words that name no category that can be judged: without them nothing can be said. Nor are things absent that may be missed.
     unjudged = list(reading.unmatched) if reading.kinds == frozenset() else []
+    if not found and not unjudged and examined and session.view.may_be_missed(reading.kinds):
+        unjudged = [*reading.matched, *reading.unmatched] or [category]
     hint = ""
     # If nothing was examined, the registry reports the hole.
     if not found and (examined or reading.kinds == frozenset() or missing is not None):
         hint = _why_nothing(session, category, reading, of_kind or near, missing, within)
+    if within and any(isinstance(one.seen, Track) and may_repeat(session, one.seen) for one in found):
+        hint = "followed apart: one that was lost from view may be listed again, so this is no count of different ones"
     if found and all(one.lacks for one in found):
         hint = "nothing was seen to fit all words; what may is given with what it lacks"
     return Detections(
@@ -550,16 +571,24 @@ def _why_nothing(
     missing: Unseen | None,
     within: TimeSpan | None,
 ) -> str:
+    if reading.kinds == frozenset() and not reading.unmatched:
+        return f"nothing is {category[:40]!r}: the truth, which is complete, has no such thing"
     if reading.kinds == frozenset():
-        asked = " ".join(reading.unmatched) or category
+        asked = " ".join(reading.unmatched)
         return f"cannot tell whether anything there is {asked[:40]!r}; {_judged_kinds(session)}"
     if missing is not None:
         return _unseen(missing)
+    where, view = "at this moment" if within is None else "in this span", session.view
+    if view.may_be_missed(reading.kinds):
+        return f"nothing of the kind was detected {where}; {MAY_BE_UNSEEN}"
+    missed = view.world.manifest.missed
+    rates = (
+        f"{missed[kind][0]} of {missed[kind][1]} of {kind}" for kind in sorted(reading.kinds or ()) if kind in missed
+    )
+    rests_on = f"; missed where it was measured: {', '.join(rates)}" if missed else ""
     if not there:
-        still = (
-            "" if session.view.world.manifest.profile in {"oracle", "neural"} else "; what never moves is not tracked"
-        )
-        return f"nothing of the kind was tracked {'at this moment' if within is None else 'in this span'}{still}"
+        still = "" if view.world.manifest.profile in {"oracle", "neural"} else "; what never moves is not tracked"
+        return f"nothing of the kind was tracked {where}{still}{rests_on}"
     if reading.kinds is None or there[0].category in reading.kinds:
         return f"of other looks there is: {', '.join(dict.fromkeys(track.hint for track in there[:5]))}"
-    return "something else is there; ask for category any"
+    return f"something else is there; ask for category any{rests_on}"

@@ -33,7 +33,7 @@ _PLACE = re.compile(r"(?i)(?:in|at|on|inside|outside) ((?:an? |the )?[^,.;:]{1,4
 #: Parts of clothes name no thing of their own where a colour of the outfit is asked for.
 _GARMENTS = frozenset("coat jacket clothes outfit dress shirt top suit sweater 外套 衣服 大衣 上衣".split())
 _SAYING = frozenset("say says said saying".split())
-_SAME_EVENT = 0.5  #: intersection over union from which a caption and an action are of one event
+_SAME_EVENT = 0.5  #: part of the shorter one that the longer one covers if a caption and an action are of one event
 _WHOLE_SHOT = 0.95  #: part of a shot from which a caption is about all of it
 
 
@@ -59,7 +59,7 @@ def with_moments(session: Session, found: Candidates, query: str) -> Candidates:
         one
         for one in ordered
         if one.source != "speech"
-        or not any(one.text in text and span.iou(interval_of(one)) >= _SAME_EVENT for span, text in quoting)
+        or not any(one.text in text and _is_same(span, interval_of(one)) for span, text in quoting)
     ]
     return found.model_copy(update={"moments": ordered})
 
@@ -173,7 +173,7 @@ class _Seeker:
             caption = caption_of(self._view, passage.span, passage.text, track)
             return _Event(passage if caption is None else self._as_passage(caption), (caption or passage).text, track)
         acts = self._view.actions.during(passage.span)
-        same = [one for one in acts if one.subject and passage.span.iou(one.span) >= _SAME_EVENT]
+        same = [one for one in acts if one.subject and _is_same(passage.span, one.span)]
         tracks = (self._view.tracks.find(one.subject) for one in same if _is_deed_of(passage.text, one.text))
         return _Event(passage, passage.text, next((track for track in tracks if _is_named(passage.text, track)), None))
 
@@ -193,9 +193,14 @@ class _Seeker:
         )
 
 
+def _is_same(one: TimeSpan, other: TimeSpan) -> bool:
+    """Whether two intervals may be of one event: what is seen of it may end with a shot before the action does."""
+    return one.overlap(other) >= _SAME_EVENT * min(one.duration, other.duration)
+
+
 def caption_of(view: View, span: TimeSpan, label: str, track: Track | None) -> Said | None:
     """Return the caption of an action of ``track`` with this span and label; None if none does."""
-    near = [one for one in view.captions.during(span) if span.iou(one.span) >= _SAME_EVENT]
+    near = [one for one in view.captions.during(span) if _is_same(span, one.span)]
     near = [one for one in near if not is_of_shot(view, one.span) and _is_deed_of(one.text, label)]
     return max((one for one in near if _is_named(one.text, track)), key=lambda one: span.iou(one.span), default=None)
 

@@ -23,7 +23,7 @@ from world_api.operations.evidence import (
     ranges,
     segment_hit,
 )
-from world_api.operations.matches import colours_in_words, match_description
+from world_api.operations.matches import MAY_BE_UNSEEN, colours_in_words, match_description
 from world_api.operations.recorded import SpokenTexts, has_units, has_word, recorded_words, terms_of_word
 from world_api.operations.schema import Candidates
 from world_api.search.indexes import holds_words
@@ -206,6 +206,11 @@ class QueryJudge:
             return view.has_rows("speech")
         return word in self._lines["written"] and view.reads_screen
 
+    @property
+    def may_be_missed(self) -> bool:
+        """Whether the query names things that may be there unseen."""
+        return self._reading.is_judged and self._session.view.may_be_missed(self._reading.kinds)
+
     def not_found(self, within: TimeSpan | None) -> list[TimeSpan]:
         """Return what was searched, if every word was judged and no segment has all of them, nor may any track; else nothing.
 
@@ -215,6 +220,8 @@ class QueryJudge:
         if not (self._words or self._reading.is_judged):
             return []
         if not all(self.lacks):
+            return []
+        if self.may_be_missed:
             return []
         # Where nothing has the looks, other words make no difference.
         if not self._reading.is_judged or self._any_track_may_fit(within):
@@ -262,16 +269,31 @@ def _terms_of_passage(passage: Passage) -> frozenset[str]:
     return terms_of(text.strip(), passage.terms)
 
 
-def candidates(session: Session, found: Sequence[SegmentHit], query: str, within: TimeSpan | None = None) -> Candidates:
-    """Return the result of a search for words or meaning: its hits with what they lack, evidence and hint."""
+def judged_hits(top_k: int) -> int:
+    """Return how many hits a search judges to return ``top_k``: scores do not know which words have to be of one thing."""
+    return max(top_k, 4 * min(top_k, 10))
+
+
+def candidates(
+    session: Session, found: Sequence[SegmentHit], query: str, top_k: int, within: TimeSpan | None = None
+) -> Candidates:
+    """Return the result of a search for words or meaning: the best hits with what they lack, evidence and hint.
+
+    ``found`` are ``judged_hits(top_k)`` hits by score. Of these the ``top_k`` that lack the fewest words are returned, in
+    this order, and those that lack as many by score.
+    """
     judge = QueryJudge(session, query)
     for hit in found:
         judge.add(hit.span, hit.inside)
+    ranked = sorted(zip(found, judge.lacks, strict=True), key=lambda pair: len(pair[1]))[:top_k]
+    found = [hit for hit, _ in ranked]
     hits = [
         segment_hit(session, hit.span, hit.passage, score=hit.score, lines=hit.lines, lacks=lacks)
-        for hit, lacks in zip(found, judge.lacks, strict=True)
+        for hit, lacks in ranked
     ]
     hint = nothing_found(found)
+    if not hits and judge.may_be_missed:
+        hint = f"nothing of the kind was detected; {MAY_BE_UNSEEN}"
     if hits and all(hit.lacks for hit in hits):
         hint = "none of these is shown to have all of it; lacks names the words"
     matched, unmatched, absent = judge.matched, judge.unmatched, judge.not_found(within)

@@ -394,6 +394,10 @@ class Entity(_Part, json_schema_extra=_typed("Entity")):
     enters_from: Annotated[Side | None, Field(description="The side it first came in from; null if unknown.")]
     leaves_to: Annotated[Side | None, Field(description="The side it last went out to; null if unknown.")]
     may_be: MayBe = []
+    lacks: Annotated[
+        list[str],
+        Field(description="What is not shown of it: that it is another one than those before. So it may count twice."),
+    ] = []
 
 
 class EntityList(Result):

@@ -7,7 +7,7 @@ detection" (2023); the layouts of Ultralytics' exports as its documentation desc
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -63,6 +63,8 @@ class DetectorModel:
         labels: The categories of its classes, in order.
         sure: The least confidence of a detection that counts by itself.
         least: The least confidence of one that continues an earlier one.
+        missed: Category -> how many sightings were missed where this was measured, and of how many. Of other categories nothing
+            shows that they are not there.
     """
 
     name: str
@@ -73,6 +75,7 @@ class DetectorModel:
     labels: tuple[str, ...]
     sure: float
     least: float
+    missed: Mapping[str, tuple[int, int]] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,6 +163,7 @@ class OnnxDetector:
         self._layout = LAYOUTS[model.layout]
         self.producer = f"{model.name}-{model.sha256[:16]}/1/{model.sure:g}/{model.least:g}"
         self.sure = model.sure
+        self.missed = model.missed
         self.side = model.side
 
     @cached_property

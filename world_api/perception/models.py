@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, ValidationError
 
 from world_api.core.execution import restricted_environment
 from world_api.core.faults import BackendFault, ToolFault
@@ -93,6 +93,7 @@ class DetectorOptions(_Strict):
     labels: Literal["coco"] | tuple[str, ...]
     sure: float = Field(_SURE, gt=0, lt=1)
     least: float = Field(_LEAST, gt=0, lt=1)
+    missed: dict[str, tuple[NonNegativeInt, PositiveInt]] = {}
 
 
 class IdentityOptions(_Strict):
@@ -271,7 +272,7 @@ class ModelFolder:
         file = self._file_of(model)
         return DetectorModel(
             name=model.name, path=self.path(file), sha256=file.sha256, layout=options.layout, side=options.side,
-            labels=labels, sure=options.sure, least=options.least,
+            labels=labels, sure=options.sure, least=options.least, missed=options.missed,
         )  # fmt: skip
 
     def pull(self, model: Model, *, offered: Path | None = None, shown: Shown = lambda name, done, total: None) -> bool:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         FileEntry,
         Manifest,
         SourceFacts,
+        StageFacts,
         VideoFacts,
         find_rows,
         has_image,

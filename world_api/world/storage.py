@@ -208,6 +208,18 @@ class Manifest(_Model):
         named = [stage.parameters.get("categories") for stage in self.stages]
         return frozenset(word for words in named if isinstance(words, list) for word in words if isinstance(word, str))
 
+    @property
+    def missed(self) -> dict[str, tuple[int, int]]:
+        """Category -> how many sightings the detectors of the build missed where this was measured, and of how many."""
+        found = [stage.parameters.get("missed") for stage in self.stages]
+        return {
+            str(word): (int(counts[0]), int(counts[1]))
+            for counts_of in found
+            if isinstance(counts_of, dict)
+            for word, counts in counts_of.items()
+            if isinstance(counts, list) and len(counts) == 2
+        }
+
     def hashes(self) -> dict[str, str]:
         """Return the hash of each file of rows and each image by its path, relative to the world's folder."""
         rows = {entry.path: entry.sha256 for entry in self.files}

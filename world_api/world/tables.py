@@ -84,7 +84,7 @@ _BOX = dict.fromkeys(("x1", "y1", "x2", "y2"), _F32)
 _TRACK = ("sightings", "track")
 _LINKS = Rules(references={"earlier": _TRACK, "later": _TRACK}, follows=("earlier", "later"))
 #: The parts of a person of which ``person_looks`` has rows.
-PERSON_PARTS = ("body", "face", "upper", "lower", "hair", "facing")
+PERSON_PARTS = ("body", "face", "upper", "lower", "hair", "facing", "near_upper", "near_lower", "near_hair")
 #: Tables that worlds of this schema did not always have: without rows they do not count in a world's hash.
 ADDED_TABLES = frozenset({"person_looks"})
 _CAMERA = ("still", "pan_left", "pan_right", "tilt_up", "tilt_down", "zoom_in", "zoom_out", "turn", "shake")

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from world_api.core.lexicon import CATEGORIES, COLOURS
+from world_api.core.lexicon import CATEGORIES, COLOURS, NEIGHBOURS
 from world_api.core.object_names import COCO
 from world_api.core.outfits import Outfit, in_chinese, in_words
 from world_api.core.ports import UPRIGHT
@@ -288,7 +288,8 @@ class Track:
     (n x 4 pixels), ``confidences`` (n) and ``slivers`` (n; true if the picture's edge leaves little of the thing visible).
     ``followed_times`` and ``followed_boxes`` also hold the slivers before and after each appearance, which show the side it came
     from or left to. ``picture`` is the frame's width and height. ``colours`` were noted in enough sightings, the largest first;
-    of a person with an ``outfit`` they are those of the clothes.
+    of a person with an ``outfit`` they are those of the clothes. Of other things ``is_detected``, in a box that a detector drew,
+    they may be of what is behind.
     """
 
     track_id: str
@@ -303,6 +304,7 @@ class Track:
     followed_boxes: NDArray[np.float32]
     picture: tuple[int, int]
     outfit: Outfit = _NO_OUTFIT
+    is_detected: bool = False
 
     @property
     def entity_id(self) -> str:
@@ -311,8 +313,24 @@ class Track:
 
     @property
     def hint(self) -> str:
-        """Its category and colours in words: ``person in black and blue``, ``person in black top, brown hair, from behind``."""
+        """Its category and colours in words: ``person in black and blue``, ``person in black top, brown hair``."""
         return hint_in_words(self.category, self.colours, self.outfit)
+
+    def may_have(self, colour: str, *, mainly: bool = False) -> bool:
+        """Whether it may have a colour that is not among its ``colours``: a neighbour of one, or of a part that was not judged.
+
+        ``mainly``: as its main colour.
+        """
+        if self.outfit.colours:
+            return self.outfit.may_have(colour, mainly=mainly)
+        own = self.colours[:1] if mainly else self.colours
+        return self.is_detected and (self.category == "person" or any(colour in NEIGHBOURS[one] for one in own))
+
+    def surely_has(self, colour: str) -> bool:
+        """Whether it has one of its ``colours`` beyond doubt, so that a description that excludes this colour excludes it."""
+        return (
+            self.outfit.surely_has(colour) if self.outfit.colours else not self.is_detected and colour in self.colours
+        )
 
     @cached_property
     def confidence(self) -> float:
@@ -457,6 +475,7 @@ class JoinedTracks:
         frame: How long a frame is shown, in seconds: an appearance of a single sighting lasts that long.
         until: Where the visible part of the video ends, in seconds; no appearance ends later.
         person_looks: The rows of that table from which outfits are summed up.
+        are_detected: Whether a detector drew the boxes.
     """
 
     def __init__(
@@ -468,9 +487,11 @@ class JoinedTracks:
         frame: float,
         until: float,
         person_looks: pa.Table,
+        are_detected: bool,
     ) -> None:
         tracks, rows = joined.tracks, joined.sightings
         self.picture, self.frame, self._until, self.person_looks = picture, frame, until, person_looks
+        self.are_detected = are_detected
         self.count = tracks.num_rows
         self.names = one(tracks.column("track"))
         self.categories = one(tracks.column("category"))
@@ -538,6 +559,7 @@ class JoinedTracks:
             category=self.categories[place].as_py(),
             colours=self.colours[place],
             outfit=self.outfits[place],
+            is_detected=self.are_detected,
             appearances=tuple(
                 TimeSpan(start=start, end=end) for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
             ),
@@ -609,7 +631,7 @@ class Tracks(Items[Track]):
         joined = join_tracks(seen, links, width=width, height=height)
         reopened = JoinedTracks(
             joined, seen, picture=whole.picture, frame=whole.frame, until=until,
-            person_looks=cut.visible_rows(whole.person_looks),
+            person_looks=cut.visible_rows(whole.person_looks), are_detected=whole.are_detected,
         )  # fmt: skip
         #: Places in ``whole`` of the tracks that the cut leaves as they are, rising.
         self._settled: Positions = np.flatnonzero(is_settled)

@@ -124,6 +124,11 @@ class View:
         parts = frozenset(part for stage in manifest.stages for part in JUDGED_PARTS.get(stage.name, ()))
         return Vocabulary(judged_at_build(manifest.profile, recorded, follows=follows), parts=parts)
 
+    def may_be_missed(self, kinds: frozenset[str] | None) -> bool:
+        """Whether things of these categories (None: any) may be there unseen, since how often the detector misses them is unknown."""
+        manifest = self.world.manifest
+        return bool(manifest.detected_categories) and (kinds is None or not kinds <= manifest.missed.keys())
+
     def rows(self, name: str) -> pa.Table:
         """Return the visible rows of a table, in key order."""
         return self.cut.visible_rows(self.world.rows(name))
@@ -344,6 +349,7 @@ class WholeView(View):
             frame=video.frame_seconds,
             until=video.duration,
             person_looks=self.world.rows("person_looks"),
+            are_detected=bool(self.world.manifest.detected_categories),
         )
 
     @cached_property

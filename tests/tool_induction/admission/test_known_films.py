@@ -80,6 +80,12 @@ ONE_VISIT = [
     NOT_NONE,
     {"type": "set", "value": "{{ one.end_time - one.start_time }}", "save_as": "s"},
 ]
+WHEN = {"when": {"type": "Time", "from": "{{ one.start_time }}"}}
+GONE = {"when": {"type": "Time", "from": "{{ one.end_time }}"}}
+IS_SEEN = {"seen": {"type": "bool", "from": "{{ seen_later }}"}}
+SCENES = [call("list_scenes", "scenes")]
+HAS_SCENE = {**NOT_NONE, "condition": "{{ scene is not none }}"}
+SCENE = {f"scene_{end}": {"type": "Time", "from": "{{ scene." + end + "_time }}"} for end in ("start", "end")}
 
 #: name, first sentence, inputs, outputs, steps
 RIGHT: list[tuple[str, str, Any, Any, list[Step]]] = [
@@ -97,6 +103,12 @@ RIGHT: list[tuple[str, str, Any, Any, list[Step]]] = [
      [*PEOPLE, keep("people", "item.may_be | length > 0", "likes"), fold("count_distinct", "people", "n", key="entity_id")]),
     ("describe_what_follows", "What happens right after an event.", EVENT, ACCOUNT,
      [*EVENT_HIT, call("describe_segment", "d", start_time="{{one.end_time}}", end_time="{{one.end_time + 20}}")]),
+    ("find_departure", "When a person goes out of view for the last time.", LOOKS, GONE,
+     [*seen(), fold("pick_latest", "seen", "one"), NOT_NONE]),
+    ("check_seen_after", "Whether a person is seen after a moment.", AFTER, IS_SEEN,
+     [*seen(), keep("seen", "{{ item.start_time > after_time }}", "later"), fold("any", "later", "seen_later")]),
+    ("describe_scene_before", "The scene right before an event.", EVENT, SCENE,
+     [*EVENT_HIT, *SCENES, fold("previous_before", "scenes", "scene", time="{{one.start_time}}"), HAS_SCENE]),
 ]  # fmt: skip
 WRONG: list[tuple[str, str, Any, Any, list[Step]]] = [
     ("find_last", "When a person is last seen.", LOOKS, ENDS, [*seen(), fold("pick_earliest", "seen", "one"), NOT_NONE]),
@@ -114,6 +126,18 @@ WRONG: list[tuple[str, str, Any, Any, list[Step]]] = [
      [*PEOPLE, fold("sum", "people", "n", key="appearances")]),
     ("describe_what_follows", "What happens right after an event.", EVENT, ACCOUNT,
      [*EVENT_HIT, call("describe_segment", "d", start_time="{{[0, one.start_time - 20] | max}}", end_time="{{one.start_time}}")]),
+    ("find_departure", "When a person goes out of view for the last time.", LOOKS, WHEN,
+     [*seen(), fold("pick_latest", "seen", "one"), NOT_NONE]),
+    ("check_seen_after", "Whether a person is seen after a moment.", AFTER, IS_SEEN,
+     [*seen(), keep("seen", "{{ item.start_time > 0 * after_time }}", "later"), fold("any", "later", "seen_later")]),
+    ("describe_scene_before", "The scene right before an event.", EVENT, SCENE,
+     [*EVENT_HIT, *SCENES, keep("scenes", "{{ item.start_time <= one.start_time }}", "begun"), fold("pick_latest", "begun", "scene"),
+      HAS_SCENE]),
+    ("count_people", "How many different people there are.", {"video_id": "string"}, {"different": COUNT["count"]},
+     [*PEOPLE, fold("count_distinct", "people", "n", key="hint")]),
+    ("count_deeds", "How many times a person does something.", DEED | {"looks": "string"}, COUNT,
+     [*done(), fold("merge_intervals", "done", "spans", gap=1), fold("count", "spans", "n")]),
+    ("measure_time", "For how many seconds a person is on screen in total.", LOOKS, SECONDS, [*seen(), *ONE_VISIT]),
 ]  # fmt: skip
 WEAK: list[tuple[str, str, Any, Any, list[Step]]] = [
     ("count_deeds", "How many times something is done.", DEED, COUNT,
@@ -141,6 +165,7 @@ def test_a_right_tool_is_admitted_and_nothing_is_held_against_it(tool: Any, verd
     told = verdict(tool, verdicts, case)
     assert told.admitted, told.explanation
     assert not [note for note in told.notes if "it says" in note or "cites only" in note]
+    assert told.weaknesses == ()
     assert any(run.probe is not None and run.status == "ok" for run in told.runs)
 
 
@@ -153,15 +178,17 @@ def test_a_tool_that_contradicts_the_films_is_refused_and_told_what_they_hold(
     assert (
         "the film has it at" in told.explanation
         or "nowhere in the film" in told.explanation
+        or "never does it" in told.explanation
+        or "does not have it there" in told.explanation
         or "in all" in told.explanation
     )
 
 
 @pytest.mark.parametrize("case", WEAK, ids=[case[0] for case in WEAK])
-def test_a_weak_tool_is_admitted_with_a_note(tool: Any, verdicts: Any, case: Any) -> None:
+def test_a_weak_tool_is_admitted_with_a_note_or_a_warning(tool: Any, verdicts: Any, case: Any) -> None:
     told = verdict(tool, verdicts, case)
     assert told.admitted, told.explanation
-    assert [note for note in told.notes if "tokens" not in note]
+    assert told.weaknesses or [note for note in told.notes if "tokens" not in note]
 
 
 def test_evidence_on_a_real_world_counts_for_a_tool(tool: Any, verdicts: Any) -> None:
@@ -222,4 +249,5 @@ def test_the_judged_recordings_come_out_as_judged(shared_data: Path) -> None:
         if verdict.startswith("right"):
             assert found[name].admitted, name
         elif name in found:
-            assert not found[name].admitted or [note for note in found[name].notes if "tokens" not in note], name
+            notes = [note for note in found[name].notes if "tokens" not in note]
+            assert not found[name].admitted or found[name].weaknesses or notes, name

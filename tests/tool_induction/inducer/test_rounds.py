@@ -49,6 +49,30 @@ def test_a_refused_tool_goes_back_with_the_verdict(run: Induce, tools: Any) -> N
     assert done.statuses == {"find_moments": "admitted"}
 
 
+def test_a_tool_that_is_admitted_with_a_warning_goes_back_with_it(run: Induce, tools: Any) -> None:
+    done = run([mixing(tools), tools.counting()], [tools.searching()])
+    asked = done.asked(1)
+    assert "wrong_unit at $:" in asked
+    assert "# count_things" not in asked
+    (mended,) = (slot.current for slot in done.result.draft.slots if slot.name == "find_moments")
+    assert (mended.round, mended.status, mended.faults()) == (1, "admitted", ())
+    assert done.result.ending == "all_usable"
+
+
+def test_a_warning_that_stays_costs_a_round_and_not_the_tool(run: Induce, tools: Any) -> None:
+    done = run([mixing(tools), tools.counting()], [mixing(tools)])
+    assert done.statuses == {"find_moments": "admitted", "count_things": "admitted"}
+    assert (done.result.ending, len(done.model.requests)) == ("all_usable", 2)
+
+
+def mixing(tools: Any) -> Any:
+    """A tool that takes minutes from a time in seconds."""
+    tool = tools.searching()
+    minutes = {"type": "float", "description": "How far to go back.", "default": 1}
+    since = {"type": "float", "from": "{{ rows[0].start_time - minutes }}"}
+    return tool | {"inputs": tool["inputs"] | {"minutes": minutes}, "outputs": tool["outputs"] | {"since": since}}
+
+
 def test_a_duplicate_does_not_go_back_and_stays_in_the_unpruned_library(run: Induce, tools: Any) -> None:
     done = run([tools.searching(), tools.searching("find_again")])
     assert sorted(done.statuses.values()) == ["admitted", "duplicate"]

@@ -41,6 +41,19 @@ def test_a_called_tool_gives_its_outputs_a_centre_and_its_evidence(run: Any, doc
     assert {piece["source"] for piece in result["evidence"]} == {"detector", "caption"}
 
 
+def test_an_item_has_its_own_evidence_though_others_overlap_its_span(run: Any, document: Any, world: Any) -> None:
+    world.segments = [(60, 70), (10, 70), (10, 69), (11, 70)]
+    search = {
+        "type": "call_world_api",
+        "api": "search_segments_by_text",
+        "params": {"video_id": "{{video_id}}", "query": "{{query}}", "top_k": 9},
+        "save_as": "found",
+    }
+    third = {"type": "set", "value": "{{ found.candidates[2].evidence }}", "save_as": "proof"}
+    result = run(document(search, third, outputs={"proof": {"type": "list<Evidence>", "from": "{{ proof }}"}}))
+    assert [(piece["start_time"], piece["end_time"]) for piece in result["outputs"]["proof"]] == [(10, 69)]
+
+
 def test_a_called_tool_that_finds_nothing_stops_its_caller_unless_told_otherwise(
     run: Any, document: Any, inner: Any, world: Any
 ) -> None:

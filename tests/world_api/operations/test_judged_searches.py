@@ -306,8 +306,17 @@ def test_a_thing_is_not_found_unless_a_truth_tells_of_it_without_a_box(
     assert caught.value.code == ("not_judged" if there else "nothing_matches")
 
 
-def test_what_is_beyond_the_hits_asked_for_is_not_said_to_be_missing(oracle: Session) -> None:
-    """The best hit of a search need not be the one that has all words: here it only mentions them."""
+def test_the_best_hit_is_the_one_that_has_all_words(oracle: Session) -> None:
+    """A line that only mentions the words has the higher score here."""
+    best = run(oracle, SEARCHES[0], {**V, "query": "opens a drawer", "top_k": 1})
+    assert (best["candidates"][0]["source"], best["candidates"][0]["lacks"]) == ("caption", [])
+
+
+def test_what_is_beyond_the_hits_that_are_judged_is_not_said_to_be_missing(
+    oracle: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a long video the hits that are judged need not have the one that has all words."""
+    monkeypatch.setattr("world_api.operations.navigation.judged_hits", lambda top_k: top_k)
     asked = {**V, "query": "opens a drawer"}
     best = run(oracle, SEARCHES[0], {**asked, "top_k": 1})
     assert (best["candidates"][0]["source"], best["candidates"][0]["lacks"]) == ("speech", ["opens", "drawer"])

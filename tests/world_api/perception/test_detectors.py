@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -32,6 +32,7 @@ class ByBrightness:
     """A detector without a model: a bright picture is one dog; a test's stand-in that keeps to the port."""
 
     producer, side, batch, sure = "by-brightness/1", 32, 3, 0.5
+    missed: ClassVar[dict[str, tuple[int, int]]] = {}
 
     def categories(self) -> frozenset[str]:
         return frozenset({"dog"})

@@ -120,11 +120,38 @@ def test_who_is_covered_by_another_is_not_judged_while_covered() -> None:
 
 def test_the_colours_of_clothes_and_hair_are_those_of_the_figure_and_not_of_the_wall() -> None:
     rows, _ = looks_of(ClothesJudge(FacesAt(None)), seen([2.0]))
-    assert {row["part"]: row["words"] for row in rows} == {"upper": ["red"], "lower": ["blue"], "hair": ["black"]}
+    assert named_in(rows) == {"upper": ["red"], "lower": ["blue"], "hair": ["black"]}
     other = drawn(upper=(150, 150, 150), lower=(20, 20, 20), hair=(40, 110, 160))
     rows, _ = looks_of(ClothesJudge(FacesAt(None)), seen([2.0]), other)
-    assert {row["part"]: row["words"] for row in rows} == {"upper": ["grey"], "lower": ["black"], "hair": ["yellow"]}
+    assert named_in(rows) == {"upper": ["grey"], "lower": ["black"], "hair": ["yellow"]}
     assert rows == looks_of(ClothesJudge(FacesAt(None)), seen([2.0]), other)[0]
+
+
+@pytest.mark.parametrize(
+    ("part", "colour", "near", "apart"),
+    [
+        ("upper", (25, 17, 15), {"blue"}, {"red", "green", "white", "pink", "yellow"}),  # very dark jeans
+        ("lower", (18, 24, 32), {"brown"}, {"blue", "green", "pink", "white"}),
+        ("upper", (215, 235, 245), {"yellow"}, {"blue", "red", "black"}),  # white in warm light
+        ("upper", (40, 40, 180), set(), {"blue", "green", "yellow", "black", "purple"}),
+        ("hair", (35, 60, 90), {"yellow"}, {"white"}),  # dark blonde
+        ("hair", (20, 20, 20), {"brown"}, {"yellow", "white"}),
+    ],
+)  # fmt: skip
+def test_the_neighbours_of_a_measured_colour_are_noted_and_other_colours_are_not(
+    part: str, colour: tuple[int, int, int], near: set[str], apart: set[str]
+) -> None:
+    colours = {"upper": (120, 40, 20), "lower": (120, 40, 20), "hair": (120, 40, 20), part: colour}
+    rows, _ = looks_of(ClothesJudge(FacesAt(None)), seen([2.0]), drawn(**colours))
+    words = {row["part"]: set(row["words"]) for row in rows}
+    assert words[part]
+    assert not words[part] & words[f"near_{part}"]
+    assert near <= words[f"near_{part}"] | words[part]
+    assert not apart & (words[f"near_{part}"] | words[part])
+
+
+def named_in(rows: Rows) -> dict[str, list[str]]:
+    return {row["part"]: row["words"] for row in rows if not row["part"].startswith("near_")}
 
 
 def test_who_shows_a_face_faces_the_camera_and_who_shows_none_faces_away() -> None:
