@@ -194,6 +194,7 @@ _NOT_A_TIME, _ROUNDED = 1e9, 0.002  #: seconds
 _USUAL: Sequence[tuple[Set[str], Mapping[str, Any]]] = (
     ({"scene_id", "brief_caption"}, {"kind": "scene", "scenes": 1}),
     ({"entity_id", "first_time", "last_time"}, {"origin": "build", "appearances": 1}),
+    ({"entity_id", "looks"}, {"appearances": 1}),
     ({"text", "as_given"}, {"as_given": False}),
     ({"evidence", "hint"}, {"truncated": False}),
 )

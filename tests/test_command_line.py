@@ -265,3 +265,10 @@ def test_behind_a_cut_nothing_of_the_whole_films_size_is_told(cli: Cli) -> None:
     record = cli("inspect", "made", "--as-of", "30", "--json").json
     assert record["bytes"] is None
     assert set(record["source"]) == {"file_name"}
+
+
+@pytest.mark.parametrize("command", [("worlds",), ("call", "list_scenes", "--video", "made"), ("inspect", "made")])
+def test_a_store_without_a_name_is_refused(cli: Cli, command: tuple[str, ...]) -> None:
+    outcome = cli(*command, "--store", "", store=None)
+    assert outcome.status == 2
+    assert "the name of the folder is empty" in " ".join(outcome.err.split())

@@ -16,7 +16,6 @@ from controller.systems import SystemContext
 from tests.support.json_servers import CACHED, WithoutTools
 from tool_induction import load_library
 from world_api.chat import Call, JsonCalls, completion, endpoint_model
-from world_api.chat.messages import MAX_CALLS_IN_A_REPLY
 from world_api.core import BackendFault
 
 SEARCH = Call(tool="search_segments_by_text", arguments={"query": "red [coat]", "top_k": 3})
@@ -26,6 +25,7 @@ SPANS = [{"start_time": 32, "end_time": 38}]
 ANSWER = Call(tool="submit_answer", arguments={"answer": "At 32 s.", "spans": SPANS})
 ROUNDS = [[SEARCH, SCENES], [WRONG], [SEARCH], [ANSWER]]
 Ask = Callable[..., Any]
+MAX_CALLS_IN_A_REPLY = 64
 
 
 @pytest.fixture

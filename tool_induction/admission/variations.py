@@ -128,7 +128,7 @@ def short_lists(
                 code="short_lists",
                 message=f"{limit} leaves out what the tool promises: on {usual.world}, asked {canonical_json(asked)[:80]}, "
                 f"{output} is another if more is looked at",
-                suggestion=f"raise {limit}, or say in the description how many are looked at, and in an output whether that was all",
+                suggestion=f"raise {limit}, or promise no more than what is looked at",
             )
             return
 

@@ -56,6 +56,7 @@ _NEAREST = re.compile(
     r"\b(?:nearest|closest|previous|next|(?:right|just|immediately|directly|shortly) (?:before|after))\b|最近|紧接",
     re.IGNORECASE,
 )
+_BOTH = 2  #: a default and a bound
 _LESS, _MORE = ("<", "<="), (">", ">=")
 
 #: what would correct what an answer about a known film shows
@@ -128,20 +129,17 @@ def _thresholds(tool: model.Tool, origins: Mapping[str, set[str]]) -> Iterator[W
                 )
     for node in (node for value in _expressions(tool) for node in walk(value) if isinstance(node, Compare)):
         low, high = (node.left, node.right) if node.op in _MORE else (node.right, node.left)
-        if (
-            node.op in (*_LESS, *_MORE)
-            and isinstance(low, Filtered)
-            and low.name == "default"
-            and isinstance(low.value, Field)
-            and low.value.key == "confidence"
-            and isinstance(high, Const)
-            and isinstance(low.arguments[0], Const)
-            and float(low.arguments[0].value or 0) < float(high.value or 0)
-        ):
+        if node.op not in (*_LESS, *_MORE) or not isinstance(low, Filtered) or low.name != "default":
+            continue
+        numbers = [
+            one.value for one in (*low.arguments, high) if isinstance(one, Const) and isinstance(one.value, int | float)
+        ]
+        is_confidence = isinstance(low.value, Field) and low.value.key == "confidence"
+        if is_confidence and len(numbers) == _BOTH and numbers[0] < numbers[1]:
             yield Weakness(
                 code="drops_unknown",
                 message=f"{to_text(node)} leaves out whatever has no confidence; in a world without them nothing is left",
-                suggestion=f"keep what is unknown ({to_text(low.value)} | default(1)), or say in the description that it is left out",
+                suggestion=f"keep what is unknown: {to_text(low.value)} | default(1)",
             )
 
 

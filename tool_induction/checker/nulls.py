@@ -204,10 +204,8 @@ def _default(at: Inference, value: ex.Expr | None) -> str:
     if value is None or fallback is None:
         return ""
     if isinstance(value, ex.Field) and value.key == "confidence":
-        kept, left_out = (_braced(ex.Filtered(value, "default", (ex.Const(known),))) for known in (1, 0))
-        return (
-            f"give it a default: {json.dumps(kept)} keeps what has no confidence, {json.dumps(left_out)} leaves it out"
-        )
+        kept = _braced(ex.Filtered(value, "default", (ex.Const(1),)))
+        return f"give it a default that keeps what has no confidence (0 would leave it out): {json.dumps(kept)}"
     written = _braced(ex.Filtered(value, "default", (fallback,)))
     return f"give it a default that says what is so, for instance: {json.dumps(written, ensure_ascii=False)}"
 

@@ -167,7 +167,11 @@ def _named_folder(value: str | Path) -> Path:
 StoreOption = Annotated[
     Path,
     typer.Option(
-        "--store", metavar="PATH", help="Folder that holds the worlds.", envvar="VIDEOWORLD_STORE", parser=_named_folder
+        "--store",
+        metavar="<path>",
+        help="Folder that holds the worlds.",
+        envvar="VIDEOWORLD_STORE",
+        parser=_named_folder,
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]

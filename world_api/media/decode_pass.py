@@ -208,7 +208,8 @@ class DecodePass:
         most: The video ends at this time at the latest (seconds); no frame at it or after it is given.
         is_cut: Afterwards, whether the video goes on after ``most``.
         last_end: Afterwards, if there was no frame after ``skip``, when the last packet of the file ends (seconds), if known.
-        holes: Start and end (seconds) of the parts, up to the frame given last, of which no packet could be decoded.
+        holes: Start and end (seconds) of the parts, up to the frame given last, of which no packet could be decoded, or all
+            frames are marked corrupt.
     """
 
     source: Probe
@@ -221,6 +222,9 @@ class DecodePass:
     last_end: float | None = field(default=None, init=False)
     holes: list[tuple[float, float]] = field(default_factory=list, init=False)
     _read: float = -math.inf  #: the time of the packet read last, on the file's clock
+    _corrupt_since: float | None = field(
+        default=None, init=False
+    )  #: start of the first of the frames given last that are corrupt (seconds)
     _refused: list[float] = field(default_factory=list, init=False)  #: a heap of times that no frame has reached
 
     def __post_init__(self) -> None:
@@ -232,7 +236,7 @@ class DecodePass:
             yield from self._frames()
         except _ResumeFailed:
             self.resume_from, self.state = None, PassState(start=self.source.start)
-            self._refused, self.holes = [], []
+            self._refused, self.holes, self._corrupt_since = [], [], None
             yield from self._frames()
 
     def _frames(self) -> Iterator[Frame]:
@@ -260,6 +264,9 @@ class DecodePass:
                 self._find_hole(before, ended, time)
                 if raw.is_corrupt:
                     state.corrupt.add(time)
+                    self._corrupt_since = time if self._corrupt_since is None else self._corrupt_since
+                else:
+                    self._end_corrupt(time)
                 # The same number as by fractions, which cost more than everything else that is done with a frame.
                 shown = raw.duration * tick.numerator / tick.denominator if tick else 0.0
                 state.last_duration = self._shown(shown)
@@ -269,6 +276,7 @@ class DecodePass:
                         state.other_size = DecodedFrame(raw, time=time).shape[::-1]
                     state.resized.add(time)
                 yield DecodedFrame(raw, time=time, fitter=self._fitter)
+        self._end_corrupt(state.duration)
         declared = None if state.leaps.count or self.is_cut else self.source.declared_duration
         if declared is not None and is_given:
             end = min(state.refused.last + self.source.frame_seconds, declared, self.most)
@@ -383,6 +391,12 @@ class DecodePass:
             return False
         self.holes.append((round(ended, 3), round(time, 3)))
         return True
+
+    def _end_corrupt(self, time: float) -> None:
+        """Note a hole if all frames of more than a second up to a time (seconds) are corrupt: what they show was not seen."""
+        since, self._corrupt_since = self._corrupt_since, None
+        if since is not None and time - since > SHORTEST_HOLE:
+            self.holes.append((round(since, 3), round(time, 3)))
 
     def _place(self, raw: VideoFrame) -> bool:
         """Advance the state to a frame, unless it must be left out; return whether it was placed."""

@@ -369,7 +369,7 @@ class VideoPass:
         """Note a hole where packets could not be decoded, unless it is known from an earlier decoder or pass."""
         if any(known.start <= hole.start and hole.end <= known.end for known in self.holes):
             return
-        why = "none of the packets there gave a picture"
+        why = "none of the packets there gave a whole picture"
         if len(self._damage) < _MOST_HOLES:
             self._damage.append(hole)
             self.holes.append(hole)
@@ -377,7 +377,7 @@ class VideoPass:
             last = self._damage[-1]
             hole = self._damage[-1] = self.holes[self.holes.index(last)] = TimeSpan(start=last.start, end=hole.end)
             self.lost = [one for one in self.lost if one.place != (NOT_DECODED, last.start, last.end)]
-            why = "packets in many parts of it gave no picture, and what is between these parts counts with them"
+            why = "packets in many parts of it gave no whole picture, and what is between these parts counts with them"
         message = f"{hole.start:.1f}-{hole.end:.1f} s were not decoded: {why}"
         self.lost.append(loss(NOT_DECODED, message, hole.start, hole.end))
 

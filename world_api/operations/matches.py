@@ -45,7 +45,7 @@ UNRECOGNISED = "moving_object"
 #: What is said of things of which nothing was detected, and nothing shows that they are absent.
 MAY_BE_UNSEEN = "how often one is missed was not measured, so it may be there unseen"
 #: What an entity lacks that may be the same thing as an earlier one.
-APART = "another one than before"
+APART = "different from those before"
 
 
 @dataclass(frozen=True, kw_only=True)

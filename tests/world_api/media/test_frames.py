@@ -206,3 +206,35 @@ def test_damaged_pictures_of_a_large_vp8_video_are_a_loss(tmp_path: Path) -> Non
     damaged = DecodePass(source=probe(path))
     assert list(damaged)
     assert "damaged_frames" in [loss.code for loss in losses(damaged.source, damaged.state)]
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "holes"), [(3.0, 6.0, [(3.0, 6.0)]), (3.0, 3.8, []), (6.0, 8.0, [(6.0, 8.0)])]
+)
+def test_where_all_frames_are_damaged_for_a_while_is_a_hole(
+    tmp_path: Path, start: float, end: float, holes: list[tuple[float, float]]
+) -> None:
+    """The frames are given, since something may be seen in them, but what is not seen in them was not looked for."""
+    noise, path = np.random.default_rng(0), tmp_path / "film.mp4"
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("mpeg4", rate=10)
+        stream.width, stream.height, stream.pix_fmt, stream.gop_size = 160, 96, "yuv420p", 10
+        stream.bit_rate = 400_000
+        for number in range(80):
+            grey = noise.integers(0, 255, (12, 20), dtype=np.uint8).repeat(8, 0).repeat(8, 1)
+            picture = av.VideoFrame.from_ndarray(grey, format="gray").reformat(format="yuv420p")
+            picture.pts = number
+            container.mux(stream.encode(picture))
+        container.mux(stream.encode())
+    data = bytearray(path.read_bytes())
+    with av.open(str(path)) as container:
+        for packet in container.demux(video=0):
+            time = -1.0 if packet.pts is None or not packet.time_base else float(packet.pts * packet.time_base)
+            if packet.pos is not None and start <= time < end:
+                for place in range(packet.pos + packet.size * 2 // 3, packet.pos + packet.size):
+                    data[place] ^= 255
+    path.write_bytes(data)
+    decode = DecodePass(source=probe(path))
+    assert len(list(decode)) == 80
+    assert decode.state.corrupt.count == round((end - start) * 10)
+    assert decode.holes == holes
