@@ -125,9 +125,14 @@ class View:
         return Vocabulary(judged_at_build(manifest.profile, recorded, follows=follows), parts=parts)
 
     def may_be_missed(self, kinds: frozenset[str] | None) -> bool:
-        """Whether things of these categories (None: any) may be there unseen, since how often the detector misses them is unknown."""
+        """Whether things of these categories may be there unseen, since how often they are missed is unknown.
+
+        Of any category (None) there may always be some, except in a world with a complete truth.
+        """
         manifest = self.world.manifest
-        return bool(manifest.detected_categories) and (kinds is None or not kinds <= manifest.missed.keys())
+        if kinds is None:
+            return manifest.profile != "oracle"
+        return bool(manifest.detected_categories) and not kinds <= manifest.missed.keys()
 
     def rows(self, name: str) -> pa.Table:
         """Return the visible rows of a table, in key order."""
