@@ -87,7 +87,7 @@ _HELP = {
     "eval": "Run experiments, score them, and compare what came out.",
     "sandbox": "Make videos with exact truth, and questions about them.",
     "sample": "Draw and encode the sample video.",
-    "models": "List, fetch, add and check the model files that perception can use.",
+    "models": "List, fetch, add, remove and check the model files that perception can use.",
     "doctor": "Check this installation, or a chat endpoint, and say what is missing.",
 }
 _PLACES = {name: (module, entry) for module, entries in _ENTRIES.items() for name, entry in entries.items()}

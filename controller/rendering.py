@@ -493,7 +493,7 @@ def _with_words_once(result: Record) -> Record:
         ]
         return {**hit, "snippet": "", "source": "", "evidence": pieces, "matching_lines": lines}
 
-    shown = dict(result)
+    shown = {"moments": result["moments"], **result} if moments else dict(result)
     for key, value in result.items():
         if isinstance(value, list) and value and all(map(_is_hit, value)):
             hits = [hit for hit in map(short, value) if hit["snippet"] or hit["matching_lines"] or hit["evidence"]]

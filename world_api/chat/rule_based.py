@@ -410,13 +410,12 @@ def _records(result: _Json) -> list[_Json]:
 
 
 def _hits(result: _Json) -> list[_Json]:
-    """Return the hits of a search that have a time; one without words of its own with those of the first moment in it."""
-    moments = [(span, one) for one in result.get("moments") or () for span in _spans(one)[:1]]
-    found = [(_spans(hit)[0], hit) for hit in _records(result) if _spans(hit)]
-    return [
-        hit if _sentence(hit) else {**next((one for own, one in moments if own.overlaps(span)), {}), **hit}
-        for span, hit in found
-    ]
+    """Return what a search found that has a time: moments that lack nothing, hits, and other moments."""
+    moments = [one for one in result.get("moments") or () if isinstance(one, Mapping) and _spans(one)]
+    doubt = result.get("all_moments", {}).get("lacks")
+    hits = [hit for hit in result.get("candidates") or () if isinstance(hit, Mapping) and _spans(hit)]
+    sure = [] if doubt else [one for one in moments if not one.get("lacks")]
+    return [*sure, *hits, *(one for one in moments if one not in sure)]
 
 
 def _sentence(result: _Json) -> str:
