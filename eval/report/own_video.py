@@ -155,7 +155,7 @@ def _leave_out_committed(folder: Path, manifest: Manifest) -> bool:
     files = [entry for entry in manifest.files if entry.table not in SESSION_TABLES]
     if len(files) == len(manifest.files):
         return False
-    digest = world_hash(folder, manifest.video, files)
+    digest = world_hash(folder, manifest.video, files, manifest.stages)
     write_manifest(folder, manifest.model_copy(update={"files": files, "world_hash": digest}))
     for table in SESSION_TABLES:
         for entry in manifest.files_of(table):

@@ -324,6 +324,16 @@ def describe(
     found = [*losses(source, state), *lost, *not_taken]
     if any(loss.code == LONGER_THAN_LIMIT for loss in found):  # the video goes on, as its header says
         found = [loss for loss in found if loss.code != ENDS_EARLY]
+    made = [
+        StageFacts(
+            name=spec.name,
+            version=str(spec.version),
+            key=subject.keys[spec.name],
+            parameters=dict(spec.parameters),
+            tables=list(spec.tables),
+        )
+        for spec in (stage.spec for stage in stages)
+    ]
     return Manifest(
         schema_version=SCHEMA_VERSION,
         video_id=job.name,
@@ -336,17 +346,11 @@ def describe(
         ),
         video=video,
         clip_seconds=CLIP_SECONDS,
-        stages=[
-            StageFacts(
-                name=spec.name, version=str(spec.version), key=subject.keys[spec.name], parameters=dict(spec.parameters),
-                tables=list(spec.tables),
-            )
-            for spec in (stage.spec for stage in stages)
-        ],
+        stages=made,
         losses=[Loss(**{**asdict(loss), "message": printable(loss.message)}) for loss in found],
         files=files,
         images=_images(job.folder, files),
-        world_hash=world_hash(job.folder, video, files),
+        world_hash=world_hash(job.folder, video, files, made),
         complete=complete,
     )  # fmt: skip
 

@@ -232,7 +232,8 @@ class _Planner:
         [result] = yield from self._by_library("times" if self._intent == "times" else "count")
         fields = [item for node in _objects(result) for item in node.items()]
         counts = [value for key, value in fields if re.search("count|number|total|how_many", key.lower())]
-        number = next((value for value in counts if type(value) is int and value >= 0), None)
+        sure = (re.match(r"(\d+)(?: sure, |$)", str(value)) for value in counts)
+        number = next((int(found[1]) for found in sure if found), None)
         if number is None:
             [listed] = yield [self._call("list_entities")]
             shared = listed.get("all_entities") or {}

@@ -184,6 +184,8 @@ class LooksReader:
             for match in reversed(list(pattern.finditer(text))):
                 own = self._looks(match["c"], _PART_OF[match["n"]])
                 if _is_alternative(text, match) or not own or own[0].part not in judged:
+                    if _PART_OF[match["n"]] == HAIR:  # a colour of hair that is not judged is none of clothes
+                        text = f"{text[: match.start()]} {match.group().replace(' ', '-')} {text[match.end() :]}"
                     continue
                 looks += own
                 named += [*self._colour.findall(match["c"]), match["n"]]

@@ -110,14 +110,15 @@ def match_description(track: Track, reading: ParsedDescription) -> HintMatch:
         unjudged += colours_in_words(replace(reading, looks=frozenset()))
     else:
         may_have = partial(track.may_have, mainly=is_whole)
-        unjudged += [_one_of(each) for each in wanted if not each & shown and any(map(may_have, each))]
+        has_own = bool(track.outfit.colours) or not track.is_detected  # a detector's box shows what is behind, too
+        unjudged += [_one_of(each) for each in wanted if (not has_own if each & shown else any(map(may_have, each)))]
         doubtful = [one for one in sorted(reading.negated_colours) if one in track.colours or track.may_have(one)]
         unjudged += [f"not {one}" for one in doubtful if not track.surely_has(one)]
     is_person = track.category == "person"
     looks = [look for look in sorted(reading.looks) if look not in track.outfit.looks]
     unjudged += [str(look) for look in looks if is_person and track.outfit.may_be(look)]
     asked = [*map(_one_of, wanted), *map(str, sorted(reading.looks))]
-    absent = [*(_one_of(each) for each in wanted if not each & shown), *map(str, looks)]
+    absent = [*(_one_of(each) for each in wanted if not each & shown or _one_of(each) in unjudged), *map(str, looks)]
     return HintMatch(
         held=tuple(word for word in asked if word not in absent),
         missing=tuple(word for word in absent if word not in unjudged),
@@ -505,13 +506,19 @@ def _from_track(track: Track, match: HintMatch, reading: ParsedDescription, at: 
     return _Sighting(track, track.appearance_of(position), time, box, sure, lacks, "tracker")
 
 
+def _is_classical(session: Session) -> bool:
+    return session.view.world.manifest.profile == "classical"
+
+
 def _look(session: Session, at: float, reading: ParsedDescription) -> tuple[list[_Sighting], Unseen | None]:
     """Return detections in the frame at a moment; if it cannot be looked at, none and the fault (else None).
 
     They have no colours, so they lack all colours of the description.
     """
     detections, missing = _detections(session, at, reading.kinds)
-    lacks, span = [*colours_in_words(reading), *reading.unmatched], session.view.frame_at(at)
+    # In a single frame the classical detector takes upright things for people, too.
+    doubt = sorted((reading.kinds or frozenset()) & {"person"}) if _is_classical(session) else []
+    lacks, span = [*doubt, *colours_in_words(reading), *reading.unmatched], session.view.frame_at(at)
     factor = UNCHECKED if lacks else 1.0
     return [
         _Sighting(seen, span, at, seen.box, round(min(1.0, seen.confidence * factor), 2), lacks, "detector")

@@ -363,7 +363,7 @@ def commit_session(store: Path, video_id: str, name: str) -> Committed:
                 )
         files = [*manifest.files, *stored]
         overlay.plan_commit([entry.path for entry in stored])
-        digest = world_hash(folder, manifest.video, files)
+        digest = world_hash(folder, manifest.video, files, manifest.stages)
         write_manifest(folder, manifest.model_copy(update={"files": files, "world_hash": digest}))
         overlay.drop()
     return Committed(

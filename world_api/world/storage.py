@@ -176,7 +176,7 @@ class BuildCost(_Model):
 
 
 class Manifest(_Model):
-    """The content of ``world.json``. ``world_hash`` covers the canonical rows and the video's facts."""
+    """The content of ``world.json``. ``world_hash`` covers the canonical rows, the video's facts and what its detectors judge."""
 
     schema_version: int
     video_id: Annotated[str, AfterValidator(_check_name)]

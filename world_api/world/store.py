@@ -21,7 +21,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from threading import Lock
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 from unicodedata import unidata_version
 from uuid import uuid4
 from weakref import WeakValueDictionary
@@ -38,6 +38,7 @@ from world_api.world.storage import (
     MANIFEST,
     FileEntry,
     Manifest,
+    StageFacts,
     VideoFacts,
     canonical,
     hash_rows,
@@ -365,7 +366,13 @@ def _folders(store: Path | str) -> list[Path]:
     return sorted(folder for folder in store.iterdir() if is_name(folder.name))
 
 
-def world_hash(folder: Path, video: VideoFacts, files: list[FileEntry]) -> str:
-    """Return the hash of a world: of its video's facts and the canonical rows of every table."""
+def world_hash(folder: Path, video: VideoFacts, files: list[FileEntry], stages: Sequence[StageFacts] = ()) -> str:
+    """Return the hash of a world: of its video's facts, the canonical rows of every table, and what its detectors can judge."""
     rows = hash_rows((name, read_table(folder, name, [f for f in files if f.table == name])) for name in TABLES)
-    return content_hash({"video": video.model_dump(mode="json"), "rows": rows})
+    judged = [
+        {key: stage.parameters.get(key) for key in ("categories", "missed")}
+        for stage in stages
+        if "categories" in stage.parameters
+    ]
+    content: dict[str, Any] = {"video": video.model_dump(mode="json"), "rows": rows}
+    return content_hash(content | ({"judged": judged} if judged else {}))

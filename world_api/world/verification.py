@@ -92,7 +92,8 @@ def check_world(world: World) -> list[str]:
         except OSError as error:
             wrong.append(f"{path}: {error.strerror}")
     wrong = wrong or _rows_wrong(world)
-    if not wrong and world_hash(world.folder, world.manifest.video, world.manifest.files) != world.manifest.world_hash:
+    own = world.manifest
+    if not wrong and world_hash(world.folder, own.video, own.files, own.stages) != own.world_hash:
         wrong.append(f"{MANIFEST}: the rows do not have the hash it names")
     return wrong or _images_wrong(world) or _kept_wrong(world)
 

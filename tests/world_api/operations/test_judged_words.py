@@ -160,9 +160,9 @@ def looking(open_made: Opened) -> Session:
 
 def test_a_colour_that_a_single_frame_does_not_tell_removes_nobody(looking: Session) -> None:
     [seen] = detect(looking, timestamp=10.0, text_query="a person in red")["detections"]
-    assert (seen["entity_id"], seen["lacks"]) == (None, ["red"])
+    assert (seen["entity_id"], seen["lacks"]) == (None, ["person", "red"])
     [seen] = detect(looking, timestamp=10.0, text_query="a person not in red")["detections"]
-    assert seen["lacks"] == ["not red"]
+    assert seen["lacks"] == ["person", "not red"]
 
 
 def test_a_frame_outside_the_range_is_not_looked_at(looking: Session) -> None:
