@@ -32,7 +32,7 @@ from tool_induction.language.expressions import (
 
 #: The list is closed: what a warning of admission is about.
 Flaw = Literal[
-    "dead_input", "one_valued", "short_lists", "rough_times", "one_of_several", "one_left_out", "keeps_unknown", "drops_unknown",
+    "dead_input", "one_valued", "short_lists", "rough_times", "one_of_several", "one_left_out", "other_channel", "keeps_unknown", "drops_unknown",
     "counts_doubles", "failure_as_zero", "wrong_unit", "same_call", "confirms_itself", "farthest",
 ]  # fmt: skip
 
@@ -63,6 +63,7 @@ _LESS, _MORE = ("<", "<="), (">", ">=")
 MEND: Mapping[Flaw, str] = {
     "rough_times": "take the times of the line, the detection or the action itself, not those of the segment that holds it",
     "one_of_several": "add up everything that fits, or say in the outputs and the description which one it is about",
+    "other_channel": 'keep only lines of the source that is meant: item.source == "speech", or "screen_text"',
     "one_left_out": "look at what belongs to each of the things, with that thing's own words",
 }
 
