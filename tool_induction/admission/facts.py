@@ -157,11 +157,11 @@ def _words(session: Session, *, is_true: bool) -> Iterator[Fact]:
 
     Where all is known, it is absent the other way.
     """
-    rows = [("said", row) for row in session.view.speech[:_MOST_LINES]]
-    rows += [("written", row) for row in session.view.screen_texts[:_MOST_LINES]]
     found: dict[str, list[tuple[str, TimeSpan]]] = defaultdict(list)
-    for way, row in rows:
-        found[row.text.strip()].append((way, row.span))
+    for line in session.view.speech[:_MOST_LINES]:
+        found[line.text.strip()].append(("said", line.span))
+    for shown in session.view.screen_texts[:_MOST_LINES]:
+        found[shown.text.strip()].append(("written", shown.span))
     again = [text for text, places in found.items() if len(places) > 1]
     for text in dict.fromkeys((*again, *found)):
         holding = [place for other, places in found.items() if text.casefold() in other.casefold() for place in places]

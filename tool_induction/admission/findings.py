@@ -6,6 +6,7 @@ ended as ``ok``.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +28,7 @@ from tool_induction.admission.intents import (
     PLACES,
     PRESENCE,
     REPEATED,
+    ROLES,
     SECONDS,
     Edge,
     Intent,
@@ -34,7 +36,7 @@ from tool_induction.admission.intents import (
     words_in,
 )
 from tool_induction.admission.probes import EXACT, ROUGH, Probe
-from tool_induction.admission.weaknesses import Flaw
+from tool_induction.admission.weaknesses import UNITS, Flaw
 from tool_induction.language import model, types
 from tool_induction.language.evaluation import Json
 from world_api.core.canonical import canonical_json
@@ -47,6 +49,23 @@ _SHARE_NAMED = 0.2  #: of the answers of one kind, which must show a flaw before
 _IN_GENERAL = ("decided", "finds")  #: findings about all answers of a tool, which count only if most differ
 #: Which occurrence is meant by one after, or before, a moment.
 _BESIDE: Mapping[str, Literal["first", "last", ""]] = {"after": "first", "before": "last", "": ""}
+#: What the one who does something is called.
+_DOER = re.compile(
+    r"(?:\b|_)(?:doer|actor|who (?:does|did|do|performs?|is doing)|one who|person who|whom)\b|[做干].{0,12}的人|谁",
+)
+_MORE = frozenset("longer longest more most oftener greater 更长 更久 更多".split())
+_LESS = frozenset("shorter shortest less least fewer 更短 更少".split())
+_FIRST_OF_TWO = frozenset("first one a former 第一".split())
+_OTHER = frozenset("other second two b latter 第二 另一".split())
+_UNITS: Mapping[str, frozenset[str]] = {
+    "percent": frozenset("percent percentage pct 百分比".split()),
+    "a share of 1": frozenset("share fraction proportion 比例 占比".split()),
+    "seconds": frozenset("second seconds 秒".split()),
+    **UNITS,
+}
+_SCALES = {"seconds": 1.0, "minutes": 1 / 60, "hours": 1 / 3600, "milliseconds": 1000.0}  #: of one second
+_SHARES = {"percent": 100.0, "a share of 1": 1.0}  #: of the whole film
+_CLOSE = 0.05  #: of a duration that is the same in another unit
 _TIMES = frozenset({"time", "moment"})
 _TOTAL = frozenset("total altogether sum all together 总共".split())
 _LISTS = frozenset("times appearances occurrences spans intervals visits".split())
@@ -85,6 +104,8 @@ def findings_of(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding
     is_of_several_looks = len(facts) > 1 and {fact.kind for fact in facts} == {"looks"}
     if is_of_several_looks and run.status in ("ok", "partial") and not run.failed_calls:
         yield from _cites_each(probe, run)
+    if is_of_several_looks and run.status == "ok":
+        yield from _compared(intent, probe, run)
     if run.status != "ok" or is_of_several_looks:
         yield from _undecided(run, facts, probe, existence)
         return
@@ -138,6 +159,7 @@ class _Answer:
 
     def findings(self, item: model.Output, value: Json) -> Iterator[Finding]:
         """Yield what one output says."""
+        yield from self._doer(item, value)
         claim = self._claim(item, value)
         if claim is None:
             return
@@ -145,6 +167,8 @@ class _Answer:
         about = f"{item.name} {'elsewhere' if is_elsewhere else self.existence}"
         if claim == "count" and self.probe.is_bounded and self.fact.within(self.probe.bounds):
             return  # how often it is there in a part of the film is not known
+        if claim == "count" and self.fact.times == frozenset({1}):
+            about += " once"
         if self.existence == "present":
             yield replace(self._present(claim, item, value), about=about)
         elif claim == "list" or _claims(value):
@@ -163,7 +187,7 @@ class _Answer:
         own, kind = words_in(item.name), types.plain(item.type)
         asked = next((name for name, fact in self.probe.facts.items() if fact is self.fact), "")
         is_named = bool(own & words_in(asked)) or bool(
-            self.probe.is_bounded and own & (_TIMES | PRESENCE | {"start", "end"})
+            (self.probe.is_bounded or self.probe.moment is not None) and own & (_TIMES | PRESENCE | {"start", "end"})
         )
         around = own & (AROUND - EDGES - (BEFORE | AFTER if self.probe.is_bounded else frozenset()))
         if around or (self.existence == "present" and self.intent.is_about_surroundings and not is_named):
@@ -174,6 +198,8 @@ class _Answer:
             return "presence" if own & PRESENCE and not own & _NEGATIONS else None
         if kind == types.INT and own & (COUNT | DISTINCT):
             return "count" if self.intent.counts else None
+        if types.is_numeric(kind) and not own & COUNT and _unit(item) in _SHARES:
+            return None if self.probe.is_bounded else "seconds"
         if types.is_numeric(kind) and own & SECONDS and kind != types.INT:
             return "seconds"
         return "list" if isinstance(kind, types.ListType) and own & _LISTS else None
@@ -206,17 +232,14 @@ class _Answer:
         wanted = {"first": 0, "last": len(spans) - 1}.get(which, close[0])
         moment = self.probe.moment
         if moment is not None:
-            which, wanted = "nearest", min(range(len(spans)), key=lambda place: abs(spans[place].start - moment))
+            wanted = min(range(len(spans)), key=lambda place: abs(spans[place].start - moment))
         if wanted not in close:
-            order = f"this is occurrence {close[0] + 1} of {len(spans)}, and it says {which}"
+            order = f"this is occurrence {close[0] + 1} of {len(spans)}, and it says {which or 'nearest'}"
             found = Finding(about="", difference=self._says(item, value, f"{_world(self.fact, self.probe)}: {order}"))
             return replace(found, certain=wanted not in near or close != near)
         span, edge = spans[wanted], self._edge(item)
-        has_own_times = self.fact.kind in (
-            "words",
-            "said",
-            "written",
-        )  # a line has times of its own beside those of the hit
+        # A line has times of its own beside those of the hit.
+        has_own_times = self.fact.kind in ("words", "said", "written")
         if given.duration == 0 and edge:
             start, end = abs(given.start - span.start), abs(given.end - span.end)
             own, other = (start, end) if edge == "start" else (end, start)
@@ -230,7 +253,7 @@ class _Answer:
                 return Finding(about="", difference=self._says(item, value), certain=False, flaw=flaw)
         elif given.duration == 0 and has_own_times and not _near(given, [span], 2 * EXACT):
             return Finding(about="", difference=self._says(item, value), certain=False, flaw="rough_times")
-        if not which and len(spans) > 1 and not self._tells_all():
+        if not which and moment is None and len(spans) > 1 and not self._tells_all():
             why = f"it happens {len(spans)} times, and which one this is, is not said"
             return Finding(about="", difference=self._says(item, value, why), certain=False)
         return Finding(about="")
@@ -256,16 +279,34 @@ class _Answer:
         )
 
     def _seconds(self, item: model.Output, value: float, spans: Sequence[TimeSpan]) -> Finding:
-        total = sum(span.duration for span in spans)
-        is_total = bool((self.intent.said | words_in(item.name)) & _TOTAL)
+        unit, total = _unit(item), sum(span.duration for span in spans)
+        shares = {name: whole / self.probe.duration for name, whole in _SHARES.items()}
+        scales = shares if unit in shares else _SCALES
+        is_total = bool((self.intent.said | words_in(item.name)) & _TOTAL) or unit in shares
         right = [total] if is_total else [total, *(span.duration for span in spans)]
-        if any(abs(value - one) <= max(2 * EXACT, _SHARE_OFF * one) for one in right):
+        seconds = value / scales[unit]
+        if any(abs(seconds - one) <= max(2 * EXACT, _SHARE_OFF * one) for one in right):
             return Finding(about="")
+        meant = [name for name, scale in scales.items() if abs(value / scale - total) <= _CLOSE * total]
         # Of several things that look alike one may be meant.
         is_one = self.fact.things == frozenset({1})
-        says = self._says(item, value, f"{total:.1f} s in all" + ("" if is_one else ", of several that look so"))
-        flaw: Flaw | None = "one_of_several" if not is_one and is_total and value < total else None
-        return Finding(about="", difference=says, certain=is_one and (is_total or value < EXACT), flaw=flaw)
+        more = f": that is {meant[0]}, and not {unit}" if meant else "" if is_one else ", of several that look so"
+        says = self._says(item, value, f"{total:.1f} s in all{more}")
+        flaw: Flaw | None = "one_of_several" if not is_one and is_total and seconds < total else None
+        is_certain = bool(meant) or (is_one and unit not in shares and (is_total or seconds < EXACT))
+        return Finding(about="", difference=says, certain=is_certain, flaw=None if meant else flaw)
+
+    def _doer(self, item: model.Output, value: Json) -> Iterator[Finding]:
+        """Yield whether an output of the looks of the one who does something names this one, and not only others."""
+        is_meant = bool(_DOER.search(f"{self.intent.promise} {item.description}"))
+        is_meant = is_meant and bool(words_in(item.name) & ROLES["looks"]) and not words_in(item.name) & AROUND
+        looks = [one for one in self.probe.looks if isinstance(value, str) and one in value]
+        if is_meant and looks and self.existence == "present" and self.fact.kind == "deed" and self.fact.who:
+            says = self._says(item, value, f"it is done by {self.fact.who!r}")
+            is_right = self.fact.who in looks
+            yield Finding(
+                about=f"{item.name} doer", difference="" if is_right else says, certain=False, flaw="other_person"
+            )
 
     def _count(self, item: model.Output, value: Json) -> Finding:
         said = self.intent.said | words_in(item.name)
@@ -336,6 +377,50 @@ def _cites_each(probe: Probe, run: TrialRun) -> Iterator[Finding]:
             yield Finding(
                 about=f"thing {place}", difference="" if is_cited else says, certain=False, flaw="one_left_out"
             )
+
+
+def _compared(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
+    """Yield whether the outputs say rightly which of two things is there longer, or more often."""
+    one, other = probe.each[:2]
+    is_often = bool(intent.said & REPEATED)
+    sizes = [len(fact.spans) if is_often else fact.seconds for fact in (one, other)]
+    if min(sizes) * (1 + _SHARE_OFF) > max(sizes):
+        return
+    for item in intent.tool.outputs:
+        own, kind, value = words_in(item.name), types.plain(item.type), run.outputs.get(item.name)
+        is_named = own & (_MORE | _LESS)
+        more, less = (bool((own if is_named else intent.said) & words) for words in (_MORE, _LESS))
+        said = _which_of(value, one.text, other.text, is_other=bool(own & _OTHER))
+        is_text = kind in (types.BOOL, types.STRING) or isinstance(kind, types.EnumType)
+        if more is less or said is None or not is_text or not (is_named or item is intent.tool.outputs[0]):
+            continue
+        is_one = (sizes[0] > sizes[1]) is more
+        sides = f"{sizes[0]:g} and {sizes[1]:g} {'times' if is_often else 's'}"
+        asked = f"asked for {one.text!r} and {other.text!r} it says {item.name} = {canonical_json(value)[:60]}"
+        says = "" if said is is_one else f"{asked}; in all the film has {sides}"
+        yield Finding(about=f"{item.name} {'first' if is_one else 'other'}", difference=says)
+
+
+def _which_of(value: Json, one: str, other: str, *, is_other: bool) -> bool | None:
+    """Return whether a value names the first of two things, or says yes about it; None if it says neither."""
+    if isinstance(value, bool):
+        return value is not is_other
+    if not isinstance(value, str):
+        return None
+    found = [text in value for text in (one, other)]
+    if found == [False, False]:
+        found = [bool(words_in(value) & words) for words in (_FIRST_OF_TWO, _OTHER)]
+    return found[0] if found[0] is not found[1] else None
+
+
+def _unit(item: model.Output) -> str:
+    """Return the unit of a number, by its name, else its description: a share, percent, or a unit of time."""
+    for text in (item.name, item.description):
+        own = words_in(text.replace("%", " percent "))
+        for unit, words in _UNITS.items():
+            if own & words:
+                return unit
+    return "seconds"
 
 
 def _related(probe: Probe, outputs: Sequence[tuple[model.Output, Json]], existence: str) -> Iterator[Finding]:

@@ -111,7 +111,12 @@ class Intent:
     @cached_property
     def promised(self) -> frozenset[str]:
         """The words of the tool's name and of all its description before any advice when to use it."""
-        return words_in(self.tool.name) | words_in(_ADVICE.sub("", self.tool.description))
+        return words_in(self.promise)
+
+    @property
+    def promise(self) -> str:
+        """The tool's name and all its description before any advice when to use it."""
+        return f"{self.tool.name} {_ADVICE.sub('', self.tool.description)}"
 
     @property
     def counts(self) -> bool:

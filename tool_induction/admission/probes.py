@@ -41,7 +41,8 @@ class Probe:
     """What a tool is asked on a world with known facts.
 
     ``facts``: the fact of each input that has one, or a list of facts; ``bounds``: the interval that it is asked about;
-    ``moment``: the time whose nearest occurrence is asked for; ``duration``: of the film. Times in seconds.
+    ``moment``: the time whose nearest occurrence is asked for; ``duration``: of the film (times in seconds);
+    ``looks``: of all who are there.
     """
 
     arguments: Mapping[str, Any]
@@ -49,6 +50,7 @@ class Probe:
     bounds: TimeSpan = _WHOLE
     moment: float | None = None
     duration: float = 0.0
+    looks: tuple[str, ...] = ()
 
     @property
     def is_bounded(self) -> bool:
@@ -76,6 +78,9 @@ def probes_for(
     usual[VIDEO] = video_id
     texts = [item.name for item in tool.inputs if item.required and item.name in roles and item.name not in usual]
     nearest = _nearest(tool)
+    looks = tuple(
+        fact.text for fact in facts if fact.kind == "looks" and fact.existence == "present" and " " in fact.text
+    )
     # A kind of thing is that of the fact that another text is about.
     texts = [name for name in texts if roles[name] != "category"] or texts
     for chosen in _chosen(tool, texts, roles, facts):
@@ -90,7 +95,7 @@ def probes_for(
                 item.name for item in tool.inputs if roles.get(item.name) == "category" and item.name not in chosen
             )
             given |= dict.fromkeys(kinds, about.category)
-        probe = Probe(arguments=given, facts=chosen, duration=duration)
+        probe = Probe(arguments=given, facts=chosen, duration=duration, looks=looks)
         if about is not None and nearest:
             yield from _near_moments(nearest, probe, about, duration)
         else:

@@ -53,7 +53,8 @@ _ASIDES = (
 _SIGNS = ("PLATFORM NINE", "READING ROOM 204", "NO ENTRY TODAY", "OPEN UNTIL SIX")
 _THINGS = ("bottle", "umbrella", "box")
 _STEP = 0.5  #: seconds from one sighting to the next
-_WALK = 4.0  #: pixels that a thing moves meanwhile
+_WALK = 4.0  #: pixels that a thing moves meanwhile, to the right
+_WALKS = {"twice": (-4.0, 400.0), "thing": (0.0, 500.0)}  #: others: pixels, and the left edge at first
 #: Who is seen in each scene, besides the bystander: the person seen three times, once, twice; twins (alike, each once); the thing.
 _SCENES = (
     ("once",),
@@ -80,7 +81,8 @@ _DONE = (
 #: scene and line (by number)
 _SAID = ((0, 0), (3, 1), (5, 2), (6, 0), (7, 3))
 _SHOWN = ((0, 0), (2, 1), (6, 2), (9, 0))  #: scene and sign (by number)
-_BESIDE = (5, 7)  #: scenes in which a bystander is seen before, while and after another person does something
+#: scenes in which a bystander is seen before, while and after another person does something, and where: left edge, in pixels
+_BESIDE = {5: 5.0, 7: 480.0}
 _TALKATIVE = (1, 3)  #: scenes in which much is said
 
 
@@ -100,11 +102,13 @@ class _Script:
         """Return a random number of seconds, in tenths."""
         return round(self.chance.uniform(least, most), 1)
 
-    def see(self, name: str, start: float, end: float) -> None:
+    def see(self, name: str, start: float, end: float, *, still_at: float | None = None) -> None:
         """Let a person or thing be seen from ``start`` to ``end`` (seconds)."""
-        times = [round(start + _STEP * step, 3) for step in range(round((end - start) / _STEP) + 1)]
+        step, left = _WALKS.get(name, (_WALK, 80.0)) if still_at is None else (0.0, still_at)
+        times = [round(start + _STEP * place, 3) for place in range(round((end - start) / _STEP) + 1)]
         self.tracks[name]["sightings"] += [
-            {"time": time, "box": [80 + _WALK * step, 60, 150 + _WALK * step, 280]} for step, time in enumerate(times)
+            {"time": time, "box": [left + step * place, 60, left + 70 + step * place, 280]}
+            for place, time in enumerate(times)
         ]
 
     def do(self, name: str, start: float, end: float, label: str) -> None:
@@ -166,7 +170,7 @@ def _play(script: _Script, scene: int, present: Sequence[str], start: float, wor
         said = script.say(round(said + 0.3, 1), line)
     end = max(said, start + 12.0)
     if scene in _BESIDE:
-        script.see("bystander", start + 1.0, start + 30.0)
+        script.see("bystander", start + 1.0, start + 30.0, still_at=_BESIDE[scene])
         end = start + 30.0
     for name in present:
         first = round(start + script.between(3.0, 8.0), 1)

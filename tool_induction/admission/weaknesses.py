@@ -32,7 +32,8 @@ from tool_induction.language.expressions import (
 
 #: The list is closed: what a warning of admission is about.
 Flaw = Literal[
-    "dead_input", "one_valued", "short_lists", "rough_times", "one_of_several", "one_left_out", "other_channel", "keeps_unknown", "drops_unknown",
+    "dead_input", "one_valued", "short_lists", "rough_times", "one_of_several", "one_left_out",
+    "other_channel", "other_person", "keeps_unknown", "drops_unknown",
     "counts_doubles", "failure_as_zero", "wrong_unit", "same_call", "confirms_itself", "farthest",
 ]  # fmt: skip
 
@@ -45,7 +46,7 @@ _VERIFYING = frozenset({"matching_lines", "as_given", "lacks"})
 _DOUBLES = "may_be"
 _MARK = "~"  #: begins an origin that is neither an operation nor a field
 _LOST, _REPLACED = f"{_MARK}lost ", f"{_MARK}replaced "  #: a call that may fail; its default where it did
-_UNITS: Mapping[str, frozenset[str]] = {
+UNITS: Mapping[str, frozenset[str]] = {
     "minutes": frozenset("minute minutes 分钟".split()),
     "hours": frozenset("hour hours 小时".split()),
     "milliseconds": frozenset("millisecond milliseconds ms 毫秒".split()),
@@ -64,6 +65,7 @@ MEND: Mapping[Flaw, str] = {
     "rough_times": "take the times of the line, the detection or the action itself, not those of the segment that holds it",
     "one_of_several": "add up everything that fits, or say in the outputs and the description which one it is about",
     "other_channel": 'keep only lines of the source that is meant: item.source == "speech", or "screen_text"',
+    "other_person": "take the entity_id of the deed or of the moment itself, not who is detected at that time",
     "one_left_out": "look at what belongs to each of the things, with that thing's own words",
 }
 
@@ -206,7 +208,7 @@ def _unit_of(item: model.Input) -> str:
     for said in (words_in(item.name), words_in(item.description)):
         if said & _IN_SECONDS:
             return ""
-        for unit, words in _UNITS.items():
+        for unit, words in UNITS.items():
             if said & words:
                 return unit
     return ""
