@@ -57,6 +57,7 @@ _NEAREST = re.compile(
     r"\b(?:nearest|closest|previous|next|(?:right|just|immediately|directly|shortly) (?:before|after))\b|最近|紧接",
     re.IGNORECASE,
 )
+_UNKNOWN = frozenset("unknown uncalibrated".split())  #: what a tool says it leaves out on purpose
 _BOTH = 2  #: a default and a bound
 _LESS, _MORE = ("<", "<="), (">", ">=")
 
@@ -138,11 +139,12 @@ def _thresholds(tool: model.Tool, origins: Mapping[str, set[str]]) -> Iterator[W
             one.value for one in (*low.arguments, high) if isinstance(one, Const) and isinstance(one.value, int | float)
         ]
         is_confidence = isinstance(low.value, Field) and low.value.key == "confidence"
-        if is_confidence and len(numbers) == _BOTH and numbers[0] < numbers[1]:
+        is_on_purpose = words_in(tool.description) & _UNKNOWN or "未知" in tool.description
+        if is_confidence and len(numbers) == _BOTH and numbers[0] < numbers[1] and not is_on_purpose:
             yield Weakness(
                 code="drops_unknown",
                 message=f"{to_text(node)} leaves out whatever has no confidence; in a world without them nothing is left",
-                suggestion=f"keep what is unknown: {to_text(low.value)} | default(1)",
+                suggestion=f"keep what is unknown: {to_text(low.value)} | default(1), or say in the description that it is left out",
             )
 
 
