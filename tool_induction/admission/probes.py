@@ -193,9 +193,10 @@ def _bounded(tool: model.Tool, probe: Probe, about: Fact, duration: float) -> It
     """
     ends = [0.0, *(edge for span in about.spans for edge in (span.start, span.end)), duration]
     for span in about.spans[:1] + about.spans[2:3]:
-        bounds = TimeSpan(start=max(0.0, span.start - 2 * ROUGH), end=min(duration, span.end + 2 * ROUGH))
-        given = _within(tool, probe.arguments, bounds)
-        if given is not None:
+        around = TimeSpan(start=max(0.0, span.start - 2 * ROUGH), end=span.end + 2 * ROUGH)
+        bounds = around.clip(TimeSpan(start=0.0, end=duration))
+        given = None if bounds is None else _within(tool, probe.arguments, bounds)
+        if given is not None and bounds is not None:
             yield replace(probe, arguments=given, bounds=bounds)
     for item in tool.inputs:
         bound = _bound(tool, item)
