@@ -312,7 +312,7 @@ def deeds_of(where: str) -> Any:
         ABOUT,
         detected(),
         {**NOT_NONE, "condition": "{{ found.detections | length > 0 }}"},
-        call("recognize_actions", "acts", **WHOLE),
+        call("recognize_actions", "acts", start_time=WHOLE["start_time"], end_time=WHOLE["end_time"]),
         keep("acts.actions", where, "own"),
         fold("sort_by", "own", "deeds", key="start_time"),
     ]
