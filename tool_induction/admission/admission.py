@@ -119,6 +119,7 @@ def _verdict(
         *weaknesses(name, tools),
         *variations.dead_inputs(tool, runs),
         *variations.one_valued(tool, runs),
+        *variations.one_worded(tool, runs),
         *variations.short_lists(name, tools, partial(run_of, name)),
     )
     notes = (

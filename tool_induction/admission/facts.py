@@ -19,8 +19,8 @@ from world_api.core.spans import TimeSpan, merge_spans
 if TYPE_CHECKING:
     from world_api.session.session import Session
 
-#: What a text says of a thing: its looks, what is done, what is said, or its kind.
-FactKind = Literal["looks", "deed", "words", "category"]
+#: What a text says of a thing: its looks, what is done, what is said or written (words: either), or its kind.
+FactKind = Literal["looks", "deed", "words", "said", "written", "category"]
 #: present: at the spans; absent: nowhere; unjudged: of a thing that is there, with a word that nothing can judge
 Existence = Literal["present", "absent", "unjudged"]
 _MOST = 6  #: facts of one kind
@@ -31,6 +31,10 @@ _APART = 3.0  #: seconds between two occurrences that may also count as one
 _ABSENT_DEEDS = ("plays a violin", "climbs a ladder", "juggles three balls")
 _ABSENT_WORDS = ("the moon is made of green cheese", "forty elephants crossed the bridge")
 _ABSENT_COLOURS = ("pink", "purple", "orange", "green", "yellow")
+_WAYS: tuple[tuple[Literal["said", "written"], Literal["said", "written"]], ...] = (
+    ("said", "written"),
+    ("written", "said"),
+)
 _UNJUDGED = ("with glasses", "with a beard")
 
 
@@ -40,7 +44,8 @@ class Fact:
 
     ``spans``: when (seconds, in order, none touch); ``things`` and ``times``: the numbers that a count of different
     things, and one of occurrences, may give (empty: unknown); ``seconds``: in all; ``category``: of the thing, or of the
-    one who does it; ``who``: the looks of the one who does it.
+    one who does it; ``who``: the looks of the one who does it; ``instead``: how words are there that are absent as asked for, said or
+    written.
     """
 
     kind: FactKind
@@ -51,6 +56,7 @@ class Fact:
     times: frozenset[int] = frozenset({0})
     category: str = "person"
     who: str = ""
+    instead: Literal["said", "written", ""] = ""
 
     @property
     def seconds(self) -> float:
@@ -98,7 +104,7 @@ def facts_of(session: Session) -> tuple[Fact, ...]:
     """
     is_true = session.view.world.manifest.profile == "oracle"
     looks = [*_looks(session, is_true=is_true)]
-    present = [*looks, *_words(session)]
+    present = [*looks, *_words(session, is_true=is_true)]
     if is_true:
         several = (fact for fact in _categories(session) if fact.things != frozenset({1}))
         present += [replace(fact, kind="looks") for fact in several]
@@ -146,17 +152,27 @@ def _deeds(session: Session, looks: set[str]) -> Iterator[Fact]:
             yield _present("deed", label, spans, things=len(doers), category=category.pop(), who=who)
 
 
-def _words(session: Session) -> Iterator[Fact]:
-    said: dict[str, list[TimeSpan]] = defaultdict(list)
+def _words(session: Session, *, is_true: bool) -> Iterator[Fact]:
+    """Yield a fact for each distinctive text that is said or written, and one for the way in which it is there.
+
+    Where all is known, it is absent the other way.
+    """
+    found: dict[str, list[tuple[str, TimeSpan]]] = defaultdict(list)
     for line in session.view.speech[:_MOST_LINES]:
-        said[line.text.strip()].append(line.span)
+        found[line.text.strip()].append(("said", line.span))
     for shown in session.view.screen_texts[:_MOST_LINES]:
-        said[shown.text.strip()].append(shown.span)
-    again = [text for text, spans in said.items() if len(spans) > 1]
-    for text in dict.fromkeys((*again, *said)):
-        holding = [span for other, spans in said.items() if text.casefold() in other.casefold() for span in spans]
-        if len(text) > _SHORTEST and len(holding) == len(said[text]):
-            yield _present("words", text, holding)
+        found[shown.text.strip()].append(("written", shown.span))
+    again = [text for text, places in found.items() if len(places) > 1]
+    for text in dict.fromkeys((*again, *found)):
+        holding = [place for other, places in found.items() if text.casefold() in other.casefold() for place in places]
+        if len(text) > _SHORTEST and len(holding) == len(found[text]):
+            yield _present("words", text, [span for _, span in holding])
+            for way, other in _WAYS:
+                spans = [span for one, span in holding if one == way]
+                if spans:
+                    yield _present(way, text, spans)
+                elif is_true:
+                    yield Fact(kind=way, text=text, existence="absent", instead=other)
 
 
 def _categories(session: Session) -> Iterator[Fact]:
@@ -171,7 +187,8 @@ def _categories(session: Session) -> Iterator[Fact]:
 def _absent(session: Session, present: Sequence[Fact]) -> Iterator[Fact]:
     """Yield facts of what the operations say is nowhere; some of it shares words with what is there."""
     deeds = [("deed", text) for text in (*_mixed(present, "deed"), *_ABSENT_DEEDS)]
-    words = [("words", text) for text in (*_mixed(present, "words"), *_ABSENT_WORDS)]
+    lacking = (*_mixed(present, "words"), *_ABSENT_WORDS)
+    words = [(kind, text) for kind in ("words", "said", "written") for text in lacking]
     looks = [("looks", f"person in {colour}") for colour in _ABSENT_COLOURS]
     texts = cast("list[tuple[FactKind, str]]", [*looks, *deeds, *words])
     for kind, text in texts:

@@ -16,27 +16,36 @@ from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.language import model, types
 from tool_induction.language.expressions import Const, names
 
-#: What an input is: the looks of a thing, a deed, words that are said or written, a kind of thing.
-Role = Literal["looks", "deed", "words", "category"]
+#: What an input is: the looks of a thing, a deed, words (that are only said, or only written), a kind of thing.
+Role = Literal["looks", "deed", "words", "said", "written", "category"]
 ROLES: Mapping[Role, frozenset[str]] = {
     "looks": frozenset(
         "look looks looking person people who whom someone somebody thing things object objects item appearance clothes "
-        "subject entity actor visitor 外观 人物 物体".split()
+        "subject entity actor visitor 外观 外貌 长相 人物 物体".split()
     ),
     "deed": frozenset(
         "deed deeds action actions event events activity act doing happening happens occurrence effect incident 动作 事件".split()
     ),
     "words": frozenset(
-        "word words quote line lines phrase said spoken speech utterance sentence quotation 台词 话".split()
+        "word words quote line lines phrase said spoken speech utterance sentence quotation 台词 话 文字 字样".split()
     ),
     "category": frozenset("category kind class 类别".split()),
 }
+#: How words are there, if only one of the two is meant.
+_WAYS: Mapping[Literal["said", "written"], frozenset[str]] = {
+    "said": frozenset(
+        "said say says spoken speech speak speaks uttered utterance heard dialogue aloud 说 台词 口头 对白".split()
+    ),
+    "written": frozenset(
+        "written screen sign signs signage shown subtitle subtitles readable 屏幕 画面 字幕 招牌 写 显示".split()
+    ),
+}
 FIRST = frozenset("first earliest initial initially 首次 第一次 最早".split())
 LAST = frozenset("last latest final finally 最后 最晚".split())
-COUNT = frozenset("count counts number times many often occurrences total n 次数 数量 多少".split())
+COUNT = frozenset("count counts number times many often occurrences total n 次数 数量 多少 几次 几处 几个 一共".split())
 DISTINCT = frozenset("different distinct unique individual individuals 不同".split())
 REPEATED = frozenset("times often occurrences occasions visits appearances repeatedly 次数".split())
-SECONDS = frozenset("seconds duration long time total 时长 多久".split())
+SECONDS = frozenset("seconds duration long time total minutes hours milliseconds 时长 多久".split())
 PRESENCE = frozenset(
     "seen present found exists exist appears reappears returns happens happened ever there shown visible occurs said".split()
 )
@@ -44,8 +53,9 @@ PRESENCE = frozenset(
 AROUND = frozenset(
     "before after next previous around between cause causes reason reasons consequence consequences follows following later "
     "earlier meanwhile during until since context scene scenes segment window elsewhere other others "
-    "differ compare compares difference".split()
+    "differ compare compares difference 之前 之后 前后 随后 接着 后来 下一 上一 期间 之间 原因 场景 片段 其他 比较".split()
 )
+NEAREST = frozenset("nearest closest 最近 最接近".split())
 BEFORE = frozenset("before previous cause causes reason reasons earlier leads led 之前 原因".split())
 AFTER = frozenset("after next follow follows following followed consequence consequences afterwards 之后 结果".split())
 #: what is given instead of a thing's own span
@@ -61,13 +71,22 @@ LEAVES = frozenset(
 #: Parameters of operations whose arguments have a role.
 _PARAMETERS: Mapping[str, Role] = {"category": "category", "text_query": "looks", "entity_hint": "looks"}
 _WORD = re.compile(r"[^\W_]+")
-_ADVICE = re.compile(r"(?:^|(?<=[.;!?。]))\s*(?:Use|Not|Never|Do not|For(?! how)|When asked)\b.*", re.DOTALL)
+_HAN = re.compile(r"[\u4e00-\u9fff]+")
+_LONGEST_HAN = 4  #: characters of a word without spaces around it
+_NEGATED = re.compile(r"(?:\b(?:not|never|nor|rather than|instead of)\b|不|而非)[^,.;:。，；：、]*", re.IGNORECASE)
+_ADVICE = re.compile(
+    r"(?:^|(?<=[.;!?。；]))\s*(?:(?:Use|Not|Never|Do not|For(?! how)|When asked)\b|用于|不用于|适用于|不适用|请勿).*",
+    re.DOTALL,
+)
 Edge = Literal["start", "end", ""]
 
 
 def words_in(text: str) -> frozenset[str]:
-    """Return the words of a name or a sentence, in lower case."""
-    return frozenset(_WORD.findall(text.lower()))
+    """Return the words of a name or a sentence, in lower case; of Chinese, which has no spaces, all that may be words."""
+    runs = _HAN.findall(text)
+    lengths = range(1, _LONGEST_HAN + 1)
+    pieces = {run[at : at + length] for run in runs for length in lengths for at in range(len(run) - length + 1)}
+    return frozenset(_WORD.findall(_HAN.sub(" ", text.lower()))) | pieces
 
 
 def edge_of(name: str) -> Edge:
@@ -86,13 +105,18 @@ class Intent:
     def said(self) -> frozenset[str]:
         """The words of the tool's name and of what its description says before any advice when to use it, up to the first sentence."""
         description = _ADVICE.sub("", self.tool.description)
-        first = re.split(r"(?<=[.;:。；：])(?:\s|$)", description.strip(), maxsplit=1)[0]
+        first = re.split(r"(?<=[.;:])(?:\s|$)|(?<=[。；：])", description.strip(), maxsplit=1)[0]
         return words_in(self.tool.name) | words_in(first)
 
     @cached_property
     def promised(self) -> frozenset[str]:
         """The words of the tool's name and of all its description before any advice when to use it."""
-        return words_in(self.tool.name) | words_in(_ADVICE.sub("", self.tool.description))
+        return words_in(self.promise)
+
+    @property
+    def promise(self) -> str:
+        """The tool's name and all its description before any advice when to use it."""
+        return f"{self.tool.name} {_ADVICE.sub('', self.tool.description)}"
 
     @property
     def counts(self) -> bool:
@@ -150,7 +174,19 @@ def roles_of(name: str, tools: Mapping[str, CompiledTool]) -> dict[str, Role]:
         clear = next((roles for roles in (*named, _roles_in(said) - {"category"}) if len(roles) == 1), None)
         if clear:
             found[item.name] = next(iter(clear))
+            if found[item.name] == "words":
+                found[item.name] = _way(tool, item)
     return found
+
+
+def _way(tool: model.Tool, item: model.Input) -> Role:
+    """Return whether an input is words that are only said, or only written, as far as the tool or the input says so."""
+    for text in (f"{tool.name} {item.name}", _ADVICE.sub("", tool.description), item.description):
+        own = words_in(_NEGATED.sub(" ", text))
+        ways = [way for way, known in _WAYS.items() if own & known]
+        if ways:
+            return ways[0] if len(ways) == 1 else "words"
+    return "words"
 
 
 def _roles_in(words: frozenset[str]) -> set[Role]:

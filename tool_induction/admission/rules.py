@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from tool_induction.admission.findings import findings_of, judged
 from tool_induction.admission.intents import Intent
-from tool_induction.admission.probes import findings_of, judged
 from tool_induction.admission.schema_world import VIDEO
 from tool_induction.admission.trials import TrialRun
 from tool_induction.admission.weaknesses import MEND, Weakness

@@ -4,9 +4,9 @@ A staged film is the truth of a video that was never shot, as a world of profile
 operations answer about it: what they search, judge and leave undecided is what they do on a stored world. Rooms, people,
 deeds and lines are drawn from a seed. Every film holds what distinguishes right tools from wrong ones:
 
-- a person seen three times, a thing seen twice, two people who look the same, and people seen once;
-- deeds that are done again by the same person and by another one, one that is done once in between, and lines that are said
-  again;
+- a person seen three times, a thing seen twice, two people who look the same, people seen once, and a bystander of what others do;
+- deeds that are done again by the same person and by another one, one that is done once in between, lines that are said
+  again, and texts on screen;
 - much speech where a thing is seen first, so that the best hit of a search is not the first one.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 STAGED = "staged-"  #: how the ids of staged films begin
 _SEEDS = (1, 2)
 _ROOMS = ("a kitchen", "an office", "a corridor", "a library", "a garden")
-_COATS = ("red", "blue", "green", "yellow", "orange", "purple")
+_COATS = ("red", "blue", "green", "yellow", "orange", "purple", "white")
 _DEEDS = (
     "picks up a folder", "opens the window", "waves", "pours tea", "writes a letter", "closes the cupboard", "reads a map",
     "plays a guitar", "cuts an apple", "folds a towel",
@@ -50,11 +50,12 @@ _ASIDES = (
     "Hold this.",
     "Not today.",
 )
-_SIGNS = ("PLATFORM 9", "ROOM 204", "NO ENTRY", "OPEN UNTIL SIX")
+_SIGNS = ("PLATFORM NINE", "READING ROOM 204", "NO ENTRY TODAY", "OPEN UNTIL SIX")
 _THINGS = ("bottle", "umbrella", "box")
 _STEP = 0.5  #: seconds from one sighting to the next
-_WALK = 4.0  #: pixels that a thing moves meanwhile
-#: Who is seen in each scene: the person seen three times, once, twice; twins (alike, each once); the thing.
+_WALK = 4.0  #: pixels that a thing moves meanwhile, to the right
+_WALKS = {"twice": (-4.0, 400.0), "thing": (0.0, 500.0)}  #: others: pixels, and the left edge at first
+#: Who is seen in each scene, besides the bystander: the person seen three times, once, twice; twins (alike, each once); the thing.
 _SCENES = (
     ("once",),
     ("thrice",),
@@ -79,7 +80,9 @@ _DONE = (
 )
 #: scene and line (by number)
 _SAID = ((0, 0), (3, 1), (5, 2), (6, 0), (7, 3))
-_SHOWN = ((0, 0), (2, 1), (6, 2))  #: scene and sign (by number)
+_SHOWN = ((0, 0), (2, 1), (6, 2), (9, 0))  #: scene and sign (by number)
+#: scenes in which a bystander is seen before, while and after another person does something, and where: left edge, in pixels
+_BESIDE = {5: 5.0, 7: 480.0}
 _TALKATIVE = (1, 3)  #: scenes in which much is said
 
 
@@ -99,11 +102,13 @@ class _Script:
         """Return a random number of seconds, in tenths."""
         return round(self.chance.uniform(least, most), 1)
 
-    def see(self, name: str, start: float, end: float) -> None:
+    def see(self, name: str, start: float, end: float, *, still_at: float | None = None) -> None:
         """Let a person or thing be seen from ``start`` to ``end`` (seconds)."""
-        times = [round(start + _STEP * step, 3) for step in range(round((end - start) / _STEP) + 1)]
+        step, left = _WALKS.get(name, (_WALK, 80.0)) if still_at is None else (0.0, still_at)
+        times = [round(start + _STEP * place, 3) for place in range(round((end - start) / _STEP) + 1)]
         self.tracks[name]["sightings"] += [
-            {"time": time, "box": [80 + _WALK * step, 60, 150 + _WALK * step, 280]} for step, time in enumerate(times)
+            {"time": time, "box": [left + step * place, 60, left + 70 + step * place, 280]}
+            for place, time in enumerate(times)
         ]
 
     def do(self, name: str, start: float, end: float, label: str) -> None:
@@ -128,7 +133,7 @@ def _script(seed: int) -> dict[str, Any]:
             ("talk", _SMALL_TALK),
         )
     }  # fmt: skip
-    coats = dict(zip(("thrice", "twice", "once", "thing", "twin_1"), shuffled["coats"], strict=False))
+    coats = dict(zip(("bystander", "thrice", "twice", "once", "thing", "twin_1"), shuffled["coats"], strict=False))
     coats["twin_2"] = coats["twin_1"]
     for number, (name, coat) in enumerate(coats.items()):
         category = script.chance.choice(_THINGS) if name == "thing" else "person"
@@ -164,6 +169,9 @@ def _play(script: _Script, scene: int, present: Sequence[str], start: float, wor
     for line in words["talk"] if scene in _TALKATIVE else ():
         said = script.say(round(said + 0.3, 1), line)
     end = max(said, start + 12.0)
+    if scene in _BESIDE:
+        script.see("bystander", start + 1.0, start + 30.0, still_at=_BESIDE[scene])
+        end = start + 30.0
     for name in present:
         first = round(start + script.between(3.0, 8.0), 1)
         last = round(first + script.between(13.0, 24.0), 1)

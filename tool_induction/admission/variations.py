@@ -7,7 +7,7 @@ inputs are bounds of time, and whether it promises to look at everything.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
 
@@ -19,11 +19,24 @@ from tool_induction.admission.schema_world import VIDEO
 from tool_induction.admission.weaknesses import Weakness
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.language import model, types
-from tool_induction.language.expressions import Const
+from tool_induction.language.expressions import Choice, Const, Expr, walk
 from world_api.core.canonical import canonical_json
 
 _AT_LEAST = 2  #: pairs of runs that must be the same
 _TURNS = (0, 1, 2, 3, 4)  #: sets of arguments on each film
+_NUMBERS = (
+    "one 一",
+    "two 两 二",
+    "three 三",
+    "four 四",
+    "five 五",
+    "six 六",
+    "seven 七",
+    "eight 八",
+    "nine 九",
+    "ten 十",
+)
+_QUESTIONS = 4  #: different questions, whose answers cite different spans
 _MOST_HITS = 100  #: of a search
 #: Words by which a tool promises to choose by time among all hits, and to look at everything.
 _PICKS = FIRST | LAST | frozenset("next previous nearest closest".split())
@@ -40,6 +53,10 @@ def dead_inputs(tool: model.Tool, runs: Runs) -> Iterator[Weakness]:
     probed = [run for run in runs if run.probe is not None and not run.disturbed]
     for item in tool.inputs:
         pairs = [pair for pair in permutations(probed, 2) if _differ_in(item, *pair)]
+        both = [pair for pair in pairs if _are_different_things(item, *pair)]
+        # Whether it answers may be all that an input decides.
+        if len(both) >= _AT_LEAST and all(_same(item.name, *pair) and pair[0].cited == pair[1].cited for pair in both):
+            pairs = both
         if len(pairs) >= _AT_LEAST and all(_same(item.name, *pair) for pair in pairs):
             one, other = (canonical_json(run.arguments.get(item.name)) for run in pairs[0])
             yield Weakness(
@@ -58,7 +75,15 @@ def _differ_in(item: model.Input, one: trials.TrialRun, other: trials.TrialRun) 
         return False
     asked = one.probe.is_bounded if bound_of(item.name, item.type) else one.probe.facts.get(item.name)
     rest = [{**run.arguments, item.name: None} for run in (one, other)]
-    return bool(asked) and rest[0] == rest[1] and any(fact.existence == "present" for fact in one.probe.each)
+    is_there = any(fact.existence == "present" for fact in one.probe.each) or not one.probe.each
+    return bool(asked) and rest[0] == rest[1] and is_there
+
+
+def _are_different_things(item: model.Input, *pair: trials.TrialRun) -> bool:
+    """Whether two runs answered about things that are there at different times, and cite something."""
+    facts = [run.probe.facts.get(item.name) if run.probe is not None else None for run in pair]
+    spans = [getattr(fact, "spans", ()) for fact in facts]
+    return all(spans) and spans[0] != spans[1] and all(run.status == "ok" and run.cited for run in pair)
 
 
 def _same(name: str, one: trials.TrialRun, other: trials.TrialRun) -> bool:
@@ -88,15 +113,50 @@ def one_valued(tool: model.Tool, runs: Runs) -> Iterator[Weakness]:
         said = {canonical_json(run.outputs.get(item.name)) for run in (*there, *lacking) if run.status == "ok"}
         with_all, with_less = ([run for run in some if run.status == "ok"] for some in (there, lacking))
         ended = [run for run in lacking if run.status == "empty" and run.probe is not None and len(run.probe.each) == 1]
+        missed = [run for run in there if run.status == "empty"]
+        ended += missed if len(missed) >= _AT_LEAST else []
         if is_answer and len(said) == 1 and len(with_all) >= _AT_LEAST and (with_less or ended):
             (value,) = said
             what = f"it is {value} too" if with_less else f"the tool ends as 'empty' ({ended[0].summary[:80]})"
+            where = "all of it is there" if not with_less and ended[0] in missed else "some of it is not there"
             yield Weakness(
                 code="one_valued",
                 message=f"{item.name} is {value} in all {len(with_all) + len(with_less)} answers about films that are known; where "
-                f"what is asked for is not there {what}",
+                f"{where} {what}",
                 suggestion=f"compute {item.name} before any 'require' that ends the tool without it, from what can be missing",
             )
+
+
+def one_worded(tool: model.Tool, runs: Runs) -> Iterator[Weakness]:
+    """Yield a text that is the answer, was one of several that are written in the tool, and was never another."""
+    answered = [run for run in runs if run.probe is not None and run.status == "ok" and not run.disturbed]
+    asked = {canonical_json([run.world, run.arguments]) for run in answered if run.cited}
+    places = {run.cited for run in answered}
+    written = _alternatives(tool)
+    for place, item in enumerate(tool.outputs):
+        kind, is_answer = types.plain(item.type), place == 0 or words_in(item.name) & words_in(tool.name)
+        is_text = kind == types.STRING or isinstance(kind, types.EnumType)
+        said = {run.outputs.get(item.name) for run in answered} if is_answer and is_text else set()
+        if len(said) == 1 and said <= written and min(len(asked), len(places)) >= _QUESTIONS:
+            yield Weakness(
+                code="one_valued",
+                message=f"{item.name} is {next(iter(said))!r} in all {len(answered)} answers about films that are known, of "
+                f"{len(written)} texts that the tool may choose",
+                suggestion=f"look at the conditions that decide {item.name}: one of them is always, or never, true",
+            )
+
+
+def _alternatives(tool: model.Tool) -> set[str]:
+    """Return the texts among which conditions of a tool choose."""
+    found: list[Expr] = []
+    sources = [item.source for item in tool.outputs if item.source is not None]
+    for step in model.walk_steps(tool.steps):
+        sources += [value for _, value in model.values(step)]
+        if isinstance(step, model.If):
+            found += [value for one in (*step.then, *step.otherwise) for _, value in model.values(one)]
+    choices = [node for value in sources for node in walk(value) if isinstance(node, Choice)]
+    found += [part for node in choices for part in (node.then, node.otherwise)]
+    return {one.value for one in found if isinstance(one, Const) and isinstance(one.value, str)}
 
 
 def short_lists(
@@ -123,7 +183,7 @@ def short_lists(
         if len(differing) >= _AT_LEAST:
             usual, output = differing[0]
             asked = {key: value for key, value in usual.arguments.items() if key != VIDEO}
-            limit = "top_k" if hits else "max_items"
+            limit = "top_k" if hits else "max_items or top_k"
             yield Weakness(
                 code="short_lists",
                 message=f"{limit} leaves out what the tool promises: on {usual.world}, asked {canonical_json(asked)[:80]}, "
@@ -134,13 +194,18 @@ def short_lists(
 
 
 def _widened(tool: model.Tool, *, hits: bool) -> model.Tool:
-    """Return a tool with the largest max_items everywhere; with ``hits`` also the largest top_k."""
-    return replace(tool, steps=tuple(_wider(step, hits) for step in tool.steps))
+    """Return a tool with the largest max_items and lengths of lists everywhere; with ``hits`` also the largest top_k.
+
+    A length that the tool says it has, and one of one item, which is a choice, stay.
+    """
+    said = Intent(tool=tool).promised
+    kept = {1, *(number for number, words in enumerate(_NUMBERS, start=1) if said & {str(number), *words.split()})}
+    return replace(tool, steps=tuple(_wider(step, hits, kept) for step in tool.steps))
 
 
-def _wider(step: model.Step, hits: bool) -> model.Step:
+def _wider(step: model.Step, hits: bool, kept: Collection[int]) -> model.Step:
     def inside(steps: tuple[model.Step, ...]) -> tuple[model.Step, ...]:
-        return tuple(_wider(one, hits) for one in steps)
+        return tuple(_wider(one, hits, kept) for one in steps)
 
     if isinstance(step, model.Call | model.Block) and step.loop is not None:
         most = limits.MAX_LOOP_ITEMS
@@ -155,4 +220,10 @@ def _wider(step: model.Step, hits: bool) -> model.Step:
             return replace(
                 step, params=tuple((key, Const(_MOST_HITS) if key in few else value) for key, value in step.params)
             )
+        case model.Aggregate() if step.operation == "top_k":
+            few = [key for key, value in step.params if isinstance(value, Const) and value.value not in kept]
+            raised = tuple(
+                (key, Const(_MOST_HITS) if key == "k" and key in few else value) for key, value in step.params
+            )
+            return replace(step, params=raised)
     return step

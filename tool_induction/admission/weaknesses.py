@@ -32,7 +32,8 @@ from tool_induction.language.expressions import (
 
 #: The list is closed: what a warning of admission is about.
 Flaw = Literal[
-    "dead_input", "one_valued", "short_lists", "rough_times", "one_of_several", "one_left_out", "keeps_unknown", "drops_unknown",
+    "dead_input", "one_valued", "short_lists", "rough_times", "one_of_several", "one_left_out",
+    "other_channel", "other_person", "keeps_unknown", "drops_unknown",
     "counts_doubles", "failure_as_zero", "wrong_unit", "same_call", "confirms_itself", "farthest",
 ]  # fmt: skip
 
@@ -45,7 +46,7 @@ _VERIFYING = frozenset({"matching_lines", "as_given", "lacks"})
 _DOUBLES = "may_be"
 _MARK = "~"  #: begins an origin that is neither an operation nor a field
 _LOST, _REPLACED = f"{_MARK}lost ", f"{_MARK}replaced "  #: a call that may fail; its default where it did
-_UNITS: Mapping[str, frozenset[str]] = {
+UNITS: Mapping[str, frozenset[str]] = {
     "minutes": frozenset("minute minutes 分钟".split()),
     "hours": frozenset("hour hours 小时".split()),
     "milliseconds": frozenset("millisecond milliseconds ms 毫秒".split()),
@@ -56,6 +57,7 @@ _NEAREST = re.compile(
     r"\b(?:nearest|closest|previous|next|(?:right|just|immediately|directly|shortly) (?:before|after))\b|最近|紧接",
     re.IGNORECASE,
 )
+_UNKNOWN = frozenset("unknown uncalibrated".split())  #: what a tool says it leaves out on purpose
 _BOTH = 2  #: a default and a bound
 _LESS, _MORE = ("<", "<="), (">", ">=")
 
@@ -63,6 +65,8 @@ _LESS, _MORE = ("<", "<="), (">", ">=")
 MEND: Mapping[Flaw, str] = {
     "rough_times": "take the times of the line, the detection or the action itself, not those of the segment that holds it",
     "one_of_several": "add up everything that fits, or say in the outputs and the description which one it is about",
+    "other_channel": 'keep only lines of the source that is meant: item.source == "speech", or "screen_text"',
+    "other_person": "take the entity_id of the deed or of the moment itself, not who is detected at that time",
     "one_left_out": "look at what belongs to each of the things, with that thing's own words",
 }
 
@@ -135,11 +139,12 @@ def _thresholds(tool: model.Tool, origins: Mapping[str, set[str]]) -> Iterator[W
             one.value for one in (*low.arguments, high) if isinstance(one, Const) and isinstance(one.value, int | float)
         ]
         is_confidence = isinstance(low.value, Field) and low.value.key == "confidence"
-        if is_confidence and len(numbers) == _BOTH and numbers[0] < numbers[1]:
+        is_on_purpose = words_in(tool.description) & _UNKNOWN or "未知" in tool.description
+        if is_confidence and len(numbers) == _BOTH and numbers[0] < numbers[1] and not is_on_purpose:
             yield Weakness(
                 code="drops_unknown",
                 message=f"{to_text(node)} leaves out whatever has no confidence; in a world without them nothing is left",
-                suggestion=f"keep what is unknown: {to_text(low.value)} | default(1)",
+                suggestion=f"keep what is unknown: {to_text(low.value)} | default(1), or say in the description that it is left out",
             )
 
 
@@ -205,7 +210,7 @@ def _unit_of(item: model.Input) -> str:
     for said in (words_in(item.name), words_in(item.description)):
         if said & _IN_SECONDS:
             return ""
-        for unit, words in _UNITS.items():
+        for unit, words in UNITS.items():
             if said & words:
                 return unit
     return ""

@@ -330,7 +330,8 @@ def _with_null(at: Inference, written: ex.Compare, left: Typed, right: Typed) ->
         at.note(
             "W_COERCED",
             f"{ex.to_text(value)} is null if it was not calibrated, and then passes the threshold",
-            suggestion=f"to drop such items write {ex.to_text(value)} | default(0)",
+            suggestion=f"to drop such items write {ex.to_text(value)} | default(0), and say in the description that unknown ones are "
+            "left out",
         )
         return lenient
     for side in loose:

@@ -87,6 +87,102 @@ SCENES = [call("list_scenes", "scenes")]
 HAS_SCENE = {**NOT_NONE, "condition": "{{ scene is not none }}"}
 SCENE = {f"scene_{end}": {"type": "Time", "from": "{{ scene." + end + "_time }}"} for end in ("start", "end")}
 
+
+def nearest(*, descending: bool) -> Any:
+    search = call("search_segments_by_text", "hits", query="{{deed}}", top_k=200)
+    fields = {"what": "{{ item.text }}", "distance": "{{ (item.start_time - moment) | abs }}"}
+    placed = {"type": "project", "inputs": "{{ hits.moments }}", "fields": fields, "save_as": "placed"}
+    ordered = fold("sort_by", "placed", "by_distance", key="distance", descending=descending)
+    steps = [search, placed, ordered, fold("first", "by_distance", "one"), NOT_NONE]
+    return (
+        "find_nearest",
+        "When something is done that is nearest to a moment.",
+        DEED | {"moment": "Time"},
+        ENDS,
+        steps,
+    )
+
+
+def arranged(items: str) -> Any:
+    row = {"type": "project", "inputs": "{{ earliest }}", "fields": {"event": "{{ event }}"}, "save_as": "row"}
+    inner = [
+        call("search_segments_by_text", "hits", query="{{event}}", top_k=200),
+        fold("sort_by", "hits.moments", "by_time", key="start_time"),
+        fold("top_k", "by_time", "earliest", k=1),
+        row,
+    ]
+    loop = {"type": "loop", "loop_over": "events", "as": "event", "max_items": 6, "do": inner, "save_as": "placed"}
+    steps = [
+        loop,
+        {**NOT_NONE, "condition": "{{ placed | length > 0 }}"},
+        fold("sort_by", "placed", "in_time", key="start_time"),
+        fold("concat_text", items, "order", key="event", sep=" -> ", max_chars=2000),
+    ]
+    outputs = {
+        "order": {"type": "string", "from": "{{ order }}"},
+        "first_times": {"type": "list", "from": "{{ placed }}"},
+    }
+    return ("arrange", "The order of events in time.", {"video_id": "string", "events": "list<string>"}, outputs, steps)
+
+
+def visible(name: str) -> list[Step]:
+    return [fold("merge_intervals", name, f"{name}_spans", gap=1), fold("total_duration", f"{name}_spans", f"{name}_s")]
+
+
+def shared(value: str) -> Any:
+    share = {"type": "set", "value": "{{ " + value + " }}", "save_as": "part"}
+    enough = {**NOT_NONE, "condition": "{{ about.duration > 0 and seen | length > 0 }}"}
+    steps = [call("get_video_metadata", "about"), *seen(), enough, *visible("seen"), share]
+    outputs = {"percent": {"type": "float", "from": "{{ part }}"}, "seen": {"type": "list", "from": "{{ seen }}"}}
+    return ("measure_share", "In what part of the video a person is on screen, in percent.", LOOKS, outputs, steps)
+
+
+def compared(value: str) -> Any:
+    twice: list[Step] = []
+    for name, looks in (("a", "{{looks}}"), ("b", "{{other_looks}}")):
+        at = {"timestamp": "{{item.center_time}}", "category": "person", "text_query": looks}
+        twice += [
+            call("search_segments_by_text", f"{name}_hits", query=looks, top_k=60),
+            call("detect_objects", name, over=f"{name}_hits", **at),
+            *visible(name),
+        ]
+    some = {**NOT_NONE, "condition": "{{ a | length > 0 or b | length > 0 }}"}
+    steps = [*twice, some, fold("collect_evidence", ["a", "b"], "proof")]
+    outputs = {"longer": {"type": "bool", "from": value}, "proof": {"type": "list<Evidence>", "from": "{{ proof }}"}}
+    return (
+        "compare_time",
+        "Whether a person is visible longer than another.",
+        LOOKS | {"other_looks": "string"},
+        outputs,
+        steps,
+    )
+
+
+def lines_within(where: str) -> Any:
+    search = call("search_segments_by_text", "hits", query="{{words}}", top_k=200)
+    inputs = {"video_id": "string", "words": "string", "start_time": "Time", "end_time": "Time"}
+    outputs = {"lines": {"type": "list", "from": "{{ own }}"}}
+    return (
+        "list_words",
+        "Where words are said or shown within an interval.",
+        inputs,
+        outputs,
+        [search, keep("hits.moments", where, "own")],
+    )
+
+
+#: wrong tool, right twin
+TWINS = {
+    "nearest": (nearest(descending=True), nearest(descending=False)),
+    "order": (arranged("placed"), arranged("in_time")),
+    "percent": (shared("seen_s / about.duration"), shared("100 * seen_s / about.duration")),
+    "comparison": (compared("{{ b_s > a_s }}"), compared("{{ a_s > b_s }}")),
+    "interval": (
+        lines_within("{{ item.start_time >= start_time or item.end_time <= end_time }}"),
+        lines_within("{{ item.end_time >= start_time and item.start_time <= end_time }}"),
+    ),
+}
+
 #: name, first sentence, inputs, outputs, steps
 RIGHT: list[tuple[str, str, Any, Any, list[Step]]] = [
     ("find_first", "When a person is first seen.", LOOKS, ENDS, [*seen(), fold("pick_earliest", "seen", "one"), NOT_NONE]),
@@ -184,6 +280,14 @@ def test_a_tool_that_contradicts_the_films_is_refused_and_told_what_they_hold(
     )
 
 
+@pytest.mark.parametrize("kind", TWINS)
+def test_what_is_related_wrongly_is_refused_and_its_right_twin_is_not(tool: Any, verdicts: Any, kind: str) -> None:
+    wrong, right = (verdict(tool, verdicts, case) for case in TWINS[kind])
+    assert wrong.reason == "contradicts", (wrong.explanation, wrong.notes)
+    assert right.admitted, right.explanation
+    assert right.weaknesses == ()
+
+
 @pytest.mark.parametrize("case", WEAK, ids=[case[0] for case in WEAK])
 def test_a_weak_tool_is_admitted_with_a_note_or_a_warning(tool: Any, verdicts: Any, case: Any) -> None:
     told = verdict(tool, verdicts, case)
@@ -214,7 +318,7 @@ def test_evidence_on_a_real_world_counts_for_a_tool(tool: Any, verdicts: Any) ->
 def test_a_world_with_facts_speaks_against_a_tool_as_staged_films_do(tool: Any, verdicts: Any, make_world: Any) -> None:
     make_world()
     plain = trial_worlds(load_domain("A_locate_count"), ("made",), store=make_world.store).open()[0]
-    assert {fact.kind for fact in plain.facts} == {"looks", "words"}
+    assert {fact.kind for fact in plain.facts} == {"looks", "words", "said", "written"}
     assert all(
         fact.existence == "present" for fact in plain.facts
     )  # what a world that was looked at lacks is not known

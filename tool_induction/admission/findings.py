@@ -1,0 +1,503 @@
+"""Findings: what the answers of a tool say, compared with the known facts of the films that it was asked about.
+
+An answer is compared only as far as the tool's names and its description say what it means (``intents``), and only if it
+ended as ``ok``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from tool_induction.admission.arguments import is_moment
+from tool_induction.admission.facts import Fact
+from tool_induction.admission.intents import (
+    AFTER,
+    AROUND,
+    ARRIVES,
+    BEFORE,
+    COUNT,
+    DISTINCT,
+    EDGES,
+    FIRST,
+    LAST,
+    LEAVES,
+    PLACES,
+    PRESENCE,
+    REPEATED,
+    ROLES,
+    SECONDS,
+    Edge,
+    Intent,
+    edge_of,
+    words_in,
+)
+from tool_induction.admission.probes import EXACT, ROUGH, Probe
+from tool_induction.admission.weaknesses import UNITS, Flaw
+from tool_induction.language import model, types
+from tool_induction.language.evaluation import Json
+from world_api.core.canonical import canonical_json
+from world_api.core.spans import TimeSpan
+
+if TYPE_CHECKING:
+    from tool_induction.admission.trials import TrialRun
+
+_SHARE_NAMED = 0.2  #: of the answers of one kind, which must show a flaw before it is named
+_IN_GENERAL = ("decided", "finds")  #: findings about all answers of a tool, which count only if most differ
+#: Which occurrence is meant by one after, or before, a moment.
+_BESIDE: Mapping[str, Literal["first", "last", ""]] = {"after": "first", "before": "last", "": ""}
+#: What the one who does something is called.
+_DOER = re.compile(
+    r"(?:\b|_)(?:doer|actor|who (?:does|did|do|performs?|is doing)|one who|person who|whom)\b|[做干].{0,12}的人|谁",
+)
+_MORE = frozenset("longer longest more most oftener greater 更长 更久 更多".split())
+_LESS = frozenset("shorter shortest less least fewer 更短 更少".split())
+_FIRST_OF_TWO = frozenset("first one a former 第一".split())
+_OTHER = frozenset("other second two b latter 第二 另一".split())
+_UNITS: Mapping[str, frozenset[str]] = {
+    "percent": frozenset("percent percentage pct 百分比".split()),
+    "a share of 1": frozenset("share fraction proportion 比例 占比".split()),
+    "seconds": frozenset("second seconds 秒".split()),
+    **UNITS,
+}
+_SCALES = {"seconds": 1.0, "minutes": 1 / 60, "hours": 1 / 3600, "milliseconds": 1000.0}  #: of one second
+_SHARES = {"percent": 100.0, "a share of 1": 1.0}  #: of the whole film
+_CLOSE = 0.05  #: of a duration that is the same in another unit
+_TIMES = frozenset({"time", "moment"})
+_TOTAL = frozenset("total altogether sum all together 总共".split())
+_LISTS = frozenset("times appearances occurrences spans intervals visits".split())
+_NEGATIONS = frozenset("not never no missing absent without".split())
+_ORDER_WORDS = FIRST | {"before", "order", "ordered", "earlier", "precedes", "sequence", "sorted", "after", "later"}
+_LONG = 4.0  #: a span must be this long for its ends to be distinguished
+_SHARE_OFF = 0.25  #: of a duration
+_AT_LEAST = 2  #: wrong answers that refuse a tool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What one answer says about an output: right, or how it differs from the world.
+
+    ``about``: output and kind of claim, by which findings are put together; ``certain``: whether the difference is one
+    of facts and not of precision; ``flaw``: what it is a sign of, if that has a name.
+    """
+
+    about: str
+    difference: str = ""
+    certain: bool = True
+    flaw: Flaw | None = None
+
+
+def findings_of(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
+    """Yield what the run of a probe says of the facts, output by output."""
+    facts = probe.each
+    if run.status == "ok":
+        yield from _outside(intent, probe, run)
+    if not facts:
+        return
+    if run.status == "ok":
+        yield Finding(about="decided")
+    standings = {fact.existence for fact in facts}
+    existence = "unjudged" if "unjudged" in standings else "absent" if "absent" in standings else "present"
+    is_of_several_looks = len(facts) > 1 and {fact.kind for fact in facts} == {"looks"}
+    if is_of_several_looks and run.status in ("ok", "partial") and not run.failed_calls:
+        yield from _cites_each(probe, run)
+    if is_of_several_looks and run.status == "ok":
+        yield from _compared(intent, probe, run)
+    if run.status != "ok" or is_of_several_looks:
+        yield from _undecided(run, facts, probe, existence)
+        return
+    outputs = [(item, run.outputs.get(item.name)) for item in intent.tool.outputs if item.source is not None]
+    outputs = [(item, value) for item, value in outputs if value not in (None, "", [], {})]
+    deed = next((fact for fact in facts if fact.kind == "deed"), facts[0])
+    if len(facts) > 1 and len({fact.kind for fact in facts}) == 1:
+        yield from _related(probe, outputs, existence)
+    else:
+        if deed.kind == "deed" and len(deed.spans) == 1:
+            yield from _sides(intent, deed, probe, run)
+        judged = _Answer(intent=intent, probe=probe, fact=deed, existence=existence)
+        for item, value in outputs:
+            yield from judged.findings(item, value)
+
+
+def _undecided(run: TrialRun, facts: Sequence[Fact], probe: Probe, existence: str) -> Iterator[Finding]:
+    texts = ", ".join(repr(fact.text) for fact in facts)
+    if run.status == "partial" and existence != "unjudged" and not run.failed_calls:
+        yield Finding(
+            about="decided",
+            difference=f"asked for {texts} it cannot tell, although the world decides it",
+            certain=False,
+        )
+    elif run.status == "empty" and existence == "present" and all(fact.within(probe.bounds) for fact in facts):
+        yield Finding(
+            about="finds", difference=f"asked for {texts} it finds nothing: {_world(facts[0], probe)}", certain=False
+        )
+    elif run.status == "empty":
+        yield Finding(about="finds")
+
+
+def _world(fact: Fact, probe: Probe) -> str:
+    """Return what the world holds of a fact, in words."""
+    if fact.existence == "absent":
+        if fact.instead:
+            return f"in the film it is only {fact.instead}"
+        return f"in the film {fact.who!r} never does it" if fact.who else "it is nowhere in the film"
+    spans = [f"{span.start:.1f} to {span.end:.1f} s" for span in fact.within(probe.bounds)[:4]]
+    return f"the film has it at {', '.join(spans)}" if spans else "the film does not have it there"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Answer:
+    """Compares the outputs of one run with one fact."""
+
+    intent: Intent
+    probe: Probe
+    fact: Fact
+    existence: str
+
+    def findings(self, item: model.Output, value: Json) -> Iterator[Finding]:
+        """Yield what one output says."""
+        yield from self._doer(item, value)
+        claim = self._claim(item, value)
+        if claim is None:
+            return
+        is_elsewhere = self.existence == "present" and not self.fact.within(self.probe.bounds)
+        about = f"{item.name} {'elsewhere' if is_elsewhere else self.existence}"
+        if claim == "count" and self.probe.is_bounded and self.fact.within(self.probe.bounds):
+            return  # how often it is there in a part of the film is not known
+        if claim == "count" and self.fact.times == frozenset({1}):
+            about += " once"
+        if self.existence == "present":
+            yield replace(self._present(claim, item, value), about=about)
+        elif claim == "list" or _claims(value):
+            why = "nothing can judge all of these words" if self.existence == "unjudged" else ""
+            flaw: Flaw | None = "other_channel" if self.fact.instead else None
+            yield Finding(about=about, difference=self._says(item, value, why), certain=not flaw, flaw=flaw)
+        else:
+            yield Finding(about=about)
+
+    def _says(self, item: model.Output, value: Json, world: str = "") -> str:
+        shown = canonical_json(value)[:60]
+        return f"asked for {self.fact.text!r} it says {item.name} = {shown}; {world or _world(self.fact, self.probe)}"
+
+    def _claim(self, item: model.Output, value: Json) -> str | None:
+        """Return what an output says of the fact: time, seconds, count, presence or list; None if that is not clear."""
+        own, kind = words_in(item.name), types.plain(item.type)
+        asked = next((name for name, fact in self.probe.facts.items() if fact is self.fact), "")
+        is_named = bool(own & words_in(asked)) or bool(
+            (self.probe.is_bounded or self.probe.moment is not None) and own & (_TIMES | PRESENCE | {"start", "end"})
+        )
+        around = own & (AROUND - EDGES - (BEFORE | AFTER if self.probe.is_bounded else frozenset()))
+        if around or (self.existence == "present" and self.intent.is_about_surroundings and not is_named):
+            return None
+        if is_moment(item.name, item.type) or (isinstance(kind, types.RecordType) and kind.name == types.INTERVAL.name):
+            return "time" if _span_of(value) else None
+        if kind == types.BOOL:
+            return "presence" if own & PRESENCE and not own & _NEGATIONS else None
+        if kind == types.INT and own & (COUNT | DISTINCT):
+            return "count" if self.intent.counts else None
+        if types.is_numeric(kind) and not own & COUNT and _unit(item) in _SHARES:
+            return None if self.probe.is_bounded else "seconds"
+        if types.is_numeric(kind) and own & SECONDS and kind != types.INT:
+            return "seconds"
+        return "list" if isinstance(kind, types.ListType) and own & _LISTS else None
+
+    def _present(self, claim: str, item: model.Output, value: Json) -> Finding:
+        spans = self.fact.within(self.probe.bounds)
+        if claim == "presence":
+            is_right = bool(value) == bool(spans)
+            return Finding(about="", difference="" if is_right else self._says(item, value))
+        if not spans:
+            found = Finding(about="", difference=self._says(item, value) if _claims(value) else "")
+            return found if claim != "list" else Finding(about="")
+        if claim == "time":
+            return self._time(item, value, spans)
+        if claim == "seconds" and isinstance(value, int | float):
+            return self._seconds(item, value, spans)
+        if claim == "count":
+            return self._count(item, value)
+        return Finding(about="")
+
+    def _time(self, item: model.Output, value: Json, spans: Sequence[TimeSpan]) -> Finding:
+        given = _span_of(value) or TimeSpan(start=0.0, end=0.0)
+        which = self.intent.which(item.name, self.probe.arguments)
+        if self.probe.is_bounded and not which:
+            which = _BESIDE[self.intent.side(self.probe.arguments)]
+        near = _near(given, spans, ROUGH)
+        if not near:
+            return Finding(about="", difference=self._says(item, value))
+        close = _near(given, spans, min(ROUGH, self.fact.gap / 2)) or near
+        wanted = {"first": 0, "last": len(spans) - 1}.get(which, close[0])
+        moment = self.probe.moment
+        if moment is not None:
+            wanted = min(range(len(spans)), key=lambda place: abs(spans[place].start - moment))
+        if wanted not in close:
+            order = f"this is occurrence {close[0] + 1} of {len(spans)}, and it says {which or 'nearest'}"
+            found = Finding(about="", difference=self._says(item, value, f"{_world(self.fact, self.probe)}: {order}"))
+            return replace(found, certain=wanted not in near or close != near)
+        span, edge = spans[wanted], self._edge(item)
+        # A line has times of its own beside those of the hit.
+        has_own_times = self.fact.kind in ("words", "said", "written")
+        if given.duration == 0 and edge:
+            start, end = abs(given.start - span.start), abs(given.end - span.end)
+            own, other = (start, end) if edge == "start" else (end, start)
+            if other <= EXACT < own and span.duration > _LONG:
+                return Finding(
+                    about="",
+                    difference=self._says(item, value, f"{_world(self.fact, self.probe)}: that is the other end"),
+                )
+            if own > 2 * EXACT:
+                flaw: Flaw | None = "rough_times" if has_own_times else None
+                return Finding(about="", difference=self._says(item, value), certain=False, flaw=flaw)
+        elif given.duration == 0 and has_own_times and not _near(given, [span], 2 * EXACT):
+            return Finding(about="", difference=self._says(item, value), certain=False, flaw="rough_times")
+        if not which and moment is None and len(spans) > 1 and not self._tells_all():
+            why = f"it happens {len(spans)} times, and which one this is, is not said"
+            return Finding(about="", difference=self._says(item, value, why), certain=False)
+        return Finding(about="")
+
+    def _edge(self, item: model.Output) -> Edge:
+        """Return which end of a span an output is; of what is seen, its name or the tool's may say that it comes or goes."""
+        own, said = words_in(item.name), words_in(self.intent.tool.name)
+        if self.fact.kind == "looks":
+            is_in_view = own & {"seen", "visible"}
+            for words in (own, said):
+                comes = words & ARRIVES or (words is own and is_in_view and own & FIRST)
+                goes = words & LEAVES or (words is own and is_in_view and own & LAST)
+                if bool(comes) is not bool(goes):
+                    return edge_of(item.name) or ("start" if comes else "end")
+        return edge_of(item.name)
+
+    def _tells_all(self) -> bool:
+        """Whether another output lists or counts the occurrences."""
+        return any(
+            (isinstance(types.plain(item.type), types.ListType) and item.name != "evidence")
+            or words_in(item.name) & (COUNT | AROUND)
+            for item in self.intent.tool.outputs
+        )
+
+    def _seconds(self, item: model.Output, value: float, spans: Sequence[TimeSpan]) -> Finding:
+        unit, total = _unit(item), sum(span.duration for span in spans)
+        shares = {name: whole / self.probe.duration for name, whole in _SHARES.items()}
+        scales = shares if unit in shares else _SCALES
+        is_total = bool((self.intent.said | words_in(item.name)) & _TOTAL) or unit in shares
+        right = [total] if is_total else [total, *(span.duration for span in spans)]
+        seconds = value / scales[unit]
+        if any(abs(seconds - one) <= max(2 * EXACT, _SHARE_OFF * one) for one in right):
+            return Finding(about="")
+        meant = [name for name, scale in scales.items() if abs(value / scale - total) <= _CLOSE * total]
+        # Of several things that look alike one may be meant.
+        is_one = self.fact.things == frozenset({1})
+        more = f": that is {meant[0]}, and not {unit}" if meant else "" if is_one else ", of several that look so"
+        says = self._says(item, value, f"{total:.1f} s in all{more}")
+        flaw: Flaw | None = "one_of_several" if not is_one and is_total and seconds < total else None
+        is_certain = bool(meant) or (is_one and unit not in shares and (is_total or seconds < EXACT))
+        return Finding(about="", difference=says, certain=is_certain, flaw=None if meant else flaw)
+
+    def _doer(self, item: model.Output, value: Json) -> Iterator[Finding]:
+        """Yield whether an output of the looks of the one who does something names this one, and not only others."""
+        is_meant = bool(_DOER.search(f"{self.intent.promise} {item.description}"))
+        is_meant = is_meant and bool(words_in(item.name) & ROLES["looks"]) and not words_in(item.name) & AROUND
+        looks = [one for one in self.probe.looks if isinstance(value, str) and one in value]
+        if is_meant and looks and self.existence == "present" and self.fact.kind == "deed" and self.fact.who:
+            says = self._says(item, value, f"it is done by {self.fact.who!r}")
+            is_right = self.fact.who in looks
+            yield Finding(
+                about=f"{item.name} doer", difference="" if is_right else says, certain=False, flaw="other_person"
+            )
+
+    def _count(self, item: model.Output, value: Json) -> Finding:
+        said = self.intent.said | words_in(item.name)
+        known = (
+            self.fact.things
+            if said & DISTINCT
+            else self.fact.times
+            if said & REPEATED
+            else self.fact.things | self.fact.times
+        )
+        if not known or value in known:
+            return Finding(about="")
+        right = " or ".join(map(str, sorted(known)))
+        return Finding(about="", difference=self._says(item, value, f"{_world(self.fact, self.probe)}: {right}"))
+
+
+def _sides(intent: Intent, fact: Fact, probe: Probe, run: TrialRun) -> Iterator[Finding]:
+    """Yield whether what is cited, and the span that is given, are on the side of an event that the tool says it is about."""
+    side, event = intent.side(probe.arguments), fact.spans[0]
+    before = [piece for piece in run.cited if piece.end <= event.start + EXACT]
+    after = [piece for piece in run.cited if piece.start >= event.end - EXACT]
+    right, wrong = (after, before) if side == "after" else (before, after)
+    # The hit itself may be a segment that is next to the event.
+    wrong = [piece for piece in wrong if not _near(piece, [event], EXACT) or piece.duration > ROUGH]
+    if side and (right or wrong):
+        cited = ", ".join(f"{piece.start:.1f} to {piece.end:.1f} s" for piece in wrong[:3])
+        says = f"asked what comes {side} {fact.text!r} it cites only {cited}; {_world(fact, probe)}"
+        yield Finding(about=f"side {side}", difference="" if right else says)
+    far = {"before": "end", "after": "start"}.get(side)
+    for item in intent.tool.outputs if far else ():
+        value = run.outputs.get(item.name)
+        is_far_end = is_moment(item.name, item.type) and words_in(item.name) & PLACES and edge_of(item.name) == far
+        if is_far_end and isinstance(value, int | float):
+            is_right = value <= event.end + EXACT if side == "before" else value >= event.start - EXACT
+            says = f"asked what comes {side} {fact.text!r} it says {item.name} = {value:g}; {_world(fact, probe)}"
+            yield Finding(about=f"{item.name} {side}", difference="" if is_right else says)
+
+
+def _outside(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
+    """Yield whether all items of a list are in the part of the film that is asked about, as far as both ends are given."""
+    bounds = probe.bounds
+    around = AROUND - BEFORE - AFTER if intent.side(probe.arguments) else AROUND
+    if bounds.end > probe.duration or intent.said & around:
+        return
+    for item in intent.tool.outputs:
+        value = run.outputs.get(item.name)
+        spans = [span for one in value if (span := _span_of(one)) is not None] if isinstance(value, list) else []
+        out = [one for one in spans if not _near(one, [bounds], EXACT if one.duration < EXACT else ROUGH)]
+        if spans:
+            says = (
+                (
+                    f"asked about {bounds.start:.1f} to {bounds.end:.1f} s it lists {len(out)} of {len(spans)} {item.name} outside of "
+                    f"it, such as {out[0].start:.1f} to {out[0].end:.1f} s"
+                )
+                if out
+                else ""
+            )
+            yield Finding(about=f"{item.name} outside", difference=says)
+
+
+def _cites_each(probe: Probe, run: TrialRun) -> Iterator[Finding]:
+    """Yield whether something is cited of each of several things that are there, never together."""
+    for place, fact in enumerate(probe.each):
+        if fact.spans and run.cited:
+            is_cited = any(_near(piece, fact.spans, 0) for piece in run.cited)
+            asked = " and ".join(repr(one.text) for one in probe.each)
+            says = f"asked for {asked} it cites nothing of {fact.text!r}; {_world(fact, probe)}"
+            yield Finding(
+                about=f"thing {place}", difference="" if is_cited else says, certain=False, flaw="one_left_out"
+            )
+
+
+def _compared(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
+    """Yield whether the outputs say rightly which of two things is there longer, or more often."""
+    one, other = probe.each[:2]
+    is_often = bool(intent.said & REPEATED)
+    sizes = [len(fact.spans) if is_often else fact.seconds for fact in (one, other)]
+    if min(sizes) * (1 + _SHARE_OFF) > max(sizes):
+        return
+    for item in intent.tool.outputs:
+        own, kind, value = words_in(item.name), types.plain(item.type), run.outputs.get(item.name)
+        is_named = own & (_MORE | _LESS)
+        more, less = (bool((own if is_named else intent.said) & words) for words in (_MORE, _LESS))
+        said = _which_of(value, one.text, other.text, is_other=bool(own & _OTHER))
+        is_text = kind in (types.BOOL, types.STRING) or isinstance(kind, types.EnumType)
+        if more is less or said is None or not is_text or not (is_named or item is intent.tool.outputs[0]):
+            continue
+        is_one = (sizes[0] > sizes[1]) is more
+        sides = f"{sizes[0]:g} and {sizes[1]:g} {'times' if is_often else 's'}"
+        asked = f"asked for {one.text!r} and {other.text!r} it says {item.name} = {canonical_json(value)[:60]}"
+        says = "" if said is is_one else f"{asked}; in all the film has {sides}"
+        yield Finding(about=f"{item.name} {'first' if is_one else 'other'}", difference=says)
+
+
+def _which_of(value: Json, one: str, other: str, *, is_other: bool) -> bool | None:
+    """Return whether a value names the first of two things, or says yes about it; None if it says neither."""
+    if isinstance(value, bool):
+        return value is not is_other
+    if not isinstance(value, str):
+        return None
+    found = [text in value for text in (one, other)]
+    if found == [False, False]:
+        found = [bool(words_in(value) & words) for words in (_FIRST_OF_TWO, _OTHER)]
+    return found[0] if found[0] is not found[1] else None
+
+
+def _unit(item: model.Output) -> str:
+    """Return the unit of a number, by its name, else its description: a share, percent, or a unit of time."""
+    for text in (item.name, item.description):
+        own = words_in(text.replace("%", " percent "))
+        for unit, words in _UNITS.items():
+            if own & words:
+                return unit
+    return "seconds"
+
+
+def _related(probe: Probe, outputs: Sequence[tuple[model.Output, Json]], existence: str) -> Iterator[Finding]:
+    """Yield what the outputs say of the order of several facts, each of which happens once."""
+    facts = probe.each
+    present = sorted((fact for fact in facts if fact.spans), key=lambda fact: fact.spans[0].start)
+    absent = [fact for fact in facts if not fact.spans]
+    shown = ", ".join(f"{fact.text!r} {_world(fact, probe)}" for fact in (*present, *absent))
+    of_inputs = frozenset[str]().union(*map(words_in, probe.facts))
+    for item, value in outputs:
+        own, kind = words_in(item.name), types.plain(item.type)
+        right: bool | None = None
+        if kind == types.BOOL and own & _ORDER_WORDS and len(facts) == 2:
+            in_order = not absent and present[0] is facts[0]
+            right = not absent and value is (
+                in_order if not own & {"after", "later", "other", "second"} else not in_order
+            )
+        elif own & ((_ORDER_WORDS | LAST) - of_inputs) and (text := _text_of(value)):
+            places = sorted((text.find(fact.text), fact.text) for fact in facts if fact.text in text)
+            if len(places) == 1 and len(facts) == 2:
+                wanted = present[-1] if own & (LAST | {"later", "second"}) else present[0]
+                right = not absent and places[0][1] == wanted.text
+            elif len(places) == len(present) and not absent:
+                right = [name for _, name in places] == [fact.text for fact in present]
+        if right is not None:
+            says = f"asked for {len(facts)} events it says {item.name} = {canonical_json(value)[:60]}; {shown}"
+            given = "in order" if present == [fact for fact in facts if fact.spans] else "in another order"
+            yield Finding(about=f"{item.name} {existence} {given}", difference="" if right else says)
+
+
+def _text_of(value: Json) -> str:
+    """Return a text, or the texts of a list one after the other; empty for anything else."""
+    if isinstance(value, list):
+        return "; ".join(one for one in value if isinstance(one, str))
+    return value if isinstance(value, str) else ""
+
+
+def _span_of(value: Json) -> TimeSpan | None:
+    """Return a time, or a record with times, as an interval (seconds)."""
+    if isinstance(value, dict):
+        start, end = value.get("start_time"), value.get("end_time")
+        if isinstance(start, int | float) and isinstance(end, int | float) and 0 <= start <= end:
+            return TimeSpan(start=float(start), end=float(end))
+        return None
+    return TimeSpan(start=float(value), end=float(value)) if isinstance(value, int | float) and value >= 0 else None
+
+
+def _claims(value: Json) -> bool:
+    """Whether a value says that something is there: a time, a number above 0, yes."""
+    return isinstance(value, dict) or (isinstance(value, int | float) and value is not False and value != 0)
+
+
+def _near(given: TimeSpan, spans: Sequence[TimeSpan], rough: float) -> list[int]:
+    """Return the places of the spans that are at most ``rough`` seconds from a time or an interval."""
+    return [
+        place for place, span in enumerate(spans) if span.start - rough <= given.end and given.start <= span.end + rough
+    ]
+
+
+def judged(findings: Sequence[Finding]) -> tuple[list[str], list[tuple[Flaw | None, str]]]:
+    """Return what an answer contradicts for certain, and what is only to be noted, each with one example.
+
+    Certain is what more than half of the answers of one kind that can be certain say wrongly, and at least two of them.
+    What is to be noted has the name of its flaw, if it has one.
+    """
+    groups: dict[str, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        groups[finding.about].append(finding)
+    certain, noted = list[str](), list[tuple[Flaw | None, str]]()
+    for about, found in groups.items():
+        differing = [finding for finding in found if finding.difference]
+        wrong = [finding for finding in differing if finding.certain]
+        named = [finding for finding in differing if finding.flaw]
+        if len(wrong) >= _AT_LEAST and 2 * len(wrong) > sum(finding.certain for finding in found):
+            certain.append(f"{wrong[0].difference} ({len(wrong)} of {len(found)} answers)")
+        elif len(named) >= max(_AT_LEAST, _SHARE_NAMED * len(found)):
+            noted.append((named[0].flaw, f"{named[0].difference} ({len(named)} of {len(found)} answers)"))
+        elif wrong or (len(differing) >= _AT_LEAST and (about not in _IN_GENERAL or 2 * len(differing) > len(found))):
+            noted.append((None, f"{differing[0].difference} ({len(differing)} of {len(found)} answers)"))
+    return certain, noted
