@@ -39,7 +39,7 @@ def _with_path(*paths: str, images: bool = False) -> Damage:
 
 def _drop_a_field(record: dict[str, Any], dice: Random) -> None:
     place = dice.choice([record, record["video"], record["source"], record["files"][0]])
-    del place[dice.choice([name for name in place if name not in ("schema_version", "complete")])]
+    del place[dice.choice([name for name in place if name not in ("schema_version", "complete", "took")])]
 
 
 def _mistype_a_field(record: dict[str, Any], dice: Random) -> None:

@@ -33,7 +33,7 @@ ANYTHING = st.recursive(
     max_leaves=12,
 )
 #: faults that a tool which fits its types may end with: the world's own, and values nobody could have known
-TOLD = {"planted_fault", "unknown_id", "bad_time_range", "bad_interval"}
+TOLD = {"planted_fault", "unknown_id", "bad_time_range", "bad_interval", "output_too_large"}
 
 
 def check_refusal(text: str, compilation: Compilation) -> None:
