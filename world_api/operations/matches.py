@@ -332,14 +332,26 @@ def _read_deeds(session: Session, reading: ParsedDescription, text: str) -> tupl
 
 
 def _judge_deeds(session: Session, track: Track, match: HintMatch, words: Sequence[str], span: TimeSpan) -> HintMatch:
-    """Add to a match the words that the truth judges of the track's actions in an interval: held, or missing."""
+    """Add to a match the words that the truth judges of the track's actions in an interval.
+
+    They are held if one action has all of them. Words that only different actions have may be of one deed or of several, so
+    that they are unjudged; what no action has is missing.
+    """
     if not words:
         return match
     labels = [action.text for action in session.view.actions.during(span) if action.subject == track.track_id]
-    own = frozenset(term for label in labels for term in terms_of(label, ""))
-    held = tuple(word for word in words if has_word(own, word))
-    missing = tuple(word for word in words if word not in held)
-    return replace(match, held=(*match.held, *held), missing=(*match.missing, *missing))
+    each = [frozenset(terms_of(label, "")) for label in labels]
+    found = [[word for word in words if has_word(own, word)] for own in each]
+    every = [word for word in words if any(word in own for own in found)]
+    held = max(found, key=len, default=[])
+    unjudged = tuple(word for word in every if word not in held)
+    missing = tuple(word for word in words if word not in every)
+    return replace(
+        match,
+        held=(*match.held, *held),
+        missing=(*match.missing, *missing),
+        unjudged=(*match.unjudged, *unjudged),
+    )
 
 
 def _examined(

@@ -124,8 +124,10 @@ class _Seeker:
         if not all(holds_words(passage.text, quote) for quote in quotes):
             return None
         speaker = terms_of(passage.speaker, "")
-        asked = [*self._looks, *self._deeds] if self._quotes else []
-        lacks = [word for word in asked if not has_word(speaker | terms_of(passage.text, ""), word)]
+        own = speaker | terms_of(passage.text, "")
+        # The words that are said are no look of who says them.
+        lacks = [word for word in self._looks if self._quotes and not has_word(speaker, word)]
+        lacks += [word for word in self._deeds if self._quotes and not has_word(own, word)]
         return (
             None
             if any(word not in self.unjudged for word in lacks)

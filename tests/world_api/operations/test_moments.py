@@ -78,6 +78,7 @@ def starts(session: Session, query: str) -> list[float]:
         ("the person in the pink coat opens a right drawer", []),
         ("the person in the blue coat opens a drawer", []),
         ("waves at the person in the pink coat", [33.0]),
+        ('the person in the brown coat says "There is cake."', []),
         ("the person in the pink coat waves at the person in the brown coat", [36.0]),
         ("opens a drawer in the kitchen", [10.0, 20.0, 30.0]),
         ("opens a drawer in the library", []),
