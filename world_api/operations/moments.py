@@ -161,10 +161,14 @@ class _Seeker:
         return None if any(word not in self.unjudged for word in lacks) else lacks
 
     def _divided(self, text: str) -> tuple[str, frozenset[str]]:
-        """Return the part of a text before the first deed that is asked for, and the terms of what follows."""
+        """Return the part of a text before the first deed that is asked for, and the terms of what follows.
+
+        Where only a quote is asked for, the deed is saying it.
+        """
         for match in _TOKEN.finditer(text):
             own = terms_of(match.group(), "")
-            if any(has_word(own, word) for word in self._marks):
+            is_saying = bool(self._quotes) and not self._marks and match.group().casefold() in _SAYING
+            if is_saying or any(has_word(own, word) for word in self._marks):
                 return text[: match.start()], terms_of(text[match.start() :], "")
         return text, terms_of(text, "")
 
