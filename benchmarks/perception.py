@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -69,7 +70,7 @@ def adapter_lines(detector: OnnxDetector, pictures: Sequence[Image]) -> list[str
             continue
         detector.__dict__["batch"] = count
         some = list(pictures[: max(count, _FRAMES // count * count)])
-        own, alone = fastest(lambda some=some: detector.detect_all(some)), fastest(bare(detector, count, some))  # type: ignore[misc]
+        own, alone = fastest(partial(detector.detect_all, some)), fastest(bare(detector, count, some))
         lines.append(f"| {count} | {len(some) / own:.1f} | {len(some) / alone:.1f} | {alone / own:.2f} |")
     detector.__dict__.pop("batch", None)
     return lines

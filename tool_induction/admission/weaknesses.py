@@ -1,6 +1,6 @@
 """Weaknesses of a tool: named warnings that refuse nothing, with what would correct them; here those that its plan shows.
 
-What a tool promises beside what its plan can do is looked at, whatever it answers in trials: the operations behind an
+What a tool promises is compared with what its plan can do, apart from what it answers in trials: the operations behind an
 output, the fields that are read on the way, and expressions that cannot mean what is said.
 """
 
@@ -143,7 +143,7 @@ def _thresholds(tool: model.Tool, origins: Mapping[str, set[str]]) -> Iterator[W
         if is_confidence and len(numbers) == _BOTH and numbers[0] < numbers[1] and not is_on_purpose:
             yield Weakness(
                 code="drops_unknown",
-                message=f"{to_text(node)} leaves out whatever has no confidence; in a world without them nothing is left",
+                message=f"{to_text(node)} leaves out what has no confidence; in a world without them nothing is left",
                 suggestion=f"keep what is unknown: {to_text(low.value)} | default(1), or say in the description that it is left out",
             )
 

@@ -413,7 +413,8 @@ def _records(result: _Json) -> list[_Json]:
 def _hits(result: _Json) -> list[_Json]:
     """Return what a search found that has a time: moments that lack nothing, hits, and other moments."""
     moments = [one for one in result.get("moments") or () if isinstance(one, Mapping) and _spans(one)]
-    doubt = result.get("all_moments", {}).get("lacks")
+    shared = result.get("all_moments")
+    doubt = isinstance(shared, Mapping) and shared.get("lacks")
     hits = [hit for hit in result.get("candidates") or () if isinstance(hit, Mapping) and _spans(hit)]
     sure = [] if doubt else [one for one in moments if not one.get("lacks")]
     return [*sure, *hits, *(one for one in moments if one not in sure)]

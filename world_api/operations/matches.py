@@ -444,7 +444,7 @@ def identify(session: Session, at: float, hint: str) -> IdentifiedEntity:
     elif detections:
         seen = detections[0]
         entity_id, category, box, time = _seen_id(session, at, seen.box), seen.category, seen.box, at
-        sure, lacks = seen.confidence * UNCHECKED, colours_in_words(reading)
+        sure, lacks = seen.confidence * UNCHECKED, [*_doubted_kinds(session, reading.kinds), *colours_in_words(reading)]
     else:
         raise _nothing_matches(session, at, hint, reading, tracks, missing)
     x1, y1, x2, y2 = box.rounded()
@@ -518,8 +518,13 @@ def _from_track(track: Track, match: HintMatch, reading: ParsedDescription, at: 
     return _Sighting(track, track.appearance_of(position), time, box, sure, lacks, "tracker")
 
 
-def _is_classical(session: Session) -> bool:
-    return session.view.world.manifest.profile == "classical"
+def _doubted_kinds(session: Session, kinds: frozenset[str] | None) -> list[str]:
+    """Return those of ``kinds`` that a detection in a single frame does not show for sure.
+
+    The classical detector takes upright things for people, too.
+    """
+    is_classical = session.view.world.manifest.profile == "classical"
+    return sorted((kinds or frozenset()) & {"person"}) if is_classical else []
 
 
 def _look(session: Session, at: float, reading: ParsedDescription) -> tuple[list[_Sighting], Unseen | None]:
@@ -528,9 +533,8 @@ def _look(session: Session, at: float, reading: ParsedDescription) -> tuple[list
     They have no colours, so they lack all colours of the description.
     """
     detections, missing = _detections(session, at, reading.kinds)
-    # In a single frame the classical detector takes upright things for people, too.
-    doubt = sorted((reading.kinds or frozenset()) & {"person"}) if _is_classical(session) else []
-    lacks, span = [*doubt, *colours_in_words(reading), *reading.unmatched], session.view.frame_at(at)
+    doubted = _doubted_kinds(session, reading.kinds)
+    lacks, span = [*doubted, *colours_in_words(reading), *reading.unmatched], session.view.frame_at(at)
     factor = UNCHECKED if lacks else 1.0
     return [
         _Sighting(seen, span, at, seen.box, round(min(1.0, seen.confidence * factor), 2), lacks, "detector")

@@ -320,7 +320,7 @@ def try_detector(model: DetectorModel) -> None:
         OnnxDetector(model).detect_all([np.full((180, 320, 3), 128, dtype=np.uint8)])
     except BackendFault:
         raise
-    except Exception as error:  # whatever a file does to the code that reads its output
+    except Exception as error:  # a file may make the code that reads its output raise anything
         raise unusable(model, f"a picture cannot be given to it ({str(error)[:200]})") from error
 
 

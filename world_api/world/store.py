@@ -367,12 +367,15 @@ def _folders(store: Path | str) -> list[Path]:
 
 
 def world_hash(folder: Path, video: VideoFacts, files: list[FileEntry], stages: Sequence[StageFacts] = ()) -> str:
-    """Return the hash of a world: of its video's facts, the canonical rows of every table, and what its detectors can judge."""
+    """Return the hash of a world: of its video's facts, the canonical rows of every table, and what its detectors can judge.
+
+    Builds from before the misses of detectors were noted have a hash without the latter.
+    """
     rows = hash_rows((name, read_table(folder, name, [f for f in files if f.table == name])) for name in TABLES)
     judged = [
         {key: stage.parameters.get(key) for key in ("categories", "missed")}
         for stage in stages
-        if "categories" in stage.parameters
+        if "missed" in stage.parameters
     ]
     content: dict[str, Any] = {"video": video.model_dump(mode="json"), "rows": rows}
     return content_hash(content | ({"judged": judged} if judged else {}))

@@ -96,6 +96,22 @@ def test_a_moment_has_all_that_is_named_and_is_given_once(film: Session, query: 
     assert all(not moment["lacks"] for moment in moments(film, query) if expected)
 
 
+def test_words_of_different_actions_make_no_deed(film: Session) -> None:
+    asked = {
+        "video_id": "made",
+        "timestamp": 30.0,
+        "category": "person",
+        "time_range": {"start_time": 0, "end_time": 60},
+    }
+
+    def lacks(deed: str) -> dict[str, list[str]]:
+        found = run(film, "detect_objects", {**asked, "text_query": f"a person {deed}"})["detections"]
+        return {item["entity_id"]: item["lacks"] for item in found}
+
+    assert lacks("who leaves the kitchen") == {"ent_t0000_01": [], "ent_t0000_02": []}
+    assert all(lacks("who opens the kitchen").values())
+
+
 def test_a_moment_has_its_own_times_and_who_does_it(film: Session) -> None:
     [moment] = moments(film, "the person in the pink coat opens a drawer")
     assert (moment["start_time"], moment["end_time"], moment["entity_id"]) == (20.0, 20.8, "ent_t0000_02")
