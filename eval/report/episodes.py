@@ -5,8 +5,6 @@ Results are cut to one line; complete results, declarations and prompts are in a
 
 from __future__ import annotations
 
-import base64
-import gzip
 import hashlib
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -24,18 +22,9 @@ from eval.runs.stored_run import Run
 from eval.tables.rows import SampleRow
 from world_api.core.canonical import json_line
 from world_api.core.faults import EpisodeFault
+from world_api.page.html import packed, packed_text
 
-_LEVEL = 6
 _CHUNK = 200_000  #: characters of JSON in one block of a pool; one value may be more
-
-
-def packed(value: Any) -> str:
-    """Return a value as a block: Base64 of gzipped JSON. Raises ValueError: it is not JSON."""
-    return _packed_text(json_line(value))
-
-
-def _packed_text(text: str) -> str:
-    return base64.b64encode(gzip.compress(text.encode(), _LEVEL, mtime=0)).decode("ascii")
 
 
 class Pool:
@@ -80,7 +69,7 @@ class Pool:
 
     def _close(self) -> None:
         if self._open:
-            block = _packed_text(f"[{','.join(self._open)}]")
+            block = packed_text(f"[{','.join(self._open)}]")
             self._blocks.append(block)
             self._written += len(block)
             self._open, self._size = [], 0

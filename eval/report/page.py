@@ -8,16 +8,11 @@ fetched. Every cell is shown as text with the samples behind it; every table is 
 
 from __future__ import annotations
 
-import base64
 import functools
-import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any
-
-from markupsafe import Markup
 
 from eval.report.charts import SETTING, ChartFigure, Primary, TableRow, arms_figure, figure_of
 from eval.report.episodes import Gathered, Pool, Sets
@@ -28,6 +23,7 @@ from eval.tables.writing import cell_text, heading, remarks, value_text
 from world_api.core.canonical import canonical_json, content_hash
 from world_api.core.identifiers import plural
 from world_api.operations import WITHOUT
+from world_api.page.html import asset, render
 
 _SCRIPTS = ("data.js", "browsing.js", "episodes.js", "start.js")
 
@@ -60,34 +56,13 @@ def html_of(page: Page, blocks: Mapping[str, str]) -> str:
 
     ``blocks`` maps HTML ids to packed data (Base64 of gzipped JSON); the script of the page finds the data by id.
     """
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     style, script = _asset("report.css"), "".join(map(_asset, _SCRIPTS))
-    return environment.from_string(_asset("report.html.jinja")).render(
-        page=page,
-        blocks=blocks.items(),
-        policy=policy(style=style, script=script),
-        style=Markup(style),  # noqa: S704 - a file of this package
-        script=Markup(script),  # noqa: S704 - a file of this package
-    )
-
-
-def policy(*, style: str, script: str) -> str:
-    """Return the content security policy: only the page's own style, script and embedded pictures are allowed."""
-    return (
-        f"default-src 'none'; script-src '{_source_hash(script)}'; style-src '{_source_hash(style)}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
-    )
-
-
-def _source_hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+    return render(_asset("report.html.jinja"), style=style, script=script, blocks=blocks, page=page)
 
 
 @functools.cache
 def _asset(name: str) -> str:
-    return (files(__package__) / "assets" / name).read_text(encoding="utf-8")
+    return asset(__package__, name)
 
 
 #: Wall times differ whenever an episode is run again; they are only in the CSV, so that equal runs give equal pages.

@@ -18,7 +18,7 @@ from pathlib import Path
 from controller.display import WATERMARK
 from eval.extras import from_extra
 from eval.report.charts import Primary
-from eval.report.episodes import Pool, Sets, frame_blocks, gather, index_of, packed
+from eval.report.episodes import Pool, Sets, frame_blocks, gather, index_of
 from eval.report.page import Page, html_of, lead_of, notes_of, overview_of, section_of
 from eval.report.pictures import PictureCache, Worlds, choose, pictures_of, worlds_of
 from eval.runs.scoring import scored_now
@@ -30,6 +30,7 @@ from eval.tables.table import Table
 from eval.tables.writing import write_tables
 from world_api.core.files import write_atomically
 from world_api.installation import project_version
+from world_api.page.html import packed
 
 PAGE, TABLES, FRAMES = "report.html", "tables", "frames"
 

@@ -23,6 +23,7 @@ from world_api.core.faults import StoreFault
 from world_api.core.identifiers import clock_text, plural
 from world_api.core.spans import TimeSpan, round_time
 from world_api.operations.evidence import brief
+from world_api.page.world_page import write_world_page
 from world_api.search import catalogue
 from world_api.session.session import commit_session, drop_session, list_sessions
 from world_api.world.storage import Loss
@@ -135,6 +136,15 @@ def inspect(
             "--check", help="First compare every file with its hash and check all rows, in a process of its own."
         ),
     ] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            "--html",
+            metavar="FILE",
+            help="Write the world as one page: key frames, boxes, and a timeline to search and click. It plays the video if "
+            "that is beside the page.",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what a world holds: shots, scenes, tracks, texts, sizes, hashes, profile."""
@@ -147,9 +157,14 @@ def inspect(
             if only_derived
             else "build the world again with --force, or copy it again",
         )
-    record = inspection(open_world(store, video_id), as_of)
+    world = open_world(store, video_id)
     if check:
         typer.echo("checked: every file is as the manifest lists it, and no row breaks a rule of its table", err=True)
+    if html is not None:
+        size = write_world_page(View(world, as_of), html)
+        show({"page": str(html), "bytes": size}, as_json=as_json, text=lambda: f"wrote {html} ({_megabytes(size)})")
+        return
+    record = inspection(world, as_of)
     show(record, as_json=as_json, text=lambda: inspection_text(record))
 
 

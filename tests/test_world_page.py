@@ -1,0 +1,166 @@
+"""The page of a world that ``inspect --html`` writes: what it holds, hostile texts, and its use in a browser."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Rows, WorldMaker
+from tests.support.browser import Browser, Tab
+from tests.support.command_line import Cli
+
+HOSTILE = '</script><script>document.title = "taken"</script><img src=x onerror="document.title=1">'
+
+
+@pytest.fixture
+def store(make_world: WorldMaker, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("VIDEOWORLD_STORE", str(make_world.store))
+    return make_world.store
+
+
+def block(page: Path, name: str) -> Any:
+    """The data of a block of a page."""
+    found = re.search(rf'id="{name}">([^<]*)<', page.read_text(encoding="utf-8"))
+    assert found is not None
+    return json.loads(gzip.decompress(base64.b64decode(found[1])))
+
+
+@pytest.mark.usefixtures("store")
+def test_the_page_holds_what_the_world_holds(cli: Cli, make_world: WorldMaker, tmp_path: Path) -> None:
+    world, page = make_world(), tmp_path / "page.html"
+    outcome = cli("inspect", "made", "--html", str(page), "--json")
+    assert outcome.json == {"page": str(page), "bytes": page.stat().st_size}
+    held = block(page, "world")
+    assert (held["id"], held["hash"], held["duration"]) == ("made", world.manifest.world_hash, 60)
+    assert [line[:3] for line in held["speech"]] == [
+        [22, 25, "Where did you put the blue folder?"],
+        [45, 49, "今天的花园很安静"],
+    ]
+    first, second, third = held["things"]
+    assert [one["hint"] for one in (first, second, third)] == [
+        "person in black",
+        "person in red and white",
+        "person in black",
+    ]
+    assert first["spans"][0][0] == 22
+    assert first["boxes"][:5] == [22, 100, 60, 160, 260]  # time, then pixels
+    assert len(first["boxes"]) == 5 * 13
+    assert [text[2] for text in held["texts"]] == ["THE LONG WALK"]
+
+
+@pytest.mark.usefixtures("store")
+def test_the_page_ends_at_the_causal_cut(cli: Cli, make_world: WorldMaker, tmp_path: Path) -> None:
+    make_world()
+    page = tmp_path / "page.html"
+    assert cli("inspect", "made", "--as-of", "30", "--html", str(page)).status == 0
+    held = block(page, "world")
+    assert held["duration"] == 30
+    assert [one["hint"] for one in held["things"]] == ["person in black"]
+    assert len(held["speech"]) == 1
+
+
+@pytest.mark.usefixtures("store")
+def test_a_page_that_cannot_be_written_is_a_fault(cli: Cli, make_world: WorldMaker, tmp_path: Path) -> None:
+    make_world()
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    outcome = cli("inspect", "made", "--html", str(tmp_path / "file" / "page.html"), "--json")
+    assert (outcome.status, outcome.json["error"]["code"]) == (1, "store_not_writable")
+
+
+@pytest.fixture
+def tab(
+    browser: Browser, cli: Cli, make_world: WorldMaker, minute_rows: Rows, store: Path, tmp_path: Path
+) -> Iterator[Tab]:
+    """The page of the made minute, in which a line is hostile; its video is not beside it."""
+    minute_rows["speech"][0]["text"] = HOSTILE
+    make_world(minute_rows)
+    page = tmp_path / "page.html"
+    assert cli("inspect", "made", "--html", str(page)).status == 0
+    opened = browser.open(page)
+    yield opened
+    # The page asks for the video beside it and for nothing else.
+    asked = {address for address in opened.requests() if not address.startswith("data:")}
+    assert asked == {page.resolve().as_uri(), page.with_name("made.mp4").resolve().as_uri()}
+    assert all("ERR_FILE_NOT_FOUND" in one or "ERR_ABORTED" in one for one in opened.complaints())
+    opened.close()
+
+
+def test_search_finds_a_moment_and_a_click_goes_to_it(tab: Tab) -> None:
+    tab.choose("#query", "花园")
+    tab.wait_for("document.querySelectorAll('#list button').length === 2")
+    tab.click("#list button:last-child")  # the first one is the scene, which quotes the line
+    assert tab.text("#time").startswith("0:45.0 / 1:00.0")
+    assert "今天的花园很安静" in tab.text("#now")
+
+
+def test_a_box_lies_where_the_thing_is(tab: Tab) -> None:
+    assert tab.count("#boxes rect") == 0
+    tab.run("seek(24)")
+    box = tab.run(
+        "(() => { const one = document.querySelector('#boxes rect').getBoundingClientRect(), all ="
+        " document.querySelector('#screen').getBoundingClientRect();"
+        " return [(one.x - all.x) / all.width, (one.y - all.y) / all.height, one.width / all.width]; })()"
+    )
+    # Four steps after its first sighting at x = 100, in a picture of 640 x 360 pixels.
+    assert box == pytest.approx([140 / 640, 60 / 360, 60 / 640], abs=0.01)
+    tab.run("seek(30)")
+    assert tab.count("#boxes rect") == 0
+
+
+def test_hostile_texts_are_text(tab: Tab) -> None:
+    tab.run("seek(23)")
+    assert HOSTILE in tab.text("#now")
+    tab.choose("#query", "onerror")
+    tab.wait_for("document.querySelectorAll('#list button').length === 2")
+    assert HOSTILE in tab.text("#list")
+    assert tab.run("document.title") == "made.mp4"
+
+
+def test_a_click_on_the_timeline_goes_there_and_chooses_the_thing(tab: Tab) -> None:
+    assert tab.run("document.querySelector('#lanes').dataset.lanes") == "scenes people speech texts"
+    place = tab.run(
+        "(() => { const all = document.querySelector('#lanes').getBoundingClientRect(), lane = lanes.find((one) => one.name"
+        " === 'people'); return [all.x + LABEL + 35 / 60 * (all.width - LABEL), all.y + lane.top + ROW / 2]; })()"
+    )
+    for kind in ("mousePressed", "mouseReleased"):
+        tab.send("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1)
+    tab.wait_for("Math.abs(now - 35) < 0.2")
+    assert "person in red and white" in tab.text("#list .chosen")
+    assert tab.count("#boxes rect.chosen") == 1
+
+
+def test_keys_zoom_move_and_language(tab: Tab) -> None:
+    tab.run("seek(30)")
+    tab.run("document.dispatchEvent(new KeyboardEvent('keydown', {key: '+'}))")
+    assert tab.run("until - from") == pytest.approx(30)
+    tab.run("document.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', shiftKey: true}))")
+    assert tab.run("now") == pytest.approx(40)
+    tab.click("#language")
+    assert tab.run("document.documentElement.lang") == "zh"
+    assert "人和物" in tab.text("#tabs")
+
+
+@pytest.mark.media
+def test_the_video_beside_the_page_is_played(browser: Browser, cli: Cli, sample: Any, tmp_path: Path) -> None:
+    store = tmp_path / "worlds"
+    built = cli("build", str(sample.video), "--id", "film", "--store", str(store), "--without", "screen_texts")
+    assert built.status == 0, built.err
+    page = tmp_path / "page.html"
+    shutil.copy(sample.video, tmp_path / sample.video.name)
+    assert cli("inspect", "film", "--store", str(store), "--html", str(page)).status == 0
+    opened = browser.open(page)
+    opened.wait_for("canPlay || document.querySelector('#video').error !== null")
+    if opened.run("document.querySelector('#video').error") is not None and not opened.run("canPlay"):
+        pytest.skip("this browser cannot play the sample's codec")
+    opened.run("seek(3)")
+    opened.wait_for("Math.abs(document.querySelector('#video').currentTime - 3) < 0.1")
+    assert opened.count("#picture") == 0
+    opened.close()

@@ -1,0 +1,143 @@
+"""The page of a world: one file of HTML with its key frames, the boxes of its tracks, and everything it holds on one timeline.
+
+It is made from the rows of a view, so that a causal cut holds for it, too. Texts of the video are data of the page and never
+markup. If the video's file is beside the page it is played; otherwise the nearest key frame is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from world_api.core.files import write_atomically
+from world_api.core.spans import TimeSpan
+from world_api.operations.evidence import brief
+from world_api.page.html import asset, packed, render
+from world_api.world.storage import read_image
+
+if TYPE_CHECKING:
+    from world_api.world.tracks import Track
+    from world_api.world.view import View
+
+#: The longer side of a picture in pixels, its JPEG quality, the most pictures of a page and how many are in one block.
+_SIDE, _QUALITY, _MOST_PICTURES, _AT_ONCE = 480, 72, 360, 24
+#: The most boxes of a page, and the least time between two of one track, in seconds.
+_MOST_BOXES, _LEAST_STEP = 120_000, 0.2
+_DECIMALS = 2  #: of a time in seconds
+_SCRIPT, _STYLE, _TEMPLATE = "world.js", "world.css", "world.html.jinja"
+#: A page that is opened as a file has no origin of its own, and its neighbours are files.
+_BESIDE = "'self' file:"
+
+
+def write_world_page(view: View, path: Path) -> int:
+    """Write the page of a view to a file and return its size in bytes.
+
+    Raises StoreFault: ``world_damaged``, ``store_not_writable``, ``disk_full``.
+    """
+    pictures = list(_pictures(view))
+    blocks = {"world": packed(world_record(view) | {"pictures": [time for time, _ in pictures], "at_once": _AT_ONCE})}
+    for first in range(0, len(pictures), _AT_ONCE):
+        blocks[f"pictures-{first // _AT_ONCE}"] = packed(
+            [_base64(data) for _, data in pictures[first : first + _AT_ONCE]]
+        )
+    text = render(
+        asset(__package__, _TEMPLATE),
+        style=asset(__package__, _STYLE),
+        script=asset(__package__, _SCRIPT),
+        blocks=blocks,
+        media=_BESIDE,
+        title=view.world.manifest.title,
+    )
+    data = text.encode()
+    write_atomically(path, data)
+    return len(data)
+
+
+def world_record(view: View) -> dict[str, Any]:
+    """Return what a page shows of a view, as JSON values; times in seconds, boxes in pixels of the displayed frame.
+
+    Intervals are lists that begin with start and end. ``boxes`` of a thing is one flat list: time, x1, y1, x2, y2 of each
+    sighting, one every ``step`` seconds at most.
+    """
+    manifest, tracks = view.world.manifest, list(view.tracks)
+    step = max(_LEAST_STEP, sum(len(track.times) for track in tracks) * _mean_gap(tracks) / _MOST_BOXES)
+    return {
+        "id": manifest.video_id,
+        "title": manifest.title,
+        "profile": manifest.profile,
+        "hash": manifest.world_hash,
+        "file": manifest.source.file_name,
+        "duration": _seconds(view.duration),
+        "size": [manifest.video.width, manifest.video.height],
+        "holes": [_interval(hole) for hole in view.holes],
+        "shots": [_interval(shot) for shot in view.shots],
+        "scenes": [[*_interval(scene.span), scene.scene_id, brief(view, scene.span)] for scene in view.scenes],
+        "things": [_thing(track, step) for track in tracks],
+        "actions": [[*_interval(said.span), said.text] for said in view.actions],
+        "captions": [[*_interval(said.span), said.text] for said in view.captions],
+        "speech": [[*_interval(line.span), line.text, line.speaker] for line in view.speech],
+        "texts": [[*_interval(text.span), text.text] for text in view.screen_texts],
+        "memories": [
+            [_seconds(row["start"]), _seconds(row["end"]), row["content"]]
+            for row in view.rows("memories").select(["start", "end", "content"]).to_pylist()
+        ],
+    }
+
+
+def _thing(track: Track, step: float) -> dict[str, Any]:
+    steps = np.floor(track.times / step).astype(np.int64)
+    kept = np.flatnonzero(np.diff(steps, prepend=steps[0] - 1) > 0)
+    values = np.column_stack([track.times[kept], np.round(track.boxes[kept])]).ravel()
+    return {
+        "id": track.entity_id,
+        "hint": track.hint,
+        "category": track.category,
+        "confidence": track.confidence,
+        "spans": [_interval(span) for span in track.appearances],
+        "boxes": [_number(value) for value in values.tolist()],
+    }
+
+
+def _mean_gap(tracks: Sequence[Track]) -> float:
+    """Return the usual time between two sightings of a track, in seconds."""
+    gaps = [float(np.median(np.diff(track.times))) for track in tracks if len(track.times) > 1]
+    return float(np.median(gaps)) if gaps else _LEAST_STEP
+
+
+def _number(value: float) -> float | int:
+    number = round(value, _DECIMALS)
+    return int(number) if number.is_integer() else number
+
+
+def _seconds(value: float) -> float | int:
+    return _number(float(value))
+
+
+def _interval(span: TimeSpan) -> list[float | int]:
+    return [_seconds(span.start), _seconds(span.end)]
+
+
+def _pictures(view: View) -> Iterator[tuple[float, bytes]]:
+    """Yield key frames as JPEG with their times: all of them, or as many as a page holds, evenly chosen."""
+    import cv2
+
+    rows = view.rows("key_frames").select(["time", "image"]).to_pylist()
+    for place in np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _MOST_PICTURES)).round().astype(int)).tolist():
+        data = read_image(view.world.folder, rows[place]["image"])
+        image = None if data is None else cv2.imdecode(np.frombuffer(data, dtype=np.uint8), cv2.IMREAD_COLOR)
+        if image is None:
+            continue
+        scale = min(1.0, _SIDE / max(image.shape[:2]))
+        size = (max(1, round(image.shape[1] * scale)), max(1, round(image.shape[0] * scale)))
+        small = image if scale == 1 else cv2.resize(image, size, interpolation=cv2.INTER_AREA)
+        _, encoded = cv2.imencode(".jpg", small, [cv2.IMWRITE_JPEG_QUALITY, _QUALITY])
+        yield _seconds(rows[place]["time"]), encoded.tobytes()
+
+
+def _base64(data: bytes) -> str:
+    import base64
+
+    return base64.b64encode(data).decode("ascii")
