@@ -56,7 +56,12 @@ __all__ += ["main"]
 #: The function of each command, or the Typer app of a group, by its module.
 _ENTRIES = {
     "world_api.commands.build": {"build": "build", "reindex": "reindex"},
-    "world_api.commands.worlds": {"worlds": "worlds", "inspect": "inspect", "session": "session_app"},
+    "world_api.commands.worlds": {
+        "worlds": "worlds",
+        "inspect": "inspect",
+        "frames": "frames",
+        "session": "session_app",
+    },
     "world_api.commands.operations": {"ops": "ops", "call": "call"},
     "tool_induction.commands": {"tools": "app", "domains": "domains", "induce": "induce", "serve": "serve"},
     "controller.commands": {"ask": "ask", "replay": "replay", "show": "show_episode"},
@@ -71,6 +76,7 @@ _HELP = {
     "build": "Build worlds from video files.",
     "worlds": "List the worlds of a store, and how much is kept beside them.",
     "inspect": "Show what a world holds: shots, scenes, tracks, texts, sizes, hashes, profile.",
+    "frames": "Write frames of a video as pictures, with the boxes of what is tracked in them.",
     "ops": "Show the sixteen operations: as a table, JSON Schema, OpenAI tools or MCP tools.",
     "call": "Call one operation on a world, as a model would, and print its result.",
     "tools": "Check, run, review, edit and export high-level tools.",

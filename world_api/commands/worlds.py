@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,7 +21,9 @@ from world_api.commands.cli import (
     show,
 )
 from world_api.core.faults import StoreFault
+from world_api.core.files import write_atomically
 from world_api.core.identifiers import clock_text, plural
+from world_api.core.ports import Image
 from world_api.core.spans import TimeSpan, round_time
 from world_api.operations.evidence import brief
 from world_api.page.world_page import write_world_page
@@ -29,6 +32,7 @@ from world_api.session.session import commit_session, drop_session, list_session
 from world_api.world.storage import Loss
 from world_api.world.store import DERIVED_FOLDER, World, list_unfinished, list_worlds, open_world
 from world_api.world.tables import TABLES
+from world_api.world.tracks import Track
 from world_api.world.verification import check_apart
 from world_api.world.view import View
 
@@ -39,6 +43,8 @@ NameArgument = Annotated[str, typer.Argument(metavar="[NAME]", help="Which sessi
 
 _SEARCH_HITS = 20
 _TITLE_CHARACTERS = 60
+#: Colours of boxes (BGR).
+_PERSON_COLOUR, _THING_COLOUR = (0, 94, 213), (115, 158, 0)
 _SHOWN = 12  #: entries of a table that `inspect` prints
 
 
@@ -300,6 +306,78 @@ def inspection_text(record: dict[str, Any]) -> str:
         if len(rows) > _SHOWN:
             lines.append(f"    ... {len(rows) - _SHOWN} more (--json shows all)")
     return "\n".join(lines)
+
+
+def frames(
+    video_id: IdArgument,
+    at: Annotated[list[float], typer.Option("--at", metavar="SECONDS", help="A moment; may be given again.")],
+    boxes: Annotated[
+        bool, typer.Option("--boxes", help="Draw the boxes of what is tracked then, with id and looks.")
+    ] = False,
+    out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where the pictures go.")] = Path("frames"),
+    store: StoreOption = DEFAULT_STORE,
+    as_of: AsOfOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write frames of a video as pictures, with the boxes of what is tracked in them."""
+    from world_api.api import source_path
+    from world_api.media.decoder import VideoFrames
+
+    world = open_world(store, video_id)
+    view = View(world, as_of)
+    times = sorted(set(at))
+    if wrong := [time for time in times if not 0 <= time < view.duration]:
+        raise typer.BadParameter(f"{wrong[0]:g} s: the video ends at {view.duration:g} s", param_hint="--at")
+    if (source := source_path(world)) is None:
+        raise StoreFault(
+            "source_missing",
+            f"the video of {video_id} is not on this machine",
+            hint=f"put {world.manifest.source.file_name} where it was built from, or use `videoworld inspect {video_id} "
+            "--html FILE`, which has the key frames",
+        )
+    video = VideoFrames(source)
+    written = []
+    try:
+        for time in times:
+            (picture,) = video.pictures_played_at([time], None)
+            tracks = view.tracks_at(time)
+            path = out / f"{video_id}-{time:g}.jpg"
+            write_atomically(path, _jpeg(_with_boxes(picture, tracks, time, view) if boxes else picture))
+            seen = [{"entity_id": track.entity_id, "hint": track.hint} for track in tracks]
+            written.append({"time": time, "picture": str(path), "tracks": seen})
+    finally:
+        video.close()
+    lines = [
+        "\n  ".join([f"{frame['picture']}", *(f"{seen['entity_id']}  {seen['hint']}" for seen in frame["tracks"])])
+        for frame in written
+    ]
+    show({"video_id": video_id, "frames": written}, as_json=as_json, text=lambda: "\n".join(lines))
+
+
+def _with_boxes(picture: Image, tracks: Sequence[Track], time: float, view: View) -> Image:
+    """Return a copy of a frame (BGR) with the box of each track at a moment, and its id and looks above."""
+    import cv2
+
+    drawn = picture.copy()
+    video, (height, width) = view.world.manifest.video, picture.shape[:2]
+    size = max(1, round(height / 360))
+    for track in tracks:
+        box = track.box(track.nearest(time, view.shot_at(time))).scaled(width / video.width, height / video.height)
+        colour = _PERSON_COLOUR if track.category == "person" else _THING_COLOUR
+        x, y = round(box.x1), round(box.y1)
+        cv2.rectangle(drawn, (x, y), (round(box.x2), round(box.y2)), colour, 2 * size)
+        place = (max(0, x), max(12 * size, y - 4 * size))
+        for thickness, ink in ((4 * size, (0, 0, 0)), (size, (255, 255, 255))):
+            text = f"{track.entity_id} {track.hint}"
+            cv2.putText(drawn, text, place, cv2.FONT_HERSHEY_SIMPLEX, 0.42 * size, ink, thickness, cv2.LINE_AA)
+    return drawn
+
+
+def _jpeg(picture: Image) -> bytes:
+    import cv2
+
+    _, encoded = cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, 92])
+    return bytes(encoded.tobytes())
 
 
 def _fields(item: object, *names: str) -> dict[str, Any]:
