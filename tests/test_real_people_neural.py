@@ -174,10 +174,13 @@ def test_what_one_looks_like_is_answered_with_shares_of_frames(one_by_one: Sessi
 
 
 def test_a_search_finds_hair_and_clothes(one_by_one: Session) -> None:
-    result = run(one_by_one, "search_segments_by_text", {"video_id": CLIP, "query": "brown hair", "top_k": 3})
+    result = run(one_by_one, "search_segments_by_text", {"video_id": CLIP, "query": "black hair, grey top", "top_k": 3})
     first = result["candidates"][0]
-    assert first["lacks"] == ["brown hair"]  # it is blonde
-    assert 50 < first["center_time"] < 70
+    assert not first["lacks"]
+    assert 92 < first["center_time"] < 136
+    # Hair that looks black or dark blonde may be brown.
+    result = run(one_by_one, "search_segments_by_text", {"video_id": CLIP, "query": "brown hair", "top_k": 3})
+    assert {tuple(hit["lacks"]) for hit in result["candidates"]} == {("brown hair",)}
 
 
 def shot(video: Path, start: float, seconds: float, change: Callable[[Image], Image]) -> Iterator[Image]:
