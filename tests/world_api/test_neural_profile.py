@@ -25,7 +25,7 @@ Made = Callable[..., Any]
 def models(tmp_path: Path) -> Path:
     """A folder with one detector of ``dog``, of which it is known how often it is missed, and ``bottle``."""
     path = write_tiny(tmp_path, "yolo", notes={"names": "{0: 'dog', 1: 'bottle'}"})
-    ModelFolder(tmp_path / "models").add(path, name="tiny", options={"missed": {"dog": [1, 50]}}, licence="")
+    ModelFolder(tmp_path / "models").add(path, name="tiny", options={"missed": {"dog": [1, 50, 8]}}, licence="")
     return tmp_path / "models"
 
 
@@ -73,7 +73,47 @@ def test_words_of_its_classes_are_judged_in_both_languages(
     found = detected(tmp_path / "store", models, at, word)
     assert len(found["detections"]) == count
     assert bool(found["not_found"]) == (count == 0)
-    assert found["not_judged"] == []
+    assert found["not_judged"] == ["dog below 13 % of the picture's height"] * (count == 0)
+
+
+def test_that_there_is_none_is_no_sure_zero_since_it_may_be_small(
+    cli: Cli, film: Path, models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A dog was measured that is 8 of the 64 pixels of the model's input high: an eighth of the picture."""
+    monkeypatch.setenv("VIDEOWORLD_MODELS", str(models))
+    built(film, tmp_path / "store", options(models))
+    asked = ["tools", "run", "hand_A", "list_things_in_view", "--video", "film", "--json", "time=30", "category=dog"]
+    result = cli(*asked, store=tmp_path / "store").json
+    assert (result["status"], result["outputs"]["count"]) == ("partial", 0)
+    assert "not judged: dog below 13 % of the picture's height" in result["summary"]
+    [said] = result["warnings"]
+    assert "at least 13 % of the picture's height, of which 1 of 50 were missed" in said
+
+
+def test_misses_without_a_height_show_no_absence(film: Path, tmp_path: Path) -> None:
+    path = write_tiny(tmp_path, "yolo", notes={"names": "{0: 'dog', 1: 'bottle'}"})
+    ModelFolder(tmp_path / "models").add(path, name="tiny", options={"missed": {"dog": [1, 50]}}, licence="")
+    built(film, tmp_path / "store", options(tmp_path / "models"))
+    found = detected(tmp_path / "store", tmp_path / "models", 30.0, "dog")
+    assert (found["not_found"], found["not_judged"]) == ([], ["dog"])
+
+
+def test_what_one_frame_shows_is_possible_and_no_first_appearance(
+    cli: Cli, make_video: Made, models: Path, tmp_path: Path
+) -> None:
+    """Of a dog that is there for half a second there is no track, so no tool may be surer of it than another."""
+
+    def frame(time: float) -> Any:
+        return picture(*[(RED, 16, 80)] * (6 <= time < 6.5 or 12 <= time < 19), width=128, height=128, side=16)
+
+    built(make_video("film.mp4", (frame(n / 5) for n in range(100)), rate=5), tmp_path / "store", options(models))
+    [glimpse] = detected(tmp_path / "store", models, 6.2, "dog")["detections"]
+    assert (glimpse["entity_id"], glimpse["lacks"]) == (None, ["dog"])
+    [stays] = detected(tmp_path / "store", models, 13.0, "dog")["detections"]
+    assert stays["lacks"] == []
+    asked = ["tools", "run", "hand_A", "list_appearances", "--video", "film", "--json", "query=dog", "category=dog"]
+    result = cli(*asked, store=tmp_path / "store").json
+    assert [round(one["start_time"]) for one in result["outputs"]["appearances"]] == [12]
 
 
 def test_what_the_detector_does_not_know_is_not_judged(film: Path, models: Path, tmp_path: Path) -> None:

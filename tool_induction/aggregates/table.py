@@ -193,7 +193,7 @@ def _spec(
 UNSURE: Mapping[str, tuple[str, str]] = {
     "agreed": (
         "pick_earliest pick_latest pick_longest pick_best first nth next_after previous_before min max ordered_pair",
-        "the candidate among all items; sure if the sure ones alone give the same and none may be missing",
+        "the candidate among the sure items if there is one, else among all; sure if all give the same and none may be missing",
     ),
     "counted": (
         "count count_distinct sum total_duration",

@@ -38,7 +38,8 @@ class Doubt:
 
     ``words``: words that possible items lack, or that were not judged. ``least`` and ``most``: the bounds of a number,
     if known. ``possible``: how many items, or how much of a number, are only possible. ``is_field``: whether it is
-    about a field of a candidate. ``fields``: for the record of a called tool, the doubt of each output.
+    about a field of a candidate. ``fields``: for the record of a called tool, the doubt of each output. ``alternative``: of a
+    value that was chosen among sure items, what would have been chosen among all.
     """
 
     words: tuple[str, ...] = (NOT_EXAMINED,)
@@ -48,6 +49,7 @@ class Doubt:
     possible: float | None = None
     is_field: bool = False
     fields: Mapping[str, Doubt | None] | None = None
+    alternative: Json = None
 
     def record(self, judged: Callable[[str], bool]) -> dict[str, Json]:
         """Return the doubt as a result has it; ``judged``: whether a word could be judged at all."""
@@ -55,6 +57,7 @@ class Doubt:
         is_judged = all(judged(word) for word in self.words if word != NOT_EXAMINED)
         why = "not_judged" if not is_judged else "lacks" if words else "not_examined"
         possible: dict[str, Json] = {} if self.possible is None else {"possible": self.possible}
+        possible |= {} if self.alternative is None else {"alternative": self.alternative}
         return possible | ({"lacks": words} if words else {}) | {"why": why}
 
     def field(self, key: str) -> Doubt | None:
@@ -197,7 +200,7 @@ def read(expr: ex.Expr, scope: Scope) -> tuple[Json, Doubt | None]:
             own = doubt_of_record(record)
             own = own if isinstance(record.get(key), list) else as_value(own)
             found = joined(doubt, own, _of_item(base, record, scope))
-            return record.get(key), found and replace(found, is_field=bool(lacked(record)))
+            return record.get(key), found and replace(found, is_field=bool(lacked(record)), alternative=None)
         case ex.Index(base, number):
             rows, doubt = read(base, scope)
             if not isinstance(rows, list):
@@ -342,8 +345,12 @@ def aggregated(
             is_signed = spec.name == "sum" and any((number_at(row, key) or 0) < 0 for row in _items(operands))
             return made, _counted(made, None if is_signed else least or 0, doubt, is_open=missing is not None)
         case "agreed":
-            is_sure = missing is None and least == made
-            return (made, None) if is_sure else (with_lacks(made, doubt.words, unsure=True), as_value(doubt))
+            if missing is None and least == made:
+                return made, None
+            found = as_value(doubt)
+            if found is not None and least not in (None, made):  # what is sure leads
+                made, found = least, replace(found, alternative=made)
+            return with_lacks(made, doubt.words, unsure=True), found
         case "kept" | "remade":
             if spec.name == "difference_by":
                 # What is only possible of b may remove an item, and so may what is missing of it.

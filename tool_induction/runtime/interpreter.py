@@ -303,6 +303,8 @@ class Interpreter:
             result = self.judged.noted(self.calls(step.target, arguments, made_from), listed)
             if isinstance(unused := result.get("unused_words"), list) and unused:
                 self._warn(f"words that {step.target} could not use: {named(list(map(as_text, unused)))}")
+            if result.get("not_found") and result.get("not_judged") and (hint := as_text(result.get("hint"))):
+                self._warn(f"{step.target}: {hint}")  # how far the search goes that found nothing
             hits = doubt_of_hits(result, result.get(listed or ""), arguments["top_k"]) if "top_k" in arguments else None
             self.judged.is_unsure |= hits is not None
             return result, joined(as_value(joined(*doubts.values())), hits)

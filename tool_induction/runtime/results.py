@@ -85,6 +85,7 @@ def outcome_of(
     values = scope.values
     outputs: dict[str, Json] = {}
     doubts: dict[str, Doubt] = {}
+    others = {name: doubt.alternative for name, doubt in scope.doubts.items() if doubt.alternative is not None}
     found_out = False
     for output in tool.outputs:
         try:
@@ -94,6 +95,8 @@ def outcome_of(
                 own = firm(own)
             if (doubt := joined(judged.control, own)) is not None:
                 doubts[output.name] = doubt if own is None else replace(own, words=doubt.words)
+                if output.name != "evidence" and (other := _value(output, {**values, **others})) not in (None, value):
+                    doubts[output.name] = replace(doubts[output.name], alternative=presented(other, output))
         except VideoWorldError as unreadable:
             value = None
             if status == "ok":
@@ -211,7 +214,12 @@ def _summary(tool: Tool, outputs: Mapping[str, Json], doubts: Mapping[str, Doubt
         if output.name == "evidence" or value in (None, [], ""):
             continue
         doubt = doubts.get(output.name)
-        more = "" if doubt is None else f" ({doubt.possible:g} possible)" if doubt.possible else " (possible)"
+        if doubt is None:
+            more = ""
+        elif doubt.alternative is not None:
+            more = f" (possibly {_short(doubt.alternative, output)})"
+        else:
+            more = f" ({doubt.possible:g} possible)" if doubt.possible else " (possible)"
         parts.append(f"{output.name}: {_short(value, output)}{more}")
     answer = ", ".join(parts)
     if status == "ok":

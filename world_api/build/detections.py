@@ -72,7 +72,11 @@ class Detecting:
 
 
 class Detections:
-    """The stage ``detections``: tracks with boxes, a category and colour words. Its parameters name what is judged."""
+    """The stage ``detections``: tracks with boxes, a category and colour words. Its parameters name what is judged.
+
+    ``missed`` there has for a category the sightings that were missed, of how many, and their least height as a share of the
+    picture's longer side.
+    """
 
     def __init__(self, detector: SceneDetector) -> None:
         self._detector = detector
@@ -85,7 +89,10 @@ class Detections:
             parameters={
                 "detector": detector.producer,
                 "categories": sorted(detector.categories()),
-                "missed": {category: list(counts) for category, counts in sorted(detector.missed.items())},
+                "missed": {
+                    category: [missed, of, round(height / detector.side, 4)]
+                    for category, (missed, of, height) in sorted(detector.missed.items())
+                },
             },
             libraries=("onnxruntime",),
             modules=(type(detector).__module__,),

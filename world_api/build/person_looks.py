@@ -267,8 +267,8 @@ _FILLED = (0.25, 0.9)
 _BLACK, _COLOURED, _BLONDE, _WHITE = 62, 56, 118, 170
 #: The range of hues (OpenCV's 0 to 180) of brown and blonde hair.
 _HAIR_HUES = (4, 26)
-#: Only a colour of hair with this share of it is named.
-_MOST_HAIR = 0.4
+#: Only a colour of hair with this share of it is named, and others with the smaller share beside it: then neither is sure.
+_MOST_HAIR, _MORE_HAIR = 0.4, 0.2
 
 
 class ClothesJudge:
@@ -279,7 +279,7 @@ class ClothesJudge:
 
     name = "clothes"
     needs_whole = True
-    version = 2
+    version = 3
 
     def __init__(self, detector: FaceDetector | None) -> None:
         self._detector = detector
@@ -311,9 +311,10 @@ class ClothesJudge:
                 rows.append({"part": part, "words": named, "score": most})
                 rows.append({"part": NEAR + part, "words": colours_near(pixels, named), "score": most})
         pixels = _pixels(small, outline, box, self._hair_part(figure))
-        if (hair := _hair_colour(pixels)) is not None:
-            rows.append({"part": HAIR, "words": [hair[0]], "score": hair[1]})
-            rows.append({"part": NEAR + HAIR, "words": _hair_near(pixels, hair[0]), "score": hair[1]})
+        if hair := _hair_colours(pixels):
+            most = max(hair.values())
+            rows.append({"part": HAIR, "words": list(hair), "score": most})
+            rows.append({"part": NEAR + HAIR, "words": _hair_near(pixels, list(hair)), "score": most})
         return rows
 
     def _hair_part(self, figure: Figure) -> tuple[float, float, float, float]:
@@ -362,21 +363,27 @@ def _pixels(crop: Image, outline: Image, box: Box, part: tuple[float, float, flo
     return found
 
 
-def _hair_colour(pixels: Image) -> tuple[str, float] | None:
-    """Return the colour of hair that covers most of some pixels (n x 3, BGR), and its share; None if none covers enough."""
+def _hair_colours(pixels: Image) -> dict[str, float]:
+    """Return the colours of hair that cover much of some pixels (n x 3, BGR), and their shares, the largest first.
+
+    Empty if none covers most of them.
+    """
     if len(pixels) < 12:
-        return None
+        return {}
     shares = np.bincount(_hair_names(pixels), minlength=len(HAIR_COLOURS) + 1)[:-1] / len(pixels)
-    best = int(shares.argmax())
-    return (HAIR_COLOURS[best], float(shares[best])) if shares[best] >= _MOST_HAIR else None
+    if shares.max() < _MOST_HAIR:
+        return {}
+    order = np.argsort(-shares, kind="stable")
+    return {HAIR_COLOURS[number]: float(shares[number]) for number in order if shares[number] >= _MORE_HAIR}
 
 
-def _hair_near(pixels: Image, word: str) -> list[str]:
-    """Return the other colours of hair that pixels which have a colour may have, too: much of what looks black is dark brown."""
-    centre = np.median(pixels[_hair_names(pixels) == HAIR_COLOURS.index(word)], axis=0)
-    near = {HAIR_COLOURS[number] for number in near_names(centre, _hair_names) if number < len(HAIR_COLOURS)}
-    near |= {"brown"} if word == "black" else set()
-    return [other for other in HAIR_COLOURS if other in near and other != word]
+def _hair_near(pixels: Image, words: Sequence[str]) -> list[str]:
+    """Return the other colours of hair that pixels with some colours may have: much of what looks black is dark brown."""
+    names = _hair_names(pixels)
+    own = (np.median(pixels[names == HAIR_COLOURS.index(word)], axis=0) for word in words)
+    near = {number for centre in own for number in near_names(centre, _hair_names) if number < len(HAIR_COLOURS)}
+    near |= {HAIR_COLOURS.index("brown")} if "black" in words else set()
+    return [other for number, other in enumerate(HAIR_COLOURS) if number in near and other not in words]
 
 
 def _hair_names(pixels: Image) -> NDArray[np.uint8]:

@@ -70,7 +70,7 @@ class PartLook:
     def __str__(self) -> str:
         if self.part == FACING:
             return _IN_WORDS[self.word][0]
-        return f"{_named(self)} {_NOUNS[self.part][0][0]}"
+        return f"{named(self)} {_NOUNS[self.part][0][0]}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,8 +94,8 @@ class Outfit:
         return tuple(dict.fromkeys([*self.words(UPPER), *self.words(LOWER)]))
 
     def may_be(self, look: PartLook) -> bool:
-        """Whether a look that is not among the words for its part is not excluded by them either."""
-        return look in self.doubts or not self.words(look.part)
+        """Whether a look that is not among the words for its part is not excluded by these, or by other words in doubt."""
+        return look in self.doubts or all(one.part != look.part for one in (*self.looks, *self.doubts))
 
     def may_have(self, colour: str, *, mainly: bool = False) -> bool:
         """Whether upper or lower clothes may have a colour that is not among their words; ``mainly``: the upper ones."""
@@ -107,7 +107,8 @@ class Outfit:
         return any(part not in doubtful and colour in self.words(part) for part in (UPPER, LOWER))
 
 
-def _named(look: PartLook) -> str:
+def named(look: PartLook) -> str:
+    """Return the word of a look; of hair, yellow is blonde."""
     return "blonde" if look == PartLook(HAIR, "yellow") else look.word
 
 
@@ -119,7 +120,7 @@ def in_words(looks: Sequence[PartLook]) -> str:
         if part == FACING:
             others.append(str(PartLook(part, words[0])))
         else:
-            own = f"{' and '.join(_named(PartLook(part, word)) for word in words)} {_NOUNS[part][0][0]}"
+            own = f"{' and '.join(named(PartLook(part, word)) for word in words)} {_NOUNS[part][0][0]}"
             (others if part == HAIR else clothes).append(own)
     return ", ".join([*([f"in {' and '.join(clothes)}"] if clothes else []), *others])
 

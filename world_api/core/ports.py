@@ -137,13 +137,14 @@ class SceneDetector(ObjectDetector, Protocol):
     ``producer`` names the model (by its hash) and the thresholds. Pictures are reduced to ``side`` pixels on their longer
     side; ``batch`` is the number of pictures for which one call is most efficient. Detections below ``sure`` (0 to 1) only
     continue what was detected with more confidence before; ``detect`` leaves them out. ``missed``: category -> how many
-    sightings were missed where this was measured, and of how many.
+    sightings were missed of the smallest things of which this was measured, of how many, and their least height in pixels of
+    a picture with ``side``.
     """
 
     side: int
     batch: int
     sure: float
-    missed: Mapping[str, tuple[int, int]]
+    missed: Mapping[str, tuple[int, int, int]]
 
     def detect_all(self, images: Sequence[Image]) -> Sequence[Sequence[DetectedObject]]:
         """Return the objects of each picture, the most confident first, also those with a confidence below ``sure``.

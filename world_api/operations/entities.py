@@ -15,7 +15,7 @@ from pydantic import Field
 
 from world_api.core.cost import Cost
 from world_api.core.lexicon import COLOURS
-from world_api.core.outfits import FACING, PartLook, parts_in
+from world_api.core.outfits import FACING, PartLook, named, parts_in
 from world_api.core.spans import TimeSpan, round_time
 from world_api.core.vocabulary import ParsedDescription, concepts, fold, is_narrower
 from world_api.operations.evidence import (
@@ -148,9 +148,14 @@ def _doing(session: Session, entity: Track, _: float, span: TimeSpan) -> str:
 def _looks(_: Session, entity: Track, __: float, ___: TimeSpan) -> str:
     outfit = entity.outfit
     shares = (f"{look} ({share:.0%} of the frames)" for look, share in zip(outfit.looks, outfit.shares, strict=True))
-    doubts = ", ".join(map(str, outfit.doubts))
+    of_part: dict[str, list[PartLook]] = {}
+    for look in outfit.doubts:
+        of_part.setdefault(look.part, []).append(look)
+    # Of two directions that both may be right nothing is known.
+    listed = (looks for part, looks in of_part.items() if part != FACING or len(looks) == 1)
+    doubts = ", ".join(" or ".join([*(named(look) for look in looks[:-1]), str(looks[-1])]) for looks in listed)
     if seen := ", ".join(shares):
-        return f"looks: {seen}" + (f"; may also be right: {doubts}" if doubts else "")
+        return f"looks: {seen}" + (f"; not excluded: {doubts}" if doubts else "")
     return "wears " + " and ".join(entity.colours) if entity.colours else "no clear colour"
 
 

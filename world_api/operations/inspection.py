@@ -266,7 +266,11 @@ def scan_segments(
         matched=judge.matched,
         unmatched=unmatched,
         not_found=ranges(absent),
-        not_judged=(unmatched or judge.matched or [query[:60]]) if query and not matching and not absent else [],
+        not_judged=judge.too_small
+        if absent
+        else (unmatched or judge.matched or [query[:60]])
+        if query and not matching
+        else [],
         evidence=[cited for _, cited in found],
         hint=hint,
     )

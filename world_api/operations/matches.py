@@ -29,6 +29,7 @@ from world_api.search.searcher import terms_of
 from world_api.session.session import SEEN, Registration, Session
 from world_api.world.distinct import DistinctTracks
 from world_api.world.tracks import Side, Track
+from world_api.world.view import View
 
 #: Why a frame was not looked at.
 Unseen = MediaFault | BackendFault
@@ -199,7 +200,7 @@ def may_repeat(session: Session, thing: Track | Registration) -> bool:
     """Whether an entity may be the same thing as another one of its category: see ``DistinctTracks``."""
     if isinstance(thing, Track):
         return thing.track_id in session.view.once(DistinctTracks).may_repeat
-    return bool(session.view.world.manifest.detected_categories)
+    return session.view.world.manifest.profile != "oracle"
 
 
 def side_left(session: Session, track: Track, appearance: TimeSpan) -> Side | None:
@@ -305,7 +306,7 @@ def find_objects(
         matched=list(reading.matched),
         unmatched=list(reading.unmatched),
         not_found=[] if shown or unjudged else ranges(examined),
-        not_judged=unjudged,
+        not_judged=unjudged or ([] if shown or not examined else session.view.too_small(reading.kinds)),
         not_examined=[] if unjudged else ranges(unexamined),
         evidence=[
             evidence(session, interval_of(item), source, item.confidence, item.timestamp) for item, source in shown
@@ -521,10 +522,15 @@ def _from_track(track: Track, match: HintMatch, reading: ParsedDescription, at: 
 def _doubted_kinds(session: Session, kinds: frozenset[str] | None) -> list[str]:
     """Return those of ``kinds`` that a detection in a single frame does not show for sure.
 
-    The classical detector takes upright things for people, too.
+    The classical detector takes upright things for people, too. That of profile ``neural`` makes tracks of what it detects in
+    several frames, which the moment in question is not part of.
     """
-    is_classical = session.view.world.manifest.profile == "classical"
-    return sorted((kinds or frozenset()) & {"person"}) if is_classical else []
+    match session.view.world.manifest.profile:
+        case "classical":
+            return sorted((kinds or frozenset()) & {"person"})
+        case "neural":
+            return sorted(kinds or ())
+    return []
 
 
 def _look(session: Session, at: float, reading: ParsedDescription) -> tuple[list[_Sighting], Unseen | None]:
@@ -604,14 +610,22 @@ def _why_nothing(
     where, view = "at this moment" if within is None else "in this span", session.view
     if view.may_be_missed(reading.kinds):
         return f"nothing of the kind was detected {where}; {MAY_BE_UNSEEN}"
-    missed = view.world.manifest.missed
-    rates = (
-        f"{missed[kind][0]} of {missed[kind][1]} of {kind}" for kind in sorted(reading.kinds or ()) if kind in missed
-    )
-    rests_on = f"; missed where it was measured: {', '.join(rates)}" if missed else ""
+    limit = rests_on(view, reading.kinds)
     if not there:
         still = "" if view.world.manifest.profile in {"oracle", "neural"} else "; what never moves is not tracked"
-        return f"nothing of the kind was tracked {where}{still}{rests_on}"
+        return f"nothing of the kind was tracked {where}{still}{limit}"
     if reading.kinds is None or there[0].category in reading.kinds:
-        return f"of other looks there is: {', '.join(dict.fromkeys(track.hint for track in there[:5]))}"
-    return f"something else is there; ask for category any{rests_on}"
+        return f"of other looks there is: {', '.join(dict.fromkeys(track.hint for track in there[:5]))}{limit}"
+    return f"something else is there; ask for category any{limit}"
+
+
+def rests_on(view: View, kinds: frozenset[str] | None) -> str:
+    """Return how small the things can be that a detector would have found, and how often it misses these, as the end of a hint."""
+    missed = view.world.manifest.missed
+    rates = [
+        f"none of {kind} at least {math.ceil(100 * rate.height)} % of the picture's height, of which {rate.missed} of {rate.of} "
+        "were missed where this was measured; smaller ones may have been missed"
+        for kind, rate in sorted(missed.items())
+        if kind in (kinds or ())
+    ]
+    return f"; {', '.join(rates)}" if rates else ""

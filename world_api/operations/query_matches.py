@@ -23,7 +23,7 @@ from world_api.operations.evidence import (
     ranges,
     segment_hit,
 )
-from world_api.operations.matches import MAY_BE_UNSEEN, colours_in_words, match_description
+from world_api.operations.matches import MAY_BE_UNSEEN, colours_in_words, match_description, rests_on
 from world_api.operations.recorded import SpokenTexts, has_units, has_word, recorded_words, terms_of_word
 from world_api.operations.schema import Candidates
 from world_api.search.indexes import holds_words
@@ -211,6 +211,16 @@ class QueryJudge:
         """Whether the query names things that may be there unseen."""
         return self._reading.is_judged and self._session.view.may_be_missed(self._reading.kinds)
 
+    @property
+    def too_small(self) -> list[str]:
+        """What of the things that the query names may be there unseen, since it is too small."""
+        return self._session.view.too_small(self._reading.kinds)
+
+    @property
+    def limit(self) -> str:
+        """The end of the hint of a result that finds nothing: how small the things may be, and how often these are missed."""
+        return rests_on(self._session.view, self._reading.kinds)
+
     def not_found(self, within: TimeSpan | None) -> list[TimeSpan]:
         """Return what was searched, if every word was judged and no segment has all of them, nor may any track; else nothing.
 
@@ -297,13 +307,19 @@ def candidates(
     if hits and all(hit.lacks for hit in hits):
         hint = "none of these is shown to have all of it; lacks names the words"
     matched, unmatched, absent = judge.matched, judge.unmatched, judge.not_found(within)
+    if absent:
+        hint += judge.limit
     return Candidates(
         candidates=hits,
         matched=matched,
         unmatched=unmatched,
         not_found=ranges(absent),
         # Without hits that are shown, a thing of which the words were not measured may have them.
-        not_judged=[] if absent or (hits and (matched or not unmatched)) else unmatched or matched or [query[:60]],
+        not_judged=judge.too_small
+        if absent
+        else []
+        if hits and (matched or not unmatched)
+        else unmatched or matched or [query[:60]],
         evidence=cite_hits(session, found),
         hint=hint,
     )

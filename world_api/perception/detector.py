@@ -63,8 +63,8 @@ class DetectorModel:
         labels: The categories of its classes, in order.
         sure: The least confidence of a detection that counts by itself.
         least: The least confidence of one that continues an earlier one.
-        missed: Category -> how many sightings were missed where this was measured, and of how many. Of other categories nothing
-            shows that they are not there.
+        missed: Category -> how many sightings were missed of the smallest things of which this was measured, of how many, and
+            their least height in pixels of its input. Of other categories nothing shows that they are not there.
     """
 
     name: str
@@ -75,7 +75,7 @@ class DetectorModel:
     labels: tuple[str, ...]
     sure: float
     least: float
-    missed: Mapping[str, tuple[int, int]] = field(default_factory=dict, hash=False)
+    missed: Mapping[str, tuple[int, int, int]] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, kw_only=True)

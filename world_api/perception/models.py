@@ -93,7 +93,12 @@ class DetectorOptions(_Strict):
     labels: Literal["coco"] | tuple[str, ...]
     sure: float = Field(_SURE, gt=0, lt=1)
     least: float = Field(_LEAST, gt=0, lt=1)
-    missed: dict[str, tuple[NonNegativeInt, PositiveInt]] = {}
+    missed: dict[str, tuple[NonNegativeInt, PositiveInt, PositiveInt] | tuple[NonNegativeInt, PositiveInt]] = {}
+
+    @property
+    def missed_of_height(self) -> dict[str, tuple[int, int, int]]:
+        """What ``missed`` says with the height at which it was measured; without one it says nothing of small things."""
+        return {category: measured for category, measured in self.missed.items() if len(measured) == 3}
 
 
 class IdentityOptions(_Strict):
@@ -272,7 +277,7 @@ class ModelFolder:
         file = self._file_of(model)
         return DetectorModel(
             name=model.name, path=self.path(file), sha256=file.sha256, layout=options.layout, side=options.side,
-            labels=labels, sure=options.sure, least=options.least, missed=options.missed,
+            labels=labels, sure=options.sure, least=options.least, missed=options.missed_of_height,
         )  # fmt: skip
 
     def pull(self, model: Model, *, offered: Path | None = None, shown: Shown = lambda name, done, total: None) -> bool:

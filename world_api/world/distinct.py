@@ -1,16 +1,14 @@
-"""Which entities surely are different things, where a detector found them.
+"""Which entities surely are different things: those that are seen at the same time.
 
-A detector's track ends where the thing is hidden, so that a later one may be the same thing again. Those that are seen at
-the same time are different; so are people whose bodies or faces were compared and found different.
+A track ends where its thing is hidden or leaves, so that a later one may show the same thing again. How it looks decides
+nothing: from far away, cut off or in other light, vectors of one person are as unlike as those of two people
+(docs/perception.md, "Who is who"), and so are the colours that profile ``classical`` compares.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from world_api.world.tracks import Track
 from world_api.world.view import View
@@ -20,42 +18,15 @@ class DistinctTracks:
     """The tracks of a view that surely are different things; of each category as many as can be shown.
 
     ``may_repeat``: the names of all others, each of which may show the same thing as another track of its category. There
-    are none where no detector drew the boxes.
+    are none in a world whose truth says who is who.
     """
 
     def __init__(self, view: View) -> None:
         of_category: defaultdict[str, list[Track]] = defaultdict(list)
-        for track in view.tracks if view.world.manifest.detected_categories else ():
+        for track in () if view.world.manifest.profile == "oracle" else view.tracks:
             of_category[track.category].append(track)
-        compared = [_compared(view, part) for part in ("body", "face")] if "person" in of_category else []
-        apart: set[str] = set()
-        for category, tracks in of_category.items():
-            found: list[Sequence[str]] = [_most_at_once(tracks)]
-            if category == "person":
-                found += [_unlike_earlier(view, tracks, names) for names in compared]
-            largest: Sequence[str] = max(found, key=len)
-            apart.update(largest)
+        apart = {name for tracks in of_category.values() for name in _most_at_once(tracks)}
         self.may_repeat = frozenset(one.track_id for own in of_category.values() for one in own) - apart
-
-
-def _compared(view: View, part: str) -> frozenset[str]:
-    """Return the names of the tracks of people of which a vector of a part is known."""
-    rows = view.rows("person_looks")
-    has_vector = pc.greater(pc.list_value_length(rows.column("vector")), 0)
-    rows = rows.filter(pc.and_(pc.equal(rows.column("part"), pa.scalar(part)), has_vector))
-    tracks = (view.tracks.of_part(name) for name in rows.column("track").unique().to_pylist())
-    return frozenset(track.track_id for track in tracks if track is not None)
-
-
-def _unlike_earlier(view: View, tracks: Sequence[Track], compared: frozenset[str]) -> list[str]:
-    """Return the names of the compared tracks that do not look like an earlier one; ``tracks`` are in order of time."""
-    earlier: set[str] = set()
-    found = []
-    for track in tracks:
-        if track.track_id in compared and earlier.isdisjoint(one.entity_id for one in view.may_be(track.entity_id)):
-            found.append(track.track_id)
-        earlier.add(track.entity_id)
-    return found
 
 
 def _most_at_once(tracks: Sequence[Track]) -> list[str]:

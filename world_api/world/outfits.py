@@ -12,7 +12,7 @@ from world_api.core.lexicon import NEIGHBOURS
 from world_api.core.outfits import AWAY, CAMERA, FACING, HAIR, HAIR_COLOURS, LOWER, NEAR, UPPER, Outfit, PartLook
 
 #: A part is described from at least this many frames, by the words that at least this share of them shows; for hair and the
-#: direction it is one word. Words that at least the smaller share shows, or is near to, are in doubt.
+#: direction it is one word. Words that at least the smaller share shows, or is near to, are in doubt; of hair that has two, both.
 _FRAMES, _SHARE, _DOUBTFUL = 2, 0.4, 0.2
 _PARTS = (UPPER, LOWER, HAIR, FACING)
 _NEAR_PARTS = tuple(NEAR + part for part in _PARTS[:3])
@@ -55,12 +55,15 @@ def _outfit(noted: Mapping[str, tuple[int, Counter[str]]]) -> Outfit:
                 PartLook(part, word) for word in (CAMERA, AWAY) if (word != CAMERA or share < _SHARE) and words[AWAY]
             ]
             continue
-        ordered = sorted(words.items(), key=lambda item: (-item[1], item[0]))[: 1 if part == HAIR else None]
+        ordered = sorted(words.items(), key=lambda item: (-item[1], item[0]))
+        if part == HAIR:
+            ordered = ordered[:1] if len(ordered) < 2 or ordered[1][1] < _DOUBTFUL * number else []
         named = [(word, _share(times, number)) for word, times in ordered if times >= _SHARE * number]
         looks += [(PartLook(part, word), share) for word, share in named]
         near_number, near = noted[NEAR + part]
-        doubtful = {word for word, times in words.items() if times >= _DOUBTFUL * number}
-        doubtful |= {word for word, times in near.items() if times >= _DOUBTFUL * near_number}
+        least = _DOUBTFUL if named else 0.0  # where nothing is sure, only what no frame shows is excluded
+        doubtful = {word for word, times in words.items() if times >= least * number}
+        doubtful |= {word for word, times in near.items() if times >= least * near_number}
         if near_number == 0:  # rows of an earlier version have no neighbours
             doubtful = doubtful.union(*(NEIGHBOURS[word] for word, _ in named))
         known = HAIR_COLOURS if part == HAIR else NEIGHBOURS

@@ -175,6 +175,17 @@ class BuildCost(_Model):
     whole: bool = True
 
 
+class MissRate(_Model):
+    """How many sightings of one category a detector ``missed`` ``of`` those of the least ``height`` of which this was measured.
+
+    ``height``: as a share of the height of the world's picture; of smaller things nothing was measured.
+    """
+
+    missed: Count
+    of: Count
+    height: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
 class Manifest(_Model):
     """The content of ``world.json``. ``world_hash`` covers the canonical rows, the video's facts and what its detectors judge."""
 
@@ -209,15 +220,16 @@ class Manifest(_Model):
         return frozenset(word for words in named if isinstance(words, list) for word in words if isinstance(word, str))
 
     @property
-    def missed(self) -> dict[str, tuple[int, int]]:
-        """Category -> how many sightings the detectors of the build missed where this was measured, and of how many."""
+    def missed(self) -> dict[str, MissRate]:
+        """Category -> how often the detectors of the build miss one; nothing in builds that do not note how small these were."""
+        per_height = max(self.video.width, self.video.height) / self.video.height
         found = [stage.parameters.get("missed") for stage in self.stages]
         return {
-            str(word): (int(counts[0]), int(counts[1]))
+            str(word): MissRate(missed=int(counts[0]), of=int(counts[1]), height=float(counts[2]) * per_height)
             for counts_of in found
             if isinstance(counts_of, dict)
             for word, counts in counts_of.items()
-            if isinstance(counts, list) and len(counts) == 2
+            if isinstance(counts, list) and len(counts) == 3
         }
 
     def hashes(self) -> dict[str, str]:

@@ -134,6 +134,17 @@ class View:
             return manifest.profile != "oracle"
         return bool(manifest.detected_categories) and not kinds <= manifest.missed.keys()
 
+    def too_small(self, kinds: frozenset[str] | None) -> list[str]:
+        """Return words for the things of these categories that are so small that they may have been missed, one a category.
+
+        Empty where no detector makes the tracks, and where all of a category may be missed.
+        """
+        missed = self.world.manifest.missed
+        return [
+            f"{kind} below {math.ceil(100 * missed[kind].height)} % of the picture's height"
+            for kind in sorted(missed.keys() & (kinds or frozenset()))
+        ]
+
     def rows(self, name: str) -> pa.Table:
         """Return the visible rows of a table, in key order."""
         return self.cut.visible_rows(self.world.rows(name))

@@ -112,11 +112,15 @@ def test_a_difference_of_counts_is_at_least_none() -> None:
     assert (result["outputs"], [*result["unsure"]]) == ({"left": 0, "over": True}, ["left"])
 
 
-def test_the_earliest_is_the_candidate_and_sure_only_if_it_lacks_nothing() -> None:
+def test_a_sure_item_leads_and_a_possible_one_that_is_earlier_stands_beside_it() -> None:
     steps = [aggregate("pick_earliest", "a", "first"), aggregate("pick_latest", "a", "last")]
     document = tool(steps, first=("Time?", "{{ first.start_time }}"), last=("Time?", "{{ last.start_time }}"))
     result = told(FakeWorld(a=[possible(thing(1)), thing(5)], b=[]), document)
-    assert (result["outputs"], [*result["unsure"]]) == ({"first": 1, "last": 5}, ["first"])
+    assert (result["outputs"], [*result["unsure"]]) == ({"first": 5, "last": 5}, ["first"])
+    assert result["unsure"]["first"] == {"alternative": 1, "lacks": [WORD], "why": "lacks"}
+    assert "first: 5 s (possibly 1 s)" in result["summary"]
+    only = told(FakeWorld(a=[possible(thing(1)), possible(thing(5))], b=[]), document)
+    assert (only["outputs"], "alternative" in only["unsure"]["first"]) == ({"first": 1, "last": 5}, False)
     sure = told(FakeWorld(a=ONE_OF_EACH, b=[]), document)
     assert (sure["status"], sure["outputs"], sure.get("unsure")) == ("ok", {"first": 1, "last": 9}, None)
 

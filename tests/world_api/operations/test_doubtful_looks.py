@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -155,21 +156,57 @@ def test_what_the_detector_may_miss_is_not_said_to_be_absent(session: Session) -
 def test_an_absence_says_what_it_rests_on(make_world: Any) -> None:
     make_world({"sightings": seen("t0000_01", 0.0, 6.0, category="bottle")}, profile="neural", stages=STAGES)
     session = open_session(make_world.store, "made", name=None)
+    size = session.view.world.manifest.video
+    least = math.ceil(100 * 0.125 * size.width / size.height)
+    small = f"person below {least} % of the picture's height"
     result = detect(session, None)
-    assert (result["not_found"], result["not_judged"]) == ([WHOLE], [])
-    assert "3 of 207 of person" in result["hint"]
+    assert (result["not_found"], result["not_judged"]) == ([WHOLE], [small])
+    assert f"none of person at least {least} % of the picture's height, of which 3 of 207 were missed" in result["hint"]
+    for name in ("search_segments_by_text", "search_segments_by_semantics"):
+        result = run(session, name, {**V, "query": "a person", "top_k": 3})
+        assert (result["not_found"], result["not_judged"]) == ([WHOLE], [small])
+        assert "smaller ones may have been missed" in result["hint"]
+
+
+def test_where_it_is_not_known_how_small_things_may_be_nothing_is_absent(make_world: Any) -> None:
+    """Builds of an earlier version note only how many were missed."""
+    [detections, *others] = STAGES
+    noted = {"categories": ["person"], "missed": {"person": [3, 207]}}
+    make_world({}, profile="neural", stages=[detections.model_copy(update={"parameters": noted}), *others])
+    result = detect(open_session(make_world.store, "made", name=None), None)
+    assert (result["not_found"], result["not_judged"]) == ([], ["person"])
+
+
+def test_hair_of_two_colours_is_surely_neither_and_of_no_third_colour(make_world: Any) -> None:
+    rows = looks(
+        "t0000_01", 10.0, {"upper": ["grey"], "near_upper": [], "hair": ["black", "brown"], "near_hair": ["yellow"]}
+    )
+    make_world({"sightings": seen("t0000_01", 10.0, 20.0), "person_looks": rows}, profile="neural", stages=STAGES)
+    session = open_session(make_world.store, "made", name=None)
+    for colour in ("black", "brown", "blonde"):
+        assert found(detect(session, f"with {colour} hair")) == (set(), {DARK})
+    assert found(detect(session, "with white hair")) == (set(), set())
+    asked = {**V, "entity_id": DARK, "time": 15.0}
+    answer = run(session, "query_entity_state", {**asked, "query": "what does the person look like?"})["answer"]
+    assert answer.endswith("not excluded: black or brown or blonde hair.")
 
 
 def test_what_may_be_one_thing_that_came_back_is_marked(session: Session) -> None:
     listed = run(session, "list_entities", V)["entities"]
     doubtful = {one["entity_id"] for one in listed if one["lacks"]}
-    # Two bottles are seen at once; of the people two were compared.
-    assert doubtful == {"ent_t0000_04", UNJUDGED}
+    # Two bottles are seen at once, and of the people one; how unlike they look shows nothing.
+    assert doubtful == {"ent_t0000_04", RED, UNJUDGED}
     assert "no count" in detect(session, None, "bottle")["hint"]
 
 
-def test_worlds_that_no_detector_made_are_as_sure_as_before(make_world: Any, minute_rows: Any) -> None:
+def test_who_is_not_seen_beside_another_may_be_the_same_in_a_world_that_no_detector_made_too(
+    make_world: Any, minute_rows: Any
+) -> None:
+    """Other light changes colours. A truth says who is who."""
+    for profile, doubted in (("classical", 2), ("oracle", 0)):
+        make_world(minute_rows, profile=profile)
+        session = open_session(make_world.store, "made", name=None)
+        assert sum(bool(one["lacks"]) for one in run(session, "list_entities", V)["entities"]) == doubted
     make_world(minute_rows)
     session = open_session(make_world.store, "made", name=None)
-    assert not any(one["lacks"] for one in run(session, "list_entities", V)["entities"])
     assert detect(session, "in green")["not_found"] == [WHOLE]

@@ -32,7 +32,7 @@ class ByBrightness:
     """A detector without a model: a bright picture is one dog; a test's stand-in that keeps to the port."""
 
     producer, side, batch, sure = "by-brightness/1", 32, 3, 0.5
-    missed: ClassVar[dict[str, tuple[int, int]]] = {}
+    missed: ClassVar[dict[str, tuple[int, int, int]]] = {}
 
     def categories(self) -> frozenset[str]:
         return frozenset({"dog"})

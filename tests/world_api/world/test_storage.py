@@ -87,7 +87,7 @@ def test_the_hash_covers_what_a_detector_can_judge(make_world: Any) -> None:
         return world_hash(world.folder, world.manifest.video, world.manifest.files, [stage])
 
     assert hashed(categories=["person"]) == world.manifest.world_hash
-    missed = {(hashed(categories=["person"], missed=each)) for each in ({}, {"person": [3, 207]})}
+    missed = {(hashed(categories=["person"], missed=each)) for each in ({}, {"person": [3, 207, 0.12]})}
     assert len({*missed, world.manifest.world_hash}) == 3
 
 

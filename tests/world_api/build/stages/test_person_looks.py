@@ -150,6 +150,16 @@ def test_the_neighbours_of_a_measured_colour_are_noted_and_other_colours_are_not
     assert not apart & (words[f"near_{part}"] | words[part])
 
 
+@pytest.mark.parametrize(("dark", "words"), [(30, ["black"]), (20, ["black", "yellow"]), (10, ["yellow", "black"])])
+def test_hair_with_light_ends_has_two_colours(dark: int, words: list[str]) -> None:
+    """The upper part of the hair is black, the rest blonde."""
+    picture = drawn(upper=(150, 150, 150), lower=(20, 20, 20), hair=(40, 110, 160))
+    picture[100 : 100 + dark, 118:142] //= 8
+    rows, _ = looks_of(ClothesJudge(FacesAt(None)), seen([2.0]), picture)
+    assert named_in(rows)["hair"] == words
+    assert not set(words) & next(set(row["words"]) for row in rows if row["part"] == "near_hair")
+
+
 def named_in(rows: Rows) -> dict[str, list[str]]:
     return {row["part"]: row["words"] for row in rows if not row["part"].startswith("near_")}
 

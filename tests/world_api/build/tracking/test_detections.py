@@ -24,7 +24,7 @@ class SquareFinder:
     """Finds red (``dog``) and blue (``bottle``) squares; ``sureness`` maps the detected category and its left side."""
 
     producer, side, sure = "squares/1", WIDTH, 0.5
-    missed: ClassVar[dict[str, tuple[int, int]]] = {"dog": (1, 50)}
+    missed: ClassVar[dict[str, tuple[int, int, int]]] = {"dog": (1, 50, 8)}
 
     def __init__(self, batch: int = 1, sureness: Callable[[str, float], float] = lambda category, left: 0.9) -> None:
         self.batch = batch
