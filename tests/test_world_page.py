@@ -1,4 +1,4 @@
-"""The page of a world that ``inspect --html`` writes: what it holds, hostile texts, and its use in a browser."""
+"""The page of a world that ``inspect --html`` writes: what it holds, hostile texts, its use in a browser; and ``frames``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import cv2
+import numpy as np
 import pytest
 
 from tests.conftest import Rows, WorldMaker
@@ -148,14 +150,53 @@ def test_keys_zoom_move_and_language(tab: Tab) -> None:
     assert "人和物" in tab.text("#tabs")
 
 
-@pytest.mark.media
-def test_the_video_beside_the_page_is_played(browser: Browser, cli: Cli, sample: Any, tmp_path: Path) -> None:
-    store = tmp_path / "worlds"
-    built = cli("build", str(sample.video), "--id", "film", "--store", str(store), "--without", "screen_texts")
+@pytest.fixture
+def film(cli: Cli, sample: Any, tmp_path: Path) -> Path:
+    """The store of the sample film's world, without texts on screen."""
+    store = tmp_path / "films"
+    built = cli("build", str(sample.video), "--id", "film", "--without", "screen_texts", store=store)
     assert built.status == 0, built.err
+    return store
+
+
+@pytest.mark.media
+def test_frames_are_written_with_the_boxes_of_what_is_tracked(cli: Cli, film: Path, tmp_path: Path) -> None:
+    plain, boxed = tmp_path / "plain", tmp_path / "boxed"
+    assert cli("frames", "film", "--at", "10", "--out", str(plain), store=film).status == 0
+    record = cli("frames", "film", "--at", "10", "--boxes", "--out", str(boxed), "--json", store=film).json
+    (frame,) = record["frames"]
+    assert frame["picture"] == str(boxed / "film-10.jpg")
+    assert [seen["hint"] for seen in frame["tracks"]] == ["person in red and black"]
+    pictures = [cv2.imread(str(folder / "film-10.jpg")).astype(int) for folder in (plain, boxed)]
+    assert pictures[0].shape == (360, 640, 3)
+    differing = np.argwhere(np.abs(pictures[0] - pictures[1]).sum(axis=2) > 150)
+    assert cli("inspect", "film", "--html", str(tmp_path / "page.html"), store=film).status == 0
+    things = block(tmp_path / "page.html", "world")["things"]
+    (boxes,) = [one["boxes"] for one in things if one["id"] == frame["tracks"][0]["entity_id"]]
+    near = min(range(0, len(boxes), 5), key=lambda place: abs(boxes[place] - 10))
+    _, x1, _, x2, y2 = boxes[near : near + 5]
+    # The lower edge of the box: the label stands above it.
+    assert differing[:, 0].max() == pytest.approx(y2, abs=4)
+    lower = differing[differing[:, 0] > y2 - 8][:, 1]
+    assert (lower.min(), lower.max()) == pytest.approx((x1, x2), abs=4)
+
+
+def test_frames_of_what_is_not_there_are_faults(cli: Cli) -> None:
+    outcome = cli("frames", "made", "--at", "3", "--json")
+    assert (outcome.status, outcome.json["error"]["code"]) == (1, "source_missing")
+    assert "made.mp4" in outcome.json["error"]["hint"]
+    assert cli("frames", "made", "--at", "60").status == 2
+    assert cli("frames", "made", "--at", "31", "--as-of", "30").status == 2
+    assert cli("frames", "made", "--at", "nan").status == 2
+
+
+@pytest.mark.media
+def test_the_video_beside_the_page_is_played(
+    browser: Browser, cli: Cli, sample: Any, film: Path, tmp_path: Path
+) -> None:
     page = tmp_path / "page.html"
     shutil.copy(sample.video, tmp_path / sample.video.name)
-    assert cli("inspect", "film", "--store", str(store), "--html", str(page)).status == 0
+    assert cli("inspect", "film", "--html", str(page), store=film).status == 0
     opened = browser.open(page)
     opened.wait_for("canPlay || document.querySelector('#video').error !== null")
     if opened.run("document.querySelector('#video').error") is not None and not opened.run("canPlay"):

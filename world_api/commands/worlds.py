@@ -366,10 +366,11 @@ def _with_boxes(picture: Image, tracks: Sequence[Track], time: float, view: View
         colour = _PERSON_COLOUR if track.category == "person" else _THING_COLOUR
         x, y = round(box.x1), round(box.y1)
         cv2.rectangle(drawn, (x, y), (round(box.x2), round(box.y2)), colour, 2 * size)
-        place = (max(0, x), max(12 * size, y - 4 * size))
+        text, font, scale = f"{track.entity_id} {track.hint}", cv2.FONT_HERSHEY_SIMPLEX, 0.42 * size
+        (wide, _), _ = cv2.getTextSize(text, font, scale, 4 * size)
+        place = (max(0, min(x, width - wide)), max(12 * size, y - 4 * size))
         for thickness, ink in ((4 * size, (0, 0, 0)), (size, (255, 255, 255))):
-            text = f"{track.entity_id} {track.hint}"
-            cv2.putText(drawn, text, place, cv2.FONT_HERSHEY_SIMPLEX, 0.42 * size, ink, thickness, cv2.LINE_AA)
+            cv2.putText(drawn, text, place, font, scale, ink, thickness, cv2.LINE_AA)
     return drawn
 
 
