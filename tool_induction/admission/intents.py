@@ -55,6 +55,7 @@ AROUND = frozenset(
     "earlier meanwhile during until since context scene scenes segment window elsewhere other others "
     "differ compare compares difference 之前 之后 前后 随后 接着 后来 下一 上一 期间 之间 原因 场景 片段 其他 比较".split()
 )
+TOGETHER = frozenset("together both simultaneously overlap overlapping same shared 同时 一起".split())
 NEAREST = frozenset("nearest closest 最近 最接近".split())
 BEFORE = frozenset("before previous cause causes reason reasons earlier leads led 之前 原因".split())
 AFTER = frozenset("after next follow follows following followed consequence consequences afterwards 之后 结果".split())
