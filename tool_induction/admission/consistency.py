@@ -25,7 +25,7 @@ from tool_induction.admission.intents import (
     edge_of,
     words_in,
 )
-from tool_induction.admission.probes import EXACT
+from tool_induction.admission.probes import EXACT, ROUGH
 from tool_induction.language import model, types
 from tool_induction.language.evaluation import Json
 from world_api.core.canonical import canonical_json
@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from tool_induction.admission.trials import TrialRun
 
 #: Words of a name that say how something is given, and not of what.
-_PLAIN = frozenset("is was are a an the of in at on ever any time times timestamp when moment interval span spans".split())
+_PLAIN = frozenset(
+    "is was are a an the of in at on ever any time times timestamp when moment interval span spans".split()
+)
 _SIGNED = frozenset("negative between difference offset relative 负".split())  #: of a duration that may be below 0
 _LENGTH = SECONDS | frozenset("length lasts".split())
 _OFF = 0.05  #: share by which a duration may differ from that of the interval beside it
@@ -178,6 +180,6 @@ def _uncited(outputs: Outputs, run: TrialRun) -> Iterator[Finding]:
             if words_in(item.name) & (PLACES | AROUND - EDGES):
                 continue
             moment = TimeSpan(start=value, end=value)
-            is_cited = bool(near(moment, run.cited, EXACT))
+            is_cited = bool(near(moment, run.cited, ROUGH))  # of what lasts longer a part may be cited
             why = f"of the {len(run.cited)} spans that it cites none holds that time"
             yield Finding(about=f"{item.name} cited") if is_cited else _differs(item, value, why, kind="cited")

@@ -44,8 +44,8 @@ class Fact:
 
     ``spans``: when (seconds, in order, none touch); ``things`` and ``times``: the numbers that a count of different
     things, and one of occurrences, may give (empty: unknown); ``seconds``: in all; ``category``: of the thing, or of the
-    one who does it; ``who``: the looks of the one who does it; ``doers``: the entity ids of those who do it, span by span (empty: unknown);
-    ``instead``: how words are there that are absent as asked for, said or written.
+    one who does it; ``who``: the looks of the one who does it; ``doers``: the entity ids of those who do it, span by
+    span (empty: unknown); ``instead``: how words are there that are absent as asked for, said or written.
     """
 
     kind: FactKind

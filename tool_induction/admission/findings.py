@@ -79,7 +79,9 @@ _STATISTIC_WORDS: Mapping[str, frozenset[str]] = {
 #: Words of a number that is one of several, or their mean.
 STATISTICS = frozenset[str]().union(*_STATISTIC_WORDS.values())
 _UNTIL = frozenset("until wait waits waiting later".split())  #: of seconds from a moment to what comes next
-_REST = frozenset("remaining remain remains left rest 剩余".split())  #: of seconds from the end of something to that of the film
+_REST = frozenset(
+    "remaining remain remains left rest 剩余".split()
+)  #: of seconds from the end of something to that of the film
 _GAP = frozenset("between gap apart pause 间隔".split())
 _LISTS = frozenset("times appearances occurrences spans intervals visits".split())
 NEGATIONS = frozenset("not never no missing absent without".split())
@@ -122,13 +124,15 @@ def findings_of(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding
     is_of_several_looks = len(facts) > 1 and {fact.kind for fact in facts} == {"looks"}
     if is_of_several_looks and run.status in ("ok", "partial") and not run.failed_calls:
         yield from _cites_each(probe, run)
+    outputs = [(item, run.outputs.get(item.name)) for item in intent.tool.outputs if item.source is not None]
+    outputs = [(item, value) for item, value in outputs if value not in (None, "", [], {})]
     if is_of_several_looks and run.status == "ok":
         yield from _compared(intent, probe, run)
+        if intent.said & ORDER and not intent.said & MORE_OR_LESS:
+            yield from _related(probe, outputs, existence)
     if run.status != "ok" or is_of_several_looks:
         yield from _undecided(run, facts, probe, existence)
         return
-    outputs = [(item, run.outputs.get(item.name)) for item in intent.tool.outputs if item.source is not None]
-    outputs = [(item, value) for item, value in outputs if value not in (None, "", [], {})]
     deed = next((fact for fact in facts if fact.kind == "deed"), facts[0])
     if len(facts) > 1 and len({fact.kind for fact in facts}) == 1:
         yield from _related(probe, outputs, existence)
@@ -138,6 +142,20 @@ def findings_of(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding
         judged = _Answer(intent=intent, probe=probe, fact=deed, existence=existence)
         for item, value in outputs:
             yield from judged.findings(item, value)
+
+
+def claim_of(intent: Intent, item: model.Output) -> str:
+    """Return what an output claims by its name and type, of whatever: a time, a duration ...; empty if that could not be compared."""
+    own, kind = words_in(item.name), types.plain(item.type)
+    if is_moment(item.name, item.type) or (isinstance(kind, types.RecordType) and kind.name == types.INTERVAL.name):
+        return "time"
+    if kind == types.BOOL:
+        return "order" if own & (ORDER | MORE_OR_LESS) else "presence" if own & PRESENCE else ""
+    if kind == types.INT:
+        return "count" if own & COUNT and intent.counts else ""
+    if types.is_numeric(kind):
+        return "amount" if own & SECONDS or unit_of(item, by_name=True) else ""
+    return "person" if kind == types.STRING and item.name.endswith("entity_id") else ""
 
 
 def _undecided(run: TrialRun, facts: Sequence[Fact], probe: Probe, existence: str) -> Iterator[Finding]:
@@ -181,7 +199,11 @@ class _Answer:
         claim = self._claim(item, value)
         if claim is None:
             return
-        if claim in ("time", "seconds") and _statistic(words_in(item.name) | self.intent.said) and len(self.fact.spans) == 1:
+        if (
+            claim in ("time", "seconds")
+            and _statistic(words_in(item.name) | self.intent.said)
+            and len(self.fact.spans) == 1
+        ):
             return  # one is the longest, the shortest and the average of itself
         is_elsewhere = self.existence == "present" and not self.fact.within(self.probe.bounds)
         about = f"{item.name} {'elsewhere' if is_elsewhere else self.existence}"
@@ -317,7 +339,7 @@ class _Answer:
         return Finding(about="")
 
     def _extreme(self, item: model.Output, spans: Sequence[TimeSpan]) -> tuple[str, int | None]:
-        """Return "longest" or "shortest", if an output is of that occurrence, and its place; None if the film does not tell which it is."""
+        """Return "longest" or "shortest", if an output is of that occurrence, and its place; None if that is not clear."""
         kind = _statistic(words_in(item.name)) or _statistic(self.intent.said)
         lengths = sorted(span.duration for span in spans)
         if self.probe.is_bounded or kind not in ("longest", "shortest") or self.fact.things != frozenset({1}):
@@ -364,16 +386,28 @@ class _Answer:
         # Of several things that look alike one may be meant.
         is_one = self.fact.things == frozenset({1})
         more = f": that is {meant[0]}, and not {unit}" if meant else "" if is_one else ", of several that look so"
-        says = self._says(item, value, f"{values[statistic]:.1f} s {statistic}" if statistic else f"{total:.1f} s in all{more}")
+        says = self._says(
+            item, value, f"{values[statistic]:.1f} s {statistic}" if statistic else f"{total:.1f} s in all{more}"
+        )
         flaw: Flaw = "one_of_several" if not is_one and is_total and seconds < total else "other_amount"
         is_certain = bool(meant) or (is_one and unit not in shares and (is_total or bool(statistic) or seconds < EXACT))
-        return Finding(about="", difference=says, certain=is_certain, flaw=None if meant or not is_one and flaw == "other_amount" else flaw)
+        return Finding(
+            about="",
+            difference=says,
+            certain=is_certain,
+            flaw=None if meant or (not is_one and flaw == "other_amount") else flaw,
+        )
 
     def _doer(self, item: model.Output, value: Json) -> Iterator[Finding]:
         """Yield whether an output of the looks of the one who does something names this one, and not only others."""
         is_meant = self._names_doer(item)
         is_meant = is_meant and bool(words_in(item.name) & ROLES["looks"]) and not words_in(item.name) & AROUND
-        if item.name.endswith("entity_id") and self.fact.doers and self.existence == "present" and isinstance(value, str):
+        if (
+            item.name.endswith("entity_id")
+            and self.fact.doers
+            and self.existence == "present"
+            and isinstance(value, str)
+        ):
             yield self._doer_id(item, value)
         looks = [one for one in self.probe.looks if isinstance(value, str) and one in value]
         if is_meant and looks and self.existence == "present" and self.fact.kind == "deed" and self.fact.who:
@@ -393,7 +427,11 @@ class _Answer:
         within = [self.fact.doers[place] for place in near(self.probe.bounds, self.fact.spans, 0)]
         known = {"first": within[:1], "last": within[-1:]}.get(which, within)
         others = bool(words_in(item.name) & AROUND)
-        says = "" if value in known or not known or others else self._says(item, value, f"it is done by {', '.join(known)}")
+        says = (
+            ""
+            if value in known or not known or others
+            else self._says(item, value, f"it is done by {', '.join(known)}")
+        )
         return Finding(about=f"{item.name} doer", difference=says, certain=self._names_doer(item), flaw="other_person")
 
     def _count(self, item: model.Output, value: Json) -> Finding:
@@ -558,12 +596,16 @@ def _related(probe: Probe, outputs: Sequence[tuple[model.Output, Json]], existen
     for item, value in outputs:
         own, kind = words_in(item.name), types.plain(item.type)
         right: bool | None = None
-        named = [fact for name, fact in probe.facts.items() if isinstance(fact, Fact) and _is_named_after(own, name, probe)]
+        named = [
+            fact for name, fact in probe.facts.items() if isinstance(fact, Fact) and _is_named_after(own, name, probe)
+        ]
         is_time = is_moment(item.name, item.type) and isinstance(value, int | float)
         if is_time and len(named) == 1 and not own & PLACES and isinstance(value, int | float):
             moment = TimeSpan(start=float(max(0.0, value)), end=float(max(0.0, value)))
             right = bool(near(moment, named[0].within(probe.bounds), ROUGH))
-        elif own & _GAP and len(facts) == 2 and not absent and types.is_numeric(kind) and isinstance(value, int | float):
+        elif (
+            own & _GAP and len(facts) == 2 and not absent and types.is_numeric(kind) and isinstance(value, int | float)
+        ):
             ends = [edge - other for edge in _edges(facts[0]) for other in _edges(facts[1])]
             right = any(abs(abs(value / SCALES.get(unit_of(item), 1.0)) - abs(one)) <= 2 * EXACT for one in ends)
         elif kind == types.BOOL and own & ORDER and len(facts) == 2:

@@ -173,8 +173,12 @@ def roles_of(name: str, tools: Mapping[str, CompiledTool]) -> dict[str, Role]:
             continue
         named = (_roles_in(words_in(item.name)), passed.get(item.name, set()), _roles_in(words_in(item.description)))
         clear = next((roles for roles in (*named, _roles_in(said) - {"category"}) if len(roles) == 1), None)
-        if clear:
-            found[item.name] = next(iter(clear))
+        # Where several are named, any of them may be asked for.
+        several = _roles_in(words_in(item.description)) or _roles_in(said)
+        in_order: tuple[Role, ...] = ("deed", "words")
+        role = next(iter(clear or [role for role in in_order if role in several]), None)
+        if role:
+            found[item.name] = role
             if found[item.name] == "words":
                 found[item.name] = _way(tool, item)
     return found

@@ -230,9 +230,8 @@ def _chosen(
                 yield {texts[0]: fact}
     elif len(texts) == 2 and {*kinds} == {"looks"} and not lists:
         apart = _never_together(_some(facts, "looks", "present", len(facts)))
-        for pair in permutations([*apart, *_some(facts, "looks", "absent", 1)], 2):
-            yield dict(zip(texts, pair, strict=True))
-        for pair in _together(_some(facts, "looks", "present", len(facts))) if said & TOGETHER else ():
+        pairs = [*permutations([*apart, *_some(facts, "looks", "absent", 1)], 2)]
+        for pair in pairs + (_together(_some(facts, "looks", "present", len(facts))) if said & TOGETHER else []):
             yield dict(zip(texts, pair, strict=True))
     elif len(texts) == 1 or (len(texts) == 2 and kinds[0] == kinds[1] and not lists):
         once = _once(_some(facts, kinds[0], "present", len(facts)))

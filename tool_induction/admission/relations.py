@@ -37,7 +37,9 @@ _AT_LEAST = 2  #: pairs of answers that must not agree before it is named
 _ASKED_AGAIN = 6  #: questions that are asked about a longer film, too
 #: Words of outputs, or of a tool, whose numbers need not grow with what is looked at.
 _NOT_GROWING = (
-    NEGATIONS | STATISTICS | frozenset("share ratio rate per percent percentage fraction density until wait remaining".split())
+    NEGATIONS
+    | STATISTICS
+    | frozenset("share ratio rate per percent percentage fraction density until wait remaining".split())
 )
 _MEND: Mapping[Flaw, str] = {
     "fewer_if_wider": "keep what lies in the interval, from its start to its end, and fold it after that",
@@ -79,14 +81,18 @@ def _less(intent: Intent, one: trials.TrialRun, other: trials.TrialRun, *, what:
     if one.status != "ok":
         return ""
     asked = {key: value for key, value in one.arguments.items() if other.arguments.get(key) != value}
-    shown = f"{canonical_json(asked)[:90]} and {canonical_json({key: other.arguments[key] for key in asked})[:90]}"
+    shown = f"{canonical_json(asked)[:90]} and {canonical_json({key: other.arguments.get(key) for key in asked})[:90]}"
     about = f"asked {shown}" if asked else f"asked {canonical_json(dict(one.arguments))[:90]}"
     if other.status == "empty":
         found = any(_is_growing(item) and one.outputs.get(item.name) for item in intent.tool.outputs)
         return f"{about}, it finds something and {what} nothing" if found else ""
     for item in intent.tool.outputs:
         values = one.outputs.get(item.name), other.outputs.get(item.name)
-        if not is_evidence(item) and item.source is not None and _shrinks(intent, item, *values, is_exact=is_exact):
+        if (
+            not is_evidence(item)
+            and item.source is not None
+            and _shrinks(intent, item, *values, which=intent.which(item.name, one.arguments), is_exact=is_exact)
+        ):
             shown = " and ".join(canonical_json(value)[:40] for value in values)
             return f"{about}, it says {item.name} = {shown} {what}"
     return ""
@@ -95,13 +101,15 @@ def _less(intent: Intent, one: trials.TrialRun, other: trials.TrialRun, *, what:
 def _is_growing(item: model.Output) -> bool:
     """Whether an output is a number or a list that is of everything that fits."""
     own, kind = words_in(item.name), types.plain(item.type)
-    is_amount = kind == types.INT and own & COUNT or own & SECONDS and unit_of(item) in SCALES and types.is_numeric(kind)
+    is_amount = (kind == types.INT and own & COUNT) or (
+        own & SECONDS and unit_of(item) in SCALES and types.is_numeric(kind)
+    )
     is_list = isinstance(kind, types.ListType) and not is_evidence(item)
     said = own & (_NOT_GROWING | AROUND - EDGES)
     return bool(is_amount or is_list) and not is_moment(item.name, item.type) and not said
 
 
-def _shrinks(intent: Intent, item: model.Output, one: Json, other: Json, *, is_exact: bool) -> bool:
+def _shrinks(intent: Intent, item: model.Output, one: Json, other: Json, *, which: str, is_exact: bool) -> bool:
     own, kind = words_in(item.name), types.plain(item.type)
     said = intent.said & _NOT_GROWING
     if kind == types.BOOL:
@@ -110,11 +118,10 @@ def _shrinks(intent: Intent, item: model.Output, one: Json, other: Json, *, is_e
         return False
     span, later = span_of(one), span_of(other)
     if is_moment(item.name, item.type) and span is not None and later is not None:
-        which = intent.which(item.name, {})
         if own & (AROUND - EDGES) or intent.side({}) or said:
             return False
         early, late = later.start < span.start - EXACT, later.start > span.start + EXACT
-        return which == "first" and (late or (is_exact and early)) or (which == "last" and early)
+        return (which == "first" and (late or (is_exact and early))) or (which == "last" and early)
     is_pure = _is_growing(item) and not said
     if isinstance(one, list):
         whole = frozenset("all every each list".split())
@@ -132,7 +139,9 @@ def _named(flaw: Flaw, found: Sequence[str]) -> Iterator[Weakness]:
         yield Weakness(code=flaw, message=message, suggestion=_MEND[flaw])
 
 
-def swapped(tool: model.Tool, runs: Runs, run: trials.Runner, worlds: Sequence[trials.ExampleWorld]) -> Iterator[Weakness]:
+def swapped(
+    tool: model.Tool, runs: Runs, run: trials.Runner, worlds: Sequence[trials.ExampleWorld]
+) -> Iterator[Weakness]:
     """Yield that a tool that orders or compares two things says the same whichever comes first, or puts one before itself."""
     intent, found = Intent(tool=tool), list[str]()
     pairs = [one for one in runs if one.probe is not None and len(one.probe.facts) == _TWO and not one.probe.is_bounded]
@@ -145,7 +154,11 @@ def swapped(tool: model.Tool, runs: Runs, run: trials.Runner, worlds: Sequence[t
     open_worlds = {world.name: world.open for world in worlds}
     booleans = [item for item in tool.outputs if _relates(item)]
     for one in pairs[:: max(1, len(pairs) // _TWO)][:_TWO] if booleans else ():
-        if one.probe is not None and one.world in open_worlds and all(fact.existence == "present" for fact in one.probe.each):
+        if (
+            one.probe is not None
+            and one.world in open_worlds
+            and all(fact.existence == "present" for fact in one.probe.each)
+        ):
             first, second = one.probe.facts
             given_twice = {**one.arguments, second: one.arguments[first]}
             call, state = open_worlds[one.world]()
@@ -157,13 +170,17 @@ def swapped(tool: model.Tool, runs: Runs, run: trials.Runner, worlds: Sequence[t
 
 def _are_of_one_role(run: trials.TrialRun) -> bool:
     facts = [] if run.probe is None else [*run.probe.facts.values()]
-    return all(not isinstance(fact, tuple) for fact in facts) and len({getattr(fact, "kind", "") for fact in facts}) == 1
+    return (
+        all(not isinstance(fact, tuple) for fact in facts) and len({getattr(fact, "kind", "") for fact in facts}) == 1
+    )
 
 
 def _relates(item: model.Output) -> bool:
     """Whether an output is a boolean that one of two things is before, or more than, the other."""
     own = words_in(item.name)
-    return types.plain(item.type) == types.BOOL and bool(own & (ORDER | MORE_OR_LESS)) and not own & (TOGETHER | NEGATIONS)
+    return (
+        types.plain(item.type) == types.BOOL and bool(own & (ORDER | MORE_OR_LESS)) and not own & (TOGETHER | NEGATIONS)
+    )
 
 
 def _same_both_ways(intent: Intent, one: trials.TrialRun, other: trials.TrialRun, given: Sequence[str]) -> str:
@@ -192,11 +209,15 @@ def longer(name: str, tools: Mapping[str, CompiledTool], runs: Runs, run: trials
     base, found = trials.staged_worlds()[0].name, list[str]()
     asked = [one for one in runs if one.world == base and one.probe is not None and one.status == "ok"]
     asked = [one for one in asked if one.probe is not None and not one.probe.is_bounded and one.probe.moment is None]
-    asked = [one for one in asked if one.probe is not None and all(fact.existence == "present" for fact in one.probe.each)]
+    asked = [
+        one for one in asked if one.probe is not None and all(fact.existence == "present" for fact in one.probe.each)
+    ]
     for one in asked[:: max(1, len(asked) // _ASKED_AGAIN)][:_ASKED_AGAIN]:
         call, state = world.open()
         given = {**one.arguments, "video_id": world.video_id}
-        more = run(trials.Trial(world=world.name, call=call, state=state, arguments=given, example=True, probe=one.probe))
+        more = run(
+            trials.Trial(world=world.name, call=call, state=state, arguments=given, example=True, probe=one.probe)
+        )
         if more.status in ("ok", "empty"):
             pair = replace(more, arguments=one.arguments)
             found.append(_less(Intent(tool=tool), one, pair, what="in a film with more at its end", is_exact=True))

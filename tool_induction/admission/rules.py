@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from tool_induction.admission.consistency import inconsistencies, is_evidence
-from tool_induction.admission.findings import findings_of, judged
+from tool_induction.admission.findings import claim_of, findings_of, judged
 from tool_induction.admission.intents import Intent
 from tool_induction.admission.schema_world import VIDEO
 from tool_induction.admission.trials import TrialRun
@@ -333,10 +333,29 @@ def contradictions(name: str, tools: Mapping[str, CompiledTool], runs: Sequence[
     said = [(flaw, f"in {len(probed)} runs on films that are known: {text}") for flaw, text in noted]
     return Contradictions(
         certain=tuple(certain),
-        weaknesses=tuple(Weakness(code=flaw, message=text, suggestion=MEND[flaw]) for flaw, text in said if flaw),
+        weaknesses=(
+            *(Weakness(code=flaw, message=text, suggestion=MEND[flaw]) for flaw, text in said if flaw),
+            *_uncompared(intent, compared, [run for _, run in probed]),
+        ),
         notes=tuple(text for flaw, text in said if not flaw),
         compared=compared,
     )
+
+
+def _uncompared(intent: Intent, compared: Mapping[str, int], probed: Sequence[TrialRun]) -> Iterator[Weakness]:
+    """Yield that the answer of a tool claims what could be compared, and that no output ever was."""
+    first = next((item for item in intent.tool.outputs if item.name in compared), None)
+    if first is not None and not any(compared.values()) and claim_of(intent, first):
+        yield Weakness(
+            code="not_compared",
+            message=f"admission could not compare {first.name}, or any other output, with films that are known: "
+            + (
+                f"none of {len(probed)} runs on them ended as 'ok'"
+                if probed and not any(run.status == "ok" for run in probed)
+                else f"names and descriptions do not say what {claim_of(intent, first)} it is, or of what"
+            ),
+            suggestion=MEND["not_compared"],
+        )
 
 
 def notes_of(case: Case) -> Iterator[str]:

@@ -85,7 +85,15 @@ _SHOWN = ((0, 0), (2, 1), (6, 2), (9, 0))  #: scene and sign (by number)
 _BESIDE = {5: 5.0, 7: 480.0}
 _TALKATIVE = (1, 3)  #: scenes in which much is said
 _LONG_STAY = 120.0  #: seconds
-_AGAIN = (0, 2, 3, 5, 4, 7, 1)  #: scenes that a longer film has once more at its end, with who, what and the words that are in them
+_AGAIN = (
+    0,
+    2,
+    3,
+    5,
+    4,
+    7,
+    1,
+)  #: scenes that a longer film has once more at its end, with who, what and the words that are in them
 
 
 @dataclass

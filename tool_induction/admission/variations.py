@@ -19,7 +19,7 @@ from tool_induction.admission.schema_world import VIDEO
 from tool_induction.admission.weaknesses import Weakness
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.language import model, types
-from tool_induction.language.expressions import Choice, Compare, Const, Expr, to_text, walk
+from tool_induction.language.expressions import Choice, Compare, Const, Expr, names, to_text, walk
 from world_api.core.canonical import canonical_json
 
 _AT_LEAST = 2  #: pairs of runs that must be the same
@@ -231,11 +231,14 @@ def _wider(step: model.Step, hits: bool, kept: Collection[int]) -> model.Step:
 
 
 def no_effect(
-    name: str, tools: Mapping[str, CompiledTool], runs: Runs, run_of: Callable[[Mapping[str, CompiledTool]], trials.Runner]
+    name: str,
+    tools: Mapping[str, CompiledTool],
+    runs: Runs,
+    run_of: Callable[[Mapping[str, CompiledTool]], trials.Runner],
 ) -> Iterator[Weakness]:
-    """Yield filters that compare times or numbers and without which no answer is another.
+    """Yield filters that compare times or numbers with inputs or constants and without which no answer is another.
 
-    Filters by a kind, a source or a text may rarely matter and are not examined.
+    Filters by a kind, a source or a text, or by what another step found, may rarely matter and are not examined.
     """
     tool = tools[name].tool
     asked = [run for run in runs if run.probe is not None and not run.disturbed and run.status == "ok"]
@@ -244,13 +247,19 @@ def no_effect(
     for place, step in enumerate(tool.steps):
         if not isinstance(step, model.Filter) or not _compares_numbers(step.where):
             continue
+        read = names(step.where) - {"item"}
+        is_asked = not read or any(run.probe.is_bounded for run in asked if run.probe)
+        if not is_asked or not all(read <= {*run.arguments} for run in asked):
+            continue
         steps = (*tool.steps[:place], replace(step, where=Const(True)), *tool.steps[place + 1 :])
         run = run_of({**tools, name: replace(tools[name], tool=replace(tool, steps=steps))})
         differs, same = False, 0
         for one in asked:
             if one.world in worlds and not differs:
                 call, state = worlds[one.world].open()
-                again = run(trials.Trial(world=one.world, call=call, state=state, arguments=one.arguments, probe=one.probe))
+                again = run(
+                    trials.Trial(world=one.world, call=call, state=state, arguments=one.arguments, probe=one.probe)
+                )
                 differs = [again.status, again.outputs, again.cited] != [one.status, one.outputs, one.cited]
                 same += again.status == "ok"
         if not differs and same >= _ASKED:

@@ -70,6 +70,8 @@ MEND: Mapping[Flaw, str] = {
     "other_person": "take the entity_id of the deed or of the moment itself, not who is detected at that time",
     "other_amount": "compute what the output's name says, or name it after what is computed",
     "inconsistent": "bind the outputs that belong together to one item or list, and check their unit",
+    "not_compared": "name the inputs after what they are (looks, event, words), and the outputs after what they say "
+    "(start_time, seconds, count, seen), and let the description begin with it",
     "one_left_out": "look at what belongs to each of the things, with that thing's own words",
 }
 
