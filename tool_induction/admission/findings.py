@@ -234,6 +234,8 @@ class _Answer:
         is_time = is_moment(item.name, item.type)
         if self._seconds_from(own) and types.is_numeric(kind) and kind != types.INT and not is_time:
             return "distance"
+        is_in_part = self.probe.is_bounded and self.intent.said & AROUND <= {"between"}
+        is_named = is_named or bool(is_in_part and own & (COUNT | SECONDS))
         around = own & (AROUND - EDGES - (BEFORE | AFTER if self.probe.is_bounded else frozenset()))
         if around or (self.existence == "present" and self.intent.is_about_surroundings and not is_named):
             return None

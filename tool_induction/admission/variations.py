@@ -236,20 +236,16 @@ def no_effect(
     runs: Runs,
     run_of: Callable[[Mapping[str, CompiledTool]], trials.Runner],
 ) -> Iterator[Weakness]:
-    """Yield filters that compare times or numbers with inputs or constants and without which no answer is another.
+    """Yield filters that compare times or numbers with constants and without which no answer is another.
 
-    Filters by a kind, a source or a text, or by what another step found, may rarely matter and are not examined.
+    Filters by a kind, a source or a text, or by what another step found, may rarely matter and are not examined; inputs are (``dead_inputs``).
     """
     tool = tools[name].tool
     asked = [run for run in runs if run.probe is not None and not run.disturbed and run.status == "ok"]
     asked = asked[:: max(1, len(asked) // (2 * _ASKED))][: 2 * _ASKED]
     worlds = {world.name: world for world in trials.staged_worlds()}
     for place, step in enumerate(tool.steps):
-        if not isinstance(step, model.Filter) or not _compares_numbers(step.where):
-            continue
-        read = names(step.where) - {"item"}
-        is_asked = not read or any(run.probe.is_bounded for run in asked if run.probe)
-        if not is_asked or not all(read <= {*run.arguments} for run in asked):
+        if not isinstance(step, model.Filter) or not _compares_numbers(step.where) or names(step.where) - {"item"}:
             continue
         steps = (*tool.steps[:place], replace(step, where=Const(True)), *tool.steps[place + 1 :])
         run = run_of({**tools, name: replace(tools[name], tool=replace(tool, steps=steps))})

@@ -115,7 +115,7 @@ WARNED: list[tuple[Flaw, Any, Any]] = [
     ("changed_by_later", first_seen("pick_latest"), first_seen("pick_earliest")),
     ("no_effect", long_stays("{{ item.start_time >= 0 }}"), long_stays("{{ item.end_time - item.start_time >= 18 }}")),
     ("not_compared", someday("x"), someday("looks")),
-    ("other_amount", share("(about.duration * 3)"), share("about.duration")),
+    ("other_amount", share("about.duration / 3"), share("about.duration")),
 ]  # fmt: skip
 
 
