@@ -346,14 +346,16 @@ def _uncompared(intent: Intent, compared: Mapping[str, int], probed: Sequence[Tr
     """Yield that the answer of a tool claims what could be compared, and that no output ever was."""
     first = next((item for item in intent.tool.outputs if item.name in compared), None)
     if first is not None and not any(compared.values()) and claim_of(intent, first):
+        why = f"names and descriptions do not say what {claim_of(intent, first)} it is, or of what"
+        if not any(run.status == "ok" for run in probed):
+            why = (
+                f"none of {len(probed)} runs on them ended as 'ok'"
+                if probed
+                else "no question about them fits its inputs"
+            )
         yield Weakness(
             code="not_compared",
-            message=f"admission could not compare {first.name}, or any other output, with films that are known: "
-            + (
-                f"none of {len(probed)} runs on them ended as 'ok'"
-                if probed and not any(run.status == "ok" for run in probed)
-                else f"names and descriptions do not say what {claim_of(intent, first)} it is, or of what"
-            ),
+            message=f"admission could not compare {first.name}, or any other output, with films that are known: {why}",
             suggestion=MEND["not_compared"],
         )
 

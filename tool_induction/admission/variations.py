@@ -238,7 +238,8 @@ def no_effect(
 ) -> Iterator[Weakness]:
     """Yield filters that compare times or numbers with constants and without which no answer is another.
 
-    Filters by a kind, a source or a text, or by what another step found, may rarely matter and are not examined; inputs are (``dead_inputs``).
+    Filters by a kind, a source or a text, or by what another step found, may rarely matter and are not examined;
+    inputs are (``dead_inputs``).
     """
     tool = tools[name].tool
     asked = [run for run in runs if run.probe is not None and not run.disturbed and run.status == "ok"]
