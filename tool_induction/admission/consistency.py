@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tool_induction.admission.arguments import is_moment
-from tool_induction.admission.findings import NEGATIONS, SCALES, SHARES, TOTAL, Finding, near, span_of, unit_of
+from tool_induction.admission.findings import NEGATIONS, SCALES, SHARES, TOTAL, Finding, span_of, unit_of
 from tool_induction.admission.intents import (
     AROUND,
     COUNT,
@@ -18,18 +18,16 @@ from tool_induction.admission.intents import (
     EDGES,
     FIRST,
     LAST,
-    PLACES,
     PRESENCE,
     SECONDS,
     Intent,
     edge_of,
     words_in,
 )
-from tool_induction.admission.probes import EXACT, ROUGH
+from tool_induction.admission.probes import EXACT
 from tool_induction.language import model, types
 from tool_induction.language.evaluation import Json
 from world_api.core.canonical import canonical_json
-from world_api.core.spans import TimeSpan
 
 if TYPE_CHECKING:
     from tool_induction.admission.trials import TrialRun
@@ -53,7 +51,6 @@ def inconsistencies(intent: Intent, run: TrialRun, duration: float) -> Iterator[
     yield from _ends(intent, outputs)
     yield from _presence(intent, outputs)
     yield from _lengths(intent, outputs)
-    yield from _uncited(outputs, run)
 
 
 def _differs(item: model.Output, value: Json, why: str, *, certain: bool = False, kind: str = "agrees") -> Finding:
@@ -171,15 +168,3 @@ def is_evidence(item: model.Output) -> bool:
     """Whether an output is pieces of evidence."""
     inner = types.plain(item.type)
     return isinstance(inner, types.ListType) and getattr(types.plain(inner.item), "name", "") == "Evidence"
-
-
-def _uncited(outputs: Outputs, run: TrialRun) -> Iterator[Finding]:
-    """Yield times that lie in nothing that is cited."""
-    for item, value in outputs:
-        if run.cited and is_moment(item.name, item.type) and isinstance(value, int | float) and value >= 0:
-            if words_in(item.name) & (PLACES | AROUND - EDGES):
-                continue
-            moment = TimeSpan(start=value, end=value)
-            is_cited = bool(near(moment, run.cited, ROUGH))  # of what lasts longer a part may be cited
-            why = f"of the {len(run.cited)} spans that it cites none holds that time"
-            yield Finding(about=f"{item.name} cited") if is_cited else _differs(item, value, why, kind="cited")

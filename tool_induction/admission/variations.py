@@ -19,7 +19,7 @@ from tool_induction.admission.schema_world import VIDEO
 from tool_induction.admission.weaknesses import Weakness
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.language import model, types
-from tool_induction.language.expressions import Choice, Compare, Const, Expr, names, to_text, walk
+from tool_induction.language.expressions import Choice, Compare, Const, Expr, Field, names, to_text, walk
 from world_api.core.canonical import canonical_json
 
 _AT_LEAST = 2  #: pairs of runs that must be the same
@@ -269,5 +269,6 @@ def no_effect(
 
 
 def _compares_numbers(where: Expr) -> bool:
-    """Whether a condition orders numbers, such as times."""
-    return any(isinstance(node, Compare) and node.op in ("<", "<=", ">", ">=") for node in walk(where))
+    """Whether a condition orders numbers, such as times. Confidences vary little in these films, so that they do not count."""
+    ordered = any(isinstance(node, Compare) and node.op in ("<", "<=", ">", ">=") for node in walk(where))
+    return ordered and not any(isinstance(node, Field) and node.key == "confidence" for node in walk(where))
