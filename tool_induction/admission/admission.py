@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from tool_induction.admission import trials, variations
+from tool_induction.admission import relations, trials, variations
+from tool_induction.admission.findings import MORE_OR_LESS
+from tool_induction.admission.intents import Intent
 from tool_induction.admission.rules import (
     Admission,
     Case,
@@ -98,6 +100,8 @@ def _verdict(
         runs += tuple(one for one in made(texts, _MORE, 1 if found else _FILMS) if one.world in _FULL)
     runs += tuple(run(trial) for example in examples for trial in trials.example_trials(name, tools, example))
     known = (*trials.staged_worlds(), *(example for example in examples if example.facts))
+    # Only there the one who is seen most often is not the one who is seen longest.
+    known += (trials.longer_world(),) if Intent(tool=tool).said & MORE_OR_LESS else ()
     runs += tuple(run(trial) for world in known for trial in trials.probe_trials(name, tools, world))
     known_films = contradictions(name, tools, runs)
     # With one entity alone every input would be the same.
@@ -121,6 +125,10 @@ def _verdict(
         *variations.one_valued(tool, runs),
         *variations.one_worded(tool, runs),
         *variations.short_lists(name, tools, partial(run_of, name)),
+        *variations.no_effect(name, tools, runs, partial(run_of, name)),
+        *relations.wider(tool, runs),
+        *relations.swapped(tool, runs, run, known),
+        *relations.longer(name, tools, runs, run),
     )
     notes = (
         *known_films.notes,
@@ -136,6 +144,7 @@ def _verdict(
         explanation=explanation,
         weaknesses=found_weak,
         notes=notes,
+        compared=known_films.compared,
         runs=runs,
     )
     return verdict if refusal is None else replace(verdict, admitted=False, **vars(refusal))

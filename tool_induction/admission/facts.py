@@ -44,8 +44,8 @@ class Fact:
 
     ``spans``: when (seconds, in order, none touch); ``things`` and ``times``: the numbers that a count of different
     things, and one of occurrences, may give (empty: unknown); ``seconds``: in all; ``category``: of the thing, or of the
-    one who does it; ``who``: the looks of the one who does it; ``instead``: how words are there that are absent as asked for, said or
-    written.
+    one who does it; ``who``: the looks of the one who does it; ``doers``: the entity ids of those who do it, span by
+    span (empty: unknown); ``instead``: how words are there that are absent as asked for, said or written.
     """
 
     kind: FactKind
@@ -56,6 +56,7 @@ class Fact:
     times: frozenset[int] = frozenset({0})
     category: str = "person"
     who: str = ""
+    doers: tuple[str, ...] = ()
     instead: Literal["said", "written", ""] = ""
 
     @property
@@ -149,7 +150,10 @@ def _deeds(session: Session, looks: set[str]) -> Iterator[Fact]:
         if len(category) == 1 and hints <= looks:
             who = hints.pop() if len(hints) == 1 else ""
             spans = [action.span for action in actions]
-            yield _present("deed", label, spans, things=len(doers), category=category.pop(), who=who)
+            ids = {track.track_id: track.entity_id for track in tracks if track is not None}
+            by = tuple(ids.get(action.subject, "") for action in sorted(actions, key=lambda one: one.span.start))
+            fact = _present("deed", label, spans, things=len(doers), category=category.pop(), who=who)
+            yield replace(fact, doers=by) if len(fact.spans) == len(by) and all(by) else fact
 
 
 def _words(session: Session, *, is_true: bool) -> Iterator[Fact]:

@@ -30,6 +30,7 @@ from tool_induction.admission.intents import (
     REPEATED,
     ROLES,
     SECONDS,
+    TOGETHER,
     Edge,
     Intent,
     edge_of,
@@ -40,7 +41,7 @@ from tool_induction.admission.weaknesses import UNITS, Flaw
 from tool_induction.language import model, types
 from tool_induction.language.evaluation import Json
 from world_api.core.canonical import canonical_json
-from world_api.core.spans import TimeSpan
+from world_api.core.spans import TimeSpan, merge_spans
 
 if TYPE_CHECKING:
     from tool_induction.admission.trials import TrialRun
@@ -53,8 +54,10 @@ _BESIDE: Mapping[str, Literal["first", "last", ""]] = {"after": "first", "before
 _DOER = re.compile(
     r"(?:\b|_)(?:doer|actor|who (?:does|did|do|performs?|is doing)|one who|person who|whom)\b|[做干].{0,12}的人|谁",
 )
+_WHO = frozenset("who doer actor".split())
 _MORE = frozenset("longer longest more most oftener greater 更长 更久 更多".split())
 _LESS = frozenset("shorter shortest less least fewer 更短 更少".split())
+MORE_OR_LESS = _MORE | _LESS
 _FIRST_OF_TWO = frozenset("first one a former 第一".split())
 _OTHER = frozenset("other second two b latter 第二 另一".split())
 _UNITS: Mapping[str, frozenset[str]] = {
@@ -63,14 +66,26 @@ _UNITS: Mapping[str, frozenset[str]] = {
     "seconds": frozenset("second seconds 秒".split()),
     **UNITS,
 }
-_SCALES = {"seconds": 1.0, "minutes": 1 / 60, "hours": 1 / 3600, "milliseconds": 1000.0}  #: of one second
-_SHARES = {"percent": 100.0, "a share of 1": 1.0}  #: of the whole film
+SCALES = {"seconds": 1.0, "minutes": 1 / 60, "hours": 1 / 3600, "milliseconds": 1000.0}  #: of one second
+SHARES = {"percent": 100.0, "a share of 1": 1.0}  #: of the whole film
 _CLOSE = 0.05  #: of a duration that is the same in another unit
 _TIMES = frozenset({"time", "moment"})
-_TOTAL = frozenset("total altogether sum all together 总共".split())
+TOTAL = frozenset("total altogether sum all together 总共".split())
+_STATISTIC_WORDS: Mapping[str, frozenset[str]] = {
+    "average": frozenset("average mean avg 平均".split()),
+    "longest": frozenset("longest max maximum 最长".split()),
+    "shortest": frozenset("shortest min minimum 最短".split()),
+}
+#: Words of a number that is one of several, or their mean.
+STATISTICS = frozenset[str]().union(*_STATISTIC_WORDS.values())
+_UNTIL = frozenset("until wait waits waiting later".split())  #: of seconds from a moment to what comes next
+_REST = frozenset(
+    "remaining remain remains left rest 剩余".split()
+)  #: of seconds from the end of something to that of the film
+_GAP = frozenset("between gap apart pause 间隔".split())
 _LISTS = frozenset("times appearances occurrences spans intervals visits".split())
-_NEGATIONS = frozenset("not never no missing absent without".split())
-_ORDER_WORDS = FIRST | {"before", "order", "ordered", "earlier", "precedes", "sequence", "sorted", "after", "later"}
+NEGATIONS = frozenset("not never no missing absent without".split())
+ORDER = FIRST | {"before", "order", "ordered", "earlier", "precedes", "sequence", "sorted", "after", "later"}
 _LONG = 4.0  #: a span must be this long for its ends to be distinguished
 _SHARE_OFF = 0.25  #: of a duration
 _AT_LEAST = 2  #: wrong answers that refuse a tool
@@ -89,6 +104,11 @@ class Finding:
     certain: bool = True
     flaw: Flaw | None = None
 
+    @property
+    def output(self) -> str:
+        """The output that was compared; another text if the finding is about the whole answer."""
+        return self.about.split(" ", 1)[0]
+
 
 def findings_of(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
     """Yield what the run of a probe says of the facts, output by output."""
@@ -104,13 +124,15 @@ def findings_of(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding
     is_of_several_looks = len(facts) > 1 and {fact.kind for fact in facts} == {"looks"}
     if is_of_several_looks and run.status in ("ok", "partial") and not run.failed_calls:
         yield from _cites_each(probe, run)
+    outputs = [(item, run.outputs.get(item.name)) for item in intent.tool.outputs if item.source is not None]
+    outputs = [(item, value) for item, value in outputs if value not in (None, "", [], {})]
     if is_of_several_looks and run.status == "ok":
         yield from _compared(intent, probe, run)
+        if intent.said & ORDER and not intent.said & MORE_OR_LESS:
+            yield from _related(probe, outputs, existence)
     if run.status != "ok" or is_of_several_looks:
         yield from _undecided(run, facts, probe, existence)
         return
-    outputs = [(item, run.outputs.get(item.name)) for item in intent.tool.outputs if item.source is not None]
-    outputs = [(item, value) for item, value in outputs if value not in (None, "", [], {})]
     deed = next((fact for fact in facts if fact.kind == "deed"), facts[0])
     if len(facts) > 1 and len({fact.kind for fact in facts}) == 1:
         yield from _related(probe, outputs, existence)
@@ -120,6 +142,20 @@ def findings_of(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding
         judged = _Answer(intent=intent, probe=probe, fact=deed, existence=existence)
         for item, value in outputs:
             yield from judged.findings(item, value)
+
+
+def claim_of(intent: Intent, item: model.Output) -> str:
+    """Return what an output claims by its name and type, of whatever: a time, a duration ...; empty if that could not be compared."""
+    own, kind = words_in(item.name), types.plain(item.type)
+    if is_moment(item.name, item.type) or (isinstance(kind, types.RecordType) and kind.name == types.INTERVAL.name):
+        return "time"
+    if kind == types.BOOL:
+        return "order" if own & (ORDER | MORE_OR_LESS) else "presence" if own & PRESENCE else ""
+    if kind == types.INT:
+        return "count" if own & COUNT and intent.counts else ""
+    if types.is_numeric(kind):
+        return "amount" if own & SECONDS or unit_of(item, by_name=True) else ""
+    return "person" if kind == types.STRING and item.name.endswith("entity_id") else ""
 
 
 def _undecided(run: TrialRun, facts: Sequence[Fact], probe: Probe, existence: str) -> Iterator[Finding]:
@@ -163,9 +199,15 @@ class _Answer:
         claim = self._claim(item, value)
         if claim is None:
             return
+        if (
+            claim in ("time", "seconds")
+            and _statistic(words_in(item.name) | self.intent.said)
+            and len(self.fact.spans) == 1
+        ):
+            return  # one is the longest, the shortest and the average of itself
         is_elsewhere = self.existence == "present" and not self.fact.within(self.probe.bounds)
         about = f"{item.name} {'elsewhere' if is_elsewhere else self.existence}"
-        if claim == "count" and self.probe.is_bounded and self.fact.within(self.probe.bounds):
+        if claim == "count" and self.probe.is_bounded and self.fact.within(self.probe.bounds) and not self._numbers():
             return  # how often it is there in a part of the film is not known
         if claim == "count" and self.fact.times == frozenset({1}):
             about += " once"
@@ -189,19 +231,25 @@ class _Answer:
         is_named = bool(own & words_in(asked)) or bool(
             (self.probe.is_bounded or self.probe.moment is not None) and own & (_TIMES | PRESENCE | {"start", "end"})
         )
+        is_time = is_moment(item.name, item.type)
+        if self._seconds_from(own) and types.is_numeric(kind) and kind != types.INT and not is_time:
+            return "distance"
+        is_in_part = self.probe.is_bounded and self.intent.said & AROUND <= {"between"}
+        is_named = is_named or bool(is_in_part and own & (COUNT | SECONDS))
         around = own & (AROUND - EDGES - (BEFORE | AFTER if self.probe.is_bounded else frozenset()))
         if around or (self.existence == "present" and self.intent.is_about_surroundings and not is_named):
             return None
-        if is_moment(item.name, item.type) or (isinstance(kind, types.RecordType) and kind.name == types.INTERVAL.name):
-            return "time" if _span_of(value) else None
+        if is_time or (isinstance(kind, types.RecordType) and kind.name == types.INTERVAL.name):
+            return "time" if span_of(value) else None
         if kind == types.BOOL:
-            return "presence" if own & PRESENCE and not own & _NEGATIONS else None
-        if kind == types.INT and own & (COUNT | DISTINCT):
+            return "presence" if own & PRESENCE and not own & NEGATIONS else None
+        is_number = own & (COUNT | DISTINCT) or sum(one.type == item.type for one in self.intent.tool.outputs) == 1
+        if kind == types.INT and is_number:
             return "count" if self.intent.counts else None
-        if types.is_numeric(kind) and not own & COUNT and _unit(item) in _SHARES:
-            return None if self.probe.is_bounded else "seconds"
+        if types.is_numeric(kind) and not own & COUNT and unit_of(item) in SHARES:
+            return None if self.probe.is_bounded or _statistic(own | self.intent.said) else "seconds"
         if types.is_numeric(kind) and own & SECONDS and kind != types.INT:
-            return "seconds"
+            return "seconds" if not (self.probe.is_bounded and _statistic(own | self.intent.said)) else None
         return "list" if isinstance(kind, types.ListType) and own & _LISTS else None
 
     def _present(self, claim: str, item: model.Output, value: Json) -> Finding:
@@ -218,25 +266,59 @@ class _Answer:
             return self._seconds(item, value, spans)
         if claim == "count":
             return self._count(item, value)
+        if claim == "distance" and isinstance(value, int | float):
+            return self._distance(item, value, spans)
         return Finding(about="")
 
+    def _seconds_from(self, own: frozenset[str]) -> Literal["next", "rest", ""]:
+        """Return whether an output is the seconds from a moment to what comes next, or from a thing's end to that of the film."""
+        if own & _REST and not self.probe.is_bounded and self.probe.moment is None:
+            return "rest"
+        bounds = self.probe.bounds
+        is_open = bounds.start > 0 and bounds.end > self.probe.duration
+        return "next" if own & _UNTIL and own & SECONDS and is_open else ""
+
+    def _distance(self, item: model.Output, value: float, spans: Sequence[TimeSpan]) -> Finding:
+        """Return what seconds say that are measured from a moment, or to the end of the film."""
+        scale = SCALES.get(unit_of(item), 1.0)
+        if self._seconds_from(words_in(item.name)) == "next":
+            known = [spans[0].start - self.probe.bounds.start]
+        else:
+            which = self.intent.which(item.name, self.probe.arguments)
+            chosen = {"first": spans[:1], "last": spans[-1:]}.get(which, spans)
+            known = [self.probe.duration - edge for span in chosen for edge in (span.start, span.end)]
+        is_right = any(abs(value / scale - one) <= ROUGH for one in known)
+        right = " or ".join(f"{one:.1f}" for one in known[:4])
+        return Finding(about="", difference="" if is_right else self._says(item, value, f"it is {right} s"))
+
+    def _numbers(self) -> frozenset[int]:
+        """Return how often a thing may be said to be in the part of the film that is asked about; empty if that is not known."""
+        bounds, spans = self.probe.bounds, self.fact.spans
+        inside = [span for span in spans if bounds.start <= span.start and span.end <= bounds.end]
+        is_cut = len(inside) != len(self.fact.within(bounds))
+        is_known = self.fact.times == frozenset({len(spans)}) and not is_cut and bool(inside)
+        return frozenset({len(inside)}) if is_known else frozenset()
+
     def _time(self, item: model.Output, value: Json, spans: Sequence[TimeSpan]) -> Finding:
-        given = _span_of(value) or TimeSpan(start=0.0, end=0.0)
+        given = span_of(value) or TimeSpan(start=0.0, end=0.0)
         which = self.intent.which(item.name, self.probe.arguments)
         if self.probe.is_bounded and not which:
             which = _BESIDE[self.intent.side(self.probe.arguments)]
-        near = _near(given, spans, ROUGH)
-        if not near:
+        around = near(given, spans, ROUGH)
+        if not around:
             return Finding(about="", difference=self._says(item, value))
-        close = _near(given, spans, min(ROUGH, self.fact.gap / 2)) or near
-        wanted = {"first": 0, "last": len(spans) - 1}.get(which, close[0])
+        close = near(given, spans, min(ROUGH, self.fact.gap / 2)) or around
+        extreme, place = ("", 0) if which else self._extreme(item, spans)
+        if extreme and place is None:
+            return Finding(about="", certain=False)
+        wanted = {"first": 0, "last": len(spans) - 1}.get(which, place if extreme and place is not None else close[0])
         moment = self.probe.moment
         if moment is not None:
             wanted = min(range(len(spans)), key=lambda place: abs(spans[place].start - moment))
         if wanted not in close:
-            order = f"this is occurrence {close[0] + 1} of {len(spans)}, and it says {which or 'nearest'}"
+            order = f"this is occurrence {close[0] + 1} of {len(spans)}, and it says {which or extreme or 'nearest'}"
             found = Finding(about="", difference=self._says(item, value, f"{_world(self.fact, self.probe)}: {order}"))
-            return replace(found, certain=wanted not in near or close != near)
+            return replace(found, certain=wanted not in around or close != around)
         span, edge = spans[wanted], self._edge(item)
         # A line has times of its own beside those of the hit.
         has_own_times = self.fact.kind in ("words", "said", "written")
@@ -251,12 +333,23 @@ class _Answer:
             if own > 2 * EXACT:
                 flaw: Flaw | None = "rough_times" if has_own_times else None
                 return Finding(about="", difference=self._says(item, value), certain=False, flaw=flaw)
-        elif given.duration == 0 and has_own_times and not _near(given, [span], 2 * EXACT):
+        elif given.duration == 0 and has_own_times and not near(given, [span], 2 * EXACT):
             return Finding(about="", difference=self._says(item, value), certain=False, flaw="rough_times")
-        if not which and moment is None and len(spans) > 1 and not self._tells_all():
+        if not which and not extreme and moment is None and len(spans) > 1 and not self._tells_all():
             why = f"it happens {len(spans)} times, and which one this is, is not said"
             return Finding(about="", difference=self._says(item, value, why), certain=False)
         return Finding(about="")
+
+    def _extreme(self, item: model.Output, spans: Sequence[TimeSpan]) -> tuple[str, int | None]:
+        """Return "longest" or "shortest", if an output is of that occurrence, and its place; None if that is not clear."""
+        kind = _statistic(words_in(item.name)) or _statistic(self.intent.said)
+        lengths = sorted(span.duration for span in spans)
+        if self.probe.is_bounded or kind not in ("longest", "shortest") or self.fact.things != frozenset({1}):
+            return kind if kind in ("longest", "shortest") else "", None
+        pair = lengths[-2:] if kind == "longest" else lengths[:2]
+        is_clear = len(pair) == 1 or pair[0] + EXACT < pair[1]
+        place = [span.duration for span in spans].index(lengths[-1] if kind == "longest" else lengths[0])
+        return kind, place if is_clear else None
 
     def _edge(self, item: model.Output) -> Edge:
         """Return which end of a span an output is; of what is seen, its name or the tool's may say that it comes or goes."""
@@ -279,11 +372,15 @@ class _Answer:
         )
 
     def _seconds(self, item: model.Output, value: float, spans: Sequence[TimeSpan]) -> Finding:
-        unit, total = _unit(item), sum(span.duration for span in spans)
-        shares = {name: whole / self.probe.duration for name, whole in _SHARES.items()}
-        scales = shares if unit in shares else _SCALES
-        is_total = bool((self.intent.said | words_in(item.name)) & _TOTAL) or unit in shares
-        right = [total] if is_total else [total, *(span.duration for span in spans)]
+        unit, total = unit_of(item), sum(span.duration for span in spans)
+        shares = {name: whole / self.probe.duration for name, whole in SHARES.items()}
+        scales = shares if unit in shares else SCALES
+        is_total = bool((self.intent.said | words_in(item.name)) & TOTAL) or unit in shares
+        each = [span.duration for span in spans]
+        values = {"average": total / len(each), "longest": max(each), "shortest": min(each)}
+        statistic = _statistic(words_in(item.name)) or ("" if is_total else _statistic(self.intent.said))
+        right = [total] if is_total else [total, *each]
+        right = [values[statistic]] if statistic else right
         seconds = value / scales[unit]
         if any(abs(seconds - one) <= max(2 * EXACT, _SHARE_OFF * one) for one in right):
             return Finding(about="")
@@ -291,15 +388,29 @@ class _Answer:
         # Of several things that look alike one may be meant.
         is_one = self.fact.things == frozenset({1})
         more = f": that is {meant[0]}, and not {unit}" if meant else "" if is_one else ", of several that look so"
-        says = self._says(item, value, f"{total:.1f} s in all{more}")
-        flaw: Flaw | None = "one_of_several" if not is_one and is_total and seconds < total else None
-        is_certain = bool(meant) or (is_one and unit not in shares and (is_total or seconds < EXACT))
-        return Finding(about="", difference=says, certain=is_certain, flaw=None if meant else flaw)
+        says = self._says(
+            item, value, f"{values[statistic]:.1f} s {statistic}" if statistic else f"{total:.1f} s in all{more}"
+        )
+        flaw: Flaw = "one_of_several" if not is_one and is_total and seconds < total else "other_amount"
+        is_certain = bool(meant) or (is_one and unit not in shares and (is_total or bool(statistic) or seconds < EXACT))
+        return Finding(
+            about="",
+            difference=says,
+            certain=is_certain,
+            flaw=None if meant or (not is_one and flaw == "other_amount") else flaw,
+        )
 
     def _doer(self, item: model.Output, value: Json) -> Iterator[Finding]:
         """Yield whether an output of the looks of the one who does something names this one, and not only others."""
-        is_meant = bool(_DOER.search(f"{self.intent.promise} {item.description}"))
+        is_meant = self._names_doer(item)
         is_meant = is_meant and bool(words_in(item.name) & ROLES["looks"]) and not words_in(item.name) & AROUND
+        if (
+            item.name.endswith("entity_id")
+            and self.fact.doers
+            and self.existence == "present"
+            and isinstance(value, str)
+        ):
+            yield self._doer_id(item, value)
         looks = [one for one in self.probe.looks if isinstance(value, str) and one in value]
         if is_meant and looks and self.existence == "present" and self.fact.kind == "deed" and self.fact.who:
             says = self._says(item, value, f"it is done by {self.fact.who!r}")
@@ -308,10 +419,29 @@ class _Answer:
                 about=f"{item.name} doer", difference="" if is_right else says, certain=False, flaw="other_person"
             )
 
+    def _names_doer(self, item: model.Output) -> bool:
+        """Whether an output, as far as the tool says, may be the one who does what is asked for."""
+        return bool(_DOER.search(f"{self.intent.promise} {item.description}") or self.intent.said & _WHO)
+
+    def _doer_id(self, item: model.Output, value: str) -> Finding:
+        """Return whether an entity is one of those who do it: of the occurrence that is meant, if that is said."""
+        which = self.intent.which(item.name, self.probe.arguments)
+        within = [self.fact.doers[place] for place in near(self.probe.bounds, self.fact.spans, 0)]
+        known = {"first": within[:1], "last": within[-1:]}.get(which, within)
+        others = bool(words_in(item.name) & AROUND)
+        says = (
+            ""
+            if value in known or not known or others
+            else self._says(item, value, f"it is done by {', '.join(known)}")
+        )
+        return Finding(about=f"{item.name} doer", difference=says, certain=self._names_doer(item), flaw="other_person")
+
     def _count(self, item: model.Output, value: Json) -> Finding:
         said = self.intent.said | words_in(item.name)
         known = (
-            self.fact.things
+            self._numbers()
+            if self.probe.is_bounded
+            else self.fact.things
             if said & DISTINCT
             else self.fact.times
             if said & REPEATED
@@ -330,7 +460,7 @@ def _sides(intent: Intent, fact: Fact, probe: Probe, run: TrialRun) -> Iterator[
     after = [piece for piece in run.cited if piece.start >= event.end - EXACT]
     right, wrong = (after, before) if side == "after" else (before, after)
     # The hit itself may be a segment that is next to the event.
-    wrong = [piece for piece in wrong if not _near(piece, [event], EXACT) or piece.duration > ROUGH]
+    wrong = [piece for piece in wrong if not near(piece, [event], EXACT) or piece.duration > ROUGH]
     if side and (right or wrong):
         cited = ", ".join(f"{piece.start:.1f} to {piece.end:.1f} s" for piece in wrong[:3])
         says = f"asked what comes {side} {fact.text!r} it cites only {cited}; {_world(fact, probe)}"
@@ -353,8 +483,8 @@ def _outside(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
         return
     for item in intent.tool.outputs:
         value = run.outputs.get(item.name)
-        spans = [span for one in value if (span := _span_of(one)) is not None] if isinstance(value, list) else []
-        out = [one for one in spans if not _near(one, [bounds], EXACT if one.duration < EXACT else ROUGH)]
+        spans = [span for one in value if (span := span_of(one)) is not None] if isinstance(value, list) else []
+        out = [one for one in spans if not near(one, [bounds], EXACT if one.duration < EXACT else ROUGH)]
         if spans:
             says = (
                 (
@@ -371,7 +501,7 @@ def _cites_each(probe: Probe, run: TrialRun) -> Iterator[Finding]:
     """Yield whether something is cited of each of several things that are there, never together."""
     for place, fact in enumerate(probe.each):
         if fact.spans and run.cited:
-            is_cited = any(_near(piece, fact.spans, 0) for piece in run.cited)
+            is_cited = any(near(piece, fact.spans, 0) for piece in run.cited)
             asked = " and ".join(repr(one.text) for one in probe.each)
             says = f"asked for {asked} it cites nothing of {fact.text!r}; {_world(fact, probe)}"
             yield Finding(
@@ -382,10 +512,13 @@ def _cites_each(probe: Probe, run: TrialRun) -> Iterator[Finding]:
 def _compared(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
     """Yield whether the outputs say rightly which of two things is there longer, or more often."""
     one, other = probe.each[:2]
+    yield from _shared(intent, probe, run)
     is_often = bool(intent.said & REPEATED)
     sizes = [len(fact.spans) if is_often else fact.seconds for fact in (one, other)]
     if min(sizes) * (1 + _SHARE_OFF) > max(sizes):
         return
+    # One of them is there longer, and the other one more often.
+    is_against = (one.seconds - other.seconds) * (len(one.spans) - len(other.spans)) < 0
     for item in intent.tool.outputs:
         own, kind, value = words_in(item.name), types.plain(item.type), run.outputs.get(item.name)
         is_named = own & (_MORE | _LESS)
@@ -398,7 +531,36 @@ def _compared(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
         sides = f"{sizes[0]:g} and {sizes[1]:g} {'times' if is_often else 's'}"
         asked = f"asked for {one.text!r} and {other.text!r} it says {item.name} = {canonical_json(value)[:60]}"
         says = "" if said is is_one else f"{asked}; in all the film has {sides}"
-        yield Finding(about=f"{item.name} {'first' if is_one else 'other'}", difference=says)
+        kind_of = "apart" if is_against else "first" if is_one else "other"
+        yield Finding(about=f"{item.name} {kind_of}", difference=says)
+
+
+def _statistic(words: frozenset[str]) -> str:
+    """Return which number of several a name means: average, longest or shortest; empty for the whole, or if it says several."""
+    found = [name for name, known in _STATISTIC_WORDS.items() if words & known]
+    return found[0] if len(found) == 1 else ""
+
+
+def _shared(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
+    """Yield whether the outputs say rightly how long two things are there at the same time, or whether they ever are."""
+    one, other = (fact.spans for fact in probe.each[:2])
+    common = [cut for span in one for piece in other if (cut := span.clip(piece)) is not None]
+    seconds = sum(span.duration for span in merge_spans(common))
+    for item in intent.tool.outputs:
+        own, value = words_in(item.name), run.outputs.get(item.name)
+        is_meant = bool((own | (intent.said if item is intent.tool.outputs[0] else frozenset())) & TOGETHER)
+        kind, unit = types.plain(item.type), unit_of(item)
+        if not is_meant or intent.said & (_MORE | _LESS | NEGATIONS) or probe.is_bounded or value is None:
+            continue
+        if kind == types.BOOL and not own & ROLES["looks"]:
+            is_right = bool(value) is (seconds > 0)
+        elif types.is_numeric(kind) and kind != types.INT and own & SECONDS and unit in SCALES:
+            is_right = abs(float(value) / SCALES[unit] - seconds) <= max(2 * EXACT, _SHARE_OFF * seconds)
+        else:
+            continue
+        asked = " and ".join(repr(fact.text) for fact in probe.each[:2])
+        says = f"asked for {asked} it says {item.name} = {canonical_json(value)[:60]}; in all they are there together {seconds:.1f} s"
+        yield Finding(about=f"{item.name} {'together' if seconds else 'apart'}", difference="" if is_right else says)
 
 
 def _which_of(value: Json, one: str, other: str, *, is_other: bool) -> bool | None:
@@ -413,14 +575,17 @@ def _which_of(value: Json, one: str, other: str, *, is_other: bool) -> bool | No
     return found[0] if found[0] is not found[1] else None
 
 
-def _unit(item: model.Output) -> str:
-    """Return the unit of a number, by its name, else its description: a share, percent, or a unit of time."""
-    for text in (item.name, item.description):
+def unit_of(item: model.Output, *, by_name: bool = False) -> str:
+    """Return the unit of a number, by its name, else its description: a share, percent, or a unit of time.
+
+    ``by_name``: empty if the name does not say it.
+    """
+    for text in (item.name,) if by_name else (item.name, item.description):
         own = words_in(text.replace("%", " percent "))
         for unit, words in _UNITS.items():
             if own & words:
                 return unit
-    return "seconds"
+    return "" if by_name else "seconds"
 
 
 def _related(probe: Probe, outputs: Sequence[tuple[model.Output, Json]], existence: str) -> Iterator[Finding]:
@@ -433,12 +598,24 @@ def _related(probe: Probe, outputs: Sequence[tuple[model.Output, Json]], existen
     for item, value in outputs:
         own, kind = words_in(item.name), types.plain(item.type)
         right: bool | None = None
-        if kind == types.BOOL and own & _ORDER_WORDS and len(facts) == 2:
+        named = [
+            fact for name, fact in probe.facts.items() if isinstance(fact, Fact) and _is_named_after(own, name, probe)
+        ]
+        is_time = is_moment(item.name, item.type) and isinstance(value, int | float)
+        if is_time and len(named) == 1 and not own & PLACES and isinstance(value, int | float):
+            moment = TimeSpan(start=float(max(0.0, value)), end=float(max(0.0, value)))
+            right = bool(near(moment, named[0].within(probe.bounds), ROUGH))
+        elif (
+            own & _GAP and len(facts) == 2 and not absent and types.is_numeric(kind) and isinstance(value, int | float)
+        ):
+            ends = [edge - other for edge in _edges(facts[0]) for other in _edges(facts[1])]
+            right = any(abs(abs(value / SCALES.get(unit_of(item), 1.0)) - abs(one)) <= 2 * EXACT for one in ends)
+        elif kind == types.BOOL and own & ORDER and len(facts) == 2:
             in_order = not absent and present[0] is facts[0]
             right = not absent and value is (
                 in_order if not own & {"after", "later", "other", "second"} else not in_order
             )
-        elif own & ((_ORDER_WORDS | LAST) - of_inputs) and (text := _text_of(value)):
+        elif own & ((ORDER | LAST) - of_inputs) and (text := _text_of(value)):
             places = sorted((text.find(fact.text), fact.text) for fact in facts if fact.text in text)
             if len(places) == 1 and len(facts) == 2:
                 wanted = present[-1] if own & (LAST | {"later", "second"}) else present[0]
@@ -451,6 +628,16 @@ def _related(probe: Probe, outputs: Sequence[tuple[model.Output, Json]], existen
             yield Finding(about=f"{item.name} {existence} {given}", difference="" if right else says)
 
 
+def _is_named_after(own: frozenset[str], name: str, probe: Probe) -> bool:
+    """Whether the words of an output's name are those of one input and of no other one that has a fact."""
+    others = frozenset[str]().union(*(words_in(other) for other in probe.facts if other != name))
+    return bool(own & (words_in(name) - others))
+
+
+def _edges(fact: Fact) -> tuple[float, ...]:
+    return tuple(edge for span in fact.spans for edge in (span.start, span.end))
+
+
 def _text_of(value: Json) -> str:
     """Return a text, or the texts of a list one after the other; empty for anything else."""
     if isinstance(value, list):
@@ -458,7 +645,7 @@ def _text_of(value: Json) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _span_of(value: Json) -> TimeSpan | None:
+def span_of(value: Json) -> TimeSpan | None:
     """Return a time, or a record with times, as an interval (seconds)."""
     if isinstance(value, dict):
         start, end = value.get("start_time"), value.get("end_time")
@@ -473,7 +660,7 @@ def _claims(value: Json) -> bool:
     return isinstance(value, dict) or (isinstance(value, int | float) and value is not False and value != 0)
 
 
-def _near(given: TimeSpan, spans: Sequence[TimeSpan], rough: float) -> list[int]:
+def near(given: TimeSpan, spans: Sequence[TimeSpan], rough: float) -> list[int]:
     """Return the places of the spans that are at most ``rough`` seconds from a time or an interval."""
     return [
         place for place, span in enumerate(spans) if span.start - rough <= given.end and given.start <= span.end + rough

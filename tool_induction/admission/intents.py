@@ -55,6 +55,7 @@ AROUND = frozenset(
     "earlier meanwhile during until since context scene scenes segment window elsewhere other others "
     "differ compare compares difference 之前 之后 前后 随后 接着 后来 下一 上一 期间 之间 原因 场景 片段 其他 比较".split()
 )
+TOGETHER = frozenset("together both simultaneously overlap overlapping same shared 同时 一起".split())
 NEAREST = frozenset("nearest closest 最近 最接近".split())
 BEFORE = frozenset("before previous cause causes reason reasons earlier leads led 之前 原因".split())
 AFTER = frozenset("after next follow follows following followed consequence consequences afterwards 之后 结果".split())
@@ -172,8 +173,12 @@ def roles_of(name: str, tools: Mapping[str, CompiledTool]) -> dict[str, Role]:
             continue
         named = (_roles_in(words_in(item.name)), passed.get(item.name, set()), _roles_in(words_in(item.description)))
         clear = next((roles for roles in (*named, _roles_in(said) - {"category"}) if len(roles) == 1), None)
-        if clear:
-            found[item.name] = next(iter(clear))
+        # Where several are named, any of them may be asked for.
+        several = _roles_in(words_in(item.description)) or _roles_in(said)
+        in_order: tuple[Role, ...] = ("deed", "words")
+        role = next(iter(clear or [role for role in in_order if role in several]), None)
+        if role:
+            found[item.name] = role
             if found[item.name] == "words":
                 found[item.name] = _way(tool, item)
     return found

@@ -15,6 +15,7 @@ from tool_induction.admission.intents import (
     FIRST,
     LAST,
     NEAREST,
+    TOGETHER,
     Intent,
     Role,
     words_in,
@@ -229,7 +230,8 @@ def _chosen(
                 yield {texts[0]: fact}
     elif len(texts) == 2 and {*kinds} == {"looks"} and not lists:
         apart = _never_together(_some(facts, "looks", "present", len(facts)))
-        for pair in permutations([*apart, *_some(facts, "looks", "absent", 1)], 2):
+        pairs = [*permutations([*apart, *_some(facts, "looks", "absent", 1)], 2)]
+        for pair in pairs + (_together(_some(facts, "looks", "present", len(facts))) if said & TOGETHER else []):
             yield dict(zip(texts, pair, strict=True))
     elif len(texts) == 1 or (len(texts) == 2 and kinds[0] == kinds[1] and not lists):
         once = _once(_some(facts, kinds[0], "present", len(facts)))
@@ -271,6 +273,17 @@ def _never_together(facts: Sequence[Fact]) -> list[Fact]:
                 apart.append(fact)
         found = max(found, apart, key=len)
     return found
+
+
+def _together(facts: Sequence[Fact]) -> list[tuple[Fact, Fact]]:
+    """Return two things that are there at the same time, some of the time, in both orders."""
+    pairs = [(a, b) for a, b in permutations(facts, 2) if len(a.things | b.things) == 1 and _share(a, b)]
+    return [*pairs[:1], *((b, a) for a, b in pairs[:1])]
+
+
+def _share(one: Fact, other: Fact) -> bool:
+    common = sum(cut.duration for a in one.spans for b in other.spans if (cut := a.clip(b)) is not None)
+    return 2 * EXACT < common < 0.75 * min(one.seconds, other.seconds)
 
 
 def _once(facts: Sequence[Fact]) -> list[Fact]:

@@ -6,11 +6,13 @@ its names and its description say what it means. What is not certain is a note.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from tool_induction.admission.findings import findings_of, judged
+from tool_induction.admission.consistency import inconsistencies, is_evidence
+from tool_induction.admission.findings import claim_of, findings_of, judged
 from tool_induction.admission.intents import Intent
 from tool_induction.admission.schema_world import VIDEO
 from tool_induction.admission.trials import TrialRun
@@ -50,8 +52,8 @@ class Refusal:
 class Verdict:
     """The verdict on one tool.
 
-    ``weaknesses`` are warnings, each of which names a fault; ``notes`` are remarks. Neither refuses a tool. ``kept`` is
-    the tool that it duplicates.
+    ``weaknesses`` are warnings, each of which names a fault; ``notes`` are remarks. Neither refuses a tool. ``compared``: for each
+    output how many of its answers were compared with facts of films that are known. ``kept`` is the tool that it duplicates.
     """
 
     tool: str
@@ -61,6 +63,7 @@ class Verdict:
     suggestion: str = ""
     weaknesses: tuple[Weakness, ...] = ()
     notes: tuple[str, ...] = ()
+    compared: Mapping[str, int] = field(default_factory=dict)
     kept: str = ""
     runs: tuple[TrialRun, ...] = ()
 
@@ -69,6 +72,7 @@ class Verdict:
         keys = ("tool", "admitted", "reason", "explanation", "suggestion")
         record = {key: getattr(self, key) for key in keys}
         record |= {"weaknesses": [item.record() for item in self.weaknesses], "notes": list(self.notes)}
+        record["compared"] = dict(self.compared)
         kept = {"kept": self.kept} if self.kept else {}
         return {**record, **kept, "runs": [run.record() for run in self.runs]}
 
@@ -314,19 +318,46 @@ class Contradictions:
     certain: tuple[str, ...] = ()
     weaknesses: tuple[Weakness, ...] = ()
     notes: tuple[str, ...] = ()
+    compared: Mapping[str, int] = field(default_factory=dict)
 
 
 def contradictions(name: str, tools: Mapping[str, CompiledTool], runs: Sequence[TrialRun]) -> Contradictions:
     """Return what the probes among the runs of a tool contradict."""
     intent = Intent(tool=tools[name].tool)
     probed = [(run.probe, run) for run in runs if run.probe is not None and not run.disturbed]
-    certain, noted = judged([one for probe, run in probed for one in findings_of(intent, probe, run)])
+    found = [one for probe, run in probed for one in findings_of(intent, probe, run)]
+    alone = [one for probe, run in probed if run.status == "ok" for one in inconsistencies(intent, run, probe.duration)]
+    certain, noted = judged([*found, *alone])
+    number = Counter(one.output for one in found)
+    compared = {item.name: number[item.name] for item in intent.tool.outputs if not is_evidence(item)}
     said = [(flaw, f"in {len(probed)} runs on films that are known: {text}") for flaw, text in noted]
     return Contradictions(
         certain=tuple(certain),
-        weaknesses=tuple(Weakness(code=flaw, message=text, suggestion=MEND[flaw]) for flaw, text in said if flaw),
+        weaknesses=(
+            *(Weakness(code=flaw, message=text, suggestion=MEND[flaw]) for flaw, text in said if flaw),
+            *_uncompared(intent, compared, [run for _, run in probed]),
+        ),
         notes=tuple(text for flaw, text in said if not flaw),
+        compared=compared,
     )
+
+
+def _uncompared(intent: Intent, compared: Mapping[str, int], probed: Sequence[TrialRun]) -> Iterator[Weakness]:
+    """Yield that the answer of a tool claims what could be compared, and that no output ever was."""
+    first = next((item for item in intent.tool.outputs if item.name in compared), None)
+    if first is not None and not any(compared.values()) and claim_of(intent, first):
+        why = f"names and descriptions do not say what {claim_of(intent, first)} it is, or of what"
+        if not any(run.status == "ok" for run in probed):
+            why = (
+                f"none of {len(probed)} runs on them ended as 'ok'"
+                if probed
+                else "no question about them fits its inputs"
+            )
+        yield Weakness(
+            code="not_compared",
+            message=f"admission could not compare {first.name}, or any other output, with films that are known: {why}",
+            suggestion=MEND["not_compared"],
+        )
 
 
 def notes_of(case: Case) -> Iterator[str]:

@@ -84,6 +84,16 @@ _SHOWN = ((0, 0), (2, 1), (6, 2), (9, 0))  #: scene and sign (by number)
 #: scenes in which a bystander is seen before, while and after another person does something, and where: left edge, in pixels
 _BESIDE = {5: 5.0, 7: 480.0}
 _TALKATIVE = (1, 3)  #: scenes in which much is said
+_LONG_STAY = 120.0  #: seconds
+_AGAIN = (
+    0,
+    2,
+    3,
+    5,
+    4,
+    7,
+    1,
+)  #: scenes that a longer film has once more at its end, with who, what and the words that are in them
 
 
 @dataclass
@@ -124,7 +134,7 @@ class _Script:
         return end
 
 
-def _script(seed: int) -> dict[str, Any]:
+def _script(seed: int, *, longer: bool = False) -> dict[str, Any]:
     script = _Script(chance=random.Random(f"staged film {seed}"))  # noqa: S311 - a story, not a secret
     shuffled = {
         name: script.chance.sample(items, len(items))
@@ -139,10 +149,13 @@ def _script(seed: int) -> dict[str, Any]:
         category = script.chance.choice(_THINGS) if name == "thing" else "person"
         script.tracks[name] = {"track": f"s{number:04d}", "category": category, "colours": [coat], "sightings": []}
     time = 0.0
-    for scene, present in enumerate(_SCENES):
-        start, time = time, _play(script, scene, present, time, shuffled)
+    for scene in (*range(len(_SCENES)), *(_AGAIN if longer else ())):
+        start, time = time, _play(script, scene, _SCENES[scene], time, shuffled)
         caption = shuffled["rooms"][scene % 3]
         script.scenes.append({"start": start, "end": time, "caption": caption})
+    if longer:  # the one who was seen least often is seen longest
+        script.see("once", time + 2.0, time + _LONG_STAY)
+        script.scenes.append({"start": time, "end": time + _LONG_STAY + 2.0, "caption": shuffled["rooms"][0]})
     return {
         "schema_version": 1,
         "scenes": script.scenes,
@@ -193,12 +206,17 @@ def _worlds() -> tuple[World, ...]:
     return tuple(_world(seed) for seed in _SEEDS)
 
 
-def _world(seed: int) -> World:
+@cache
+def _longer() -> World:
+    return _world(_SEEDS[0], longer=True)
+
+
+def _world(seed: int, *, longer: bool = False) -> World:
     from world_api.build.truth import Truth, records_of
     from world_api.core.canonical import content_hash
     from world_api.world import SCHEMA_VERSION, Manifest, SourceFacts, VideoFacts, World, rows_from_records
 
-    script, name = _script(seed), f"{STAGED}{seed}"
+    script, name = _script(seed, longer=longer), f"{STAGED}{seed}{'-longer' if longer else ''}"
     digest, duration = content_hash(script), script["scenes"][-1]["end"]
     video = VideoFacts(
         duration=duration, frame_rate=25.0, width=640, height=360, rotation=0, frames=round(duration * 25), codec="none",
@@ -217,8 +235,11 @@ def _world(seed: int) -> World:
     return World(name, manifest, made=made)
 
 
-def staged_sessions() -> tuple[Session, ...]:
-    """Return new sessions on the staged films, one for each; nothing that is written in them is kept."""
+def staged_sessions(*, longer: bool = False) -> tuple[Session, ...]:
+    """Return new sessions on the staged films, one for each; nothing that is written in them is kept.
+
+    ``longer``: instead, one on the first film with more at its end: what happens there again changes nothing of what was before.
+    """
     from world_api.api import text_embedder
     from world_api.session.session import Backends, Overlay, Session
     from world_api.world.view import open_view
@@ -230,5 +251,5 @@ def staged_sessions() -> tuple[Session, ...]:
             backends=Backends(text_embedder=text_embedder(), looker=None),
             name="staged",
         )
-        for world in _worlds()
+        for world in ((_longer(),) if longer else _worlds())
     )

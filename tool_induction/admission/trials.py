@@ -234,14 +234,19 @@ def staged_worlds() -> tuple[ExampleWorld, ...]:
     return tuple(map(_staged, range(len(staged_sessions()))))
 
 
+def longer_world() -> ExampleWorld:
+    """Return the first staged film with more at its end."""
+    return _staged(0, longer=True)
+
+
 @cache
-def _staged(place: int) -> ExampleWorld:
+def _staged(place: int, *, longer: bool = False) -> ExampleWorld:
     from world_api.operations import run
 
-    session = staged_sessions()[place]
+    session = staged_sessions(longer=longer)[place]
 
     def fresh() -> tuple[Caller, WorldState]:
-        opened = staged_sessions()[place]
+        opened = staged_sessions(longer=longer)[place]
         return partial(run, opened), opened
 
     return ExampleWorld(name=session.video_id, video_id=session.video_id, texts=(), open=fresh, facts=facts_of(session))

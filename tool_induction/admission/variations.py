@@ -19,7 +19,7 @@ from tool_induction.admission.schema_world import VIDEO
 from tool_induction.admission.weaknesses import Weakness
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.language import model, types
-from tool_induction.language.expressions import Choice, Const, Expr, walk
+from tool_induction.language.expressions import Choice, Compare, Const, Expr, Field, names, to_text, walk
 from world_api.core.canonical import canonical_json
 
 _AT_LEAST = 2  #: pairs of runs that must be the same
@@ -37,6 +37,7 @@ _NUMBERS = (
     "ten 十",
 )
 _QUESTIONS = 4  #: different questions, whose answers cite different spans
+_ASKED = 4  #: questions that are asked once more without a filter
 _MOST_HITS = 100  #: of a search
 #: Words by which a tool promises to choose by time among all hits, and to look at everything.
 _PICKS = FIRST | LAST | frozenset("next previous nearest closest".split())
@@ -227,3 +228,47 @@ def _wider(step: model.Step, hits: bool, kept: Collection[int]) -> model.Step:
             )
             return replace(step, params=raised)
     return step
+
+
+def no_effect(
+    name: str,
+    tools: Mapping[str, CompiledTool],
+    runs: Runs,
+    run_of: Callable[[Mapping[str, CompiledTool]], trials.Runner],
+) -> Iterator[Weakness]:
+    """Yield filters that compare times or numbers with constants and without which no answer is another.
+
+    Filters by a kind, a source or a text, or by what another step found, may rarely matter and are not examined;
+    inputs are (``dead_inputs``).
+    """
+    tool = tools[name].tool
+    asked = [run for run in runs if run.probe is not None and not run.disturbed and run.status == "ok"]
+    asked = asked[:: max(1, len(asked) // (2 * _ASKED))][: 2 * _ASKED]
+    worlds = {world.name: world for world in trials.staged_worlds()}
+    for place, step in enumerate(tool.steps):
+        if not isinstance(step, model.Filter) or not _compares_numbers(step.where) or names(step.where) - {"item"}:
+            continue
+        steps = (*tool.steps[:place], replace(step, where=Const(True)), *tool.steps[place + 1 :])
+        run = run_of({**tools, name: replace(tools[name], tool=replace(tool, steps=steps))})
+        differs, same = False, 0
+        for one in asked:
+            if one.world in worlds and not differs:
+                call, state = worlds[one.world].open()
+                again = run(
+                    trials.Trial(world=one.world, call=call, state=state, arguments=one.arguments, probe=one.probe)
+                )
+                differs = [again.status, again.outputs, again.cited] != [one.status, one.outputs, one.cited]
+                same += again.status == "ok"
+        if not differs and same >= _ASKED:
+            yield Weakness(
+                code="no_effect",
+                message=f"the filter {step.save_as} ({to_text(step.where)}) changes no answer: without it all {same} are the same, on "
+                "films that are known",
+                suggestion="compare with what is asked for, or leave the filter out",
+            )
+
+
+def _compares_numbers(where: Expr) -> bool:
+    """Whether a condition orders numbers, such as times. Confidences vary little in these films, so that they do not count."""
+    ordered = any(isinstance(node, Compare) and node.op in ("<", "<=", ">", ">=") for node in walk(where))
+    return ordered and not any(isinstance(node, Field) and node.key == "confidence" for node in walk(where))

@@ -33,7 +33,8 @@ from tool_induction.language.expressions import (
 #: The list is closed: what a warning of admission is about.
 Flaw = Literal[
     "dead_input", "one_valued", "short_lists", "rough_times", "one_of_several", "one_left_out",
-    "other_channel", "other_person", "keeps_unknown", "drops_unknown",
+    "other_channel", "other_person", "other_amount", "inconsistent", "fewer_if_wider", "not_symmetric", "changed_by_later",
+    "no_effect", "not_compared", "keeps_unknown", "drops_unknown",
     "counts_doubles", "failure_as_zero", "wrong_unit", "same_call", "confirms_itself", "farthest",
 ]  # fmt: skip
 
@@ -67,6 +68,10 @@ MEND: Mapping[Flaw, str] = {
     "one_of_several": "add up everything that fits, or say in the outputs and the description which one it is about",
     "other_channel": 'keep only lines of the source that is meant: item.source == "speech", or "screen_text"',
     "other_person": "take the entity_id of the deed or of the moment itself, not who is detected at that time",
+    "other_amount": "compute what the output's name says, or name it after what is computed",
+    "inconsistent": "bind the outputs that belong together to one item or list, and check their unit",
+    "not_compared": "name the inputs after what they are (looks, event, words), and the outputs after what they say "
+    "(start_time, seconds, count, seen), and let the description begin with it",
     "one_left_out": "look at what belongs to each of the things, with that thing's own words",
 }
 
