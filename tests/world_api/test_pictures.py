@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.support.building import Silent, StandingClock
-from tests.support.tiny_detectors import write_tiny
+from tests.support.tiny_detectors import RED, picture, write_tiny
 from tests.support.tiny_pairs import OPTIONS, write_classifier, write_pair
 from world_api import BuildOptions, Listening, build_world, open_session, open_world, run
 from world_api.perception import ModelFolder
@@ -142,6 +142,26 @@ def test_two_builds_give_the_same_rows(film: Path, models: ModelFolder, store: P
         json.loads((root / "film" / "world.json").read_text())["world_hash"] for root in (store, tmp_path / "other")
     ]
     assert hashes[0] == hashes[1]
+
+
+def test_things_that_lack_as_many_words_are_ordered_by_their_crops(
+    make_video: Made, models: ModelFolder, tmp_path: Path
+) -> None:
+    """A red and an orange dog: no row judges the words, so both lack them, and their pictures say which may be meant."""
+
+    def frame(_: int) -> Any:
+        return picture((RED, 32, 32), ((0, 110, 255), 160, 32), width=256, height=128, side=32)
+
+    film = make_video("film.mp4", (frame(number) for number in range(50)), rate=5)
+    models.remove("tiny")
+    path = write_tiny(tmp_path, "yolo", notes={"names": "{0: 'dog', 1: 'bottle'}"})
+    models.add(path, name="tiny", options={}, licence="")
+    add_pair(models, tmp_path / "pair")
+    build(film, tmp_path / "store", models)
+    for query, left in (("brick", 32), ("mango", 160)):
+        found = asked(tmp_path / "store", models, "detect_objects", timestamp=5.0, category="dog", text_query=query)
+        assert [round(one["bbox"][0]) for one in found["detections"]] == [left, 192 - left]
+        assert all(one["lacks"] == [query] for one in found["detections"])
 
 
 def test_without_a_pair_a_classifier_tags_and_without_one_nothing_is_judged(
