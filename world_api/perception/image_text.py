@@ -512,9 +512,8 @@ class OnnxClassifier:
         return [TaggedPicture(tags=self._best(own)) for own in scores]
 
     def _best(self, scores: Floats) -> tuple[PictureTag, ...]:
-        best = np.argsort(-scores, kind="stable")[: self._MOST].tolist()
-        kept = [place for place in best if scores[place] >= self._options.least]
-        return tuple(
-            PictureTag(kind="thing", word=self._options.labels[at], chinese="", score=round(float(scores[at]), 4))
-            for at in kept
-        )
+        best: dict[str, float] = {}  # two classes may have one label, such as the bird and the machine "crane"
+        for place in np.argsort(-scores, kind="stable")[: self._MOST].tolist():
+            if scores[place] >= self._options.least:
+                best.setdefault(self._options.labels[place], round(float(scores[place]), 4))
+        return tuple(PictureTag(kind="thing", word=word, chinese="", score=score) for word, score in best.items())

@@ -145,6 +145,10 @@ def test_a_classifier_gives_tags_of_things_from_its_least_probability_on(tmp_pat
     assert [(tag.kind, tag.word) for tag in red.tags] == [("thing", "a red thing")]
     assert 0.6 <= red.tags[0].score <= 1 and red.vector is None
     assert grey.tags == ()
+    same = {**options, "labels": ["crane"] * 3, "least": 0.01}  # a row for each would have one key
+    models.add(path, name="cranes", options=same, licence="", task="image_classifier")
+    [both] = models.tagger_of(models.find("cranes")).tag([plain(RED)])
+    assert [tag.word for tag in both.tags] == ["crane"]
     with pytest.raises(BackendFault, match="3 classes, and 2 labels"):
         models.add(path, name="two", options={**options, "labels": labels[:2]}, licence="", task="image_classifier")
     assert "image_text" in added(tmp_path / "both").tagger().parameters  # type: ignore[union-attr]
