@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from world_api.core.execution import SystemClock
 from world_api.core.faults import BackendFault, MediaFault, StoreFault, VideoWorldError
 from world_api.core.identifiers import check_session_name, is_name, video_id_from_file_name
-from world_api.core.ports import Clock, FrameSource, ObjectDetector, SceneDetector, TextEmbedder
+from world_api.core.ports import Clock, FrameSource, ImageTextEncoder, ObjectDetector, SceneDetector, TextEmbedder
 from world_api.installation import models_folder
 from world_api.options import AUTO, CLASSICAL, ENDPOINT, NEURAL, BuildOptions, VisionChoices
 from world_api.perception import adapter, adapter_class
@@ -63,7 +63,7 @@ def build_world(
     if not str(video):
         raise MediaFault("no_such_file", "the path of the video is empty", hint="give the path of one video file")
     chosen = options or BuildOptions()
-    profile, detector, people = chosen.profile, None, None
+    profile, detector, people, tagger = chosen.profile, None, None, None
     if profile == AUTO:
         named = video_id or video_id_from_file_name(Path(video).stem)
         profile = profile_for(Path(store), named, chosen, progress or NoProgress())
@@ -71,8 +71,11 @@ def build_world(
         models = model_folder(chosen.models)
         shown = progress or NoProgress()
         detector = models.detector(chosen.detector)
-        people = models.people(say=shown.say if chosen.profile == AUTO else None)
-    recipe = recipes.recipe_for(profile, chosen.listening, without=chosen.without, detector=detector, people=people)
+        say = shown.say if chosen.profile == AUTO else None
+        people, tagger = models.people(say=say), models.tagger(say=say)
+    recipe = recipes.recipe_for(
+        profile, chosen.listening, without=chosen.without, detector=detector, people=people, tagger=tagger
+    )
     with closing(BuildProcesses(chosen.limits, recipe.apart)) as processes:
         if chosen.following is None:
             processes.start()  # first of all, while this process imports what it needs
@@ -208,7 +211,13 @@ def open_session(
             looker = FrameLooker(frames=_frames_of(world), detector=detector, world_key=key, cache=store / ON_DEMAND)
     if seeing is not None:
         vision = Vision(seeing, frames=_frames_of(world), world_key=key, cache=store / ON_DEMAND)
-    backends = Backends(text_embedder=text_embedder(), looker=looker, seeing=vision, meanings=meanings)
+    backends = Backends(
+        text_embedder=text_embedder(),
+        looker=looker,
+        seeing=vision,
+        meanings=meanings,
+        encoder=_encoder_of(world, models),
+    )
     return Session(
         view=open_view(world, as_of),
         overlay=overlay,
@@ -241,6 +250,30 @@ def _detector_of(world: World, models: Path | str | None) -> ObjectDetector | No
     from world_api.session.vision import NoDetector
 
     return NoDetector(str(made_by[0]), world.manifest.detected_categories)
+
+
+def _encoder_of(world: World, models: Path | str | None) -> ImageTextEncoder | None:
+    """Return the image-text model that the vectors of a world come from; None if it has none, or the model is not here."""
+    named = {name for stage in world.manifest.stages if (name := stage.parameters.get("image_text")) is not None}
+    if not named:
+        return None
+    from world_api.perception.models import IMAGE_TEXT
+
+    with suppress(BackendFault):  # without it, stored tags serve
+        folder = model_folder(models)
+        for model in folder.catalogue():
+            if model.task == IMAGE_TEXT and folder.is_present(model):
+                found = _shared_encoder(folder.folder, model.name, model.model_dump_json())
+                if found.producer in named:
+                    return found
+    return None
+
+
+@lru_cache(maxsize=2)
+def _shared_encoder(folder: Path, name: str, _entry: str) -> ImageTextEncoder:
+    """Return the pair of encoders of an entry of the catalogue; sessions share it, so that it is loaded once."""
+    models = model_folder(folder)
+    return models.encoder(models.find(name))
 
 
 @lru_cache(maxsize=4)

@@ -16,7 +16,7 @@ from world_api.perception import adapter, adapter_class
 
 if TYPE_CHECKING:
     from world_api.build.stage import Stage
-    from world_api.core.ports import VoiceDetector
+    from world_api.core.ports import PictureTagger, VoiceDetector
     from world_api.media.decode_pass import LossNote
     from world_api.media.decoder import MediaWorker
     from world_api.perception.detector import DetectorModel
@@ -34,10 +34,12 @@ def recipe_for(
     without: Collection[str] = (),
     detector: DetectorModel | None = None,
     people: PeopleModels | None = None,
+    tagger: PictureTagger | None = None,
 ) -> Recipe:
     """Return the recipe of a profile, without the stages named in ``without``.
 
-    ``listening`` chooses the source of the spoken words; ``detector`` and ``people`` are the models of the profile ``neural``.
+    ``listening`` chooses the source of the spoken words; ``detector``, ``people`` and ``tagger`` are the models of the profile
+    ``neural``.
 
     Raises BackendFault: ``no_such_profile``, ``profile_not_ready``: there is no detector for ``neural``. Making the stages
     may raise ``no_such_stage`` and ``stage_needed``.
@@ -62,7 +64,12 @@ def recipe_for(
         return Recipe(
             profile=profile,
             stages=lambda video, worker: leave_out(
-                [*_neural(video, worker, listening=words, model=model), *_people(worker, people)], without
+                [
+                    *_neural(video, worker, listening=words, model=model),
+                    *_people(worker, people),
+                    *_pictures(worker, tagger),
+                ],
+                without,
             ),
         )
     raise BackendFault(
@@ -130,6 +137,15 @@ def _people(worker: MediaWorker, models: PeopleModels | None) -> list[Stage]:
     if limits:
         stages.append(Identities(limits, needs=("detections", "stitches", *(judge.name for judge in judges[1:]))))
     return stages
+
+
+def _pictures(worker: MediaWorker, tagger: PictureTagger | None) -> list[Stage]:
+    """Return the stage that says what pictures may show; none without a model of it."""
+    from world_api.build.pictures import Pictures
+    from world_api.media.decoder import VideoFrames
+
+    needs = ("key_frames", "detections")
+    return [] if tagger is None else [Pictures(tagger, lambda path: VideoFrames(path, worker), needs=needs)]
 
 
 def moving_things() -> FrameStage:

@@ -42,9 +42,9 @@ def tensor(name: str, values: np.ndarray) -> bytes:
     return all_fields(1, values.shape) + field(2, kind) + field(8, name) + field(9, values.tobytes())
 
 
-def value(name: str, shape: Sequence[int | str]) -> bytes:
+def value(name: str, shape: Sequence[int | str], *, is_integer: bool = False) -> bytes:
     sides = [field(1, field(1, side) if isinstance(side, int) else field(2, side)) for side in shape]
-    return field(1, name) + field(2, field(1, field(1, _FLOAT) + field(2, b"".join(sides))))
+    return field(1, name) + field(2, field(1, field(1, _INTEGER if is_integer else _FLOAT) + field(2, b"".join(sides))))
 
 
 def node(kind: str, inputs: Sequence[str], output: str, **attributes: int | Sequence[int]) -> bytes:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from world_api.build.look_links import LookLinks
     from world_api.build.moving_things import MovingThings
     from world_api.build.person_looks import BodyJudge, ClothesJudge, FaceJudge, Figure, PersonLooks
+    from world_api.build.pictures import Pictures
     from world_api.build.processes import BuildProcesses
     from world_api.build.scheduler import Progress
     from world_api.build.screen_texts import ScreenTexts

@@ -56,7 +56,7 @@ EXTRAS = {
     "eval": "used by `eval` and `compare` for statistics, tables and reports",
     "inspect": "used by `eval export` alone",
     "neural": "not used yet: the detector of profile neural runs without it",
-    "neural-torch": "not used yet",
+    "neural-torch": "open_clip_torch is used for a checkpoint that `models add --task image_text` took; the rest not yet",
 }
 #: program on the PATH -> its purpose. A missing program is no problem.
 PROGRAMS = {"espeak-ng": "voices of generated films: `sandbox`, `sample`"}
@@ -126,21 +126,22 @@ def examine_installation(store: Path) -> dict[str, Any]:
 
 
 def _models() -> dict[str, Any]:
-    """Return as JSON the folder of models, which are there, and the profile that ``auto`` means in a new build."""
+    """Return as JSON the folder of models, which are there, the profile that ``auto`` means in a new build, and what tags pictures."""
     from world_api.api import model_folder
     from world_api.commands.models import described
 
     folder = model_folder()
     found: list[dict[str, Any]] = []
-    detector, problems = None, list[str]()
+    detector, tagger, problems = None, None, list[str]()
     try:
         found = [described(model, folder) for model in folder.catalogue()]
-        detector = folder.detector(say=problems.append)
+        detector, tagger = folder.detector(say=problems.append), folder.tagger(say=problems.append)
     except BackendFault as fault:
         problems = problems or [fault.message]
     return {
         "folder": str(folder.folder), "auto": CLASSICAL if detector is None else NEURAL,
         "detector": None if detector is None else detector.name, "problem": "; ".join(problems), "models": found,
+        "pictures": None if tagger is None else next(iter(tagger.parameters.values())),
     }  # fmt: skip
 
 
@@ -176,6 +177,7 @@ def _model_lines(record: dict[str, Any]) -> list[str]:
     return [
         *(f"  {line(model)}" for model in record["models"]),
         f"  models: {record['folder']}; --profile auto is {record['auto']} ({chosen})",
+        f"  what pictures may show: {record['pictures'] or 'not judged; `videoworld models add` takes a model of your own'}",
     ]
 
 

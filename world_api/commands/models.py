@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -77,7 +77,13 @@ def pull(
 
 @app.command()
 def add(
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="An ONNX file of a detector.")],
+    path: Annotated[
+        Path,
+        typer.Argument(
+            metavar="PATH",
+            help="An ONNX file; of an image-text pair the folder of image.onnx, text.onnx and the tokenizer, or a checkpoint.",
+        ),
+    ],
     name: Annotated[str | None, typer.Option(help="How it is chosen; by default the file's name.")] = None,
     layout: Annotated[
         str | None,
@@ -91,10 +97,24 @@ def add(
         float | None, typer.Option(min=0.01, max=0.99, help="The least confidence of a detection that counts.")
     ] = None,
     licence: Annotated[str, typer.Option(help="The licence of its weights, for `models list`.")] = "",
+    task: Annotated[
+        str, typer.Option(metavar="TASK", help="What it does: detector, image_text or image_classifier.")
+    ] = "detector",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="An option of models.yaml, such as side=256 or mean=[0.5,0.5,0.5]."
+        ),
+    ] = None,
     folder: FolderOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Add a detector of your own; it is used before those of the project."""
+    """Add a model of your own: a detector, an image-text pair or an image classifier; it is used before those of the project."""
+    from world_api.perception.models import ADDED_TASKS
+
+    if task not in ADDED_TASKS:
+        hint = f"the tasks are {', '.join(ADDED_TASKS)}"
+        raise BackendFault("bad_catalogue", f"no model of the task {task[:40]!r} can be added", hint=hint)
     models = _folder(folder)
     listed = None
     if labels is not None:
@@ -102,10 +122,28 @@ def add(
             listed = [word.strip() for word in labels.read_text(encoding="utf-8").splitlines() if word.strip()]
         except (OSError, UnicodeDecodeError) as error:
             raise BackendFault("bad_catalogue", f"{labels} cannot be read: {error}", hint="one class a line") from None
-    options: dict[str, Any] = {"layout": layout, "labels": listed, "sure": sure}
-    model = models.add(path, name=name, options=options, licence=licence)
+    options: dict[str, Any] = {"layout": layout, "labels": listed, "sure": sure, **_settings(settings or ())}
+    model = models.add(path, name=name, options=options, licence=licence, task=task)
     record = described(model, models)
-    show(record, as_json=as_json, text=lambda: f"{line(record)}\n  layout {model.options['layout']}")
+    about = f"\n  layout {model.options['layout']}" if "layout" in model.options else ""
+    show(record, as_json=as_json, text=lambda: f"{line(record)}{about}")
+
+
+def _settings(given: Sequence[str]) -> dict[str, Any]:
+    """Return options given as ``KEY=VALUE``; a value is YAML. Raises BackendFault: ``bad_catalogue``."""
+    from world_api.core.faults import ToolFault
+    from world_api.core.yaml_text import read_yaml
+
+    found = {}
+    for setting in given:
+        key, equals, value = setting.partition("=")
+        try:
+            found[key] = read_yaml(value.encode(), setting).value
+        except ToolFault as fault:
+            raise BackendFault("bad_catalogue", f"--set {setting[:80]}: {fault.message}", hint=fault.hint) from None
+        if not equals:
+            raise BackendFault("bad_catalogue", f"--set {setting[:80]} has no value", hint="write KEY=VALUE")
+    return found
 
 
 @app.command()
@@ -170,7 +208,7 @@ def _problem(model: Model, models: ModelFolder) -> str:
     from world_api.core.ports import Face
     from world_api.core.spans import Box
     from world_api.perception.detector import try_detector
-    from world_api.perception.models import DETECTOR
+    from world_api.perception.models import DETECTOR, IMAGE_CLASSIFIER, IMAGE_TEXT
 
     grey = np.full((180, 320, 3), 128, dtype=np.uint8)
     try:
@@ -183,6 +221,8 @@ def _problem(model: Model, models: ModelFolder) -> str:
                 points = np.array([[40, 40], [80, 40], [60, 60], [45, 80], [75, 80]], dtype=np.float32)
                 face = Face(box=Box(x1=20, y1=10, x2=100, y2=110), confidence=1.0, landmarks=points)
                 models.identity(model).embed(grey, [face])
+            case task if task in (IMAGE_TEXT, IMAGE_CLASSIFIER):
+                models.tagger_of(model)
             case task if task == DETECTOR and (found := models.detector(model.name)) is not None:
                 try_detector(found)
     except BackendFault as fault:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:  # a build chooses NumPy's threads before it loads NumPy
 
 #: A picture: height x width x 3, BGR, as displayed (rotated).
 Image: TypeAlias = "NDArray[np.uint8]"
+#: A picture: height x width x 3, RGB, which is the order that models of pictures and texts are trained with.
+RgbImage: TypeAlias = "NDArray[np.uint8]"
 #: A vector of unit length.
 Vector: TypeAlias = "NDArray[np.float32]"
 #: Vectors, n x dimension; each row has unit length or is zero.
@@ -239,6 +241,69 @@ class BodyEmbedder(Protocol):
         """Return one vector per BGR picture, each of which a standing person fills.
 
         Raises BackendFault: as ``FaceDetector.faces``.
+        """
+
+
+class ImageTextEncoder(Protocol):
+    """A pair of encoders, of pictures and of texts, whose vectors are compared by their inner product (CLIP, SigLIP).
+
+    ``producer`` names the model by its hashes and all that its vectors depend on. Any picture fits the texts ``neutral``; a
+    text is taken for what a picture may show only if its inner product exceeds those of all neutral ones by ``margin``, which
+    is not calibrated.
+    """
+
+    name: str
+    producer: str
+    neutral: Sequence[str]
+    margin: float
+
+    def encode_images(self, images: Sequence[RgbImage]) -> Vectors:
+        """Return one unit vector per picture, float32, shape (n, dimension).
+
+        Raises BackendFault: ``model_missing``, ``model_damaged``, ``model_unusable``, ``extra_missing``.
+        """
+
+    def encode_texts(self, texts: Sequence[str]) -> Vectors:
+        """Return one unit vector per text, float32, shape (n, dimension); texts are cut to the length that the model takes.
+
+        Raises BackendFault: ``empty_text``, and those of ``encode_images``.
+        """
+
+
+#: Of what kind a tag is: a place, a kind of picture (a cartoon), an action, or a thing.
+TagKind = Literal["place", "picture", "action", "thing"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PictureTag:
+    """Words for what a picture may show, in English and Chinese (empty if unknown).
+
+    ``score`` orders the tags of one tagger: a difference of inner products, or a classifier's probability; not calibrated.
+    """
+
+    kind: TagKind
+    word: str
+    chinese: str
+    score: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TaggedPicture:
+    """The tags of a picture, the best first, and its vector; None if the tagger makes none."""
+
+    tags: tuple[PictureTag, ...]
+    vector: Vector | None = None
+
+
+class PictureTagger(Protocol):
+    """Says what whole pictures may show. ``parameters``: all that its tags and vectors depend on."""
+
+    parameters: Mapping[str, Any]
+
+    def tag(self, images: Sequence[RgbImage]) -> Sequence[TaggedPicture]:
+        """Return the tags of each picture.
+
+        Raises BackendFault: as ``ImageTextEncoder.encode_images``.
         """
 
 

@@ -17,6 +17,7 @@ from world_api.core.ports import Source
 from world_api.core.spans import Box, TimeSpan, round_time
 from world_api.operations.schema import EvidenceItem, Hit, Interval, MatchingLine, TimedBox, TimeRange
 from world_api.search.passages import Passage, passages_of
+from world_api.search.pictures import pictures_of
 from world_api.search.searcher import MatchingPassage, SegmentHit
 from world_api.session.session import Registration, Session
 from world_api.session.vision import MAX_SPOTS, LookSpot
@@ -386,6 +387,8 @@ def caption(view: View, span: TimeSpan, seen_as: str | None = None) -> Descripti
     moves = [move for move in view.camera_movements.during(span) if move.span.overlap(span) > 0]
     if kinds := dict.fromkeys(move.label.removeprefix("the camera ") for move in moves):
         sentences.append("The camera " + ", then ".join(kinds))
+    if (shown := pictures_of(view).passage(span)) is not None:
+        sentences.append(f"It {shown.text} (guessed from key frames, not calibrated)")
     texts: dict[str, list[TimeSpan]] = {}
     for passage in passages:
         if passage.source == "screen_text":
@@ -420,6 +423,8 @@ def brief(view: View, span: TimeSpan, said: Sequence[str] = ()) -> str:
         parts.append(shorten(said[0], 70))
     elif seen := passages.first_texts(near, span, "caption", 1) or passages.first_texts(near, span, "tracker", 3):
         parts.append(", ".join(seen))
+    if (shown := pictures_of(view).passage(span)) is not None:
+        parts.append(shown.text)
     if written := passages.first_texts(near, span, "screen_text", 3):
         parts.append("text: " + " / ".join(written))
     if spoken := passages.first_texts(near, span, "speech", 1):

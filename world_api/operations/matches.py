@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
@@ -25,6 +26,7 @@ from world_api.operations.evidence import (
 )
 from world_api.operations.recorded import RecordedTexts, has_word, recorded_words
 from world_api.operations.schema import Action, Detection, Detections, Entity, LookAlike
+from world_api.search.pictures import pictures_of
 from world_api.search.searcher import terms_of
 from world_api.session.session import SEEN, Registration, Session
 from world_api.world.distinct import DistinctTracks
@@ -282,7 +284,8 @@ def find_objects(
     if not of_kind and (within is None or within.contains(at)):
         looked, missing = _look(session, at, replace(reading, unmatched=(*deeds, *reading.unmatched)))
         found += looked
-    found.sort(key=lambda one: (len(one.lacks), -one.sure, one.box.rounded()))
+    alike = _likeness(session, found, text_query, inside) if any(one.lacks for one in found) else {}
+    found.sort(key=lambda one: (len(one.lacks), -alike.get(id(one), 0.0), -one.sure, one.box.rounded()))
     shown = [(_detection(session, one), one.source) for one in found]
     looked_at = at if within is None and not of_kind else None
     examined, unexamined = _examined(session, asked, reading.kinds, looked_at)
@@ -313,6 +316,22 @@ def find_objects(
         ],
         hint=hint,
     )
+
+
+def _likeness(session: Session, found: Sequence[_Sighting], text: str | None, inside: TimeSpan) -> dict[int, float]:
+    """Return how much better a text fits the pictures of tracked things than neutral texts, by ``id``, if by the model's margin.
+
+    It orders things that lack as many words and judges none. Empty without a text, or without the image-text model.
+    """
+    encoder, pictures = session.backends.encoder, pictures_of(session.view)
+    if encoder is None or not text or not text.strip():
+        return {}
+    with suppress(BackendFault):  # its weights are gone or damaged
+        scores = pictures.scores(text, encoder)
+        own = {id(one): pictures.of_track(one.seen.track_id, inside) for one in found if isinstance(one.seen, Track)}
+        best = {key: float(scores[places].max()) for key, places in own.items() if len(places)}
+        return {key: score for key, score in best.items() if score >= encoder.margin}
+    return {}
 
 
 def _read_deeds(session: Session, reading: ParsedDescription, text: str) -> tuple[ParsedDescription, list[str]]:

@@ -34,6 +34,7 @@ from world_api.operations.schema import (
     Timestamp,
     VideoId,
 )
+from world_api.search.pictures import MAY_SHOW, pictures_of
 from world_api.session.session import Session
 
 ObjectCategory = Annotated[
@@ -101,10 +102,13 @@ def recognize_actions(session: Session, *, video_id: VideoId, start_time: StartT
     ]
     found = [(_with_caption(session, action), source) for action, source in actions_in(session, span)]
     cited = [evidence(session, interval_of(action), source, action.confidence) for action, source in found]
+    guessed = ", ".join(word for word, _ in pictures_of(session.view).tags_in(span, "action"))
+    notes = [look_note(look)] if look else []
+    notes += [f"key frames {MAY_SHOW}{guessed}; that is possible only, no action was recognised"] if guessed else []
     return Actions(
         actions=[*named, *(action for action, _ in found)],
         evidence=[*([look_evidence(session, look, span)] if look else []), *cited],
-        hint=look_note(look) if look else "",
+        hint="; ".join(notes),
     )
 
 

@@ -2,7 +2,7 @@
 
 ``classical`` (people and faces, text on screen, text vectors) and ``appearance`` (vectors of the look of things; a
 re-identification model belongs beside it) need no download. ``detector`` recognises objects with a model of the
-catalogue (``models``). ``speech`` recognises speech and detects voices.
+catalogue (``models``), ``image_text`` says what pictures may show. ``speech`` recognises speech and detects voices.
 ``endpoint`` uses a vision model and an embedding model on an endpoint. Each name is imported when it is first used.
 """
 
@@ -34,6 +34,18 @@ if TYPE_CHECKING:
         ScrfdDetector,
         SFaceEmbedder,
         YunetDetector,
+    )
+    from world_api.perception.image_text import (
+        BpeTokenizer,
+        ClassifierOptions,
+        ImageTextOptions,
+        ModelPart,
+        OnnxClassifier,
+        OnnxImageTextEncoder,
+        OpenClipEncoder,
+        PictureModel,
+        TagList,
+        ZeroShotTagger,
     )
     from world_api.perception.models import Model, ModelFolder
     from world_api.perception.speech import EnergyVoiceDetector, WhisperRecogniser

@@ -7,6 +7,7 @@ the folder of models. Nothing is fetched but by ``pull``, and a file is used onl
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, ValidationError
 
@@ -28,16 +29,24 @@ from world_api.core.files import file_lock, hash_file, not_writable, write_atomi
 from world_api.core.yaml_text import read_yaml
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from world_api.core.ports import ImageTextEncoder, PictureTagger
     from world_api.perception.detector import DetectorModel
     from world_api.perception.identification import PeopleModels
+    from world_api.perception.image_text import ClassifierOptions, ImageTextOptions, PictureModel
 
 CATALOGUE = "models.yaml"
-DETECTOR = "detector"
+DETECTOR, IMAGE_TEXT, IMAGE_CLASSIFIER = "detector", "image_text", "image_classifier"
+#: The tasks of models that a user can add.
+ADDED_TASKS = (DETECTOR, IMAGE_TEXT, IMAGE_CLASSIFIER)
 #: Seconds that a server may be silent, and bytes that are written at once.
 _SILENCE, _PIECE = 60.0, 1 << 20
 #: Limits of what a user's model is used with, where nothing was measured.
 _SURE, _LEAST, _SIDE = 0.5, 0.2, 640
 
+AnyOptions = TypeVar("AnyOptions", "ImageTextOptions", "ClassifierOptions")
 #: Shows progress: name of the file, bytes so far, bytes in all.
 Shown = Callable[[str, int, int], None]
 
@@ -252,6 +261,59 @@ class ModelFolder:
         limits = options.model_dump(exclude={"kind"})
         return kinds[options.kind](IdentityModel(name=model.name, path=self.path(file), sha256=file.sha256, **limits))
 
+    def tagger(self, *, say: Callable[[str], None] | None = None) -> PictureTagger | None:
+        """Return what says what pictures show: the first pair of encoders that is present, else the first image classifier.
+
+        Raises BackendFault: ``bad_catalogue``; without ``say``, which else gets a line about it, the faults of one that is
+        present and does not work.
+        """
+        for task in (IMAGE_TEXT, IMAGE_CLASSIFIER):
+            for model in self.catalogue():
+                if model.task != task or not (self.is_present(model) or self.is_damaged(model)):
+                    continue
+                try:
+                    return self.tagger_of(self._checked(model))
+                except BackendFault as fault:
+                    if say is None:
+                        raise
+                    say(f"{fault.message}, so it is left out; {fault.hint}")
+        return None
+
+    def tagger_of(self, model: Model) -> PictureTagger:
+        """Return the tagger with a pair of encoders or an image classifier, after it ran once on a grey picture.
+
+        Raises BackendFault: ``bad_catalogue``, ``model_missing``, ``model_damaged``, ``model_unusable``, ``extra_missing``.
+        """
+        from world_api.perception.image_text import ClassifierOptions, OnnxClassifier, ZeroShotTagger
+
+        if model.task == IMAGE_CLASSIFIER:
+            classifier = OnnxClassifier(self._picture_model(model, ClassifierOptions))
+            classifier.tag([_grey()])
+            return classifier
+        encoder = self.encoder(model)
+        encoder.encode_images([_grey()])
+        encoder.encode_texts(encoder.neutral)
+        return ZeroShotTagger(encoder)
+
+    def encoder(self, model: Model) -> ImageTextEncoder:
+        """Return the adapter of a pair of encoders. Raises BackendFault: ``bad_catalogue``, ``model_unusable``."""
+        from world_api.perception.image_text import ImageTextOptions, OnnxImageTextEncoder, OpenClipEncoder
+
+        found = self._picture_model(model, ImageTextOptions)
+        kind = OnnxImageTextEncoder if found.options.kind == "onnx" else OpenClipEncoder
+        return kind(found)
+
+    def _picture_model(self, model: Model, kind: type[AnyOptions]) -> PictureModel[AnyOptions]:
+        from world_api.perception.image_text import ModelPart, PictureModel
+
+        try:
+            options = kind.model_validate(model.options)
+        except ValidationError as error:
+            raise _bad_catalogue(f"the options of {model.name}", _first(error)) from None
+        self._file_of(model)
+        parts = tuple(ModelPart(name=model.name, path=self.path(file), sha256=file.sha256) for file in model.files)
+        return PictureModel(name=model.name, parts=parts, options=options)
+
     def _file_of(self, model: Model) -> ModelFile:
         """Return the file that is opened, after comparing the hashes of those that it reads by itself, such as weights.
 
@@ -331,24 +393,30 @@ class ModelFolder:
                 raise BackendFault("model_not_fetched", f"{file.name} there is another file: its hash differs")
             partial.replace(self.path(file))
 
-    def add(self, path: Path, *, name: str | None, options: Mapping[str, Any], licence: str) -> Model:
-        """Copy a user's detector into the folder and list it; return its entry.
+    def add(
+        self, path: Path, *, name: str | None, options: Mapping[str, Any], licence: str, task: str = DETECTOR
+    ) -> Model:
+        """Copy a user's model into the folder and list it; return its entry.
 
-        What ``options`` does not say is read from the file: the layout from the shape of its output, the labels and the
-        side of the input from the notes that Ultralytics' exports contain.
+        ``path`` is an ONNX file; of a pair of encoders the folder of its three files (``_files_of_pair``), or a checkpoint of
+        open_clip. What ``options`` does not say of a detector is read from the file: the layout from the shape of its
+        output, the labels and the side of the input from the notes that Ultralytics' exports contain.
 
         It is loaded and run once before it is taken. No file of another model is replaced, and no name of one is taken.
 
         Raises BackendFault: ``model_missing``, ``model_unusable``, ``model_exists``, ``bad_catalogue``; StoreFault: those of
         writing.
         """
-        if not path.is_file():
+        files = _files_of_pair(path) if task == IMAGE_TEXT and path.is_dir() else [path]
+        if not all(file.is_file() for file in files):
             raise BackendFault("model_missing", f"there is no file {path}", hint="give the path of an ONNX file")
-        noted, terms = _described(path)
+        noted, terms = _described(path) if task == DETECTOR else ({}, "")
+        if task == IMAGE_TEXT and path.is_file():
+            noted = {"kind": "open-clip"}
         entry = {
             "name": name or path.stem.casefold().replace(" ", "-"),
-            "task": DETECTOR,
-            "files": [{"name": path.name, "sha256": hash_file(path), "bytes": path.stat().st_size}],
+            "task": task,
+            "files": [{"name": one.name, "sha256": hash_file(one), "bytes": one.stat().st_size} for one in files],
             "licence": licence or terms or "not stated",
             "terms": "copyleft" if "AGPL" in (licence or terms) else "unknown",
             "options": {**noted, **{key: value for key, value in options.items() if value is not None}},
@@ -357,22 +425,29 @@ class ModelFolder:
             model = Model.model_validate(entry)
         except ValidationError as error:
             raise _bad_catalogue(path.name, _first(error)) from None
-        if "layout" not in model.options:
+        if task == DETECTOR and "layout" not in model.options:
             what = f"{path.name}: the shape of its output does not show its layout"
             raise BackendFault(
                 "model_unusable", what, hint="state it with --layout; `videoworld models add --help` lists them"
             )
         self._refuse_taken(model)
-        from world_api.perception.detector import try_detector
+        there = ModelFolder(files[0].parent)
+        if task == DETECTOR:
+            from world_api.perception.detector import try_detector
 
-        try_detector(replace(self._as_detector(model), path=path))
-        self.pull(model, offered=path.parent)
+            try_detector(replace(self._as_detector(model), path=path))
+        else:
+            there.tagger_of(model)
+        self.pull(model, offered=there.folder)
         self._list([model, *(own for own in self.added() if own.name != model.name)])
         return model
 
     def _refuse_taken(self, model: Model) -> None:
-        """Raise ``model_exists`` if the name or the file of a new model is that of another one."""
-        [file] = model.files
+        """Raise ``model_exists`` if the name or a file of a new model is that of another one."""
+        for file in model.files:
+            self._refuse_file(model, file)
+
+    def _refuse_file(self, model: Model, file: ModelFile) -> None:
         for other in self.catalogue():
             if other.name == model.name and model.files != other.files:
                 hint = f"choose another --name, or `videoworld models remove {model.name}` first"
@@ -438,6 +513,31 @@ def _damaged(file: ModelFile, model: Model, size: int | None = None) -> BackendF
         f"{file.name} is not the file of the model {model.name}: {why}",
         hint=f"`videoworld models pull {model.name}` fetches it again, with --from FOLDER one that you added",
     )
+
+
+def _files_of_pair(folder: Path) -> list[Path]:
+    """Return the files of a pair of ONNX encoders in a folder: that of pictures, that of texts, the tokenizer, then their weights.
+
+    Raises BackendFault: ``model_missing``: one is not there, or several are.
+    """
+    there = sorted(path for path in folder.iterdir() if path.is_file())
+    networks = [path for path in there if path.suffix == ".onnx"]
+    found = [
+        [path for path in networks if re.search("image|visual|vision", path.name.casefold())],
+        [path for path in networks if "text" in path.name.casefold()],
+        [path for path in there if path.name.endswith(("tokenizer.json", ".txt", ".txt.gz"))],
+    ]
+    if any(len(each) != 1 for each in found):
+        what = f"{folder} does not contain one encoder of pictures, one of texts and one tokenizer"
+        hint = "name them image.onnx, text.onnx and tokenizer.json (or the BPE vocabulary .txt or .txt.gz)"
+        raise BackendFault("model_missing", what, hint=hint)
+    return [*(each[0] for each in found), *(path for path in there if path.name.endswith((".data", ".onnx_data")))]
+
+
+def _grey() -> NDArray[np.uint8]:
+    import numpy as np
+
+    return np.full((180, 320, 3), 128, dtype=np.uint8)
 
 
 @cache

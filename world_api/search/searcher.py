@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from world_api.core.canonical import content_hash
 from world_api.core.execution import OnceEach
 from world_api.core.faults import StoreFault
-from world_api.core.ports import TextEmbedder, Vectors
+from world_api.core.ports import ImageTextEncoder, TextEmbedder, Vectors
 from world_api.core.spans import TimeSpan
 from world_api.core.vocabulary import concepts, required_terms, words
 from world_api.search.indexes import (
@@ -50,6 +50,7 @@ from world_api.search.passages import (
     segments_of,
     unchanged_segments,
 )
+from world_api.search.pictures import picture_rankings, pictures_of
 from world_api.world.storage import read_manifest
 from world_api.world.store import Derived, World, derived_folder, derived_lock, list_worlds, world_folder
 from world_api.world.tables import SESSION_TABLES, TABLES, matrix
@@ -260,17 +261,23 @@ class Searcher:
         *,
         captions: CaptionIndex | None = None,
         meanings: Meanings | None = None,
+        encoder: ImageTextEncoder | None = None,
     ) -> None:
         self._view = view
+        self._encoder = encoder
         self._embedder = embedder
         self._whole = view.world.once(WholeDocuments)
         self._captions = captions or CaptionIndex()
         self._meanings = meanings
 
     def by_text(self, query: str, top_k: int) -> list[SegmentHit]:
-        """Return segments by words and meaning, the best first; the two rankings are fused by reciprocal rank."""
+        """Return segments by words and meaning, the best first; the rankings are fused by reciprocal rank.
+
+        What pictures may show (tags, and the vectors of an image-text model) is ranked as well.
+        """
         dense, _ = self._dense(query, FUSED, (0, len(self._view.segments)))
-        return self._fused(best_first(self.lexical.scores(query), FUSED), dense, top_k, query)
+        shown = picture_rankings(self._view, query, self._encoder)
+        return self._fused([best_first(self.lexical.scores(query), FUSED), dense, *shown], top_k, query)
 
     def by_meaning(self, query: str, top_k: int, within: TimeSpan | None) -> list[SegmentHit]:
         """Return segments by meaning, the best first; with ``within`` only those whose middle is inside it."""
@@ -279,30 +286,36 @@ class Searcher:
             centers = (self._view.segments.starts + self._view.segments.ends) / 2
             first, end = np.searchsorted(centers, [within.start, within.end]).tolist()
             among = (first, end)
-        if self._meanings is None or not self._captions.passages:
+        others = list(picture_rankings(self._view, query, self._encoder))
+        if self._meanings is not None and self._captions.passages:
+            queries = self._meanings.of_query(query)
+            others.insert(0, by_meaning(self._captions, self._meanings, queries, self._view.segments))
+        if not others:
             found, scores = self._dense(query, top_k, among)
             return self._hits(found, scores, query)
-        near = by_meaning(self._captions, self._meanings, self._meanings.of_query(query), self._view.segments)
-        near = near[(near >= among[0]) & (near < among[1])]
-        return self._fused(near, self._dense(query, FUSED, among)[0], top_k, query)
+        inside = [near[(near >= among[0]) & (near < among[1])] for near in others]
+        return self._fused([*inside, self._dense(query, FUSED, among)[0]], top_k, query)
 
     def by_example(self, example: TimeSpan, said: Sequence[str], top_k: int) -> list[SegmentHit]:
-        """Return segments similar to an example interval in look or in captions, the best first.
+        """Return segments similar to an example interval in look, in vectors of key frames or in captions, the best first.
 
         Segments that overlap the example are excluded. ``said`` are the captions of the example; without them, or
-        without a model that embeds captions, only the look counts.
+        without a model that embeds captions, only looks count.
         """
-        if self._meanings is None or not said:
+        others = [alike] if len(alike := pictures_of(self._view).by_example(example)) else []
+        if self._meanings is not None and said:
+            near = by_meaning(self._captions, self._meanings, self._meanings.of_captions(said), self._view.segments)
+            segments = self._view.segments
+            others.append(near[(segments.ends[near] <= example.start) | (segments.starts[near] >= example.end)])
+        if not others:
             return self.by_look(example, min(top_k, FUSED))
         looks = self.by_look(example, FUSED)
-        near = by_meaning(self._captions, self._meanings, self._meanings.of_captions(said), self._view.segments)
-        apart = (self._view.segments.ends[near] <= example.start) | (self._view.segments.starts[near] >= example.end)
         places = np.searchsorted(self._view.segments.starts, [hit.span.start for hit in looks]).astype(np.int64)
-        return self._fused(near[apart], places, top_k, " ".join(said))
+        return self._fused([*others, places], top_k, " ".join(said))
 
-    def _fused(self, one: Positions, other: Positions, top_k: int, query: str) -> list[SegmentHit]:
-        """Return the best hits of two rankings of segments, fused by reciprocal rank; ``query`` chooses their passages."""
-        fused = fuse([one, other], len(self._view.segments))
+    def _fused(self, rankings: Sequence[Positions], top_k: int, query: str) -> list[SegmentHit]:
+        """Return the best hits of rankings of segments, fused by reciprocal rank; ``query`` chooses their passages."""
+        fused = fuse(rankings, len(self._view.segments))
         best = best_first(fused, top_k)
         return self._hits(best, fused[best], query)
 
@@ -373,7 +386,8 @@ class Searcher:
             span = self._view.segments[place]
             numbers = self._captioned[place] if self._captions.passages else []
             inside = (*passages.inside(span), *(self._captions.passages[number] for number in numbers))
-            best = wanted.best(inside)
+            shown = pictures_of(self._view).passage(span)
+            best = wanted.best((*inside, *([] if shown is None else [shown])))
             passage, lines = best[0] if best else None, wanted.lines(best)
             hits.append(SegmentHit(span=span, score=round(score, 4), passage=passage, lines=lines, inside=inside))
         return hits
@@ -395,12 +409,14 @@ class QueryMatcher:
     def best(self, passages: Sequence[Passage]) -> list[Passage]:
         """Return the passages that match the query best, the shortest first, which is the snippet of a hit.
 
-        What counts is whether they contain it word for word, then how many of its content words, then of all its words.
+        What pictures may show comes last.
+
+                What counts is whether they contain it word for word, then how many of its content words, then of all its words.
         """
         shared = [self._shared(passage) for passage in passages]
         most = max(shared, default=None)
         best = [passage for passage, share in zip(passages, shared, strict=True) if share == most]
-        return sorted(best, key=lambda passage: len(words(passage.text)))
+        return sorted(best, key=lambda passage: (passage.source == "look", len(words(passage.text))))
 
     def lines(self, best: Sequence[Passage]) -> tuple[MatchingPassage, ...]:
         """Return those best passages of speech or screen text that contain the query or a content word of it, in time order."""

@@ -29,7 +29,7 @@ from world_api.core.canonical import Record, content_hash
 from world_api.core.faults import OperationFault, StoreFault
 from world_api.core.files import append_line, file_lock, not_writable, world_lock
 from world_api.core.identifiers import check_session_name, is_name
-from world_api.core.ports import Source, TextEmbedder
+from world_api.core.ports import ImageTextEncoder, Source, TextEmbedder
 from world_api.core.spans import Box, TimeSpan, round_time
 from world_api.core.vocabulary import Vocabulary
 from world_api.search.passages import CaptionIndex, Meanings
@@ -441,14 +441,15 @@ SEEN = "ent_seen_"
 class Backends:
     """Models that a session can use in addition to stored rows.
 
-    ``looker`` is None without the video or a detector, ``seeing`` if no vision model was chosen, and ``meanings`` if no
-    model that embeds captions was chosen.
+    ``looker`` is None without the video or a detector, ``seeing`` if no vision model was chosen, ``meanings`` if no
+    model that embeds captions was chosen, and ``encoder`` without the image-text model that the world's vectors come from.
     """
 
     text_embedder: TextEmbedder
     looker: FrameLooker | None
     seeing: Vision | None = None
     meanings: Meanings | None = None
+    encoder: ImageTextEncoder | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -530,7 +531,9 @@ class Session:
     @property
     def memo_key(self) -> str:
         """Cache key of results that do not depend on what the session wrote."""
-        beside = "".join(f"+{content_hash(part)}" for part in (self.perception, self.stood_in) if part is not None)
+        encoder = None if self.backends.encoder is None else self.backends.encoder.producer
+        parts = (self.perception, self.stood_in, encoder)
+        beside = "".join(f"+{content_hash(part)}" for part in parts if part is not None)
         return f"{self.world_hash}@{'all' if self.as_of is None else self.as_of}{beside}"
 
     @property
@@ -567,7 +570,10 @@ class Session:
     @cached_property
     def searcher(self) -> Searcher:
         """The search over the visible part."""
-        return Searcher(self.view, self.backends.text_embedder, captions=self.captions, meanings=self.backends.meanings)
+        models = self.backends
+        return Searcher(
+            self.view, models.text_embedder, captions=self.captions, meanings=models.meanings, encoder=models.encoder
+        )
 
     def check_video(self, video_id: str) -> None:
         """Check that a call is for this session's video.

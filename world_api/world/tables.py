@@ -11,13 +11,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from world_api.core import lazy
+from world_api.core.ports import TagKind
 
 if lazy.is_command and "pandas" not in sys.modules:
     # With the first value that it converts, pyarrow imports pandas if that is installed: 0.15 s for nothing. Not in other
@@ -85,8 +86,10 @@ _TRACK = ("sightings", "track")
 _LINKS = Rules(references={"earlier": _TRACK, "later": _TRACK}, follows=("earlier", "later"))
 #: The parts of a person of which ``person_looks`` has rows.
 PERSON_PARTS = ("body", "face", "upper", "lower", "hair", "facing", "near_upper", "near_lower", "near_hair")
+#: The kinds of tags of a picture (``TagKind``).
+TAG_KINDS = get_args(TagKind)
 #: Tables that worlds of this schema did not always have: without rows they do not count in a world's hash.
-ADDED_TABLES = frozenset({"person_looks"})
+ADDED_TABLES = frozenset({"person_looks", "picture_vectors", "picture_tags"})
 _CAMERA = ("still", "pan_left", "pan_right", "tilt_up", "tilt_down", "zoom_in", "zoom_out", "turn", "shake")
 
 TABLES: dict[str, TableSpec] = {
@@ -118,6 +121,13 @@ TABLES: dict[str, TableSpec] = {
             "person_looks", ("track", "time", "part"),
             Rules(references={"track": _TRACK}, choices={"part": PERSON_PARTS}),
             track=_TEXT, time=_F64, part=_TEXT, words=pa.list_(_TEXT), vector=pa.list_(_F32), score=_F32,
+        ),
+        # How an image-text model or classifier of whole pictures saw a key frame (track is empty) or a tracked thing (a track id):
+        # the vector of the model, unit length; words for what a key frame may show. score: not calibrated (PictureTag).
+        _table("picture_vectors", ("time", "track"), time=_F64, track=_TEXT, vector=pa.list_(_F32)),
+        _table(
+            "picture_tags", ("time", "kind", "word"), Rules(choices={"kind": TAG_KINDS}),
+            time=_F64, kind=_TEXT, word=_TEXT, chinese=_TEXT, score=_F32,
         ),
         # Two tracks that show the same thing. later names the younger one, time (seconds) is its first sighting. kind: stitch,
         # over the join of two clips or while a person did not move; same_person, recognised when seen again.
