@@ -336,7 +336,7 @@ def frames(
             "--html FILE`, which has the key frames",
         )
     video = VideoFrames(source)
-    written = []
+    written: list[dict[str, Any]] = []
     try:
         for time in times:
             (picture,) = video.pictures_played_at([time], None)
