@@ -78,11 +78,13 @@ class Outfit:
     """How a person looks: words for parts, and for each word the share (0 to 1) of the frames that show it.
 
     ``doubts`` are other words for these parts that may be right as well: neighbouring colours, and words of few frames.
+    ``has_mixed_hair``: the hair was seen in two colours, so that it has no sure word, and only those in doubt are possible.
     """
 
     looks: tuple[PartLook, ...] = ()
     shares: tuple[float, ...] = ()
     doubts: tuple[PartLook, ...] = ()
+    has_mixed_hair: bool = False
 
     def words(self, part: str) -> list[str]:
         """Return the words for a part; none if it was not judged or nothing can be said."""
@@ -94,8 +96,9 @@ class Outfit:
         return tuple(dict.fromkeys([*self.words(UPPER), *self.words(LOWER)]))
 
     def may_be(self, look: PartLook) -> bool:
-        """Whether a look that is not among the words for its part is not excluded by these, or by other words in doubt."""
-        return look in self.doubts or all(one.part != look.part for one in (*self.looks, *self.doubts))
+        """Whether a look that is not among the words for its part is not excluded by them, nor by the colours of mixed hair."""
+        is_judged = bool(self.words(look.part)) or (look.part == HAIR and self.has_mixed_hair)
+        return look in self.doubts or not is_judged
 
     def may_have(self, colour: str, *, mainly: bool = False) -> bool:
         """Whether upper or lower clothes may have a colour that is not among their words; ``mainly``: the upper ones."""

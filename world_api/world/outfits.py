@@ -45,6 +45,7 @@ def _outfit(noted: Mapping[str, tuple[int, Counter[str]]]) -> Outfit:
     """Return the outfit of one track from the number of frames in which each part was judged, and its words in these."""
     looks: list[tuple[PartLook, float]] = []
     doubts: list[PartLook] = []
+    has_mixed_hair = False
     for part in _PARTS:
         number, words = noted[part]
         if number < _FRAMES:
@@ -57,11 +58,12 @@ def _outfit(noted: Mapping[str, tuple[int, Counter[str]]]) -> Outfit:
             continue
         ordered = sorted(words.items(), key=lambda item: (-item[1], item[0]))
         if part == HAIR:
-            ordered = ordered[:1] if len(ordered) < 2 or ordered[1][1] < _DOUBTFUL * number else []
+            has_mixed_hair = len(ordered) > 1 and ordered[1][1] >= _DOUBTFUL * number
+            ordered = [] if has_mixed_hair else ordered[:1]
         named = [(word, _share(times, number)) for word, times in ordered if times >= _SHARE * number]
         looks += [(PartLook(part, word), share) for word, share in named]
         near_number, near = noted[NEAR + part]
-        least = _DOUBTFUL if named else 0.0  # where nothing is sure, only what no frame shows is excluded
+        least = 0.0 if part == HAIR and has_mixed_hair else _DOUBTFUL  # only what no frame shows is excluded
         doubtful = {word for word, times in words.items() if times >= least * number}
         doubtful |= {word for word, times in near.items() if times >= least * near_number}
         if near_number == 0:  # rows of an earlier version have no neighbours
@@ -69,7 +71,10 @@ def _outfit(noted: Mapping[str, tuple[int, Counter[str]]]) -> Outfit:
         known = HAIR_COLOURS if part == HAIR else NEIGHBOURS
         doubts += [PartLook(part, word) for word in known if word in doubtful.difference(dict(named))]
     return Outfit(
-        looks=tuple(look for look, _ in looks), shares=tuple(share for _, share in looks), doubts=tuple(doubts)
+        looks=tuple(look for look, _ in looks),
+        shares=tuple(share for _, share in looks),
+        doubts=tuple(doubts),
+        has_mixed_hair=has_mixed_hair,
     )
 
 
