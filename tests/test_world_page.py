@@ -67,6 +67,9 @@ def test_the_page_ends_at_the_causal_cut(cli: Cli, make_world: WorldMaker, tmp_p
     assert held["duration"] == 30
     assert [one["hint"] for one in held["things"]] == ["person in black"]
     assert len(held["speech"]) == 1
+    # The video would show what comes after the cut.
+    assert held["file"] == ""
+    assert "media-src" not in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.usefixtures("store")
@@ -75,6 +78,7 @@ def test_a_page_that_cannot_be_written_is_a_fault(cli: Cli, make_world: WorldMak
     (tmp_path / "file").write_text("", encoding="utf-8")
     outcome = cli("inspect", "made", "--html", str(tmp_path / "file" / "page.html"), "--json")
     assert (outcome.status, outcome.json["error"]["code"]) == (1, "store_not_writable")
+    assert cli("inspect", "made", "--html", "").status == 2
 
 
 @pytest.fixture
@@ -165,9 +169,9 @@ def test_frames_are_written_with_the_boxes_of_what_is_tracked(cli: Cli, film: Pa
     assert cli("frames", "film", "--at", "10", "--out", str(plain), store=film).status == 0
     record = cli("frames", "film", "--at", "10", "--boxes", "--out", str(boxed), "--json", store=film).json
     (frame,) = record["frames"]
-    assert frame["picture"] == str(boxed / "film-10.jpg")
+    assert frame["picture"] == str(boxed / "film-10.0.jpg")
     assert [seen["hint"] for seen in frame["tracks"]] == ["person in red and black"]
-    pictures = [cv2.imread(str(folder / "film-10.jpg")).astype(int) for folder in (plain, boxed)]
+    pictures = [cv2.imread(str(folder / "film-10.0.jpg")).astype(int) for folder in (plain, boxed)]
     assert pictures[0].shape == (360, 640, 3)
     differing = np.argwhere(np.abs(pictures[0] - pictures[1]).sum(axis=2) > 150)
     assert cli("inspect", "film", "--html", str(tmp_path / "page.html"), store=film).status == 0

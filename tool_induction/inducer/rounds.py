@@ -107,7 +107,8 @@ class Version:
         if self.verdict is None or self.status == "duplicate":
             return ()
         if self.verdict.admitted:
-            weak = self.verdict.weaknesses
+            # That nothing was compared is no fault that a model could mend.
+            weak = [one for one in self.verdict.weaknesses if one.code != "not_compared"]
             return tuple(Fault(code=one.code, path="$", message=one.message, suggestion=one.suggestion) for one in weak)
         message = f"refused when it was tried: {self.verdict.explanation}"
         return (Fault(code=self.verdict.reason, path="$", message=message, suggestion=self.verdict.suggestion),)

@@ -166,6 +166,8 @@ def inspect(
     world = open_world(store, video_id)
     if check:
         typer.echo("checked: every file is as the manifest lists it, and no row breaks a rule of its table", err=True)
+    if html is not None and html.is_dir():
+        raise typer.BadParameter(f"{html} is a folder; give a file", param_hint="--html")
     if html is not None:
         size = write_world_page(View(world, as_of), html)
         show({"page": str(html), "bytes": size}, as_json=as_json, text=lambda: f"wrote {html} ({_megabytes(size)})")
@@ -325,9 +327,10 @@ def frames(
 
     world = open_world(store, video_id)
     view = View(world, as_of)
-    times = sorted(set(at))
-    if wrong := [time for time in times if not 0 <= time < view.duration]:
-        raise typer.BadParameter(f"{wrong[0]:g} s: the video ends at {view.duration:g} s", param_hint="--at")
+    times = sorted({round_time(time) for time in at if math.isfinite(time)})
+    if wrong := [time for time in at if not 0 <= time < view.duration]:
+        ends = "the video ends" if as_of is None else "what is seen under --as-of ends"
+        raise typer.BadParameter(f"{wrong[0]} is no moment: {ends} at {view.duration:g} s", param_hint="--at")
     if (source := source_path(world)) is None:
         raise StoreFault(
             "source_missing",
@@ -341,7 +344,7 @@ def frames(
         for time in times:
             (picture,) = video.pictures_played_at([time], None)
             tracks = view.tracks_at(time)
-            path = out / f"{video_id}-{time:g}.jpg"
+            path = out / f"{video_id}-{time}.jpg"
             write_atomically(path, _jpeg(_with_boxes(picture, tracks, time, view) if boxes else picture))
             seen = [{"entity_id": track.entity_id, "hint": track.hint} for track in tracks]
             written.append({"time": time, "picture": str(path), "tracks": seen})

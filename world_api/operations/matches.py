@@ -202,7 +202,7 @@ def may_repeat(session: Session, thing: Track | Registration) -> bool:
     """Whether an entity may be the same thing as another one of its category: see ``DistinctTracks``."""
     if isinstance(thing, Track):
         return thing.track_id in session.view.once(DistinctTracks).may_repeat
-    return session.view.world.manifest.profile != "oracle"
+    return bool(session.view.world.manifest.detected_categories)
 
 
 def side_left(session: Session, track: Track, appearance: TimeSpan) -> Side | None:

@@ -1,11 +1,12 @@
 """The page of a world: one file of HTML with its key frames, the boxes of its tracks, and everything it holds on one timeline.
 
 It is made from the rows of a view, so that a causal cut holds for it, too. Texts of the video are data of the page and never
-markup. If the video's file is beside the page it is played; otherwise the nearest key frame is shown.
+markup. If the video's file is beside the page it is played; otherwise, and under a cut, the nearest key frame is shown.
 """
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,7 +49,7 @@ def write_world_page(view: View, path: Path) -> int:
         style=asset(__package__, _STYLE),
         script=asset(__package__, _SCRIPT),
         blocks=blocks,
-        media=_BESIDE,
+        media=_BESIDE if view.complete else "",
         title=view.world.manifest.title,
     )
     data = text.encode()
@@ -69,7 +70,8 @@ def world_record(view: View) -> dict[str, Any]:
         "title": manifest.title,
         "profile": manifest.profile,
         "hash": manifest.world_hash,
-        "file": manifest.source.file_name,
+        # Under a cut the video would show what comes after it.
+        "file": manifest.source.file_name if view.complete else "",
         "duration": _seconds(view.duration),
         "size": [manifest.video.width, manifest.video.height],
         "holes": [_interval(hole) for hole in view.holes],
@@ -138,6 +140,4 @@ def _pictures(view: View) -> Iterator[tuple[float, bytes]]:
 
 
 def _base64(data: bytes) -> str:
-    import base64
-
     return base64.b64encode(data).decode("ascii")

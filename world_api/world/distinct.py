@@ -1,8 +1,8 @@
-"""Which entities surely are different things: those that are seen at the same time.
+"""Which entities surely are different things, where a detector found them: those that are seen at the same time.
 
 A track ends where its thing is hidden or leaves, so that a later one may show the same thing again. How it looks decides
 nothing: from far away, cut off or in other light, vectors of one person are as unlike as those of two people
-(docs/perception.md, "Who is who"), and so are the colours that profile ``classical`` compares.
+(docs/perception.md, "Who is who").
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ class DistinctTracks:
     """The tracks of a view that surely are different things; of each category as many as can be shown.
 
     ``may_repeat``: the names of all others, each of which may show the same thing as another track of its category. There
-    are none in a world whose truth says who is who.
+    are none where no detector drew the boxes: there ``may_be`` names who may be the same.
     """
 
     def __init__(self, view: View) -> None:
         of_category: defaultdict[str, list[Track]] = defaultdict(list)
-        for track in () if view.world.manifest.profile == "oracle" else view.tracks:
+        for track in view.tracks if view.world.manifest.detected_categories else ():
             of_category[track.category].append(track)
         apart = {name for tracks in of_category.values() for name in _most_at_once(tracks)}
         self.may_repeat = frozenset(one.track_id for own in of_category.values() for one in own) - apart

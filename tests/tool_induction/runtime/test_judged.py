@@ -163,26 +163,27 @@ def test_a_tool_that_calls_another_rests_on_the_same_words(counted: Any) -> None
     assert (result["status"], result["judged"]["not_judged"]) == ("partial", ["zebra"])
 
 
-@pytest.mark.parametrize(("category", "count"), [("people", 1), ("人", 1), ("man", 0)])
-def test_the_packaged_library_counts_people_by_every_word_for_them(open_made: Any, category: str, count: int) -> None:
-    """Three who are seen one after another may be one."""
+@pytest.mark.parametrize(("category", "status", "count"), [("people", "ok", 3), ("人", "ok", 3), ("man", "partial", 0)])
+def test_the_packaged_library_counts_people_by_every_word_for_them(
+    open_made: Any, category: str, status: str, count: int
+) -> None:
     tools = load_library("hand_A").tools
     asked = {"video_id": "made", "category": category}
     result = run_tool(tools, "count_distinct_things", asked, call=partial(run, open_made()))
-    assert (result["status"], result["outputs"]["unmerged"]) == ("partial", count)
-    assert result["unsure"]["unmerged"]["possible"] == 3 - count
+    assert (result["status"], result["outputs"]["unmerged"]) == (status, count)
+    assert result.get("unsure", {}).get("unmerged", {}).get("possible", 0) == 3 - count
 
 
 @pytest.mark.parametrize(
-    ("shape", "possible"),
+    ("shape", "status", "possible"),
     [
-        ({"y2": 260.0}, 1),  # upright, but only for so long that a person may not be recognised yet
-        ({"y2": 260.0, "until": 58.0}, 0),
-        ({"y2": 90.0, "until": 58.0}, 1),  # of a shape in which no person is looked for
+        ({"y2": 260.0}, "partial", 1),  # upright, but only for so long that a person may not be recognised yet
+        ({"y2": 260.0, "until": 58.0}, "ok", 0),
+        ({"y2": 90.0, "until": 58.0}, "partial", 1),  # of a shape in which no person is looked for
     ],
 )
 def test_the_packaged_library_counts_for_sure_only_who_was_recognised(
-    make_world: Any, minute_rows: Any, shape: dict[str, float], possible: int
+    make_world: Any, minute_rows: Any, shape: dict[str, float], status: str, possible: int
 ) -> None:
     tracks = [row for row in minute_rows["sightings"] if row["track"] != "t0001_02"]
     thing = sightings("t0001_02", steps(50.0, shape.get("until", 55.0)), category="moving_object", x=0.0)
@@ -190,8 +191,8 @@ def test_the_packaged_library_counts_for_sure_only_who_was_recognised(
     session = open_session(make_world.store, "made", name=None)
     asked = {"video_id": "made", "category": "person"}
     result = run_tool(load_library("hand_A").tools, "count_distinct_things", asked, call=partial(run, session))
-    assert (result["status"], result["outputs"]["unmerged"]) == ("partial", 1)
-    assert result["unsure"]["unmerged"]["possible"] == 1 + possible  # the second person may be the first one again
+    assert (result["status"], result["outputs"]["unmerged"]) == (status, 2)
+    assert result.get("unsure", {}).get("unmerged", {}).get("possible", 0) == possible
 
 
 def test_the_packaged_library_cannot_tell_how_many_zebras_there_are(open_made: Any) -> None:

@@ -197,16 +197,3 @@ def test_what_may_be_one_thing_that_came_back_is_marked(session: Session) -> Non
     # Two bottles are seen at once, and of the people one; how unlike they look shows nothing.
     assert doubtful == {"ent_t0000_04", RED, UNJUDGED}
     assert "no count" in detect(session, None, "bottle")["hint"]
-
-
-def test_who_is_not_seen_beside_another_may_be_the_same_in_a_world_that_no_detector_made_too(
-    make_world: Any, minute_rows: Any
-) -> None:
-    """Other light changes colours. A truth says who is who."""
-    for profile, doubted in (("classical", 2), ("oracle", 0)):
-        make_world(minute_rows, profile=profile)
-        session = open_session(make_world.store, "made", name=None)
-        assert sum(bool(one["lacks"]) for one in run(session, "list_entities", V)["entities"]) == doubted
-    make_world(minute_rows)
-    session = open_session(make_world.store, "made", name=None)
-    assert detect(session, "in green")["not_found"] == [WHOLE]

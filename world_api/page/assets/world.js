@@ -6,7 +6,7 @@ const WORDS = {
     search: "Search speech, texts, captions, things", theme: "Light / dark", other: "中文", boxes: "boxes", play: "Play", pause: "Pause",
     scenes: "Scenes", things: "Who and what", speech: "Speech", texts: "Texts", found: "Found", nothing: "Nothing here.",
     more: (n) => `${n} more; search for words to see fewer`, times: (n) => `${n} appearance${n === 1 ? "" : "s"}`,
-    key: (t) => `key frame at ${t}; put the video beside this page to play it`, none: "no picture",
+    key: (t, file) => `key frame at ${t}${file ? `; put ${file} beside this page to play it` : ""}`, none: "no picture",
     lanes: { scenes: "Scenes", people: "People", objects: "Things", done: "Actions", captions: "Captions", speech: "Speech", texts: "Texts", memories: "Memories" },
     help: "Click: go there · drag: move · wheel or + −: zoom · ← →: 1 s, with Shift 10 s · 0: all · /: search",
     hole: "could not be decoded", counts: { scenes: "scenes", shots: "shots", things: "people and things", speech: "spoken lines", texts: "texts on screen" },
@@ -15,7 +15,7 @@ const WORDS = {
     search: "搜索语音、文字、描述、人和物", theme: "浅色 / 深色", other: "English", boxes: "方框", play: "播放", pause: "暂停",
     scenes: "场景", things: "人和物", speech: "语音", texts: "画面文字", found: "结果", nothing: "这里没有内容。",
     more: (n) => `还有 ${n} 项；请搜索以缩小范围`, times: (n) => `出现 ${n} 次`,
-    key: (t) => `${t} 的关键帧；把视频放在本页旁边即可播放`, none: "没有画面",
+    key: (t, file) => `${t} 的关键帧${file ? `；把 ${file} 放在本页旁边即可播放` : ""}`, none: "没有画面",
     lanes: { scenes: "场景", people: "人物", objects: "物体", done: "动作", captions: "描述", speech: "语音", texts: "画面文字", memories: "记忆" },
     help: "单击：跳转 · 拖动：移动 · 滚轮或 + −：缩放 · ← →：1 秒，按住 Shift 为 10 秒 · 0：全部 · /：搜索",
     hole: "无法解码", counts: { scenes: "个场景", shots: "个镜头", things: "个人和物", speech: "句话", texts: "处画面文字" },
@@ -146,7 +146,7 @@ function drawRow(pen, row, lane, top, x, width, colour) {
     pen.fillRect(visible, top + 1, Math.max(1, right - visible - (right - left > 3 ? 1 : 0)), ROW - 2);
     if (right - left > 40 && text) {
       pen.globalAlpha = 1;
-      colour("--page");
+      colour(lane.name === "scenes" ? "--ink" : "--page");
       pen.save();
       pen.beginPath();
       pen.rect(visible, top, right - visible - 3, ROW);
@@ -237,12 +237,14 @@ async function showPicture() {
   const inside = times.map((time, place) => place).filter((place) => scene[0] <= times[place] && times[place] < scene[1]);
   const places = inside.length ? inside : times.map((_, place) => place);
   const place = places.reduce((best, one) => (best < 0 || Math.abs(times[one] - now) < Math.abs(times[best] - now) ? one : best), -1);
-  byId("source").textContent = place < 0 ? words.none : words.key(clock(times[place]));
+  byId("source").textContent = place < 0 ? words.none : words.key(clock(times[place]), world.file);
   if (place < 0) return;
-  const number = Math.floor(place / world.at_once);
+  const number = Math.floor(place / world.at_once), asked = now;
   if (!picturesOf.has(number)) picturesOf.set(number, unpack(`pictures-${number}`));
+  const data = (await picturesOf.get(number))[place % world.at_once];
+  if (asked !== now) return; /* another moment was chosen meanwhile */
   pictured = times[place]; /* boxes are those of the picture that is shown */
-  image.src = `data:image/jpeg;base64,${(await picturesOf.get(number))[place % world.at_once]}`;
+  image.src = `data:image/jpeg;base64,${data}`;
 }
 
 /* Lists. */
@@ -251,9 +253,10 @@ function entry(start, text, where, run) {
   return make("button", { type: "button", run: run || (() => seek(start)) }, make("small", {}, `${clock(start)} ${where} `), marked(text));
 }
 function marked(text) {
-  const place = query ? text.toLowerCase().indexOf(query) : -1;
-  if (place < 0) return make("span", {}, text);
-  return make("span", {}, text.slice(0, place), make("mark", {}, text.slice(place, place + query.length)), text.slice(place + query.length));
+  const terms = query.split(/\s+/).filter(Boolean).map((term) => term.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  if (!terms.length) return make("span", {}, text);
+  const parts = text.split(new RegExp(`(${terms.join("|")})`, "gi"));
+  return make("span", {}, parts.map((part, place) => (place % 2 ? make("mark", {}, part) : part)));
 }
 function ofThing(thing) {
   const choose = () => { chosen = chosen === thing ? null : thing; seek(thing.spans[0][0]); list(); };
