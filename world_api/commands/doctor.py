@@ -56,7 +56,7 @@ EXTRAS = {
     "eval": "used by `eval` and `compare` for statistics, tables and reports",
     "inspect": "used by `eval export` alone",
     "neural": "not used yet: the detector of profile neural runs without it",
-    "neural-torch": "open_clip_torch is used for a checkpoint that `models add --task image_text` took; the rest not yet",
+    "neural-torch": "not used yet, but for open_clip_torch: checkpoints of `models add --task image_text`",
 }
 #: program on the PATH -> its purpose. A missing program is no problem.
 PROGRAMS = {"espeak-ng": "voices of generated films: `sandbox`, `sample`"}
