@@ -320,26 +320,16 @@ def _from_video(source: Path, world: World, wanted: Sequence[FrameKey]) -> dict[
 
 def _from_key_frames(world: World, needed: Sequence[FrameKey]) -> dict[FrameKey, ReportPicture]:
     """Return for each frame the nearest key frame, if the world has any."""
-    import cv2
-    import numpy as np
-
-    from world_api.world.storage import read_image
+    from world_api.page.world_page import small_key_frame
 
     rows, video = world.rows("key_frames"), world.manifest.video
     stored = list(zip(rows.column("time").to_pylist(), rows.column("image").to_pylist(), strict=True))
     made: dict[FrameKey, ReportPicture] = {}
     for frame in needed if stored else ():
         time, name = min(stored, key=lambda one: abs(one[0] - frame[1]))
-        data = read_image(world.folder, name)
-        image = None if data is None else cv2.imdecode(np.frombuffer(data, dtype=np.uint8), cv2.IMREAD_COLOR)
-        if image is None:
-            continue
-        scale = min(1.0, _SIDE / max(image.shape[:2]))
-        size = (max(1, round(image.shape[1] * scale)), max(1, round(image.shape[0] * scale)))
-        small = image if scale == 1 else cv2.resize(image, size, interpolation=cv2.INTER_AREA)
-        made[frame] = ReportPicture(
-            jpeg=_jpeg(small), time=time, width=video.width, height=video.height, is_key_frame=True
-        )
+        jpeg = small_key_frame(world, name, side=_SIDE, quality=_QUALITY)
+        if jpeg is not None:
+            made[frame] = ReportPicture(jpeg=jpeg, time=time, width=video.width, height=video.height, is_key_frame=True)
     return made
 
 

@@ -66,7 +66,7 @@ def _out_of_range(outputs: Outputs, duration: float) -> Iterator[Finding]:
     """Yield shares outside of the whole, negative amounts, and times and durations that the film has not."""
     for item, value in outputs:
         own, unit, said = words_in(item.name), unit_of(item), words_in(item.description)
-        if not _is_number(value) or not isinstance(value, int | float):
+        if not isinstance(value, int | float) or isinstance(value, bool):
             continue
         most: float | None = None
         named = unit_of(item, by_name=True)

@@ -145,7 +145,7 @@ def findings_of(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding
 
 
 def claim_of(intent: Intent, item: model.Output) -> str:
-    """Return what an output claims by its name and type, of whatever: a time, a duration ...; empty if that could not be compared."""
+    """Return what an output claims by its name and type: a time, a duration ...; empty if that could not be compared."""
     own, kind = words_in(item.name), types.plain(item.type)
     if is_moment(item.name, item.type) or (isinstance(kind, types.RecordType) and kind.name == types.INTERVAL.name):
         return "time"

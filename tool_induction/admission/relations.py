@@ -1,4 +1,4 @@
-"""Relations: what must hold between the answers of one tool, whatever it is for, if it is asked the same in another way.
+"""Relations: what must hold between the answers of any tool, if it is asked the same in another way.
 
 A wider interval holds no less, two things that change places change the answer, and what happens after the end of a film
 changes nothing of what came before. Of a tool only the words of its outputs are read.
@@ -207,10 +207,11 @@ def longer(name: str, tools: Mapping[str, CompiledTool], runs: Runs, run: trials
     """Yield that a tool says another first time, or less, of a film that is the same and has more at its end."""
     tool, world = tools[name].tool, trials.longer_world()
     base, found = trials.staged_worlds()[0].name, list[str]()
-    asked = [one for one in runs if one.world == base and one.probe is not None and one.status == "ok"]
-    asked = [one for one in asked if one.probe is not None and not one.probe.is_bounded and one.probe.moment is None]
+    answered = [(one, one.probe) for one in runs if one.world == base and one.probe is not None and one.status == "ok"]
     asked = [
-        one for one in asked if one.probe is not None and all(fact.existence == "present" for fact in one.probe.each)
+        one
+        for one, probe in answered
+        if not probe.is_bounded and probe.moment is None and all(fact.existence == "present" for fact in probe.each)
     ]
     for one in asked[:: max(1, len(asked) // _ASKED_AGAIN)][:_ASKED_AGAIN]:
         call, state = world.open()

@@ -20,6 +20,7 @@ from world_api.page.html import asset, packed, render
 from world_api.world.storage import read_image
 
 if TYPE_CHECKING:
+    from world_api.world.store import World
     from world_api.world.tracks import Track
     from world_api.world.view import View
 
@@ -99,7 +100,7 @@ def _thing(track: Track, step: float) -> dict[str, Any]:
         "category": track.category,
         "confidence": track.confidence,
         "spans": [_interval(span) for span in track.appearances],
-        "boxes": [_number(value) for value in values.tolist()],
+        "boxes": [_seconds(value) for value in values.tolist()],
     }
 
 
@@ -109,13 +110,9 @@ def _mean_gap(tracks: Sequence[Track]) -> float:
     return float(np.median(gaps)) if gaps else _LEAST_STEP
 
 
-def _number(value: float) -> float | int:
-    number = round(value, _DECIMALS)
-    return int(number) if number.is_integer() else number
-
-
 def _seconds(value: float) -> float | int:
-    return _number(float(value))
+    number = round(float(value), _DECIMALS)
+    return int(number) if number.is_integer() else number
 
 
 def _interval(span: TimeSpan) -> list[float | int]:
@@ -124,19 +121,26 @@ def _interval(span: TimeSpan) -> list[float | int]:
 
 def _pictures(view: View) -> Iterator[tuple[float, bytes]]:
     """Yield key frames as JPEG with their times: all of them, or as many as a page holds, evenly chosen."""
-    import cv2
-
     rows = view.rows("key_frames").select(["time", "image"]).to_pylist()
     for place in np.unique(np.linspace(0, len(rows) - 1, min(len(rows), _MOST_PICTURES)).round().astype(int)).tolist():
-        data = read_image(view.world.folder, rows[place]["image"])
-        image = None if data is None else cv2.imdecode(np.frombuffer(data, dtype=np.uint8), cv2.IMREAD_COLOR)
-        if image is None:
-            continue
-        scale = min(1.0, _SIDE / max(image.shape[:2]))
-        size = (max(1, round(image.shape[1] * scale)), max(1, round(image.shape[0] * scale)))
-        small = image if scale == 1 else cv2.resize(image, size, interpolation=cv2.INTER_AREA)
-        _, encoded = cv2.imencode(".jpg", small, [cv2.IMWRITE_JPEG_QUALITY, _QUALITY])
-        yield _seconds(rows[place]["time"]), encoded.tobytes()
+        jpeg = small_key_frame(view.world, rows[place]["image"], side=_SIDE, quality=_QUALITY)
+        if jpeg is not None:
+            yield _seconds(rows[place]["time"]), jpeg
+
+
+def small_key_frame(world: World, name: str, *, side: int, quality: int) -> bytes | None:
+    """Return a stored key frame as JPEG, its longer side at most ``side`` pixels; None if it is damaged or gone."""
+    import cv2
+
+    data = read_image(world.folder, name)
+    image = None if data is None else cv2.imdecode(np.frombuffer(data, dtype=np.uint8), cv2.IMREAD_COLOR)
+    if image is None:
+        return None
+    scale = min(1.0, side / max(image.shape[:2]))
+    size = (max(1, round(image.shape[1] * scale)), max(1, round(image.shape[0] * scale)))
+    small = image if scale == 1 else cv2.resize(image, size, interpolation=cv2.INTER_AREA)
+    _, encoded = cv2.imencode(".jpg", small, [cv2.IMWRITE_JPEG_QUALITY, quality])
+    return bytes(encoded.tobytes())
 
 
 def _base64(data: bytes) -> str:

@@ -11,6 +11,7 @@ import gzip
 import html
 import re
 import unicodedata
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -304,7 +305,7 @@ class _OnnxNetwork:
 _TYPES: Mapping[str, Any] = {"tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(float16)": np.float16}
 
 
-class _Encoder:
+class _Encoder(ABC):
     """What both kinds of pairs have in common: checks around ``_images`` and ``_texts``, which the kinds define."""
 
     def __init__(self, model: PictureModel[ImageTextOptions]) -> None:
@@ -336,11 +337,13 @@ class _Encoder:
             raise unusable(self.parts[0], f"its two encoders give {sizes}; they must be of one model")
         return _unit(vectors, self.parts[0])
 
+    @abstractmethod
     def _images(self, images: Sequence[RgbImage]) -> Floats:
-        raise NotImplementedError
+        """Return a vector for each of at least one picture, of any length."""
 
+    @abstractmethod
     def _texts(self, texts: Sequence[str]) -> Floats:
-        raise NotImplementedError
+        """Return a vector for each of at least one text, of any length."""
 
 
 class OnnxImageTextEncoder(_Encoder):
