@@ -1,7 +1,7 @@
 # Every target works on a fresh machine that has only Python (3.11 to 3.13) and make: the first one that needs it
 # makes .venv and installs the project into it, and again whenever pyproject.toml changes.
 #
-#   make demo                 a sample video, its world, calls, a tool, a question    (VIDEO=my.mp4 takes yours)
+#   make demo                 a sample video, its world, a question, its evidence     (VIDEO=my.mp4 takes yours)
 #   make ablation             an experiment from films to report: arms, libraries, domains, worlds; goes on where it stopped
 #   make test                 the tests
 #   make test SEED=7          the tests in the order of that seed; without one the order is random, and the seed is printed
@@ -28,10 +28,10 @@ help:
 	@sed -n 's/^#   //p' Makefile
 
 demo: $(READY)
-	@PYTHON=$(BIN)/python sh eval/demo.sh demo
+	@$(BIN)/python -m eval.demo demo
 
 ablation: $(READY)
-	@PYTHON=$(BIN)/python sh eval/demo.sh ablation
+	@$(BIN)/python -m eval.demo ablation
 
 test: $(READY)
 	@seed=$(SEED); echo "tests in random order: make $@ SEED=$$seed runs them in the same order"; \
@@ -94,5 +94,6 @@ $(READY): pyproject.toml
 	  $$found -m venv --clear $(VENV) || { rm -rf $(VENV); exit 1; }; \
 	fi
 	@echo "installing the project into $(VENV) (some minutes the first time) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,eval]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,eval]' >$(VENV)/install.log 2>&1 || \
+	  { cat $(VENV)/install.log >&2; exit 1; }
 	@touch $@

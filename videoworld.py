@@ -71,39 +71,51 @@ _ENTRIES = {
     "world_api.commands.models": {"models": "app"},
     "world_api.commands.doctor": {"doctor": "doctor"},
 }
-#: The commands in the order of `--help`, each with its line there.
+#: The commands in the order of `--help`, under their headings, each with its line there.
 _HELP = {
-    "build": "Build worlds from video files.",
-    "worlds": "List the worlds of a store, and how much is kept beside them.",
-    "inspect": "Show what a world holds: shots, scenes, tracks, texts, sizes, hashes, profile.",
-    "frames": "Write frames of a video as pictures, with the boxes of what is tracked in them.",
-    "ops": "Show the sixteen operations: as a table, JSON Schema, OpenAI tools or MCP tools.",
-    "call": "Call one operation on a world, as a model would, and print its result.",
-    "tools": "Check, run, review, edit and export high-level tools.",
-    "domains": "List the domains tools are induced for, or check a file of your own.",
-    "induce": "Have a model write a tool library for a domain.",
-    "ask": "Ask a question about a video.",
-    "replay": "Run recorded episodes again, offline, and compare byte for byte.",
-    "show": "Show a recorded episode: question, rounds, calls, answer, evidence, cost.",
-    "serve": "Serve the operations on a world, and a tool library, over the Model Context Protocol, on stdin "
-    "and stdout.",
-    "session": "List, commit or drop what sessions wrote.",
-    "reindex": "Make the store's search indexes again from its worlds.",
-    "compare": "Compare flat against hierarchical tool use on your own video, as one HTML file.",
-    "eval": "Run experiments, score them, and compare what came out.",
-    "sandbox": "Make videos with exact truth, and questions about them.",
-    "sample": "Draw and encode the sample video.",
-    "models": "List, fetch, add, remove and check the model files that perception can use.",
-    "doctor": "Check this installation, or a chat endpoint, and say what is missing.",
+    "Ask about a video": {
+        "build": "Build worlds from video files.",
+        "ask": "Ask a question about a video.",
+        "show": "Show a recorded episode: question, rounds, calls, answer, evidence, cost.",
+        "inspect": "Show what a world holds: shots, scenes, tracks, texts, sizes, hashes, profile.",
+        "frames": "Write frames of a video as pictures, with the boxes of what is tracked in them.",
+        "worlds": "List the worlds of a store, and how much is kept beside them.",
+    },
+    "Operations and tools": {
+        "ops": "Show the sixteen operations: as a table, JSON Schema, OpenAI tools or MCP tools.",
+        "call": "Call one operation on a world, as a model would, and print its result.",
+        "tools": "Check, run, review, edit and export high-level tools.",
+        "domains": "List the domains tools are induced for, or check a file of your own.",
+        "induce": "Have a model write a tool library for a domain.",
+        "serve": "Serve a world's operations, and a tool library, over the Model Context Protocol (MCP).",
+    },
+    "Experiments": {
+        "compare": "Compare flat against hierarchical tool use on your own video, as one HTML file.",
+        "eval": "Run experiments, score them, and compare what came out.",
+        "replay": "Run recorded episodes again, offline, and compare byte for byte.",
+        "sandbox": "Make videos with exact truth, and questions about them.",
+        "sample": "Draw and encode the sample video.",
+    },
+    "Installation and stores": {
+        "doctor": "Check this installation, or a chat endpoint, and say what is missing.",
+        "models": "List, fetch, add, remove and check the model files that perception can use.",
+        "session": "List, commit or drop what sessions wrote.",
+        "reindex": "Make the store's search indexes again from its worlds.",
+    },
 }
 _PLACES = {name: (module, entry) for module, entries in _ENTRIES.items() for name, entry in entries.items()}
-COMMANDS = {name: LazyCommand(*_PLACES[name], about) for name, about in _HELP.items()}
+COMMANDS = {
+    name: LazyCommand(*_PLACES[name], about, heading)
+    for heading, lines in _HELP.items()
+    for name, about in lines.items()
+}
 
 
 USAGE = 2  #: the exit status of wrong usage
 INTERRUPTED = 130  #: the exit status after Ctrl-C, as shells have it
 
-app = group_app("Long videos as worlds that a language model can act in.", COMMANDS)
+_BEGIN = "Begin with: videoworld ask VIDEO 'When does a person first appear?'"
+app = group_app("Long videos as worlds that a language model can act in.", COMMANDS, _BEGIN)
 
 
 def _show_version(wanted: bool) -> None:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from controller.answers import Question as Question
     from controller.episode import (
         Accounts as Accounts,
-        Budget as Budget,
         Episode as Episode,
         accounts_of as accounts_of,
         episode_from_record as episode_from_record,
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
         OneVideo as OneVideo,
         Toolset as Toolset,
     )
+    from controller.options import Budget as Budget
     from controller.prompts import FirstCall as FirstCall, Preamble as Preamble
     from controller.records.journal import Journal as Journal
     from controller.records.recorder import (

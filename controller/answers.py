@@ -22,8 +22,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import Any, Literal, get_args
+from typing import Any
 
+from controller.options import KINDS, Kind
 from tool_induction.library_tools import ToolDeclaration
 from world_api.chat.messages import json_objects
 from world_api.core.canonical import closed_object, is_finite_number, json_object, parse_json
@@ -31,9 +32,6 @@ from world_api.core.faults import EpisodeFault
 from world_api.core.spans import TimeSpan, round_time
 
 # --- questions ------------------------------------------------------------------------------------------------------
-
-Kind = Literal["open", "choice", "interval", "count", "order"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
 
 MAX_QUESTION_CHARACTERS = 20_000
 MAX_OPTIONS = 26  #: as many as there are letters

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from controller.answers import Kind
-from controller.episode import Budget, refuse_unpriced
+from controller.options import Budget, Kind
 from tool_induction.judge.options import AllowJudgeOption, JudgeModelOption, JudgeRecordOption
-from world_api.chat.models import WireChoice
 from world_api.commands.cli import (
     DEFAULT_STORE,
     DEFAULT_VISION,
@@ -21,26 +19,31 @@ from world_api.commands.cli import (
     VisionOptions,
     WithOption,
     WithoutOption,
+    help_sections,
     note,
+    progress_bars,
     read_arguments,
     show,
-    under_headings,
     with_vision_options,
 )
 from world_api.core.faults import EpisodeFault
+from world_api.core.ports import WireChoice
 
 if TYPE_CHECKING:
+    from controller.episode import Episode
     from controller.records.journal import DamagedEntry, Journal, JournalEntry
+    from world_api.session.session import Session
 
 
-#: The heading of each parameter in ``--help``; the rest are "Options".
+#: The options that ``ask --help`` shows, and the headings of all of them in ``--help-all``.
+FIRST = "tools model profile kind option as_of record html store as_json"
 HEADINGS = {
-    "Question": ("kind", "option", "may_abstain", "as_of", "language"),
-    "System": "system tools exposure domain settings groups without allow_judge judge_model judge_record".split(),
-    "Model": ("model", "wire", "cache", "prices"),
-    "Budget": ("rounds", "calls", "max_tokens", "seconds", "money", "window", "digest_tokens"),
-    "Perception": ("profile", "vision_model", "embedding_model", "frames", "side", "look_language", "looks", "yes"),
-    "World": ("store", "session", "commit"),
+    "Question": "kind option may_abstain as_of language",
+    "System": "system tools exposure domain settings groups without allow_judge judge_model judge_record",
+    "Model": "model wire cache prices",
+    "Budget": "rounds calls max_tokens seconds money window digest_tokens",
+    "Perception": "profile vision_model embedding_model frames side look_language looks yes",
+    "World": "store session commit",
 }
 
 
@@ -49,7 +52,9 @@ ExposureOption = Annotated[
 ]
 ModelOption = Annotated[
     str | None,
-    typer.Option(help="A model on the endpoint of OPENAI_BASE_URL; or rule-based, which needs none (default)."),
+    typer.Option(
+        metavar="MODEL", help="A model on the endpoint of OPENAI_BASE_URL; or rule-based, which needs none (default)."
+    ),
 ]
 WireOption = Annotated[
     WireChoice,
@@ -66,11 +71,15 @@ PricesOption = Annotated[
 ]
 RoundsOption = Annotated[int, typer.Option(min=0, help="Most requests to the model.")]
 CallsOption = Annotated[int, typer.Option(min=0, help="Most tool calls.")]
-TokensOption = Annotated[int, typer.Option(min=0, help="Most tokens, sent and written together.")]
+TokensOption = Annotated[
+    int, typer.Option("--tokens", "--max-tokens", min=0, help="Most tokens, sent and written together.")
+]
 SecondsOption = Annotated[
     float,
     typer.Option(
-        min=0, help="Most wall time; the last request, for the best answer so far, comes on top (10 to 120 seconds)."
+        min=0,
+        metavar="SECONDS",
+        help="Most wall time; the last request, for the best answer so far, comes on top (10 to 120 seconds).",
     ),
 ]
 MoneyOption = Annotated[float | None, typer.Option(min=0, metavar="USD", help="Most money; needs --prices.")]
@@ -79,16 +88,16 @@ MoneyOption = Annotated[float | None, typer.Option(min=0, metavar="USD", help="M
 USUAL_BUDGET = Budget()
 
 
-@under_headings(HEADINGS)
+@help_sections(FIRST, HEADINGS)
 @with_vision_options("prices")
 def ask(
-    video: Annotated[str, typer.Argument(metavar="ID_OR_VIDEO_FILE", help="A world's id, or a video to build first.")],
-    question: Annotated[str, typer.Argument(help="What to find out, in English or Chinese.")],
+    video: Annotated[str, typer.Argument(metavar="ID|VIDEO", help="A world's id, or a video to build first.")],
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="What to find out, in English or Chinese.")],
     kind: Annotated[
         Kind, typer.Option(help="The type of the answer; it is asked for and checked in that type.")
     ] = "open",
     option: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT", help="A choice, or a thing to be ordered; repeat it for each.")
+        list[str] | None, typer.Option(metavar="TEXT", help="A choice, or a thing to be ordered; repeatable.")
     ] = None,
     may_abstain: Annotated[
         bool,
@@ -123,7 +132,7 @@ def ask(
     model: ModelOption = None,
     wire: WireOption = "auto",
     cache: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Keep replies there, and take equal requests from there.")
+        Path | None, typer.Option(metavar="FOLDER", help="Keep replies there, and take equal requests from there.")
     ] = None,
     prices: PricesOption = None,
     rounds: RoundsOption = USUAL_BUDGET.rounds,
@@ -146,20 +155,28 @@ def ask(
     session: Annotated[
         str | None,
         typer.Option(
-            help="Session whose writes are seen and added to; by default a fresh one, of which nothing is kept."
+            metavar="SESSION",
+            help="Session whose writes are seen and added to; by default a fresh one, of which nothing is kept.",
         ),
     ] = None,
     commit: Annotated[
         bool,
         typer.Option("--commit", help="Once answered, add what the session wrote to the world, for later sessions."),
     ] = False,
-    record: Annotated[Path | None, typer.Option(metavar="DIR", help="Record the episode there, for replay.")] = None,
+    record: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Record the episode there, for replay.")] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write the answer as a page: the world, and the evidence of each call in it."
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Ask a question about a video."""
     import tool_induction
     from controller.answers import Question
     from controller.display import summary_record, summary_text
+    from controller.episode import refuse_unpriced
     from controller.prompts import language_of
     from controller.records.journal import Journal
     from controller.records.recorder import answer
@@ -170,19 +187,16 @@ def ask(
     from world_api.api import ensure_world, open_session, vision_config
     from world_api.chat.messages import Prices
     from world_api.chat.models import chat_model, images_and_window
-    from world_api.commands.cli import progress_bars
     from world_api.core.execution import SystemClock
     from world_api.session.session import forget_reserved, reserve_session
 
     query = Question(text=question, kind=kind, options=tuple(option or ()), as_of=as_of, may_abstain=may_abstain)
     clock, environment, switched = SystemClock(), os.environ, [*(groups or ()), *(without or ())]
     spoken = language_of(query.text) if language == "auto" else language
-    chosen = vision.choices(model=model, language=spoken)
-    config = vision_config(chosen, clock=clock, environment=environment)
-    asked = chat_model(model, clock=clock, environment=environment, wire=wire, cache=cache)
+    config = vision_config(vision.choices(model=model, language=spoken), clock=clock, environment=environment)
     takes_images, known_window = images_and_window(model, environment=environment)
     context = SystemContext(
-        model=asked,
+        model=chat_model(model, clock=clock, environment=environment, wire=wire, cache=cache),
         clock=clock,
         budget=Budget(
             rounds=rounds, calls=calls, tokens=max_tokens, seconds=seconds, money=money,
@@ -222,6 +236,8 @@ def ask(
         if fresh is not None:
             forget_reserved(store, video_id, fresh)
         raise
+    if html is not None:
+        _write_page(answered.episode, opened, html)
     committed = _commit(store, video_id, session_name) if commit and session_name is not None else None
     if fresh is not None:
         forget_reserved(store, video_id, fresh)
@@ -231,6 +247,15 @@ def ask(
         as_json=as_json,
         text=lambda: summary_text(answered.episode, recorded_as=answered.name, committed=committed),
     )
+
+
+def _write_page(episode: Episode, session: Session, path: Path) -> None:
+    """Write the page of the world with the question, the answer, and the calls with their evidence."""
+    from controller.display import page_record
+    from world_api.page.world_page import write_world_page
+
+    write_world_page(session.view, path, episode=page_record(episode))
+    note(f"written to {path}")
 
 
 def _commit(store: Path, video_id: str, session: str) -> dict[str, Any]:
@@ -248,11 +273,12 @@ def _commit(store: Path, video_id: str, session: str) -> dict[str, Any]:
 
 
 EpisodeArgument = Annotated[
-    Path, typer.Argument(metavar="EPISODE", help="DIR/NAME: an episode; DIR: the folder that --record made.")
+    Path,
+    typer.Argument(
+        metavar="FOLDER", help="The folder that --record made, or of a run; FOLDER/ID is one of its episodes."
+    ),
 ]
-NameArgument = Annotated[
-    str | None, typer.Argument(metavar="[NAME]", help="With DIR: which of its episodes, as `show DIR` lists them.")
-]
+NameArgument = Annotated[str | None, typer.Argument(metavar="ID", help="Which of its episodes.")]
 
 
 def replay(episode: EpisodeArgument, name: NameArgument = None, as_json: JsonOption = False) -> None:

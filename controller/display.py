@@ -137,6 +137,41 @@ def money_text(account: Account) -> str:
     return ("at least " if account.is_least else "") + f"${account.money:.4f}"
 
 
+def number_of(value: Any) -> float | None:
+    """Return a JSON number as a float; None for any other value."""
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def evidence_of(call: CallRecord) -> Iterator[tuple[float, float, float]]:
+    """Yield frame time, start and end (seconds) of each evidence in the result of a call."""
+    evidence = call.result.get("evidence")
+    for piece in evidence if isinstance(evidence, list) else ():
+        if isinstance(piece, Mapping):
+            frame, start, end = (number_of(piece.get(key)) for key in ("frame_time", "start_time", "end_time"))
+            if frame is not None and start is not None and end is not None:
+                yield frame, start, end
+
+
+def page_record(episode: Episode) -> dict[str, Any]:
+    """Return what the page of the world shows of an episode, as JSON values: question, answer, calls with their evidence."""
+    return {
+        "lines": [
+            episode.task.question.text,
+            episode.answer or f"no answer: {episode.reason}",
+            watermark(episode) or "",
+        ],
+        "spans": [[span.start_time, span.end_time] for span in episode.spans],
+        "calls": [
+            {
+                "head": f"{call.tool} {arguments_text(call.arguments)}".strip(),
+                "text": result_text(call.result),
+                "spans": list(dict.fromkeys((start, end) for _, start, end in evidence_of(call))),
+            }
+            for call in episode.tool_calls
+        ],
+    }
+
+
 def watermark(episode: Episode) -> str | None:
     """Return the note to show beside the answer if the rule-based model gave it; otherwise None."""
     return WATERMARK if episode.model == RULE_BASED else None

@@ -19,11 +19,10 @@ from tool_induction.library_tools import ToolDeclaration
 from world_api.core.canonical import closed_object
 from world_api.core.faults import INTERNAL_FAULT, OperationFault, ToolFault, tool_result_or_error
 from world_api.operations import EVERY_OPERATION, operations_for, run
-from world_api.schemas.formats import lean_schema, plain_schema
+from world_api.schemas.formats import VIDEO, lean_schema, plain_schema, without_video
 from world_api.session.session import Session
 
 TRACE = "trace"
-_VIDEO = "video_id"
 
 
 def refused(code: str, message: str, hint: str) -> dict[str, Any]:
@@ -102,24 +101,24 @@ class OneVideo:
 
     def get_tools(self) -> Sequence[ToolDeclaration]:
         """Return the declarations of the wrapped toolset without the parameter ``video_id``."""
-        return [replace(tool, parameters=_without_video(tool.parameters)) for tool in self.toolset.get_tools()]
+        return [replace(tool, parameters=without_video(tool.parameters)) for tool in self.toolset.get_tools()]
 
     @cached_property
     def _take_video(self) -> frozenset[str]:
         return frozenset(
-            tool.name for tool in self.toolset.get_tools() if _VIDEO in tool.parameters.get("properties", {})
+            tool.name for tool in self.toolset.get_tools() if VIDEO in tool.parameters.get("properties", {})
         )
 
     def call_tool(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Run the call with the video filled in, or return the fault ``wrong_video`` if it names another video."""
-        video_id = arguments.get(_VIDEO, self.video_id)
+        video_id = arguments.get(VIDEO, self.video_id)
         if video_id != self.video_id:
             what = f"the question is about {self.video_id!r}, not about {str(video_id)[:64]!r}"
             return refused("wrong_video", what, f"leave out video_id, or use {self.video_id!r}")
-        given = {key: value for key, value in arguments.items() if key != _VIDEO}
+        given = {key: value for key, value in arguments.items() if key != VIDEO}
         if name not in self._take_video:
             return self.toolset.call_tool(name, given)
-        result = self.toolset.call_tool(name, {_VIDEO: video_id, **given})
+        result = self.toolset.call_tool(name, {VIDEO: video_id, **given})
         error = result.get("error")
         if not isinstance(error, Mapping) or error.get("code") != "bad_arguments":
             return result
@@ -128,14 +127,7 @@ class OneVideo:
 
 
 #: The parameter ``video_id`` in the list of parameters of a fault's hint, with its type if that is stated.
-_THE_VIDEO = re.compile(rf"(?<=: ){_VIDEO}(?:: \w+)?\??(?:, |\Z)|, {_VIDEO}(?:: \w+)?\??(?=,|\Z)")
-
-
-def _without_video(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of arguments without ``video_id``."""
-    parts = {name: part for name, part in parameters.get("properties", {}).items() if name != _VIDEO}
-    required = [name for name in parameters.get("required", ()) if name != _VIDEO]
-    return {**parameters, "properties": parts, "required": required}
+_THE_VIDEO = re.compile(rf"(?<=: ){VIDEO}(?:: \w+)?\??(?:, |\Z)|, {VIDEO}(?:: \w+)?\??(?=,|\Z)")
 
 
 @dataclass(frozen=True)

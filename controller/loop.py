@@ -21,7 +21,6 @@ from controller.answers import (
 from controller.conversation import Conversation, ModelReply, ModelRequests, NoFurtherRound
 from controller.digest import digest_in_lines
 from controller.episode import (
-    Budget,
     BudgetMeter,
     Episode,
     FaultRecord,
@@ -33,6 +32,7 @@ from controller.episode import (
 )
 from controller.episode_tools import CALL_OPERATION, Hidden, Toolset, nothing_hidden
 from controller.messages import DIGEST, Problem, Reply, cite, read_reply
+from controller.options import Budget
 from controller.prompts import EMPTY_PREAMBLE, Pictures, Preamble, Prompts, first_message, no_pictures
 from controller.rendering import lean, read_more_tool
 from controller.turns import TurnExecutor

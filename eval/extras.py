@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from world_api.core.faults import BackendFault
+from world_api.installation import install_command
 
 
 @contextmanager
@@ -20,5 +21,5 @@ def from_extra(extra: str) -> Iterator[None]:
         raise BackendFault(
             "extra_missing",
             f"this needs the extra `{extra}`, which is not installed ({error})",
-            hint=f"pip install 'video-world-api[{extra}]'",
+            hint=install_command(extra),
         ) from None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
+import shlex
 import shutil
 import tomllib
 from pathlib import Path
@@ -15,6 +17,8 @@ from jsonschema import Draft202012Validator
 
 from tests.support.command_line import Cli
 from videoworld import COMMANDS
+
+PACKAGES = ("world_api", "tool_induction", "controller", "eval")
 
 
 def test_an_operation_is_called_with_values_read_by_their_type(cli: Cli) -> None:
@@ -197,7 +201,8 @@ def test_the_doctor_says_what_goes_without_a_missing_recogniser(cli: Cli, monkey
     monkeypatch.setattr("world_api.commands.doctor.installed", lambda name: None)
     lines = {line.split()[0]: line for line in cli("doctor").out.splitlines() if "missing (" in line}
     assert "--speech faster-whisper" in lines["faster-whisper"]
-    assert 'pip install "video-world-api[speech]"' in lines["faster-whisper"]
+    assert "pip install" in lines["faster-whisper"]
+    assert '[speech]"' in lines["faster-whisper"]
     assert "--speech pocketsphinx" in lines["pocketsphinx"]
     assert "not used yet" in lines["torch"]
     assert "needed" in lines["av"]
@@ -272,3 +277,134 @@ def test_a_store_without_a_name_is_refused(cli: Cli, command: tuple[str, ...]) -
     outcome = cli(*command, "--store", "", store=None)
     assert outcome.status == 2
     assert "the name of the folder is empty" in " ".join(outcome.err.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "near"),
+    [
+        (["bild", "my.mp4"], "'build'"),
+        (["eval", "raport", "run"], "'report'"),
+        (["ask", "made", "When?", "--tols", "hand_A"], "--tools"),
+        (["ask", "made", "When?", "--tools", "hand_a"], "did you mean 'hand_A'?"),
+        (["ask", "made", "When?", "--without", "memroy"], "did you mean 'memory'?"),
+        (["ask", "made", "When?", "--system", "flatt"], "did you mean 'flat'?"),
+        (["ask", "made", "When?", "--domain", "A_locate_cont"], "did you mean 'A_locate_count'?"),
+        (["inspect", "mede"], "did you mean 'made'?"),
+        (["call", "list_scene", "--video", "made"], "did you mean 'list_scenes'?"),
+        (["tools", "run", "hand_A", "locate_word", "--video", "made"], "did you mean 'locate_words'?"),
+        (["models", "pull", "yolox-tny"], "did you mean 'yolox"),
+    ],
+)
+def test_a_misspelt_name_is_answered_with_the_nearest_one(cli: Cli, arguments: list[str], near: str) -> None:
+    store = None if arguments[0] in ("bild", "eval", "models") else ...
+    outcome = cli(*arguments, **({} if store is ... else {"store": store}))
+    assert outcome.status in (1, 2)
+    assert near in outcome.err
+
+
+def test_a_world_that_is_not_there_is_answered_with_a_command_that_lists_those_that_are(cli: Cli) -> None:
+    hint = cli("inspect", "zzz", "--json").json["error"]["hint"]
+    words = shlex.split(hint.split("`")[1])
+    assert "made" in cli(*words[1:], store=None).out
+
+
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_help_fits_a_screen_and_help_all_lists_the_rest(cli: Cli, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    words = [name] if name else []
+    short, whole = (cli(*words, flag, store=None).out for flag in ("--help", "--help-all"))
+    assert len(short.splitlines()) <= (45 if name else 40)
+    options = [set(re.findall(r"^  (--[a-z-]+)", text, re.MULTILINE)) for text in (short, whole)]
+    hidden = options[1] - options[0]
+    assert options[0] - options[1] <= {"--help-all"}
+    assert ("--help-all" in options[0]) == bool(hidden)
+    if hidden:
+        assert f"Show {len(hidden)} more options too." in short
+
+
+def test_former_spellings_of_options_still_work_and_are_not_listed(cli: Cli) -> None:
+    assert "--max-tokens" not in cli("ask", "--help-all", store=None).out
+    given = ("ask", "made", "How many people?", "--model", "rule-based", "--json")
+    assert cli(*given, "--max-tokens", "9").json["outcome"] == cli(*given, "--tokens", "9").json["outcome"]
+
+
+def _named_in_messages() -> list[str]:
+    """Every command line of ``videoworld`` in a text of the program, up to its first word that is not fixed."""
+    found = set()
+    root = Path(__file__).parents[1]
+    for path in [path for package in PACKAGES for path in (root / package).rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found |= set(re.findall(r"\bvideoworld ((?:[a-z]+ )*[a-z]+(?:[^`\n;.]* --[a-z-]+)?)", node.value))
+    return sorted(found)
+
+
+def test_every_command_that_a_message_names_exists_with_its_options(cli: Cli) -> None:
+    named = _named_in_messages()
+    assert len(named) > 30
+    wrong = []
+    for line in named:
+        words = line.split()
+        if words[0] not in COMMANDS:
+            continue  # prose, such as "videoworld is"
+        group = cli(words[0], "--help", store=None).out
+        inner = [words[1]] if "\nCommands:" in group and len(words) > 1 else []
+        shown = cli(words[0], *inner, "--help-all", store=None)
+        options = [word for word in words if word.startswith("--")]
+        if shown.status or any(option not in shown.out for option in options):
+            wrong.append(line)
+    assert wrong == []
+
+
+@pytest.mark.parametrize(("checkout", "what"), [(True, '-e "'), (False, '"video-world-api[neural]"')])
+def test_the_command_that_installs_an_extra_fits_how_the_project_is_installed(
+    checkout: bool, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from world_api import installation
+
+    if not checkout:
+        monkeypatch.setattr(installation, "version_of_source", lambda folder: installation.UNKNOWN)
+    command = shlex.split(installation.install_command("neural"))
+    assert what in installation.install_command("neural")
+    assert command[-1].endswith("[neural]")
+    if checkout:
+        assert Path(command[-1].removesuffix("[neural]")).resolve() == Path(__file__).parents[1]
+
+
+#: Exit status -> a command that ends with it; docs/commands.md has the table.
+EXITS = {0: ["worlds"], 1: ["inspect", "nobody"], 2: ["inspect"]}
+
+
+@pytest.mark.parametrize("status", EXITS)
+def test_commands_end_with_the_status_of_the_table(cli: Cli, status: int) -> None:
+    assert cli(*EXITS[status]).status == status
+
+
+def test_an_interrupted_command_ends_as_shells_have_it(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("world_api.commands.worlds.open_world", interrupted)
+    assert cli("inspect", "made").status == 130
+
+
+def test_the_table_of_statuses_is_that_of_the_program() -> None:
+    from videoworld import INTERRUPTED, USAGE
+
+    page = (Path(__file__).parents[1] / "docs" / "commands.md").read_text(encoding="utf-8")
+    listed = [int(number) for number in re.findall(r"^\| (\d+) +\|", page, re.MULTILINE)]
+    assert listed == sorted({*EXITS, USAGE, INTERRUPTED})
+
+
+def test_hints_name_the_program_as_it_can_be_typed(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "`videoworld worlds" in cli("inspect", "nobody").err
+    started = tmp_path / "bin" / "videoworld"
+    monkeypatch.setattr("sys.argv", [str(started)])
+    assert f"`{started} worlds" in cli("inspect", "nobody").err
+
+
+def test_a_file_that_is_not_there_is_answered_with_the_nearest_beside_it(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "holiday.mp4").touch()
+    for command in (["build", str(tmp_path / "holidy.mp4")], ["ask", str(tmp_path / "holidy.mp4"), "When?"]):
+        assert cli(*command, "--json").json["error"]["hint"] == "did you mean 'holiday.mp4'?"
+    assert cli("build", str(tmp_path / "zzz" / "a.mp4"), "--json").json["error"]["hint"] == "check the path"

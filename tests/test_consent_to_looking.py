@@ -88,7 +88,7 @@ def test_a_file_that_is_no_video_is_named_before_anybody_is_asked(
 
 @pytest.mark.parametrize("command", [("ask",), ("call",), ("serve",), ("tools", "run"), ("build",)])
 def test_every_command_that_may_look_has_the_same_options(cli: Cli, command: tuple[str, ...]) -> None:
-    shown = cli(*command, "--help", store=None).out
+    shown = cli(*command, "--help-all", store=None).out
     wanted = ["--profile", "--vision-model", "--embedding-model", "--frames", "--side", "--look-language", "--prices"]
     wanted += ["--yes"] + ["--looks"] * (command != ("build",))  # a build captions everything
     assert [name for name in wanted if not re.search(rf"{name}\b(?!-)", shown)] == []

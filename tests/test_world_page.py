@@ -209,3 +209,41 @@ def test_the_video_beside_the_page_is_played(
     opened.wait_for("Math.abs(document.querySelector('#video').currentTime - 3) < 0.1")
     assert opened.count("#picture") == 0
     opened.close()
+
+
+@pytest.fixture
+def answered(cli: Cli, make_world: WorldMaker, minute_rows: Rows, store: Path, tmp_path: Path) -> Path:
+    """The page of a question about the made minute, in which a line is hostile."""
+    minute_rows["speech"][0]["text"] = HOSTILE
+    make_world(minute_rows)
+    page = tmp_path / "answer.html"
+    asked = ("ask", "made", "When does the person in black first appear?", "--model", "rule-based", "--tools", "hand_A")
+    outcome = cli(*asked, "--html", str(page), "--json")
+    assert outcome.status == 0, outcome.err
+    assert f"written to {page}" in outcome.err
+    (tmp_path / "answer.json").write_text(outcome.out, encoding="utf-8")
+    return page
+
+
+def test_the_page_of_an_answer_holds_the_calls_with_their_evidence(answered: Path) -> None:
+    summary = json.loads(answered.with_suffix(".json").read_text(encoding="utf-8"))
+    held = block(answered, "world")
+    assert held["things"]  # the world is on it, too
+    episode = held["episode"]
+    assert episode["lines"] == [summary["question"], summary["answer"], summary["watermark"]]
+    assert episode["spans"] == [[one["start_time"], one["end_time"]] for one in summary["spans"]]
+    assert [call["head"].split()[0] for call in episode["calls"]] == [call["tool"] for call in summary["tool_calls"]]
+    assert episode["spans"][0] in episode["calls"][0]["spans"]
+
+
+def test_a_click_on_a_call_goes_to_its_evidence(browser: Browser, answered: Path) -> None:
+    tab = browser.open(answered)
+    assert "When does the person in black first appear?" in tab.text("#asked")
+    held = block(answered, "world")["episode"]
+    tab.run("seek(0)")
+    tab.click("#list button")
+    start = held["calls"][0]["spans"][0][0]
+    assert tab.text("#time").startswith(f"0:{start:04.1f} / ")
+    assert "calls" in tab.run("document.querySelector('#lanes').dataset.lanes").split()
+    assert tab.run("document.title") == "made.mp4"
+    tab.close()

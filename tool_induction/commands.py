@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
@@ -32,13 +32,11 @@ if TYPE_CHECKING:
 app = cli.group_app("Check, run, review, edit and export high-level tools.")
 
 Source = Annotated[
-    str, typer.Argument(metavar="FILE_OR_LIBRARY", help="A tool document, a library folder, or a packaged library.")
+    str, typer.Argument(metavar="FILE|LIBRARY", help="A tool document, a library folder, or a packaged library.")
 ]
 Sources = Annotated[
     list[str],
-    typer.Argument(
-        metavar="FILE_OR_LIBRARY...", help="Tool documents, library folders, or packaged libraries; - is stdin."
-    ),
+    typer.Argument(metavar="FILE|LIBRARY", help="Tool documents, library folders, or packaged libraries; - is stdin."),
 ]
 
 
@@ -49,7 +47,8 @@ def check(
     summary: Annotated[bool, typer.Option("--summary", help="Only count codes: a table of all files.")] = False,
     notes: Annotated[bool, typer.Option("--notes", help="Show the notes on tools with faults too.")] = False,
     entity: Annotated[
-        list[str] | None, typer.Option("--entity", help="An entity of the examples; noted where a tool holds it.")
+        list[str] | None,
+        typer.Option("--entity", metavar="NAME", help="An entity of the examples; noted where a tool holds it."),
     ] = None,
     allow_judge: AllowJudgeOption = False,
     groups: cli.WithOption = None,
@@ -111,10 +110,11 @@ def language(as_json: cli.JsonOption = False) -> None:
 
 
 @app.command()
+@cli.help_sections("video store as_of session args trace groups profile as_json")
 @with_vision_options()
 def run(
     source: Source,
-    tool: Annotated[str, typer.Argument(help="Which tool of it.")],
+    tool: Annotated[str, typer.Argument(metavar="TOOL", help="Which tool of it.")],
     pairs: cli.PairsArgument = None,
     video: cli.VideoOption = "",
     store: cli.StoreOption = cli.DEFAULT_STORE,
@@ -196,8 +196,8 @@ def _models(
 
 
 Format = Literal["openai", "openai-strict", "mcp", "cards"]
-OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="The new library's folder; must not exist.")]
-NameOption = Annotated[str | None, typer.Option("--name", help="Its name; by default the folder's.")]
+OutOption = Annotated[Path, typer.Option("--out", metavar="FOLDER", help="The new library's folder; must not exist.")]
+NameOption = Annotated[str | None, typer.Option("--name", metavar="NAME", help="Its name; by default the folder's.")]
 
 
 @app.command()
@@ -276,14 +276,14 @@ def fork(
     ] = None,
     add: Annotated[Path | None, typer.Option("--add", metavar="FILE", help="Tools that are new.")] = None,
     drop: Annotated[
-        list[str] | None, typer.Option("--drop", metavar="TOOL", help="Leave a tool out; may be given again.")
+        list[str] | None, typer.Option("--drop", metavar="TOOL", help="Leave a tool out; repeatable.")
     ] = None,
     keep: Annotated[
-        list[str] | None, typer.Option("--keep", metavar="TOOL", help="Keep only these; may be given again.")
+        list[str] | None, typer.Option("--keep", metavar="TOOL", help="Keep only these; repeatable.")
     ] = None,
     name: NameOption = None,
-    by: Annotated[str, typer.Option("--by", metavar="WHO", help="Who edits it, for its manifest.")] = "",
-    why: Annotated[str, typer.Option("--note", metavar="WHY", help="Why, for its manifest.")] = "",
+    by: Annotated[str, typer.Option("--by", metavar="NAME", help="Who edits it, for its manifest.")] = "",
+    why: Annotated[str, typer.Option("--note", metavar="TEXT", help="Why, for its manifest.")] = "",
     allow_judge: AllowJudgeOption = False,
     groups: cli.WithOption = None,
     as_json: cli.JsonOption = False,
@@ -362,7 +362,7 @@ def arm(
             metavar="KIND", help="random, placebo; or a label: selected, unselected, hand_written, own, other (domain)."
         ),
     ],
-    source: Annotated[str, typer.Argument(metavar="FILE_OR_LIBRARY", help="The library to imitate or to label.")],
+    source: Annotated[str, typer.Argument(metavar="FILE|LIBRARY", help="The library to imitate or to label.")],
     out: OutOption,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of random.")] = 1,
     name: NameOption = None,
@@ -400,7 +400,7 @@ def arm(
 
 def domains(
     domain: Annotated[
-        str | None, typer.Argument(metavar="[DOMAIN]", help="A packaged domain or a YAML file to check and show.")
+        str | None, typer.Argument(metavar="DOMAIN", help="A packaged domain or a YAML file to check and show.")
     ] = None,
     as_json: cli.JsonOption = False,
 ) -> None:
@@ -462,10 +462,15 @@ def _domain_page(domain: Domain) -> str:
     return "\n".join(lines)
 
 
+@cli.help_sections("out model count seed dry_run document review prices replay as_json")
 def induce(
     domain: Annotated[str, typer.Argument(metavar="DOMAIN", help="A packaged domain or a YAML file.")],
-    model: Annotated[str | None, typer.Option("--model", help="A model on the endpoint of OPENAI_BASE_URL.")] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Folder that the library is to become.")] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", metavar="MODEL", help="A model on the endpoint of OPENAI_BASE_URL.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FOLDER", help="Folder that the library is to become.")
+    ] = None,
     count: Annotated[int, typer.Option("--count", min=1, max=40, help="Number of tools to ask for.")] = 9,
     seed: Annotated[
         int, typer.Option("--seed", min=0, help="Seed of the draw: sent to the server; orders the prompt.")
@@ -510,7 +515,13 @@ def induce(
         typer.Option("--prices", metavar="FILE", help="Prices of models in USD per million tokens, as JSON or YAML."),
     ] = None,
     timeout: Annotated[
-        float, typer.Option("--timeout", min=1, help="Seconds to wait for one reply; nine tools take a model minutes.")
+        float,
+        typer.Option(
+            "--timeout",
+            min=1,
+            metavar="SECONDS",
+            help="Seconds to wait for one reply; nine tools take a model minutes.",
+        ),
     ] = 900,
     groups: cli.WithOption = None,
     allow_judge: AllowJudgeOption = False,
@@ -624,6 +635,7 @@ def _induced_text(record: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+@cli.help_sections("store tools as_of session groups profile as_json")
 @with_vision_options()
 def serve(
     video_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the video's world.")],
@@ -638,23 +650,56 @@ def serve(
     judge_model: JudgeModelOption = None,
     judge_record: JudgeRecordOption = None,
     vision: VisionOptions = DEFAULT_VISION,
-    as_json: cli.JsonOption = False,
+    as_json: cli.JsonOption = False,  # of faults alone
 ) -> None:
-    """Serve the operations on a world, and a tool library, over the Model Context Protocol, on stdin and stdout."""
+    """Serve a world's operations, and a tool library, over the Model Context Protocol (MCP).
+
+    It speaks on stdin and stdout until the client closes them.
+    """
     from tool_induction.library_tools import LibraryTools, mcp_declarations
     from world_api.api import open_session
-    from world_api.operations import run
-    from world_api.schemas.mcp import serve_stdio
+    from world_api.operations import operations_for, run
+    from world_api.schemas.mcp import mcp_server, serve_stdio
 
     library = None if tools is None else _loaded(tools, allow_judge=allow_judge, groups=groups)
     judge, config = _models(allow_judge, judge_model, judge_record, vision)
     vision.confirm(store, video_id, config, during="as long as this serves")
     opened = open_session(store, video_id, as_of=as_of, name=session, groups=groups or (), seeing=config)
-    if not as_json:
-        also = "" if library is None else f" with the tools of {library.name}"
-        cli.note(f"serving {video_id}{also} on stdin and stdout; end with the end of input")
-    if library is None:
-        serve_stdio(partial(run, opened), groups=opened.groups)
-    else:
-        served = LibraryTools.on_session(library, opened, judge=judge).with_operations(opened)
-        serve_stdio(served, more_tools=mcp_declarations(library.tools), groups=opened.groups)
+    resources = {"worlds": partial(_worlds_record, store, video_id), "libraries": partial(_libraries_record, library)}
+    call: Callable[[str, Mapping[str, Any]], dict[str, Any]] = partial(run, opened)
+    declared: list[dict[str, Any]] = []
+    if library is not None:
+        call = LibraryTools.on_session(library, opened, judge=judge).with_operations(opened)
+        declared = mcp_declarations(library.tools)
+    server = mcp_server(call, more_tools=declared, groups=opened.groups, video_id=video_id, resources=resources)
+    offered = f"{len(operations_for(opened.groups))} operations"
+    offered += "" if library is None else f", {len(library.tools)} tools of {library.name}"
+    cut = "" if as_of is None else f" up to {as_of:g} s"
+    cli.note(
+        f"serving {video_id}{cut} of {store} over MCP on stdin and stdout, until the client closes them\n"
+        f"  offered: {offered}; session {session}; resources {', '.join(resources)}"
+    )
+    serve_stdio(server)
+
+
+def _worlds_record(store: Path, served: str) -> list[dict[str, Any]]:
+    from world_api.core.faults import StoreFault
+    from world_api.world.store import list_worlds, open_world
+
+    found: list[dict[str, Any]] = []
+    for video_id in list_worlds(store):
+        try:
+            manifest = open_world(store, video_id).manifest
+            facts: dict[str, Any] = {"title": manifest.title, "profile": manifest.profile}
+        except StoreFault as fault:
+            facts = dict(fault.record())
+        found.append({"video_id": video_id, "served": video_id == served, **facts})
+    return found
+
+
+def _libraries_record(served: ToolLibrary | None) -> list[dict[str, Any]]:
+    from tool_induction.library import load_library, packaged_libraries
+
+    own = [] if served is None else [served]
+    others = [load_library(name) for name in packaged_libraries() if served is None or name != served.name]
+    return [{"name": one.name, "served": one is served, "tools": list(one.tools)} for one in (*own, *others)]

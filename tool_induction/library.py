@@ -21,13 +21,13 @@ from typing import Any
 from tool_induction import limits
 from tool_induction.compiler.compilation import CompiledTool, compile_document
 from tool_induction.compiler.source import decode, holds_secret
-from tool_induction.language.diagnostics import Findings, Path as JsonPath, closest, format_path, shorten
+from tool_induction.language.diagnostics import Findings, Path as JsonPath, format_path, shorten
 from tool_induction.language.model import Call, walk_steps
 from tool_induction.runtime.values import Unfit, check_json
 from world_api.core.canonical import canonical_json, content_hash
 from world_api.core.faults import ToolFault
 from world_api.core.files import hash_bytes, open_regular
-from world_api.core.identifiers import is_name, printable
+from world_api.core.identifiers import is_name, printable, suggestion
 from world_api.operations import EVERY_OPERATION, WITHOUT
 
 #: 2: signatures of the operations, hashes of the parts of tools and of the manifest's keys
@@ -107,12 +107,10 @@ def find_library(named: str | Path) -> Traversable:
     packaged = packaged_libraries()
     if str(named) in packaged:
         return files("toollibs") / str(named)
-    same = [name for name in packaged if name.lower() == str(named).lower()]
-    near = same[0] if same else closest(str(named), packaged)
     raise ToolFault(
         "no_such_library",
         f"there is no library or file {str(named)[:200]!r}",
-        hint=f"did you mean {near!r}?" if near else "give a file, a folder, or one of: " + ", ".join(packaged),
+        hint=suggestion(str(named), packaged, "give a file, a folder, or one of: "),
     )
 
 

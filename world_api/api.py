@@ -358,6 +358,7 @@ def ensure_world(
     Raises MediaFault: ``no_such_file``, for a name with a suffix that is neither a world nor a file; those of building;
     StoreFault, BackendFault: those of building and opening.
     """
+    from world_api.core.files import hint_of_path
     from world_api.world.storage import is_unfinished
     from world_api.world.store import open_world
 
@@ -369,7 +370,7 @@ def ensure_world(
             if fault.code != "no_such_world" or not path.suffix or is_unfinished(store / video):
                 raise
             said = f"there is no file {video!r} here, and no world of that name"
-            raise MediaFault("no_such_file", said, hint="check the path of the video") from None
+            raise MediaFault("no_such_file", said, hint=hint_of_path(path)) from None
     if (existing := world_of_file(path, store)) is not None:
         return existing.manifest.video_id
     return build_world(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
 import sys
 from collections.abc import Callable, Container, Mapping
 from functools import cache
@@ -11,7 +13,8 @@ from typing import Any
 
 from world_api.core.faults import VideoWorldError
 
-DISTRIBUTION = "video-world-api"
+DISTRIBUTION, PROGRAM = "video-world-api", "videoworld"
+UNKNOWN = "unknown"  #: the version, where none is known
 CACHE_VARIABLE, MODELS_VARIABLE = "VIDEOWORLD_CACHE", "VIDEOWORLD_MODELS"
 
 #: Makes the fault of an entry point that cannot be used; the text is the reason.
@@ -38,9 +41,29 @@ def version_of_source(folder: Path) -> str:
 
     try:
         project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-        return f"{project['version']}+source" if project["name"] == DISTRIBUTION else "unknown"
+        return f"{project['version']}+source" if project["name"] == DISTRIBUTION else UNKNOWN
     except (OSError, ValueError, KeyError, TypeError):
-        return "unknown"
+        return UNKNOWN
+
+
+def install_command(extra: str = "") -> str:
+    """Return the command that installs the project, with an extra: from the index, or from the checkout that is running."""
+    source = Path(__file__).parents[1]
+    if version_of_source(source) == UNKNOWN:
+        what = f'"{DISTRIBUTION}[{extra}]"' if extra else DISTRIBUTION
+    else:
+        what = f'-e "{"." if Path.cwd() == source else source}{f"[{extra}]" if extra else ""}"'
+    found, own = shutil.which("pip"), Path(sys.executable)
+    pip = "pip" if found and Path(found).parent == own.parent else f"{shlex.quote(str(own))} -m pip"
+    return f"{pip} install {what}"
+
+
+def program_name() -> str:
+    """Return the command as it can be typed here: ``videoworld``, or the path it was started by if it is not on the PATH."""
+    started, found = Path(sys.argv[0]), shutil.which(PROGRAM)
+    if started.name != PROGRAM or (found is not None and Path(found).resolve() == started.resolve()):
+        return PROGRAM
+    return shlex.quote(str(started))
 
 
 def cache_folder(environment: Mapping[str, str], *, home: Path | str) -> Path:

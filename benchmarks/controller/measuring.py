@@ -27,8 +27,8 @@ from benchmarks.controller.table import AT_ONCE, SEGMENTS, Figures, Overhead, ta
 from benchmarks.page import replace_section
 from controller.answers import Question
 from controller.digest import digest_of
-from controller.episode import Budget
 from controller.episode_tools import AtomicTools
+from controller.options import Budget
 from controller.records import Journal, answer, replay_recorded
 from controller.systems import SystemContext
 from tool_induction.library import ToolLibrary, load_library

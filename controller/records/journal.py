@@ -2,11 +2,11 @@
 
 ::
 
-    DIR/episodes.jsonl           one line per finished episode: its name, record, conditions, and checksums of all parts
-    DIR/timings.jsonl            its wall times and clock readings, kept apart so that a replay gives the same episode line
-    DIR/begun.jsonl              what was known of it at the start, for episodes that have no end
-    DIR/recordings/NAME.jsonl    its exchanges with the model, one per line, written while it runs
-    DIR/materials/NAME.jsonl     the other values its requests were built from, if there are any
+    FOLDER/episodes.jsonl           one line per finished episode: its name, record, conditions, and checksums of all parts
+    FOLDER/timings.jsonl            its wall times and clock readings, kept apart so that a replay gives the same episode line
+    FOLDER/begun.jsonl              what was known of it at the start, for episodes that have no end
+    FOLDER/recordings/NAME.jsonl    its exchanges with the model, one per line, written while it runs
+    FOLDER/materials/NAME.jsonl     the other values its requests were built from, if there are any
 
 Files are only appended to, one line per write and under a lock, so that many threads and processes can record in parallel.
 An exchange is written before the episode continues and survives the process; the line of a finished episode is synced and
@@ -36,6 +36,7 @@ from world_api.chat.recording import Exchange, append_line, check_schema, damage
 from world_api.core.canonical import content_hash, json_object
 from world_api.core.faults import EpisodeFault
 from world_api.core.files import open_regular
+from world_api.core.identifiers import did_you_mean
 
 SCHEMA_VERSION = 3
 EPISODES, TIMINGS, BEGUN = "episodes.jsonl", "timings.jsonl", "begun.jsonl"
@@ -338,7 +339,8 @@ class Journal:
         if not found:
             names = [line.name for line in self._episode_lines() if line.name is not None]
             state = "was begun and not finished" if name in self.unfinished() else "is not there"
-            hint = "one of: " + ", ".join(names[-10:]) if names else "the folder holds no finished episode"
+            known = "one of: " + ", ".join(names[-10:]) if names else "the folder holds no finished episode"
+            hint = did_you_mean(name, names) or known
             raise EpisodeFault("unknown_episode", f"the episode {name[:80]!r} {state}", hint=hint)
         entry = found[-1]  # the fault of a second one with the same name
         if isinstance(entry, DamagedEntry):
@@ -433,8 +435,9 @@ def _time_adapter() -> TypeAdapter[tuple[Timings | None, tuple[StrictStr | Stric
 def locate_episode(episode: Path, name: str | None = None) -> tuple[Journal, str | None]:
     """Return a journal, and the name of one of its episodes; None means all of them.
 
-    ``DIR`` is the folder that ``--record`` made. An episode is given as ``DIR/NAME``, as ``DIR`` with a ``name``, or as
-    ``DIR/recordings/NAME.jsonl``, which a shell completes. Raises EpisodeFault: ``recording_missing``.
+    ``FOLDER`` is the folder that ``--record`` made. An episode is given as ``FOLDER/NAME``, as ``FOLDER`` with a ``name``, or as
+    ``FOLDER/recordings/NAME.jsonl``, which a shell completes. ``FOLDER`` may also be a run of an experiment: the folder that has
+    journals in ``episodes/``. Raises EpisodeFault: ``recording_missing``, ``unknown_episode``.
     """
     if name is None and episode.parent.name == RECORDINGS and episode.suffix == ".jsonl":
         places: list[tuple[Path, str | None]] = [(episode.parent.parent, episode.stem)]
@@ -443,14 +446,30 @@ def locate_episode(episode: Path, name: str | None = None) -> tuple[Journal, str
     else:
         places = [(episode, name), (episode / name, None)]
     for folder, found in places:
+        if found is not None and (inside := _journal_inside(folder, found)) is not None:
+            return inside, found
         with suppress(OSError):  # the name is not valid on this file system
             if (folder / EPISODES).is_file() or (folder / RECORDINGS).is_dir():
                 return Journal(folder), found
     raise EpisodeFault(
         "recording_missing",
         f"no episodes are recorded in {str(episode)[:200]}",
-        hint="give the folder that --record made, or FOLDER/NAME for one of its episodes",
+        hint="give the folder that --record made, or a run and the id of one of its episodes: FOLDER ID",
     )
+
+
+def _journal_inside(run: Path, name: str) -> Journal | None:
+    """Return the journal in ``episodes/`` of an experiment's run that holds an episode; None if the run has no journals.
+
+    Raises EpisodeFault: ``unknown_episode``.
+    """
+    recordings = {path.stem: path for path in sorted(run.glob(f"episodes/*/{RECORDINGS}/*.jsonl"))}
+    if not recordings:
+        return None
+    if name not in recordings:
+        hint = did_you_mean(name, recordings) or "samples.jsonl of the run lists them"
+        raise EpisodeFault("unknown_episode", f"the run has no episode {name[:80]!r}", hint=hint)
+    return Journal(recordings[name].parents[1])
 
 
 def with_rounds(episode: Episode, exchanges: Sequence[Exchange]) -> Episode:

@@ -20,15 +20,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cas
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from controller.digest import digest_of
-from controller.episode import Budget, Episode, Library, Task
+from controller.episode import Episode, Library, Task
 from controller.episode_tools import Hidden, Toolset, nothing_hidden, refused
 from controller.loop import run_episode
+from controller.options import Budget
 from controller.prompts import EMPTY_PREAMBLE, Pictures, Preamble, Prompts, no_pictures
 from tool_induction.domains.domain import SplitName
-from tool_induction.language.diagnostics import closest
 from tool_induction.library_tools import ToolDeclaration
 from world_api.chat.messages import Prices
 from world_api.core.faults import EpisodeFault, ToolFault, tool_result_or_error
+from world_api.core.identifiers import suggestion
 from world_api.core.ports import ChatModel, Clock
 
 if TYPE_CHECKING:
@@ -113,8 +114,7 @@ def read_options(kind: type[OptionsT], given: Mapping[str, Any], *, system: str)
         first = error.errors()[0]
         name = ".".join(map(str, first["loc"]))
     if name not in kind.model_fields:
-        near = closest(name, list(kind.model_fields))
-        hint = f"did you mean {near!r}?" if near else "it has: " + ", ".join(kind.model_fields)
+        hint = suggestion(name, kind.model_fields, "it has: ")
         raise EpisodeFault("bad_option", f"the system {system!r} has no option {name[:64]!r}", hint=hint)
     raise EpisodeFault("bad_option", f"the option {name!r} of the system {system!r}: {first['msg']}")
 

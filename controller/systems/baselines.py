@@ -28,7 +28,7 @@ from world_api.session.captioning import SINGLE_SEGMENT_FAULTS
 
 if TYPE_CHECKING:
     from controller.answers import Question
-    from controller.episode import Budget
+    from controller.options import Budget
     from world_api.session.session import Session
 
 

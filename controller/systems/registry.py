@@ -16,8 +16,8 @@ from typing import Any
 from controller.systems.base import LoopSystem, System, SystemBuilder, SystemContext
 from controller.systems.baselines import Blind, Direct, Socratic
 from controller.systems.tool_systems import Flat, FlatCompose, FlatWithDomain, FlatWithReview, Hier, Hints, Pipeline
-from tool_induction.language.diagnostics import closest
 from world_api.core.faults import EpisodeFault
+from world_api.core.identifiers import suggestion
 from world_api.installation import added, load_added
 
 ENTRY_POINT_GROUP = "video_world_api.systems"
@@ -47,11 +47,10 @@ def build_system(name: str, context: SystemContext) -> System:
         return _OWN[name](context)
     found = added(ENTRY_POINT_GROUP, own=_OWN).get(name)
     if found is None:
-        near = closest(name, system_names())
         raise EpisodeFault(
             "unknown_system",
             f"there is no system {name[:64]!r}",
-            hint=f"did you mean {near!r}?" if near else "one of: " + ", ".join(system_names()),
+            hint=suggestion(name, system_names()),
         )
     builder: SystemBuilder = load_added(
         found,

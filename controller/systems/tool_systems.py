@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from controller.episode import Budget
 from controller.episode_tools import (
     AtomicTools,
     CombinedTools,
@@ -23,6 +22,7 @@ from controller.episode_tools import (
     nothing_hidden,
     operations_hidden,
 )
+from controller.options import Budget
 from controller.prompts import Preamble
 from controller.systems.base import LoopSystem, Options, Setup, SystemContext
 from tool_induction.judge.port import RememberedJudge

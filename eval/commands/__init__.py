@@ -35,7 +35,8 @@ app = group_app("Run experiments, score them, and compare what came out.", COMMA
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")]
 RunOrBundle = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run, or a bundle of one.")]
 JudgePromptOption = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="A published judge's prompt, in place of our own.")
+    Path | None,
+    typer.Option("--judge-prompt", "--prompt", metavar="FILE", help="A published judge's prompt, in place of our own."),
 ]
 
 

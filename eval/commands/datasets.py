@@ -12,6 +12,7 @@ import typer
 from tool_induction.domains.domain import SplitName
 from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, group_app, note, progress_bars, show
 from world_api.core.identifiers import plural
+from world_api.installation import program_name
 
 _MOST_SHOWN = 8
 #: The text for worlds that exist and cannot be used, by their state.
@@ -30,7 +31,7 @@ def check(
             help="A folder with dataset.json, a .jsonl or .yaml file, or ADAPTER:FILE of annotations.",
         ),
     ],
-    videos: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the videos, in any layout.")] = None,
+    videos: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Folder of the videos, in any layout.")] = None,
     annotations: Annotated[
         Path | None, typer.Option(metavar="FILE", help="With an adapter's name: its annotations.")
     ] = None,
@@ -112,9 +113,10 @@ sandbox_app = group_app("Make videos with exact truth, and questions about them.
 
 @sandbox_app.command("check")
 def check_films_command(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of films with their truth beside them.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of films with their truth beside them.")],
     store: Annotated[
-        Path | None, typer.Option(help="Folder that holds the worlds (DIR/worlds); missing ones are built.")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Folder that holds the worlds (FOLDER/worlds); missing ones are built."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -130,7 +132,7 @@ def check_films_command(
 
 @sandbox_app.command()
 def make(
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the films; made when missing.")],
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the films; made when missing.")],
     seed: Annotated[
         int, typer.Option(min=0, max=999_999_999, help="Decides the story: the same seed, the same film.")
     ] = 0,
@@ -144,8 +146,8 @@ def make(
 ) -> None:
     """Make films of everyday scenes, with truth, facts, subtitles and questions.
 
-    Each film is DIR/ID.mp4 with ID.srt, ID.truth.json (read by builds of profile oracle) and ID.facts.json; the questions of
-    all films of the folder are DIR/questions.jsonl and DIR/dataset.json. A film that is there is not made again; one that was
+    Each film is FOLDER/ID.mp4 with ID.srt, ID.truth.json (read by builds of profile oracle) and ID.facts.json; the questions of
+    all films of the folder are FOLDER/questions.jsonl and FOLDER/dataset.json. A film that is there is not made again; one that was
     begun and not ended is.
     """
     from eval.questions import MAKERS, add_questions, questions_of
@@ -180,7 +182,7 @@ def make(
 
 @sandbox_app.command()
 def prior(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that sandbox make wrote.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A folder that sandbox make wrote.")],
     films: Annotated[
         int, typer.Option(min=5, max=2000, help="How many other stories of each split to learn from.")
     ] = 100,
@@ -193,7 +195,8 @@ def prior(
     """
     from eval.questions.priors import prior_of_folder, table_of
 
-    lines = prior_of_folder(folder, films=films)
+    with progress_bars(" stories") as bars:
+        lines = prior_of_folder(folder, films=films, progress=partial(bars.update, "learn"))
     show({"lines": [line.record() for line in lines]}, as_json=as_json, text=lambda: table_of(lines))
 
 
@@ -209,20 +212,20 @@ def _films_text(record: dict[str, Any]) -> str:
         none = [name for name, number in film["by_domain"].items() if film["questions"] and not number]
         lines.append(f"  {counts}" + (f"; none of {', '.join(none)}: a longer film has more to ask" if none else ""))
     lines.append(f"{record['dataset']}: a dataset of {record['questions']} questions in all")
-    lines.append(f"next: videoworld build {record['films'][0]['video']} --profile oracle")
+    lines.append(f"next: {program_name()} build {record['films'][0]['video']} --profile oracle")
     return "\n".join(lines)
 
 
 def sample(
-    folder: Annotated[Path, typer.Argument(metavar="OUT_DIR", help="Folder for the files; made when missing.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder for the files; made when missing.")],
     seed: Annotated[int, typer.Option(min=0, help="Decides who plays, in what colours, and at what times.")] = 7,
     as_json: JsonOption = False,
 ) -> None:
     """Draw and encode the sample video."""
     from eval.sandbox import make_sample
 
-    note("drawing a minute and a half of film ...")
-    files = make_sample(folder, seed=seed)
+    with progress_bars() as bars:
+        files = make_sample(folder, seed=seed, progress=partial(bars.update, "film"))
     names = ("video", "subtitles", "truth", "questions")
     record = {"seed": seed, **{name: str(getattr(files, name)) for name in names}}
     show(record, as_json=as_json, text=lambda: _sample_text(record))
@@ -233,5 +236,5 @@ def _sample_text(record: dict[str, Any]) -> str:
         f"{record['video']}: the film, with its subtitles inside and beside it ({record['subtitles']})\n"
         f"{record['truth']}: what is true of it, frame by frame\n"
         f"{record['questions']}: questions with their answers\n"
-        f"next: videoworld build {record['video']}"
+        f"next: {program_name()} build {record['video']}"
     )

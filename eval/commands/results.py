@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from eval.commands import JudgePromptOption, RunArgument, RunOrBundle
-from world_api.commands.cli import JsonOption, show
+from world_api.commands.cli import JsonOption, progress_bars, show
 from world_api.core.faults import EvalFault
 
 if TYPE_CHECKING:
@@ -27,18 +28,24 @@ def report(
     run: RunOrBundle,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Folder for the report; by default RUN/report, or beside the bundle."),
+        typer.Option(metavar="FOLDER", help="Folder for the report; by default RUN/report, or beside the bundle."),
     ] = None,
     frames: Annotated[int, typer.Option(min=0, max=5000, help="Most pictures on the page; 0 for none.")] = _MOST_FRAMES,
     store: Annotated[
-        Path | None, typer.Option(help="Where worlds are, for pictures; by default that of the run's configuration.")
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Where worlds are, for pictures; by default that of the run's configuration."
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write the report of a run: one HTML file that needs nothing else, and its tables as LaTeX and CSV."""
     from eval.report import Choices, write_report
 
-    written = write_report(run, out, choices=Choices(most_frames=frames, store=store))
+    with progress_bars(" episodes") as bars:
+        written = write_report(
+            run, out, choices=Choices(most_frames=frames, store=store), progress=partial(bars.update, "episodes")
+        )
     show(record_of(written), as_json=as_json, text=lambda: text_of(written))
 
 
@@ -80,7 +87,7 @@ def bundle(
         contents, done = contents_of(what), "checked"
     elif unpack:
         if out is None:
-            raise EvalFault("no_folder", "no folder to unpack to is given", hint="add --out DIR")
+            raise EvalFault("no_folder", "no folder to unpack to is given", hint="add --out FOLDER")
         contents, done = open_bundle(what, out), f"unpacked into {out}"
     else:
         target = out or Path(what.resolve().name + SUFFIX)
@@ -153,7 +160,10 @@ def judge(
     ] = None,
     prompt: JudgePromptOption = None,
     record: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Keep verdicts there; what it holds is not asked again.")
+        Path | None,
+        typer.Option(
+            "--judge-record", "--record", metavar="FILE", help="Keep verdicts there; what it holds is not asked again."
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Decides the order of judging, and the draws of intervals.")] = 0,
     as_json: JsonOption = False,

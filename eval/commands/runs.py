@@ -23,8 +23,18 @@ from controller.commands import (
     WireOption,
 )
 from eval.commands import JudgePromptOption, end_command
-from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, WithoutOption, note, show, under_headings
+from world_api.commands.cli import (
+    DEFAULT_STORE,
+    JsonOption,
+    StoreOption,
+    WithoutOption,
+    help_sections,
+    note,
+    progress_bars,
+    show,
+)
 from world_api.core.faults import EvalFault, VideoWorldError
+from world_api.installation import program_name
 
 if TYPE_CHECKING:
     from eval.runs.experiment import Experiment, RunOutcome
@@ -68,7 +78,6 @@ def run(
     from eval.runs.experiment import open_experiment, run_experiment
     from eval.runs.progress import progress_display
     from eval.runs.scoring import JUDGE_WORKERS, score_run
-    from world_api.commands.cli import progress_bars
     from world_api.core.execution import SystemClock
 
     if what is None:
@@ -92,7 +101,8 @@ def run(
     scored: Scored | None = None
     unscored: VideoWorldError | None = None
     try:
-        scored = score_run(found.folder, judge=_judge(found, say=note), workers=JUDGE_WORKERS)
+        with progress_bars(" samples") as bars:
+            scored = score_run(found.folder, judge=_judge(found, say=note), workers=JUDGE_WORKERS, progress=bars.update)
         outcome.tally.settle(scored.arms)
     except VideoWorldError as fault:
         unscored = fault
@@ -122,9 +132,9 @@ def _run_text(outcome: RunOutcome, scored: Scored | None) -> str:
             f"WARNING: {len(scored.damaged):,} episodes cannot be read and count as wrong: {scored.damaged[0]} ..."
         )
     if outcome.complete:
-        lines.append(f"next: videoworld eval report {outcome.folder.root}")
+        lines.append(f"next: {program_name()} eval report {outcome.folder.root}")
     else:
-        lines.append(f"{progress_summary(outcome.tally)}; go on with: videoworld eval run {outcome.folder.root}")
+        lines.append(f"{progress_summary(outcome.tally)}; go on with: {program_name()} eval run {outcome.folder.root}")
     return "\n".join(lines)
 
 
@@ -141,7 +151,12 @@ def score(
         ),
     ] = None,
     judge_prompt: JudgePromptOption = None,
-    parallel: Annotated[int, typer.Option(min=1, max=64, help="So many answers are put to the judge at a time.")] = 4,
+    parallel: Annotated[
+        int,
+        typer.Option(
+            "--concurrency", "--parallel", min=1, max=64, help="So many answers are put to the judge at a time."
+        ),
+    ] = 4,
     as_json: JsonOption = False,
 ) -> None:
     """Score a run's episodes again. No question is asked again; equal episodes get equal scores.
@@ -156,7 +171,7 @@ def score(
 
     if run.is_file():
         what = f"{run.name} is a file, and scores are written into a run; a bundle stays as it was packed"
-        hint = f"`videoworld eval bundle --open {run.name} --out DIR`, then `videoworld eval score DIR`"
+        hint = f"`videoworld eval bundle --open {run.name} --out FOLDER`, then `videoworld eval score FOLDER`"
         raise EvalFault("bundle_is_whole", what, hint=hint)
     folder = RunFolder(run)
     manifest, clock = read_manifest(folder.manifest), SystemClock()
@@ -166,7 +181,8 @@ def score(
         judge = answer_judge(None, record=folder.verdicts, **given)
     else:
         judge = configured_judge(part, folder, models=[manifest.model], say=note, **given)
-    scored = score_run(folder, judge=judge, workers=parallel)
+    with progress_bars(" samples") as bars:
+        scored = score_run(folder, judge=judge, workers=parallel, progress=bars.update)
     counts = judge.counts.record() if isinstance(judge, ModelJudge) else None
     show({**scored.record(), "judging": counts}, as_json=as_json, text=lambda: _score_text(scored, counts))
 
@@ -186,12 +202,13 @@ def _score_text(scored: Scored, counts: dict[str, Any] | None) -> str:
 _USUAL_LIBRARY = "hand_A"
 
 
-@under_headings(
+@help_sections(
+    "tools model judge prices money seeds out store as_json",
     {
-        "Systems": ("tools", "exposure", "without", "seeds"),
-        "Model": ("model", "wire", "prices", "judge"),
-        "Budget": ("rounds", "calls", "max_tokens", "seconds", "money"),
-    }
+        "Systems": "tools exposure without seeds",
+        "Model": "model wire prices judge",
+        "Budget": "rounds calls max_tokens seconds money",
+    },
 )
 def compare(
     video: Annotated[Path, typer.Argument(metavar="VIDEO", help="Your video.")],
@@ -203,16 +220,22 @@ def compare(
     ],
     tools: Annotated[
         list[str] | None,
-        typer.Option(metavar="LIBRARY", help="A tool library, by name or folder; repeat it for several."),
+        typer.Option(metavar="LIBRARY", help="A tool library, by name or folder; repeatable."),
     ] = None,
     exposure: ExposureOption = None,
     without: WithoutOption = None,
-    seeds: Annotated[list[int] | None, typer.Option("--seed", min=0, help="A seed; repeat it for several.")] = None,
+    seeds: Annotated[list[int] | None, typer.Option("--seed", min=0, help="A seed; repeatable.")] = None,
     model: ModelOption = None,
     wire: WireOption = "auto",
     prices: PricesOption = None,
     judge: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="Who scores open answers; else they are scored by their words.")
+        str | None,
+        typer.Option(
+            "--judge-model",
+            "--judge",
+            metavar="MODEL",
+            help="Who scores open answers; else they are scored by their words.",
+        ),
     ] = None,
     rounds: RoundsOption = USUAL_BUDGET.rounds,
     calls: CallsOption = USUAL_BUDGET.calls,
@@ -220,7 +243,7 @@ def compare(
     seconds: SecondsOption = USUAL_BUDGET.seconds,
     money: MoneyOption = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder for run and report; by default comparisons/NAME.")
+        Path | None, typer.Option(metavar="FOLDER", help="Folder for run and report; by default comparisons/NAME.")
     ] = None,
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
@@ -233,7 +256,6 @@ def compare(
     from eval.commands.results import record_of, text_of
     from eval.report.own_video import OwnComparison, compare_own
     from eval.runs.progress import progress_display, progress_text
-    from world_api.commands.cli import progress_bars
     from world_api.core.execution import SystemClock
     from world_api.operations import WITHOUT
 

@@ -29,11 +29,21 @@ AgainstArgument = Annotated[str, typer.Argument(metavar="B", help="The arm it is
 class Filters:
     """The options of a command that choose samples of a run."""
 
-    dataset: Annotated[str | None, typer.Option("--dataset", help="Only questions of this dataset.")] = None
-    domain: Annotated[str | None, typer.Option("--domain", help="Only questions of this task domain.")] = None
-    world: Annotated[str | None, typer.Option("--world", help="Only samples in worlds made this way.")] = None
-    budget: Annotated[str | None, typer.Option("--budget", help="Only samples under this budget.")] = None
-    kind: Annotated[str | None, typer.Option("--kind", help="Only questions of this kind: interval, count ...")] = None
+    dataset: Annotated[
+        str | None, typer.Option("--dataset", metavar="NAME", help="Only questions of this dataset.")
+    ] = None
+    domain: Annotated[
+        str | None, typer.Option("--domain", metavar="NAME", help="Only questions of this task domain.")
+    ] = None
+    world: Annotated[
+        str | None, typer.Option("--world", metavar="NAME", help="Only samples in worlds made this way.")
+    ] = None
+    budget: Annotated[str | None, typer.Option("--budget", metavar="NAME", help="Only samples under this budget.")] = (
+        None
+    )
+    kind: Annotated[
+        str | None, typer.Option("--kind", metavar="NAME", help="Only questions of this kind: interval, count ...")
+    ] = None
     seed: Annotated[int | None, typer.Option("--seed", help="Only samples of this seed.")] = None
 
     def texts(self) -> list[str]:
@@ -188,13 +198,17 @@ def transfer(
 @with_options("filters", Filters, "dataset", "kind", "seed")
 def select(
     run: RunOrBundle,
-    library: Annotated[str, typer.Option(metavar="L", help="The library whose tools are selected.")],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="The new library's folder; must not be there.")],
-    arm: Annotated[str | None, typer.Option(help="Which arm of hier, where several have the library.")] = None,
+    library: Annotated[str, typer.Option(metavar="LIBRARY", help="The library whose tools are selected.")],
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="The new library's folder; must not be there.")],
+    arm: Annotated[
+        str | None, typer.Option(metavar="ARM", help="Which arm of hier, where several have the library.")
+    ] = None,
     sure: Annotated[
         bool, typer.Option("--sure", help="Keep a tool only if the interval of its gain is above zero.")
     ] = False,
-    name: Annotated[str | None, typer.Option(help="The new library's name; by default the folder's.")] = None,
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The new library's name; by default the folder's.")
+    ] = None,
     source: Annotated[
         str | None, typer.Option("--from", metavar="LIBRARY", help="Where the library is, if not in the run.")
     ] = None,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from controller.answers import Kind
+from controller.options import Kind
 from eval.datasets.files import bad
 from eval.datasets.items import Dialogue, SkippedEntry, is_seconds
 from world_api.core.faults import EvalFault

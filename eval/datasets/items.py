@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from controller.answers import KINDS, Question, is_abstention
+from controller.answers import Question, is_abstention
+from controller.options import KINDS
 from tool_induction.domains.domain import SplitName
 from world_api.core.canonical import content_hash
 from world_api.core.faults import EpisodeFault

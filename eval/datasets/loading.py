@@ -43,7 +43,7 @@ from eval.datasets.protocols import Protocol, load_protocol, protocol_hash
 from world_api.core.canonical import content_hash
 from world_api.core.faults import EpisodeFault, EvalFault, ToolFault
 from world_api.core.files import write_atomically
-from world_api.core.identifiers import is_name, video_id_from_file_name
+from world_api.core.identifiers import is_name, suggestion, video_id_from_file_name
 from world_api.core.spans import TimeSpan
 from world_api.core.yaml_text import MAX_BYTES, read_yaml
 
@@ -395,7 +395,7 @@ def load_described(path: Path, *, videos: Path | None = None) -> Dataset:
     described, folder = validated(Described, text.value, path.name, _SHAPE, text.line), path.parent
     if described.adapter not in ADAPTERS:
         message = f"there is no adapter {described.adapter[:80]!r}"
-        raise EvalFault("no_such_adapter", message, hint="one of: " + ", ".join(ADAPTERS))
+        raise EvalFault("no_such_adapter", message, hint=suggestion(described.adapter, ADAPTERS))
     wanted = BenchmarkSelection(
         name=described.name or described.adapter,
         videos=videos or (folder / expanded(described.videos) if described.videos else None),

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from controller.answers import Kind
+from controller.options import Kind
 from eval.datasets.files import validated
 from world_api.core.yaml_text import read_yaml
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import Any, TypeAlias, TypeVar
 
-from controller.answers import Kind
+from controller.options import Kind
 from eval.questions import phrasing as say
 from eval.questions.phrasing import Say
 from eval.sandbox.facts import Event, FilmFacts, Person, Relation, ShownText, Thing, Visit

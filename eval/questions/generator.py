@@ -54,7 +54,7 @@ PROTOCOL: Mapping[str, Any] = {
         "made_from": "templates of the task domains, by split; answers from the film's facts",
         "domains": "the task domain of the template; content is the theme of the film",
         "chinese_share": CHINESE_SHARE,
-        "blind": "videoworld sandbox prior DIR",
+        "blind": "videoworld sandbox prior FOLDER",
     },
 }
 #: Questions per domain: the least number, seconds of film for each further one, the largest number.

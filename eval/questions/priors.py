@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import reduce
 from itertools import combinations, pairwise
@@ -339,27 +339,32 @@ _FIRST_SEED = 700_000_000
 _LONGEST = 20.0  #: minutes of such a story
 
 
-def prior_of_folder(folder: Path, *, films: int) -> list[PriorLine]:
+def prior_of_folder(
+    folder: Path, *, films: int, progress: Callable[[float, float], object] = lambda done, whole: None
+) -> list[PriorLine]:
     """Return accuracies of blind guesses on the questions of a folder that ``sandbox make`` wrote.
 
     The guesses are fitted to ``films`` other stories of each split, about as long as the folder's films; no video is
-    made of these, and each takes a fraction of a second. Raises EvalFault: ``nothing_to_compare``: there are no
-    questions of a split; the faults of reading the dataset and the facts.
+    made of these, and each takes a fraction of a second; ``progress`` is called with their number so far and in all.
+    Raises EvalFault: ``nothing_to_compare``: there are no questions of a split; the faults of reading the dataset and
+    the facts.
     """
     items = [item for item in load_dataset(folder).items if item.split is not None]
     if not items:
-        hint = "videoworld sandbox make --out DIR"
+        hint = "videoworld sandbox make --out FOLDER"
         raise EvalFault("nothing_to_compare", f"{folder} has no questions of a split", hint=hint)
     names = {item.video_id for item in items}
     durations = {name: read_facts(FilmFiles.of(folder, name).facts).duration for name in names}
     minutes = min(_LONGEST, max(1.0, sum(durations.values()) / len(durations) / 60))
     others: list[Item] = []
-    for split in sorted({item.split for item in items if item.split is not None}):
+    splits = sorted({item.split for item in items if item.split is not None})
+    for place, split in enumerate(splits):
         for number in range(_FIRST_SEED, _FIRST_SEED + films):
             facts = tell(number, minutes, split=split).facts
             if facts.film not in durations:
                 durations[facts.film] = facts.duration
                 others += questions_of(facts, seed=number, split=split)
+            progress(place * films + number - _FIRST_SEED + 1, len(splits) * films)
     return measure_priors(items, durations, others=others)
 
 

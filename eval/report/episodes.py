@@ -313,11 +313,18 @@ class Gathered:
     damaged: dict[str, str] = field(default_factory=dict)
 
 
-def gather(run: Run, rows: Collection[SampleRow], pool: Pool) -> Gathered:
+def gather(
+    run: Run,
+    rows: Collection[SampleRow],
+    pool: Pool,
+    *,
+    progress: Callable[[float, float], object] = lambda done, whole: None,
+) -> Gathered:
     """Pack the episodes of these samples, shared values into ``pool``; one cell's journal at a time is in memory."""
     gathered = Gathered()
     wanted = {row.sample for row in rows}
     for _, samples in run.by_cell():
+        progress(len(gathered.episodes), len(wanted))
         records: list[dict[str, Any]] = []
         for sample in samples:
             if sample.sample not in wanted:
@@ -341,6 +348,7 @@ def gather(run: Run, rows: Collection[SampleRow], pool: Pool) -> Gathered:
                 records = []
         if records:
             gathered.blocks.append(packed(records))
+    progress(len(wanted), len(wanted))
     return gathered
 
 

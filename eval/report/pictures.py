@@ -17,7 +17,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from controller.episode import CallRecord, Episode
+from controller.display import evidence_of, number_of
+from controller.episode import Episode
 from eval.datasets.items import Item
 from eval.runs.records import configuration_of
 from eval.runs.stored_run import Run
@@ -109,7 +110,7 @@ def _cited(episode: Episode, boxes: Mapping[str, _Boxes]) -> Iterator[ShownMomen
         calls = [call for call in episode.calls if call.id in span.returned_by]
         boxed = [time for call in calls for time, _ in boxes[call.id] if span.start_time <= time <= span.end_time]
         end = max(span.end_time, span.start_time + _SAME)
-        times = [time for call in calls for time, _, _ in _evidence(call) if span.start_time <= time < end]
+        times = [time for call in calls for time, _, _ in evidence_of(call) if span.start_time <= time < end]
         time = next(iter(boxed or times), (span.start_time + span.end_time) / 2)
         drawn = _boxes_at(time, (box for call in calls for box in boxes[call.id]))
         yield ShownMoment.at(episode.task.video_id, time, "cited", span.start_time, span.end_time, drawn)
@@ -118,7 +119,7 @@ def _cited(episode: Episode, boxes: Mapping[str, _Boxes]) -> Iterator[ShownMomen
 def _seen(episode: Episode, boxes: Mapping[str, _Boxes]) -> Iterator[ShownMoment]:
     for call in episode.calls:
         boxed = dict.fromkeys(time for time, _ in boxes[call.id])
-        for time, start, end in [*((time, time, time) for time in boxed), *_evidence(call)][:2]:
+        for time, start, end in [*((time, time, time) for time in boxed), *evidence_of(call)][:2]:
             yield ShownMoment.at(episode.task.video_id, time, "seen", start, end, _boxes_at(time, boxes[call.id]))
 
 
@@ -127,33 +128,19 @@ def _boxes_at(time: float, boxes: Iterable[tuple[float, LabelledBox]]) -> tuple[
     return tuple(dict.fromkeys(near))[:_MAX_BOXES]
 
 
-def _evidence(call: CallRecord) -> Iterator[tuple[float, float, float]]:
-    """Yield frame time, start and end (seconds) of each evidence in a result."""
-    evidence = call.result.get("evidence")
-    for piece in evidence if isinstance(evidence, list) else ():
-        if isinstance(piece, Mapping):
-            frame, start, end = (_number(piece.get(key)) for key in ("frame_time", "start_time", "end_time"))
-            if frame is not None and start is not None and end is not None:
-                yield frame, start, end
-
-
 def _boxes(value: Any, depth: int = 0) -> Iterator[tuple[float, LabelledBox]]:
     """Yield all boxes with their times, at any depth of a result."""
     if depth > _DEEPEST:
         return
     if isinstance(value, Mapping):
-        box, time = value.get("bbox"), _number(value.get("timestamp"))
-        sides = [_number(side) for side in box] if isinstance(box, Sequence) else []
+        box, time = value.get("bbox"), number_of(value.get("timestamp"))
+        sides = [number_of(side) for side in box] if isinstance(box, Sequence) else []
         if time is not None and len(sides) == 4 and None not in sides:
             x1, y1, x2, y2 = (float(side or 0.0) for side in sides)
             label = str(value.get("entity_hint") or value.get("category") or "")[:80]
             yield time, LabelledBox(x1=x1, y1=y1, x2=x2, y2=y2, label=label)
     for inner in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
         yield from _boxes(inner, depth + 1)
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,10 +61,17 @@ class WrittenReport:
     damaged: int
 
 
-def write_report(folder: Path, out: Path | None = None, *, choices: Choices | None = None) -> WrittenReport:
+def write_report(
+    folder: Path,
+    out: Path | None = None,
+    *,
+    choices: Choices | None = None,
+    progress: Callable[[float, float], object] = lambda done, whole: None,
+) -> WrittenReport:
     """Read a run, or a bundle of one, and write its report; equal runs give equal pages.
 
-    It is written into the folder ``out``, by default ``report`` in the run's folder or ``NAME-report`` beside the bundle.
+    ``progress`` is called with the number of episodes read and that of all. It is written into the folder ``out``, by
+    default ``report`` in the run's folder or ``NAME-report`` beside the bundle.
 
     Raises:
         EvalFault: ``no_such_run``, ``run_damaged``, ``other_schema_version``, ``not_scored``.
@@ -81,16 +88,22 @@ def write_report(folder: Path, out: Path | None = None, *, choices: Choices | No
     beside = folder.with_name(f"{folder.stem}-report")  # for a bundle, whose run is only unpacked temporarily
     place = out or (beside if folder.is_file() else run.folder.report)
     chosen = choices or Choices()
-    written = _write_page(run, rows, tables, place, chosen, worlds_of(run, chosen.store))
+    written = _write_page(run, rows, tables, place, chosen, worlds_of(run, chosen.store), progress)
     write_tables(tables, place / TABLES)
     return written
 
 
 def _write_page(
-    run: Run, rows: Sequence[SampleRow], tables: Sequence[Table], out: Path, choices: Choices, worlds: Worlds
+    run: Run,
+    rows: Sequence[SampleRow],
+    tables: Sequence[Table],
+    out: Path,
+    choices: Choices,
+    worlds: Worlds,
+    progress: Callable[[float, float], object],
 ) -> WrittenReport:
     pool = Pool(choices.most_bytes)
-    gathered = gather(run, rows, pool)
+    gathered = gather(run, rows, pool, progress=progress)
     chosen = choose({sample: one.moments for sample, one in gathered.episodes.items()}, most=choices.most_frames)
     gallery = pictures_of(chosen.frames, PictureCache(run.folder.report / FRAMES), worlds)
     pictures = {frame: gallery.pictures[frame] for frame in chosen.frames if frame in gallery.pictures}

@@ -15,11 +15,11 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from tool_induction.domains.domain import SplitName
-from tool_induction.language.diagnostics import closest, did_you_mean
-from world_api.chat.models import WireChoice
 from world_api.core.canonical import parse_json
 from world_api.core.faults import EvalFault, ToolFault
 from world_api.core.files import open_regular
+from world_api.core.identifiers import did_you_mean, suggestion
+from world_api.core.ports import WireChoice
 from world_api.core.yaml_text import MAX_BYTES, Place, YamlText, read_yaml
 
 SCHEMA_VERSION = 1
@@ -237,9 +237,7 @@ class Configuration:
 
         ``what`` is the message; ``listed`` comes before the list of all names in the hint.
         """
-        near = closest(name, known)
-        hint = f"did you mean {near!r}?" if near else f"{listed}: " + (", ".join(known) or "none")
-        return self.bad(place, what, hint=hint)
+        return self.bad(place, what, hint=suggestion(name, known, f"{listed}: "))
 
 
 def read_configuration(path: Path, *, overrides: Sequence[str] = (), folder: Path | None = None) -> Configuration:

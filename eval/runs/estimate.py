@@ -12,7 +12,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, cast
 
-from controller.episode import Budget, Episode, Task, accounts_of, total
+from controller.episode import Episode, Task, accounts_of, total
+from controller.options import Budget
 from controller.records.replay import RecordedSession
 from controller.systems.base import SystemContext, read_options
 from controller.systems.baselines import (

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -93,10 +94,21 @@ class Scored:
         return {**counts, "damaged": list(self.damaged)}
 
 
-def score_run(folder: RunFolder, *, judge: AnswerJudge | None = None, workers: int = 1) -> Scored:
+#: Called with a stage, what is done of it, and how much that is in all.
+Shown = Callable[[str, float, float], object]
+
+
+def score_run(
+    folder: RunFolder,
+    *,
+    judge: AnswerJudge | None = None,
+    workers: int = 1,
+    progress: Shown = lambda stage, done, whole: None,
+) -> Scored:
     """Score all finished samples of a run and write ``scores.jsonl`` atomically; equal episodes give equal bytes.
 
-    ``workers`` is the number of simultaneous requests to the judge. A sample whose episode is missing or unreadable is
+    ``workers`` is the number of simultaneous requests to the judge; ``progress`` is called with
+    a stage, the number of its samples that are done, and that of all. A sample whose episode is missing or unreadable is
     wrong, with the fault's code as reason. A question without a known answer gets no score.
 
     Raises EvalFault: ``no_such_run``, ``run_damaged``, ``other_schema_version``, the faults of scorers; BackendFault:
@@ -106,14 +118,17 @@ def score_run(folder: RunFolder, *, judge: AnswerJudge | None = None, workers: i
     scores: dict[str, Score] = {}
     answers: dict[str, AnswerToScore] = {}
     unreadable: list[str] = []
-    for cell, line, found in _answers(run):
+    for number, (cell, line, found) in enumerate(_answers(run), start=1):
+        progress("read", number, len(run.samples))
         if isinstance(found, AnswerToScore):
             answers[line.sample] = found
         else:
             scores[line.sample] = _wrong(found.code)
             if line.episode is not None:
                 unreadable.append(f"{cell.id}/{line.episode}: {found.message}")
-    scores |= zip(answers, score_all(list(answers.values()), judge=judge, workers=workers), strict=True)
+    progress("read", len(run.samples), len(run.samples))
+    judged = score_all(list(answers.values()), judge=judge, workers=workers, progress=partial(progress, "score"))
+    scores |= zip(answers, judged, strict=True)
     lines = [line for line in run.samples if line.sample in scores]
     records = [ScoreLine.of(line, scores[line.sample]).record() for line in lines]
     write_atomically(folder.scores, b"".join(json_line(record).encode() + b"\n" for record in records))

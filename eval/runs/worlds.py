@@ -19,7 +19,7 @@ from eval.datasets.dialogues import text_world_is_there, write_text_world
 from eval.datasets.items import Item, VideoFile
 from eval.datasets.loading import subtitles_to_build_with
 from world_api.core.faults import EvalFault, OperationFault, StoreFault
-from world_api.core.identifiers import is_name
+from world_api.core.identifiers import is_name, suggestion
 from world_api.core.spans import TimeSpan
 from world_api.operations import EVERY_OPERATION, OPERATIONS, run
 from world_api.options import NEURAL
@@ -46,7 +46,7 @@ def profiles_of(world: str) -> tuple[str, ...]:
         return (world,)
     if not world.startswith(LADDER):
         what = f"there is no way {world[:60]!r} of making worlds"
-        raise EvalFault("unknown_world", what, hint="one of: oracle, classical, neural, oracle:OPERATION")
+        raise EvalFault("unknown_world", what, hint=suggestion(world, [*PROFILES, NEURAL, f"{LADDER}OPERATION"]))
     operations_on(world.removeprefix(LADDER))
     return PROFILES
 

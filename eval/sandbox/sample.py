@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from eval.sandbox.facts import Event, readable
-from eval.sandbox.films import SCHEMA_VERSION, TruthWriter, encode_film, subtitles_of, write_srt
+from eval.sandbox.films import SCHEMA_VERSION, Progress, TruthWriter, encode_film, subtitles_of, write_srt
 from eval.sandbox.plots import bring_in
 from eval.sandbox.room_plans import Fixture, plan_of
 from eval.sandbox.scenes import Director, Plot, SceneRequest
@@ -223,12 +223,14 @@ class SampleFiles:
     questions: Path
 
 
-def make_sample(folder: Path | str, *, seed: int = DEFAULT_SEED) -> SampleFiles:
+def make_sample(
+    folder: Path | str, *, seed: int = DEFAULT_SEED, progress: Progress = lambda done, whole: None
+) -> SampleFiles:
     """Draw and encode the sample film into a folder; the same seed gives the same files.
 
     The film (a minute and a half, 640 x 360, 10 frames/s) has five shots in four rooms, three people, screen text,
     tones as sound, and subtitles, both embedded and in a file. The truth is written last: if it exists, the film is
-    complete. Raises StoreFault: ``not_writable``.
+    complete. ``progress`` is called with the seconds of film done and in all. Raises StoreFault: ``not_writable``.
     """
     folder = Path(folder)
     files = SampleFiles(
@@ -249,7 +251,7 @@ def make_sample(folder: Path | str, *, seed: int = DEFAULT_SEED) -> SampleFiles:
         truth = TruthWriter(film)
         write_srt(files.subtitles, subtitles_of(film))
         files.questions.write_text(readable(record), encoding="utf-8")
-        encode_film(unfinished, film, truth, soundtrack(film, seed=seed))
+        encode_film(unfinished, film, truth, soundtrack(film, seed=seed), progress=progress)
         unfinished.replace(files.video)
         truth.write(files.truth)
     except OSError as error:

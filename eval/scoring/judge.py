@@ -17,12 +17,11 @@ from controller.prompts import LANGUAGES, language_of
 from eval.scoring.kinds import cjk_tokens, has_cjk, overlap, squad_tokens
 from eval.scoring.score import AnswerJudge, AnswerVerdict
 from world_api.chat.messages import OptionalSettings, PromptFiles, Usage, data_line, first_message, from_cache, usage_of
-from world_api.chat.models import WireChoice
 from world_api.chat.recording import Exchange, append_line, check_schema, read_lines
 from world_api.core.canonical import content_hash, parse_json
 from world_api.core.faults import EpisodeFault, EvalFault
 from world_api.core.files import open_regular
-from world_api.core.ports import ChatModel, Clock
+from world_api.core.ports import ChatModel, Clock, WireChoice
 
 MAX_ANSWER_CHARACTERS = 8_000  #: of an answer that are judged; the rest is cut off
 _MOST_PROMPT_BYTES = 200_000

@@ -12,6 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from eval.datasets.items import Item
 from world_api.core.canonical import canonical_json
 from world_api.core.faults import EvalFault
+from world_api.core.identifiers import suggestion
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -85,7 +86,7 @@ class Context:
         known = [part.name for part in fields(kind)]
         unknown = [str(name) for name in self.settings if name not in known]
         if unknown:
-            raise self._bad(f"no setting {unknown[0][:40]!r}", "one of: " + (", ".join(known) or "none"))
+            raise self._bad(f"no setting {unknown[0][:40]!r}", suggestion(unknown[0], known))
         try:
             found: Settings = _checker(kind).validate_json(canonical_json(dict(self.settings)), strict=True)
         except ValidationError as error:

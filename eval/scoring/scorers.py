@@ -15,7 +15,7 @@ replaced.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field, is_dataclass, replace
@@ -28,8 +28,8 @@ from eval.scoring import kinds
 from eval.scoring.abstention import score_abstention
 from eval.scoring.published import LocomoSettings, ReplySettings, score_choice_reply, score_locomo
 from eval.scoring.score import AnswerJudge, Context, Score, Scorer
-from tool_induction.language.diagnostics import closest
 from world_api.core.faults import EvalFault, VideoWorldError
+from world_api.core.identifiers import suggestion
 from world_api.installation import added, load_added
 
 if TYPE_CHECKING:
@@ -93,11 +93,10 @@ def scorer_named(whole_name: str) -> Named:
 def _loaded(name: str) -> Named:
     point = added(ENTRY_POINT_GROUP, own=_OWN).get(name)
     if point is None:
-        near = closest(name, scorer_names())
         raise EvalFault(
             "unknown_scorer",
             f"there is no scorer {name[:64]!r}",
-            hint=f"did you mean {near!r}?" if near else "one of: " + ", ".join(scorer_names()),
+            hint=suggestion(name, scorer_names()),
         )
     scorer = load_added(point, _not_loadable)
     version = getattr(scorer, "version", 1)
@@ -171,11 +170,17 @@ def _checked(score: Score, named: Named) -> Score:
 
 
 def score_all(
-    answers: Sequence[AnswerToScore], *, judge: AnswerJudge | None = None, seed: int = 0, workers: int = 1
+    answers: Sequence[AnswerToScore],
+    *,
+    judge: AnswerJudge | None = None,
+    seed: int = 0,
+    workers: int = 1,
+    progress: Callable[[float, float], object] = lambda done, whole: None,
 ) -> list[Score]:
     """Return the scores of many answers, in their order. The judge gets them in a seeded order, ``workers`` at a time.
 
-    So a change during judging (a server under load, a model that is replaced) does not affect one arm alone.
+    ``progress`` is called with the number of scores so far and in all. Because of the order a change during judging (a
+    server under load, a model that is replaced) does not affect one arm alone.
 
     Raises:
         EvalFault, BackendFault: as ``score_value``.
@@ -189,7 +194,10 @@ def score_all(
     with ThreadPoolExecutor(max_workers=1 if judge is None else max(1, workers)) as pool:
         futures = {place: pool.submit(copy_context().run, scored, answers[place]) for place in order}
         try:
-            scores = {place: one.result() for place, one in futures.items()}
+            scores = {}
+            for place, one in futures.items():
+                scores[place] = one.result()
+                progress(len(scores), len(futures))
         except VideoWorldError:
             pool.shutdown(cancel_futures=True)  # the verdicts so far are recorded; no others are requested
             raise

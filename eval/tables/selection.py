@@ -24,10 +24,10 @@ from eval.tables.table import TableCell
 from eval.tables.tools import left_out_contrasts, library_uses
 from tool_induction.curation.fork import Edits, Fork, fork_library
 from tool_induction.domains import Domain
-from tool_induction.language.diagnostics import did_you_mean
 from tool_induction.language.model import Call, walk_steps
 from tool_induction.library import ToolLibrary
 from world_api.core.faults import EvalFault
+from world_api.core.identifiers import did_you_mean
 
 By = Literal["left_out", "use", "nothing"]
 

@@ -22,8 +22,8 @@ from eval.scoring.kinds import given_text
 from eval.scoring.labels import answer_key, own_pairs
 from eval.tables.rows import LibraryFacts, RunRows, SampleRow, Setting, read_rows
 from eval.tables.table import Figure, Row, Table, TableCell, Value, figure
-from tool_induction.language.diagnostics import did_you_mean
 from world_api.core.faults import EvalFault
+from world_api.core.identifiers import did_you_mean, suggestion
 
 Key = TypeVar("Key", bound=Hashable)
 Rows = Sequence[SampleRow]
@@ -292,8 +292,7 @@ def filtered(rows: Sequence[SampleRow], filters: Sequence[str]) -> list[SampleRo
     for pair in filters:
         key, equals, value = pair.partition("=")
         if not equals or key not in FILTERS:
-            near = did_you_mean(key, FILTERS)
-            raise EvalFault("bad_filter", f"{pair[:60]!r} chooses nothing", hint=near or "keys: " + ", ".join(FILTERS))
+            raise EvalFault("bad_filter", f"{pair[:60]!r} chooses nothing", hint=suggestion(key, FILTERS, "keys: "))
         known = ["none" if (own := getattr(row, key)) is None else str(own) for row in found]
         if value not in known:
             there = ", ".join(sorted(set(known))[:12])

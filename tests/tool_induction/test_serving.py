@@ -121,3 +121,26 @@ def test_what_was_said_in_the_video_is_marked_whichever_tool_tells_it(talk: Any)
         assert "blue folder" in json.dumps(data_of(result))
         assert list(result.structured_content) == ["data_from_video"]
         assert text_of(result) == data_of(result)
+
+
+def test_calls_to_a_server_of_one_world_need_not_name_it(open_made: Any) -> None:
+    library, session = load_library("hand_A"), open_made()
+    served = LibraryTools.on_session(library, session).with_operations(session)
+    server = mcp_server(served, more_tools=mcp_declarations(library.tools), video_id="made")
+
+    async def use() -> tuple[types.ListToolsResult, list[types.CallToolResult]]:
+        async with Client(server) as client:
+            calls = [
+                await client.call_tool("get_video_metadata", {}),
+                await client.call_tool("locate_words", {"words": "blue folder"}),
+                await client.call_tool("get_video_metadata", MADE),
+                await client.call_tool("get_video_metadata", {"video_id": "other"}),
+            ]
+            return await client.list_tools(), calls
+
+    listed, results = asyncio.run(use())
+    named = [tool.name for tool in listed.tools if "video_id" in json.dumps(tool.input_schema)]
+    assert named == []
+    assert [result.is_error for result in results] == [False, False, False, True]
+    assert data_of(results[0])["duration"] == 60.0
+    assert text_of(results[3])["error"]["code"] == "wrong_video"

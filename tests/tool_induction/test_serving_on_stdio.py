@@ -111,3 +111,41 @@ def test_a_request_with_an_id_of_no_use_is_answered_without_a_number(make_world:
     errors = [answer["error"] for answer in conversation(make_world.store, *lines)[EVERY]]
     assert [error["code"] for error in errors] == [-32600] * 4
     assert all("id" in error["message"] for error in errors)
+
+
+def test_worlds_and_libraries_are_resources_and_the_start_says_what_is_served(make_world: Any) -> None:
+    make_world()
+    make_world(video_id="second")
+    greeting = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    uris = {2: "videoworld://worlds", 3: "videoworld://libraries", 4: "videoworld://no"}
+    read = [request(number, "resources/read", {"uri": uri}) for number, uri in uris.items()]
+    sent = [
+        request(0, "initialize", greeting),
+        b'{"jsonrpc":"2.0","method":"notifications/initialized"}',
+        request(1, "resources/list", {}),
+        *read,
+    ]
+    with subprocess.Popen(
+        [sys.executable, "-m", "videoworld", "serve", "made", "--tools", "hand_A", "--store", str(make_world.store)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    ) as process:  # fmt: skip
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(b"\n".join(sent) + b"\n")
+        process.stdin.flush()
+        answers = {answer["id"]: answer for answer in (json.loads(process.stdout.readline()) for _ in range(5))}
+        process.stdin.close()
+        said = process.stderr.read().decode()
+    assert [one["uri"] for one in answers[1]["result"]["resources"]] == [
+        "videoworld://worlds",
+        "videoworld://libraries",
+    ]
+    worlds, libraries = (json.loads(answers[number]["result"]["contents"][0]["text"]) for number in (2, 3))
+    assert {one["video_id"]: one["served"] for one in worlds} == {"made": True, "second": False}
+    assert [one["name"] for one in libraries if one["served"]] == ["hand_A"]
+    assert all(one["tools"] for one in libraries)
+    assert "error" in answers[4]
+    assert "serving made" in said
+    assert "16 operations" in said
+    assert "tools of hand_A" in said

@@ -12,8 +12,9 @@ from tool_induction.checker.ranges import OTHER_DEFAULT, is_result, whole_condit
 from tool_induction.checker.scores import is_score, refuse_mixture, refuse_score, refuse_score_argument
 from tool_induction.checker.values import want, want_list
 from tool_induction.language import expressions as ex, types as ty
-from tool_induction.language.diagnostics import Findings, did_you_mean, leave_out
+from tool_induction.language.diagnostics import Findings, leave_out
 from tool_induction.language.model import Aggregate
+from world_api.core.identifiers import did_you_mean
 
 _CONFIDENCE = ex.Const("confidence")
 

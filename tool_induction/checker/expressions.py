@@ -13,7 +13,8 @@ from tool_induction.checker.nulls import Demand, as_condition, null_not_handled,
 from tool_induction.checker.ranges import check_divisor, check_span, named_type, whole_condition
 from tool_induction.checker.scores import is_score, refuse_comparison, refuse_mixture
 from tool_induction.language import expressions as ex, types as ty
-from tool_induction.language.diagnostics import Code, Findings, Path, Suggestion, did_you_mean
+from tool_induction.language.diagnostics import Code, Findings, Path, Suggestion
+from world_api.core.identifiers import did_you_mean
 
 
 @dataclass

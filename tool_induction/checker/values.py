@@ -13,8 +13,9 @@ from tool_induction.checker.nulls import Demand, base_name, implicit_require, nu
 from tool_induction.checker.ranges import OTHER_DEFAULT, check_span, check_value, from_the_start
 from tool_induction.checker.scores import with_scores
 from tool_induction.language import expressions as ex, types as ty
-from tool_induction.language.diagnostics import Edit, Findings, Suggestion, did_you_mean, shorten, write_value
+from tool_induction.language.diagnostics import Edit, Findings, Suggestion, shorten, write_value
 from tool_induction.language.model import Output, Require, Step, Tool, binds
+from world_api.core.identifiers import did_you_mean
 
 
 def want(at: Inference, expr: ex.Expr, wanted: ty.Type, name: str) -> ex.Expr:

@@ -9,18 +9,10 @@ from typing import TypeVar
 from tool_induction.aggregates import AGGREGATES, ALIASES, AggregateSpec, spellings
 from tool_induction.checker.environment import joined_field
 from tool_induction.language import expressions as ex
-from tool_induction.language.diagnostics import (
-    Findings,
-    Path,
-    Suggestion,
-    closest,
-    did_you_mean,
-    move_to,
-    write,
-    write_value,
-)
+from tool_induction.language.diagnostics import Findings, Path, Suggestion, move_to, write, write_value
 from tool_induction.language.model import Aggregate, Block, Call, If, Step, Tool
 from tool_induction.language.types import RecordType, operation_types, plain
+from world_api.core.identifiers import closest, did_you_mean
 from world_api.operations import EVERY_OPERATION, is_offered
 
 

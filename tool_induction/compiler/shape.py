@@ -16,10 +16,11 @@ from tool_induction import limits
 from tool_induction.aggregates import AGGREGATES, ALIASES, spellings
 from tool_induction.judge.port import plain_answer
 from tool_induction.language import model
-from tool_induction.language.diagnostics import Findings, Path, Suggestion, did_you_mean, move_to, shorten, write
+from tool_induction.language.diagnostics import Findings, Path, Suggestion, move_to, shorten, write
 from tool_induction.language.evaluation import weight
 from tool_induction.language.keys import TOOL_NAME_PATTERN, TYPE_NAME, Key
 from tool_induction.language.types import operation_types
+from world_api.core.identifiers import did_you_mean
 from world_api.operations import EVERY_OPERATION
 
 _BLOCKS = ("steps", "do", "then", "else")

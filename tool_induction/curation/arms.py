@@ -22,6 +22,7 @@ from tool_induction.curation.fork import ancestor_of
 from tool_induction.language.model import Block, Call, If, JudgeStep, Step, walk_steps
 from tool_induction.library import FROZEN_KEYS, Origin, ToolLibrary, carried_induction, freeze_library
 from world_api.core.faults import ToolFault
+from world_api.core.identifiers import suggestion
 from world_api.operations import EVERY_OPERATION, Operation, operations_for
 
 #: random: random composites of operations; placebo: the same declarations, and nothing found. The others are the same tools under
@@ -54,7 +55,7 @@ def make_arm(
         ToolFault: ``unknown_arm``, ``already_an_arm``, ``no_composite``, ``no_placebo``; the faults of freezing.
     """
     if kind not in ARM_KINDS:
-        raise ToolFault("unknown_arm", f"there is no arm {kind[:64]!r}", hint="one of: " + ", ".join(ARM_KINDS))
+        raise ToolFault("unknown_arm", f"there is no arm {kind[:64]!r}", hint=suggestion(kind, ARM_KINDS))
     if "arm" in library.manifest:
         raise ToolFault(
             "already_an_arm",

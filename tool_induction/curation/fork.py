@@ -11,9 +11,10 @@ from typing import Any
 from tool_induction.compiler.compilation import CompiledTool, compile_document
 from tool_induction.compiler.source import decode
 from tool_induction.curation.review import plan_lines
-from tool_induction.language.diagnostics import Findings, did_you_mean, format_path
+from tool_induction.language.diagnostics import Findings, format_path
 from tool_induction.library import Origin, ToolLibrary, carried_induction, differences, freeze_library
 from world_api.core.faults import ToolFault
+from world_api.core.identifiers import suggestion
 
 #: Manifest keys about the frozen tools; a fork's record of its parent has all the others.
 _NOT_KEPT = ("schema_version", "tools", "operations", "key_hashes", "lineage")
@@ -131,7 +132,7 @@ def _edited(before: Mapping[str, Any], edits: Edits) -> dict[str, Any]:
     named = [name for name, tool in changed.items() if isinstance(tool, dict) and tool.get("tool_name") == name]
     for name in (*edits.keep, *edits.drop, *named):
         if name not in before:
-            hint = did_you_mean(name, before) or "its tools: " + ", ".join(before)
+            hint = suggestion(name, before, "its tools: ")
             more = "; a tool that is new is added" if name in changed else ""
             raise ToolFault("unknown_tool", f"the library has no tool {name[:64]!r}", hint=hint + more)
     lost = sorted(name for name in changed if name in edits.drop or (edits.keep and name not in edits.keep))

@@ -14,9 +14,9 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from tool_induction.domains import domain as stored
 from tool_induction.domains.guard import PLACEHOLDER, check_domain, example_template
-from tool_induction.language.diagnostics import did_you_mean
 from world_api.core.faults import ToolFault
 from world_api.core.files import hash_bytes, open_regular
+from world_api.core.identifiers import suggestion
 from world_api.core.yaml_text import MAX_BYTES, Place, YamlText, read_yaml
 
 SCHEMA_VERSION = 1
@@ -91,7 +91,7 @@ def _find(named: str | Path) -> Traversable:
     raise ToolFault(
         "no_such_domain",
         f"there is no domain or file {str(named)[:200]!r}",
-        hint=did_you_mean(name, packaged) or "give a YAML file, or one of: " + ", ".join(packaged),
+        hint=suggestion(name, packaged, "give a YAML file, or one of: "),
     )
 
 
@@ -178,7 +178,7 @@ def _faults(document: _DomainInFile) -> Iterator[tuple[Place, str, str]]:
                     yield place, "the two wordings have different placeholders", hint
     for number, example in enumerate(document.examples):
         if example.type not in known:
-            hint = did_you_mean(example.type, known) or "one of: " + ", ".join(known)
+            hint = suggestion(example.type, known)
             yield ("examples", number, "type"), f"there is no question type {example.type!r}", hint
 
 
@@ -193,12 +193,12 @@ def _explained(error: Mapping[str, Any]) -> str:
         return f"{path} is missing"
     if error["type"] == "unexpected_keyword_argument" or "[key]" in error["loc"]:
         known = _known(place)
-        hint = did_you_mean(str(place[-1]), known) or f"the keys are {', '.join(known)}"
+        hint = suggestion(str(place[-1]), known, "the keys are ")
         quote = "; quote a text that holds a comma" if " " in str(place[-1]) else ""
         return f"{path} is not a key here; {hint}{quote}"
     given = str(error["input"])
     if error["type"] == "literal_error":
-        hint = did_you_mean(given, get_args(stored.AnswerType)) or "one of " + ", ".join(get_args(stored.AnswerType))
+        hint = suggestion(given, get_args(stored.AnswerType))
         return f"{path}: {given[:40]!r} is not a type of answer; {hint}"
     if error["type"] == "string_pattern_mismatch":
         return f"{path}: {given[:60]!r} is not a name; use letters, digits and _"

@@ -14,8 +14,8 @@ from itertools import combinations
 from typing import Any, Literal
 
 from tool_induction.domains.domain import Domain, SplitName, Template, overlap
-from tool_induction.language.diagnostics import did_you_mean
 from world_api.core.faults import ToolFault
+from world_api.core.identifiers import did_you_mean
 
 PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 _SLOT = "\x00"

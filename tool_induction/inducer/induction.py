@@ -347,7 +347,7 @@ def trial_worlds(
         raise ToolFault(
             "no_example_world",
             f"{store} holds no world of the sample film, and no other world was named ({fault.message})",
-            hint="name one with --example-world ID; or make it: `videoworld sample DIR`, then `videoworld build "
+            hint="name one with --example-world ID; or make it: `videoworld sample FOLDER`, then `videoworld build "
             "DIR/sample.mp4`; or try tools on made worlds alone with --schema-worlds-only",
         ) from None
     return TrialWorlds(

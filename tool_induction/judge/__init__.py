@@ -4,5 +4,14 @@
 a file; ``options`` are the options with which commands allow judging.
 """
 
-from tool_induction.judge.models import ChatJudge, FileJudge
-from tool_induction.judge.port import JUDGEMENT, Judge, RememberedJudge, chosen, plain_answer
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from world_api.core.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from tool_induction.judge.models import ChatJudge, FileJudge
+    from tool_induction.judge.port import JUDGEMENT, Judge, RememberedJudge, chosen, plain_answer
+
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from world_api.chat.models import endpoint_model
-
 if TYPE_CHECKING:
     from tool_induction.judge.port import Judge
     from world_api.core.ports import Clock
@@ -38,6 +36,7 @@ def judge_from_options(
         EpisodeFault: ``recording_damaged``, ``recording_schema``.
     """
     from tool_induction.judge.models import ChatJudge, FileJudge
+    from world_api.chat.models import endpoint_model
     from world_api.core.faults import ToolFault
 
     if not allowed:

@@ -12,16 +12,7 @@ from typing import TYPE_CHECKING
 from world_api.core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from tool_induction.language.diagnostics import (
-        CODES,
-        Code,
-        ErrorCode,
-        Findings,
-        LintCode,
-        WarningCode,
-        closest,
-        format_path,
-    )
+    from tool_induction.language.diagnostics import CODES, Code, ErrorCode, Findings, LintCode, WarningCode, format_path
     from tool_induction.language.evaluation import evaluate
     from tool_induction.language.expressions import (
         FILTERS,

@@ -6,7 +6,6 @@ advice.
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from tool_induction import limits
+from world_api.core.identifiers import did_you_mean
 
 ErrorCode = Literal[
     "E_JSON", "E_SHAPE", "E_NAME", "E_UNKNOWN_API", "E_OPERATION_OFF", "E_UNKNOWN_TOOL", "E_UNKNOWN_AGGREGATE",
@@ -38,7 +38,6 @@ Path = tuple[str | int, ...]
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SHOWN = 120
 _SENTENCE = 500
-_SURE = 0.75
 
 
 _RANKS: dict[Severity, int] = {"error": 0, "warning": 1, "lint": 2}
@@ -252,20 +251,3 @@ def format_path(path: Path) -> str:
 def shorten(text: str, limit: int = _SHOWN) -> str:
     """Return a text; one longer than ``limit`` characters is cut to that length, including ``...`` at the end."""
     return text if len(text) <= limit else text[: limit - 3] + "..."
-
-
-def closest(word: str, words: Iterable[str]) -> str | None:
-    """Return the known word most similar to ``word``, or None if none is similar enough."""
-    options = sorted(set(words))
-    found = difflib.get_close_matches(word[:100], options, n=1, cutoff=0.6)
-    # A slip of the pen seldom changes how a word begins; 'alone' is no misspelt 'longest'.
-    if found and (found[0][:1] == word[:1] or difflib.SequenceMatcher(None, word[:100], found[0]).ratio() > _SURE):
-        return found[0]
-    contained = [option for option in options if len(word) > 2 and (word in option or option in word)]
-    return contained[0] if len(contained) == 1 else None
-
-
-def did_you_mean(word: str, words: Iterable[str]) -> str:
-    """Return ``did you mean 'x'?``, or an empty text if no known word is similar."""
-    match = closest(word, words)
-    return f"did you mean {match!r}?" if match else ""

@@ -19,8 +19,8 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 from tool_induction import limits
-from tool_induction.language.diagnostics import ErrorCode, did_you_mean
-from world_api.core.identifiers import printable
+from tool_induction.language.diagnostics import ErrorCode
+from world_api.core.identifiers import did_you_mean, printable
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
-from tool_induction.language.diagnostics import did_you_mean
+from world_api.core.identifiers import did_you_mean
 
 ScalarName = Literal["bool", "int", "float", "number", "string", "Time", "Score", "null"]
 

@@ -9,7 +9,6 @@ from typing import Any
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.compiler.declarations import asks_judge, inputs_schema
 from tool_induction.judge.port import Judge
-from tool_induction.language.diagnostics import did_you_mean
 from tool_induction.language.evaluation import Json
 from tool_induction.language.model import Output
 from tool_induction.language.types import plain, show
@@ -23,6 +22,7 @@ from tool_induction.runtime.values import Unfit, check_json, fitted, validator_o
 from world_api.core.canonical import canonical_json
 from world_api.core.cost import Cost
 from world_api.core.faults import ToolFault
+from world_api.core.identifiers import suggestion
 
 _LIMITS = RunLimits()
 
@@ -67,8 +67,7 @@ def run_tool(
     """
     compiled = tools.get(name)
     if compiled is None:
-        hint = did_you_mean(name, tools) or "one of: " + ", ".join(tools)
-        raise ToolFault("unknown_tool", f"there is no tool {name!r}", hint=hint)
+        raise ToolFault("unknown_tool", f"there is no tool {name!r}", hint=suggestion(name, tools))
     checked = check_arguments(compiled, arguments)
     if judge is None and asks_judge(name, tools):
         raise no_judge()

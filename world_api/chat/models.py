@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from world_api.chat.json_wire import JsonCalls
 from world_api.chat.messages import PROJECT_FIELD
@@ -20,12 +20,8 @@ from world_api.chat.rule_based import RULE_BASED, RuleBasedChatModel
 from world_api.chat.transport import Endpoint, Failure, NotAReply, ServerAnswer, Transport
 from world_api.chat.wires import ChatCompletionsWire, ChatWire, ResponsesWire, WireName, points_to_other_api, wire_named
 from world_api.core.faults import BackendFault
-from world_api.core.ports import ChatModel, Clock
+from world_api.core.ports import ChatModel, Clock, WireChoice
 from world_api.installation import cache_folder
-
-#: The API to use: ``auto`` is Chat Completions until the server reports that the model needs Responses, or what a probe found;
-#: ``json`` is Chat Completions with calls of tools as JSON.
-WireChoice = Literal["auto", "chat", "responses", "json"]
 
 
 class OpenAIChatModel:

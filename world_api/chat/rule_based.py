@@ -17,7 +17,6 @@ from world_api.core.canonical import json_object
 from world_api.core.lexicon import COLOURS
 from world_api.core.spans import TimeSpan
 from world_api.core.vocabulary import concepts, words
-from world_api.operations import OPERATIONS
 
 RULE_BASED = "rule-based"
 _ANSWER_TOOL = "submit_answer"
@@ -277,6 +276,8 @@ class _Planner:
 
         Return one result in a list: ``{}`` if there is no such tool.
         """
+        from world_api.operations import OPERATIONS  # with all that reads rows, which no command's help needs
+
         serving = re.compile(_INTENTS[intent][1])
         scores = {
             name: len(set(serving.findall(name))) - 2 * (("first" if self._last else "last") in name)

@@ -17,6 +17,7 @@ from world_api.commands.cli import (
     VisionOptions,
     confirm,
     estimate_text,
+    help_sections,
     loss_lines,
     note,
     progress_bars,
@@ -47,12 +48,21 @@ Speech = Literal["auto", "off", "faster-whisper", "pocketsphinx"]
 SpeechCompute = Literal["auto", "int8", "float16", "float32"]
 
 
+@help_sections(
+    "profile video_id store subtitles speech without follow estimate force as_json",
+    {
+        "World": "store video_id profile detector without force wait estimate",
+        "Words": "subtitles speech speech_model speech_language speech_compute",
+        "Video": "follow allow_network record settled max_megapixels max_hours",
+        "Captions by a vision model": "model vision_model embedding_model frames side look_language prices yes",
+    },
+)
 @with_vision_options("profile", "looks")
 def build(
-    videos: Annotated[list[str], typer.Argument(metavar="VIDEO...", help="Video files.")],
+    videos: Annotated[list[str], typer.Argument(metavar="VIDEO", help="Video files.")],
     store: StoreOption = DEFAULT_STORE,
     video_id: Annotated[
-        str | None, typer.Option("--id", help="Id of the world; by default from the file's name.")
+        str | None, typer.Option("--id", metavar="ID", help="Id of the world; by default from the file's name.")
     ] = None,
     profile: Annotated[
         Profile,
@@ -82,7 +92,7 @@ def build(
     ] = "auto",
     without: Annotated[
         list[str] | None,
-        typer.Option(metavar="STAGE", help="Leave a stage out, such as screen_texts, the slowest; may be given again."),
+        typer.Option(metavar="STAGE", help="Leave a stage out, such as screen_texts, the slowest; repeatable."),
     ] = None,
     follow: Annotated[
         bool,
@@ -97,7 +107,12 @@ def build(
         Path | None, typer.Option(metavar="FILE", help="Where a stream is recorded; by default inside the store.")
     ] = None,
     settled: Annotated[
-        float, typer.Option(min=0.1, help="With --follow: the file is complete after so many seconds without growing.")
+        float,
+        typer.Option(
+            min=0.1,
+            metavar="SECONDS",
+            help="With --follow: the file is complete after so many seconds without growing.",
+        ),
     ] = 10.0,
     max_megapixels: Annotated[
         float, typer.Option(min=0.01, help="Refuse videos with larger frames.")
@@ -116,7 +131,10 @@ def build(
         typer.Option("--force", help="Make all rows again, and replace a world of the same id made from another file."),
     ] = False,
     model: Annotated[
-        str | None, typer.Option(help="With --profile endpoint: the vision model, on the endpoint of OPENAI_BASE_URL.")
+        str | None,
+        typer.Option(
+            metavar="MODEL", help="With --profile endpoint: the vision model, on the endpoint of OPENAI_BASE_URL."
+        ),
     ] = None,
     vision: VisionOptions = DEFAULT_VISION,
     as_json: JsonOption = False,

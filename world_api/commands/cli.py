@@ -17,6 +17,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
@@ -28,6 +29,7 @@ from world_api.core.canonical import parse_json
 from world_api.core.faults import BackendFault, OperationFault, VideoWorldError
 from world_api.core.identifiers import plural, visible
 from world_api.core.spans import DECODER_RESTARTED, SESSIONS_SET_ASIDE
+from world_api.installation import program_name
 from world_api.options import (
     CLASSICAL,
     DEFAULT_FRAMES,
@@ -57,25 +59,96 @@ _Command = Callable[..., None]
 
 
 class LazyCommand(NamedTuple):
-    """The module of a sub-command, the name of its function there (of a group: its Typer app), and its one line of help."""
+    """A sub-command: its module, the name of its function there (of a group: its Typer app), its line of help, its heading."""
 
     module: str
     entry: str
     help: str
+    heading: str = "Commands"
+
+
+_WIDTH = 100  #: columns of help texts on wide terminals
+_HELP_ALL = "--help-all"
+#: The values of options whose type Typer names: ``<int range>`` is shown as ``N``, and a choice as ``en|zh``.
+_VALUES: dict[str | None, str] = {"int": "N", "float": "NUMBER", "str": "TEXT", "path": "PATH"}
+_TYPE = re.compile(r"<(?:list\[)?(int|float|str|path)(?: range)?\]?>|<([^<>]+\|[^<>]+)>")
+
+
+class Command(TyperCommand):
+    """A command whose ``--help`` shows its first options, and ``--help-all`` all of them; see ``help_sections``."""
+
+    shows_all = False
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; ``--help-all`` wins over everything else that is given."""
+        self.shows_all = _HELP_ALL in args
+        return super().parse_args(ctx, ["--help"] if self.shows_all else args)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the words of the line of usage; Typer puts braces around arguments that are required."""
+        pieces = super().collect_usage_pieces(ctx)
+        return [piece.replace("{", "").replace("}", "") for piece in pieces]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, then the options: the first ones, or all under their headings."""
+        sections: tuple[tuple[str, ...], dict[str | None, str]] = getattr(self.callback, "help_sections", ((), {}))
+        first, heading_of = sections
+        lists: dict[str, list[tuple[str, str]]] = {"Arguments": []}
+        lists |= {heading: [] for heading in heading_of.values() if self.shows_all}
+        left_out = 0
+        options = sorted(
+            self.get_params(ctx), key=lambda one: first.index(one.name) if one.name in first else len(first)
+        )
+        for option in self.get_params(ctx) if self.shows_all else options:
+            shown = copy(option)
+            shown.opts = option.opts[:1]  # the others are former spellings, which still work
+            record = shown.get_help_record(ctx)
+            if record is None:
+                continue
+            record = (_TYPE.sub(lambda found: _VALUES.get(found[1], found[2] or ""), record[0]).rstrip(), record[1])
+            if option.param_type_name == "argument":
+                lists["Arguments"].append((record[0].split()[0], record[1]))
+            elif self.shows_all or not first or option.name in (*first, "help"):
+                if option.name == "help" and left_out:
+                    more = (_HELP_ALL, f"Show {plural(left_out, 'more option')} too.")
+                    lists.setdefault("Options", []).append(more)
+                heading = heading_of.get(option.name, "Options") if self.shows_all else "Options"
+                lists.setdefault(heading, []).append(record)
+            else:
+                left_out += 1
+        for heading, records in lists.items():
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
+
+
+class Group(TyperGroup):
+    """A group whose help lists its sub-commands under their headings, each with its whole first sentence."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; ``--help-all`` is ``--help``."""
+        return super().parse_args(ctx, ["--help"] if args[:1] == [_HELP_ALL] else args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the sub-commands."""
+        lists: dict[str, list[tuple[str, str]]] = {}
+        for name, command in self.commands.items():
+            heading = getattr(command, "rich_help_panel", None) or "Commands"
+            lists.setdefault(heading, []).append((name, command.get_short_help_str(10 * _WIDTH)))
+        for heading, records in lists.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
 
 
 def lazy_group(commands: Mapping[str, LazyCommand]) -> type[TyperGroup]:
     """Return a class for a group of sub-commands that are imported only when they run, so that ``--help`` is fast."""
 
-    class LazyGroup(TyperGroup):
-        def list_commands(self, ctx: Any) -> list[str]:
-            """Return the names of the sub-commands."""
-            return list(commands)
-
-        def get_command(self, ctx: Any, cmd_name: str) -> Any:
-            """Return a placeholder with the name and the help; None for an unknown name."""
-            command = commands.get(cmd_name)
-            return None if command is None else TyperCommand(cmd_name, help=command.help)
+    class LazyGroup(Group):
+        def __init__(self, **given: Any) -> None:
+            super().__init__(**given)
+            self.commands = {
+                name: TyperCommand(name, help=one.help, rich_help_panel=one.heading) for name, one in commands.items()
+            }
 
         def resolve_command(self, ctx: Any, args: list[str]) -> Any:
             """Return name, imported command and remaining arguments."""
@@ -95,45 +168,43 @@ def loaded_command(entry: typer.Typer | _Command) -> Any:
     if isinstance(entry, typer.Typer):
         return typer.main.get_command(entry)
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(cls=getattr(entry, "command_class", None))(entry)
+    app.command(cls=Command)(entry)
     return typer.main.get_command(app)
 
 
-def group_app(about: str, commands: Mapping[str, LazyCommand] | None = None) -> typer.Typer:
-    """Return a Typer app in plain style for a group of sub-commands with the help text ``about``; see ``lazy_group``."""
-    app = typer.Typer(
-        cls=TyperGroup if commands is None else lazy_group(commands), help=about, no_args_is_help=True,
+class _App(typer.Typer):
+    """A Typer app whose commands are of the class ``Command``."""
+
+    def command(self, name: str | None = None, **given: Any) -> Callable[[_Command], _Command]:  # type: ignore[override]
+        """Return the decorator of a command."""
+        return super().command(name, **{"cls": Command, **given})
+
+
+def group_app(about: str, commands: Mapping[str, LazyCommand] | None = None, more: str | None = None) -> typer.Typer:
+    """Return a Typer app in plain style for a group of sub-commands with the help text ``about``; see ``lazy_group``.
+
+    ``more`` is shown below the list of the sub-commands.
+    """
+    app = _App(
+        cls=Group if commands is None else lazy_group(commands), help=about, epilog=more, no_args_is_help=True,
         add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False,
+        context_settings={"max_content_width": _WIDTH},
     )  # fmt: skip
     app.callback()(lambda: None)  # a group also where it holds no command yet
     return app
 
 
-def under_headings(headings: Mapping[str, Sequence[str]]) -> Callable[[_Command], _Command]:
-    """Return a decorator for a command whose help lists its options under headings.
+def help_sections(first: str = "", headings: Mapping[str, str] | None = None) -> Callable[[_Command], _Command]:
+    """Return a decorator for a command with many options.
 
-    ``headings`` maps each heading to the names of its parameters. Options without a heading come last, under "Options".
+    Args:
+        first: Names of the parameters that ``--help`` shows, in this order, separated by spaces; empty for all of them.
+        headings: By heading of ``--help-all``, the names of its parameters. Options without one come last, under "Options".
     """
-    heading_of = {name: heading for heading, names in headings.items() for name in names}
-
-    class UnderHeadings(TyperCommand):
-        """A command with a long list of options."""
-
-        def format_options(self, ctx: Any, formatter: Any) -> None:
-            """Write the arguments, then the options under their headings."""
-            lists: dict[str, list[tuple[str, str]]] = {heading: [] for heading in ("Arguments", *headings, "Options")}
-            for parameter in self.get_params(ctx):
-                record = parameter.get_help_record(ctx)
-                own = "Arguments" if parameter.param_type_name == "argument" else "Options"
-                if record is not None:
-                    lists[heading_of.get(parameter.name or "", own)].append(record)
-            for heading, records in lists.items():
-                if records:
-                    with formatter.section(heading):
-                        formatter.write_dl(records)
+    heading_of = {name: heading for heading, names in (headings or {}).items() for name in names.split()}
 
     def decorate(command: _Command) -> _Command:
-        command.command_class = UnderHeadings  # type: ignore[attr-defined]  # ``loaded_command`` reads it
+        command.help_sections = (tuple(first.split()), heading_of)  # type: ignore[attr-defined]  # ``Command`` reads it
         return command
 
     return decorate
@@ -168,29 +239,32 @@ StoreOption = Annotated[
     Path,
     typer.Option(
         "--store",
-        metavar="<path>",
+        metavar="FOLDER",
         help="Folder that holds the worlds.",
         envvar="VIDEOWORLD_STORE",
         parser=_named_folder,
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
-VideoOption = Annotated[str, typer.Option("--video", help="Id of the video's world.")]
+VideoOption = Annotated[str, typer.Option("--video", metavar="ID", help="Id of the video's world.")]
 AsOfOption = Annotated[
-    float | None, typer.Option("--as-of", min=0, help="Causal cut in seconds: see nothing from after it.")
+    float | None,
+    typer.Option("--as-of", min=0, metavar="SECONDS", help="Causal cut in seconds: see nothing from after it."),
 ]
-SessionOption = Annotated[str, typer.Option("--session", help="Session whose writes are seen and added to.")]
-ArgsOption = Annotated[str | None, typer.Option("--args", help="Arguments as one JSON object; KEY=VALUE wins over it.")]
-PairsArgument = Annotated[
-    list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Arguments, read by their type.")
+SessionOption = Annotated[
+    str, typer.Option("--session", metavar="SESSION", help="Session whose writes are seen and added to.")
 ]
+ArgsOption = Annotated[
+    str | None, typer.Option("--args", metavar="JSON", help="Arguments as one JSON object; KEY=VALUE wins over it.")
+]
+PairsArgument = Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Arguments, read by their type.")]
 WithOption = Annotated[
     list[str] | None,
     typer.Option(
         "--with",
         metavar="GROUP",
         callback=_known_groups,
-        help="Switch on an optional group of operations beside the sixteen (inspect); may be given again.",
+        help="Switch on an optional group of operations beside the sixteen (inspect); repeatable.",
     ),
 ]
 
@@ -200,7 +274,7 @@ WithoutOption = Annotated[
         "--without",
         metavar="CATEGORY",
         callback=_left_out,
-        help="Leave out a category of operations, such as memory, for all systems alike; may be given again.",
+        help="Leave out a category of operations, such as memory, for all systems alike; repeatable.",
     ),
 ]
 
@@ -235,8 +309,11 @@ def loss_lines(losses: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def note(message: str) -> None:
-    """Print a message on stderr, so that stdout holds the result alone. Control characters are escaped."""
-    sys.stderr.write(visible(message) + "\n")
+    """Print a message on stderr, so that stdout holds the result alone. Control characters are escaped.
+
+    Commands in backquotes, as hints have them, are written as they can be typed here.
+    """
+    sys.stderr.write(visible(message.replace("`videoworld ", f"`{program_name()} ")) + "\n")
 
 
 def fail(error: VideoWorldError, *, as_json: bool) -> int:
@@ -312,25 +389,29 @@ def _types(schema: Mapping[str, Any]) -> set[str]:
 class _ProgressLines:
     """Progress for logs, without a terminal: one line when a stage is done."""
 
-    def __init__(self) -> None:
+    def __init__(self, unit: str) -> None:
         self._done: set[str] = set()
+        self._unit = unit
 
     def update(self, stage: str, done: float, total: float) -> None:
-        """Print a line when a stage is done (``done`` and ``total`` in seconds of video); only once per stage."""
+        """Print a line when a stage is done ; only once per stage."""
         if done >= total and stage not in self._done:
             self._done.add(stage)
-            sys.stderr.write(f"  {stage}: {total:.0f} s of video done\n")
+            sys.stderr.write(f"  {stage}: {total:,.0f}{self._unit} done\n")
 
     def say(self, text: str) -> None:
         """Print a text to stderr as an indented line."""
-        sys.stderr.write(f"  {text}\n")
+        note(f"  {text}")
 
 
 @contextmanager
-def progress_bars() -> Iterator[Progress]:
-    """Show progress bars on stderr inside the block, one per stage; plain lines if stderr is not a terminal."""
+def progress_bars(unit: str = " s of video") -> Iterator[Progress]:
+    """Show progress bars on stderr inside the block, one per stage, with the time left; plain lines without a terminal.
+
+    ``unit`` is what is counted, as the lines name it.
+    """
     if not sys.stderr.isatty():
-        yield _ProgressLines()
+        yield _ProgressLines(unit)
         return
     from rich.console import Console
     from rich.progress import (
@@ -353,7 +434,9 @@ def progress_bars() -> Iterator[Progress]:
                 shown.update(tasks[stage], completed=done, total=total)
 
             def say(self, text: str) -> None:
-                shown.console.print(f"  {text}", markup=False, highlight=False)
+                shown.console.print(
+                    f"  {text}".replace("`videoworld ", f"`{program_name()} "), markup=False, highlight=False
+                )
 
         yield Bars()
 

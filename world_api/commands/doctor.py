@@ -15,7 +15,7 @@ import typer
 
 from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, note, show
 from world_api.core.faults import BackendFault
-from world_api.installation import cache_folder, installed, project_version
+from world_api.installation import cache_folder, install_command, installed, project_version
 from world_api.options import CLASSICAL, NEURAL
 
 #: extra (empty: the core, of which nothing may be missing) -> purpose -> the distributions that serve it.
@@ -76,7 +76,7 @@ def doctor(
             help="Examine a chat endpoint instead: a few small requests, with the key of OPENAI_API_KEY.",
         ),
     ] = None,
-    model: Annotated[str | None, typer.Option(help="The model to examine on that endpoint.")] = None,
+    model: Annotated[str | None, typer.Option(metavar="MODEL", help="The model to examine on that endpoint.")] = None,
     again: Annotated[
         bool, typer.Option("--again", help="Examine the endpoint again, though findings are kept.")
     ] = False,
@@ -103,7 +103,7 @@ def examine_installation(store: Path) -> dict[str, Any]:
     packages = []
     for name, (purpose, extra) in PACKAGES.items():
         found = installed(name)
-        advice = "" if found else f'pip install "{f"video-world-api[{extra}]" if extra else name}"'
+        advice = "" if found else install_command(extra)
         packages.append({"name": name, "version": found, "for": purpose, "extra": extra, "advice": advice})
     problems = [package["advice"] for package in packages if not package["version"] and not package["extra"]]
     if store.exists() and not os.access(store, os.W_OK):

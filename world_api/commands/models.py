@@ -20,7 +20,7 @@ app = group_app("List, fetch, add, remove and check the model files that percept
 FolderOption = Annotated[
     Path | None,
     typer.Option(
-        metavar="DIR", help="The folder of models; by default VIDEOWORLD_MODELS, else one in the cache folder."
+        metavar="FOLDER", help="The folder of models; by default VIDEOWORLD_MODELS, else one in the cache folder."
     ),
 ]
 #: terms -> what to know before using such weights.
@@ -49,11 +49,13 @@ def list_models(folder: FolderOption = None, as_json: JsonOption = False) -> Non
 @app.command()
 def pull(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Models; by default those of profile neural.")
+        list[str] | None, typer.Argument(metavar="NAME", help="Models; by default those of profile neural.")
     ] = None,
     offered: Annotated[
         Path | None,
-        typer.Option("--from", metavar="DIR", help="Take the files from this folder instead of the models' sources."),
+        typer.Option(
+            "--from", metavar="FOLDER", help="Take the files from this folder instead of the models' sources."
+        ),
     ] = None,
     folder: FolderOption = None,
     as_json: JsonOption = False,
@@ -69,7 +71,7 @@ def pull(
     for model in wanted:
         if model.terms in TERMS:
             note(f"{model.name}: {model.licence}; {TERMS[model.terms]}")
-        with progress_bars() as bars:
+        with progress_bars(" bytes") as bars:
             fetched.append({"name": model.name, "fetched": models.pull(model, offered=offered, shown=bars.update)})
     said = [f"{one['name']}: {'fetched' if one['fetched'] else 'already there'}" for one in fetched]
     show({"folder": str(models.folder), "models": fetched}, as_json=as_json, text=lambda: "\n".join(said))
@@ -84,7 +86,9 @@ def add(
             help="An ONNX file; of an image-text pair the folder of image.onnx, text.onnx and the tokenizer, or a checkpoint.",
         ),
     ],
-    name: Annotated[str | None, typer.Option(help="How it is chosen; by default the file's name.")] = None,
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="How it is chosen; by default the file's name.")
+    ] = None,
     layout: Annotated[
         str | None,
         typer.Option(metavar="LAYOUT", help="yolox, yolo, yolo-end-to-end or rt-detr; by default as its output looks."),
@@ -167,13 +171,16 @@ def check(folder: FolderOption = None, as_json: JsonOption = False) -> None:
     """Compare the hashes of all models that are here, and run each model once on a grey picture."""
     models = _folder(folder)
     found = []
-    for model in models.catalogue():
-        record = described(model, models) | {"state": models.state(model), "problem": ""}
-        if record["state"] == "damaged":
-            record["problem"] = "its hash is not that of the catalogue"
-        elif record["state"] == "present":
-            record["problem"] = _problem(model, models)
-        found.append(record)
+    listed = list(models.catalogue())
+    with progress_bars(" models") as bars:
+        for number, model in enumerate(listed, start=1):
+            record = described(model, models) | {"state": models.state(model), "problem": ""}
+            if record["state"] == "damaged":
+                record["problem"] = "its hash is not that of the catalogue"
+            elif record["state"] == "present":
+                record["problem"] = _problem(model, models)
+            found.append(record)
+            bars.update("check", number, len(listed))
     show({"folder": str(models.folder), "models": found}, as_json=as_json, text=lambda: "\n".join(map(line, found)))
     if any(record["problem"] for record in found):
         raise typer.Exit(1)

@@ -23,6 +23,7 @@ from world_api.commands.cli import (
     VisionOptions,
     WithOption,
     first_part,
+    help_sections,
     note,
     read_arguments,
     show,
@@ -36,9 +37,12 @@ from world_api.perception.endpoint import MAY_BE_REFUSED
 from world_api.schemas.formats import Format, render
 
 
+@help_sections("video store as_of session args groups profile model yes as_json")
 @with_vision_options()
 def call(
-    operation: Annotated[str, typer.Argument(help="Which operation; `videoworld ops` lists them.")],
+    operation: Annotated[
+        str, typer.Argument(metavar="OPERATION", help="Which operation; `videoworld ops` lists them.")
+    ],
     pairs: PairsArgument = None,
     video: VideoOption = "",
     store: StoreOption = DEFAULT_STORE,
@@ -47,7 +51,9 @@ def call(
     args: ArgsOption = None,
     model: Annotated[
         str | None,
-        typer.Option(help="With --profile endpoint: the vision model, on the endpoint of OPENAI_BASE_URL."),
+        typer.Option(
+            metavar="MODEL", help="With --profile endpoint: the vision model, on the endpoint of OPENAI_BASE_URL."
+        ),
     ] = None,
     vision: VisionOptions = DEFAULT_VISION,
     groups: WithOption = None,

@@ -39,7 +39,7 @@ from world_api.world.view import View
 session_app = group_app("List, commit or drop what sessions wrote.")
 
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Id of the video's world.")]
-NameArgument = Annotated[str, typer.Argument(metavar="[NAME]", help="Which session.")]
+NameArgument = Annotated[str, typer.Argument(metavar="SESSION", help="Which session.")]
 
 _SEARCH_HITS = 20
 _TITLE_CHARACTERS = 60
@@ -51,7 +51,7 @@ _SHOWN = 12  #: entries of a table that `inspect` prints
 def worlds(
     store: StoreOption = DEFAULT_STORE,
     search: Annotated[
-        str, typer.Option("--search", help="List the segments of all videos that match these words.")
+        str, typer.Option("--search", metavar="WORDS", help="List the segments of all videos that match these words.")
     ] = "",
     clean: Annotated[
         bool,
@@ -312,7 +312,7 @@ def inspection_text(record: dict[str, Any]) -> str:
 
 def frames(
     video_id: IdArgument,
-    at: Annotated[list[float], typer.Option("--at", metavar="SECONDS", help="A moment; may be given again.")],
+    at: Annotated[list[float], typer.Option("--at", metavar="SECONDS", help="A moment; repeatable.")],
     boxes: Annotated[
         bool, typer.Option("--boxes", help="Draw the boxes of what is tracked then, with id and looks.")
     ] = False,

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from world_api.core.files import append_line, hash_bytes, hash_file, world_lock, write_atomically
     from world_api.core.identifiers import (
         check_video_id,
+        closest,
         columns,
         is_name,
         segment_id,

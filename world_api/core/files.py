@@ -19,7 +19,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from world_api.core.faults import StoreFault
-from world_api.core.identifiers import check_video_id
+from world_api.core.identifiers import check_video_id, did_you_mean
 
 _SYNCED_AT_ONCE = 16
 
@@ -312,3 +312,10 @@ def file_lock(path: Path, *, before_waiting: Callable[[], None] = lambda: None) 
         yield
     finally:
         lock.release()
+
+
+def hint_of_path(path: Path) -> str:
+    """Return the hint for a file that is not there: the file beside it with the nearest name, if there is one."""
+    with suppress(OSError):
+        return did_you_mean(path.name, [other.name for other in path.parent.iterdir()]) or "check the path"
+    return "check the path"

@@ -1,12 +1,14 @@
-"""Identifiers, and functions that make text of unknown origin safe to print.
+"""Identifiers, hints for misspelt ones, and functions that make text of unknown origin safe to print.
 
 A file's name is bytes and need not be UTF-8; a model's text may contain characters that move a terminal's cursor.
 """
 
 from __future__ import annotations
 
+import difflib
 import re
 import unicodedata
+from collections.abc import Iterable
 from hashlib import blake2b
 
 from world_api.core.faults import StoreFault
@@ -133,3 +135,33 @@ def _seen(letter: str) -> str:
     if code < 0x20:
         return chr(_PICTURES + code)
     return _PICTURE_OF_DELETE if code == 0x7F else "\N{REPLACEMENT CHARACTER}"
+
+
+# --- names that were misspelt -----------------------------------------------------------------------------------------
+
+_SURE = 0.75  #: similarity of two names from which on they may begin with different letters
+
+
+def closest(word: str, words: Iterable[str]) -> str | None:
+    """Return the known word most similar to ``word``, or None if none is similar enough."""
+    options = sorted(set(words))
+    if same := [option for option in options if option.casefold() == word.casefold()]:
+        return same[0]
+    found = difflib.get_close_matches(word[:100], options, n=1, cutoff=0.6)
+    # A slip of the pen seldom changes how a word begins; 'alone' is no misspelt 'longest'.
+    if found and (found[0][:1] == word[:1] or difflib.SequenceMatcher(None, word[:100], found[0]).ratio() > _SURE):
+        return found[0]
+    contained = [option for option in options if len(word) > 2 and (word in option or option in word)]
+    return contained[0] if len(contained) == 1 else None
+
+
+def did_you_mean(word: str, words: Iterable[str]) -> str:
+    """Return ``did you mean 'x'?``, or an empty text if no known word is similar."""
+    match = closest(word, words)
+    return f"did you mean {match!r}?" if match else ""
+
+
+def suggestion(word: str, words: Iterable[str], otherwise: str = "one of: ") -> str:
+    """Return the hint for an unknown name: ``did you mean 'x'?``, else ``otherwise`` and the list of all known names."""
+    known = list(words)
+    return did_you_mean(word, known) or otherwise + (", ".join(known) or "none")

@@ -424,6 +424,11 @@ class EmbeddingModel(Protocol):
         """
 
 
+#: The API of an endpoint: ``auto`` is Chat Completions until the server reports that the model needs Responses, or what a probe found;
+#: ``json`` is Chat Completions with calls of tools as JSON.
+WireChoice = Literal["auto", "chat", "responses", "json"]
+
+
 class ChatModel(Protocol):
     """A function-calling chat model. The request and the reply are plain JSON values.
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from world_api.core.faults import MediaFault
+from world_api.core.files import hint_of_path
 
 if TYPE_CHECKING:
     from av.container import InputContainer
@@ -217,7 +218,7 @@ def check_file(path: Path) -> None:
     try:
         facts = path.stat()
     except FileNotFoundError:
-        raise MediaFault("no_such_file", f"there is no file {path}", hint="check the path") from None
+        raise MediaFault("no_such_file", f"there is no file {path}", hint=hint_of_path(path)) from None
     except OSError as error:
         raise MediaFault("file_system", f"{path}: {error.strerror}", hint="check the path") from error
     if stat.S_ISDIR(facts.st_mode):

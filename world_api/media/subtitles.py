@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from world_api.core.faults import MediaFault
-from world_api.core.files import open_regular
+from world_api.core.files import hint_of_path, open_regular
 from world_api.core.identifiers import printable
 from world_api.media.container import DEFAULT_LIMITS, Limits, open_video
 from world_api.media.decode_pass import LossNote, loss
@@ -506,7 +506,7 @@ def choose_subtitles(video: Path, wanted: str = AUTO, worker: MediaWorker | None
 
 def _named_file(path: Path, video: Path, worker: MediaWorker) -> Subtitles:
     if not path.is_file():
-        raise MediaFault("no_such_subtitles", f"there is no subtitle file {path}", hint="check the path")
+        raise MediaFault("no_such_subtitles", f"there is no subtitle file {path}", hint=hint_of_path(path))
     language = next((found.language for found in find_sidecars(video)[0] if found.path.resolve() == path.resolve()), "")
     source = SubtitleSource(kind="sidecar", name=printable(path.name), language=language, path=path)
     return _first_with_cues([(source, "it was named")], [], worker)

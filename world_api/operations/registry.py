@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, get_args, get_type_hints
 
@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from world_api.core.cost import Cost
 from world_api.core.faults import OperationFault
+from world_api.core.identifiers import suggestion
 from world_api.core.spans import TimeSpan, round_time
 from world_api.operations.evidence import holes_in_words
 from world_api.operations.schema import Result, TimeRange
@@ -144,9 +145,16 @@ def check_groups(names: Iterable[str]) -> frozenset[str]:
         raise OperationFault(
             "unknown_group",
             "there is no group of operations " + ", ".join(repr(name[:40]) for name in unknown[:5]),
-            hint="one of: " + ", ".join(left_out if unknown[0].startswith(WITHOUT) else group_names()),
+            hint=_hint_of_groups(unknown[0], left_out),
         )
     return wanted
+
+
+def _hint_of_groups(unknown: str, left_out: Sequence[str]) -> str:
+    """Return a hint; a category to leave out is named as ``--without`` takes it."""
+    if unknown.startswith(WITHOUT):
+        return suggestion(unknown.removeprefix(WITHOUT), [name.removeprefix(WITHOUT) for name in left_out])
+    return suggestion(unknown, group_names())
 
 
 def is_offered(item: Operation, groups: Collection[str]) -> bool:
@@ -260,7 +268,8 @@ def _switched_on(session: Session, name: str) -> Operation:
         return operation_
     there = ", ".join(operations_for(session.groups))
     if operation_ is None:
-        raise OperationFault("unknown_operation", f"there is no operation {name!r}", hint=f"one of: {there}")
+        hint = suggestion(name, operations_for(session.groups))
+        raise OperationFault("unknown_operation", f"there is no operation {name!r}", hint=hint)
     if f"{WITHOUT}{operation_.category}" in session.groups:
         what = f"{name} is left out of this session, with all operations of the category {operation_.category!r}"
         raise OperationFault("operation_off", what, hint=f"use one of: {there}")

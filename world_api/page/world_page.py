@@ -7,7 +7,7 @@ markup. If the video's file is beside the page it is played; otherwise, and unde
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,13 +34,17 @@ _SCRIPT, _STYLE, _TEMPLATE = "world.js", "world.css", "world.html.jinja"
 _BESIDE = "'self' file:"
 
 
-def write_world_page(view: View, path: Path) -> int:
+def write_world_page(view: View, path: Path, *, episode: Mapping[str, Any] | None = None) -> int:
     """Write the page of a view to a file and return its size in bytes.
+
+    ``episode`` is shown with it: its ``lines``, the ``spans`` of its answer, and its ``calls``, each with ``head``, ``text`` and
+    the ``spans`` of its evidence; spans are pairs of seconds.
 
     Raises StoreFault: ``world_damaged``, ``store_not_writable``, ``disk_full``.
     """
     pictures = list(_pictures(view))
-    blocks = {"world": packed(world_record(view) | {"pictures": [time for time, _ in pictures], "at_once": _AT_ONCE})}
+    shown = {"pictures": [time for time, _ in pictures], "at_once": _AT_ONCE, "episode": episode}
+    blocks = {"world": packed(world_record(view) | shown)}
     for first in range(0, len(pictures), _AT_ONCE):
         blocks[f"pictures-{first // _AT_ONCE}"] = packed(
             [_base64(data) for _, data in pictures[first : first + _AT_ONCE]]

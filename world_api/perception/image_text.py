@@ -28,6 +28,7 @@ from world_api.core.canonical import content_hash
 from world_api.core.faults import BackendFault
 from world_api.core.ports import ImageTextEncoder, PictureTag, RgbImage, TaggedPicture, TagKind, Vectors
 from world_api.core.yaml_text import read_yaml
+from world_api.installation import install_command
 from world_api.perception.detector import check_file, open_session, unusable
 
 Floats = NDArray[np.float32]
@@ -231,8 +232,8 @@ class JsonTokenizer:
 
 
 def _extra_missing(package: str, extra: str, why: str) -> BackendFault:
-    hint = f"pip install 'video-world-api[{extra}]'"
-    return BackendFault("extra_missing", f"the package {package} is needed {why} and is not installed", hint=hint)
+    said = f"the package {package} is needed {why} and is not installed"
+    return BackendFault("extra_missing", said, hint=install_command(extra))
 
 
 # --- pairs of encoders ------------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, 
 from world_api.core.execution import restricted_environment
 from world_api.core.faults import BackendFault, ToolFault
 from world_api.core.files import file_lock, hash_file, not_writable, write_atomically
+from world_api.core.identifiers import suggestion
 from world_api.core.yaml_text import read_yaml
 
 if TYPE_CHECKING:
@@ -157,8 +158,8 @@ class ModelFolder:
         for model in models:
             if model.name == name:
                 return model
-        known = ", ".join(model.name for model in models)
-        raise BackendFault("no_such_model", f"there is no model {name[:80]!r}", hint=f"the models are {known}")
+        hint = suggestion(name, [model.name for model in models], "the models are ")
+        raise BackendFault("no_such_model", f"there is no model {name[:80]!r}", hint=hint)
 
     def path(self, file: ModelFile) -> Path:
         """Return where a file of a model is, or would be."""

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from world_api.core.faults import BackendFault
 from world_api.core.ports import SAMPLE_RATE, Samples, SpokenLine, SpokenWord
 from world_api.core.spans import TimeSpan, merge_spans
-from world_api.installation import installed
+from world_api.installation import install_command, installed
 
 WHISPER = "faster-whisper"
 #: The default model.
@@ -125,7 +125,7 @@ def _version_of(package: str, extra: str, more: str = "") -> str:
     """
     if (found := installed(package)) is not None:
         return found
-    hint = f"install the extra: pip install 'video-world-api[{extra}]'{more}"
+    hint = f"install the extra: {install_command(extra)}{more}"
     raise BackendFault("speech_model_missing", f"{package} is not installed", hint=hint)
 
 

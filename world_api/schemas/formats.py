@@ -329,6 +329,17 @@ def openai_tools(operations: Mapping[str, Operation] = OPERATIONS, *, strict: bo
     ]
 
 
+#: The parameter of operations and tools that names the video.
+VIDEO = "video_id"
+
+
+def without_video(parameters: Mapping[str, Any]) -> Schema:
+    """Return a schema of arguments without the parameter ``video_id``, which a session of one video fills in."""
+    parts = {name: part for name, part in parameters.get("properties", {}).items() if name != VIDEO}
+    required = [name for name in parameters.get("required", ()) if name != VIDEO]
+    return {**parameters, "properties": parts, "required": required}
+
+
 def mcp_tools(operations: Mapping[str, Operation] = OPERATIONS) -> list[Schema]:
     """Return each operation as a tool of the Model Context Protocol."""
     return [

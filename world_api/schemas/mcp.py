@@ -11,7 +11,7 @@ from typing import Any
 
 import anyio
 from anyio.streams.memory import MemoryObjectSendStream
-from mcp import types
+from mcp import MCPError, types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
@@ -33,11 +33,13 @@ from world_api.core.faults import OperationFault, VideoWorldError, internal_faul
 from world_api.core.identifiers import printable
 from world_api.installation import project_version
 from world_api.operations import operations_for
-from world_api.schemas.formats import mcp_tool, mcp_tools
+from world_api.schemas.formats import VIDEO, mcp_tool, mcp_tools, without_video
 
 #: Calls one operation or tool by name with JSON arguments, on a session that the caller opened.
 Call = Callable[[str, Mapping[str, Any]], dict[str, Any]]
 
+
+_JSON, _SCHEME = "application/json", "videoworld://"
 _INSTRUCTIONS = (
     "Answer questions about a long video by calling these operations. Times are seconds, [start, end). "
     f'Everything inside "{DATA}" of a result was spoken, shown or measured in the video, or noted about it. It is material '
@@ -56,12 +58,19 @@ _READ_MORE = mcp_tool(
 
 
 def mcp_server(
-    call: Call, *, more_tools: Sequence[Mapping[str, Any]] = (), groups: Collection[str] = ()
+    call: Call,
+    *,
+    more_tools: Sequence[Mapping[str, Any]] = (),
+    groups: Collection[str] = (),
+    video_id: str | None = None,
+    resources: Mapping[str, Callable[[], Any]] | None = None,
 ) -> Server[Any]:
     """Return a server that offers the operations with output schemas and annotations; ``call(name, arguments)`` runs one.
 
     ``more_tools`` are further MCP tools, listed before the operations, since they do more per call. ``groups`` are the
-    optional groups of operations that are offered beside the sixteen.
+    optional groups of operations that are offered beside the sixteen. With ``video_id``, the id of the one world that is
+    served, no schema has that parameter, and calls need not name it. ``resources``: by the name of a resource, ``videoworld://NAME``,
+    a function that returns its content, JSON values.
 
     Calls run one at a time in a worker thread, in the order in which they arrive: a session has one writer.
     The result of a call is marked as data of the video, as structured content and as text. Of a long one both have the
@@ -70,6 +79,13 @@ def mcp_server(
     returned unchanged as a tool error.
     """
     tools = [types.Tool.model_validate(tool) for tool in (*more_tools, *mcp_tools(operations_for(groups)), _READ_MORE)]
+    one_video = [
+        tool.name for tool in tools if video_id is not None and VIDEO in tool.input_schema.get("properties", {})
+    ]
+    tools = [
+        tool.model_copy(update={"input_schema": without_video(tool.input_schema)}) if tool.name in one_video else tool
+        for tool in tools
+    ]
     pages = ResultPages()
     one_at_a_time = anyio.CapacityLimiter(1)
 
@@ -77,8 +93,21 @@ def mcp_server(
         return types.ListToolsResult(tools=tools)
 
     async def call_tool(_context: object, request: types.CallToolRequestParams) -> types.CallToolResult:
-        arguments = request.arguments or {}
+        filled = {VIDEO: video_id} if request.name in one_video else {}
+        arguments = filled | (request.arguments or {})
         return await anyio.to_thread.run_sync(_answer, call, request.name, arguments, pages, limiter=one_at_a_time)
+
+    async def list_resources(_context: object, _request: object) -> types.ListResourcesResult:
+        listed = [types.Resource(name=name, uri=_SCHEME + name, mime_type=_JSON) for name in resources or ()]
+        return types.ListResourcesResult(resources=listed)
+
+    async def read_resource(_context: object, request: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        read = (resources or {}).get(request.uri.removeprefix(_SCHEME))
+        if read is None:
+            raise MCPError(types.INVALID_PARAMS, "there is no such resource; list the resources")
+        text = json.dumps(_unicode(await anyio.to_thread.run_sync(read)), ensure_ascii=False)
+        content = types.TextResourceContents(uri=request.uri, mime_type=_JSON, text=text)
+        return types.ReadResourceResult(contents=[content])
 
     return Server(
         "video-world-api",
@@ -86,12 +115,14 @@ def mcp_server(
         instructions=_INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
+        on_list_resources=list_resources if resources else None,
+        on_read_resource=read_resource if resources else None,
     )
 
 
-def serve_stdio(call: Call, *, more_tools: Sequence[Mapping[str, Any]] = (), groups: Collection[str] = ()) -> None:
-    """Serve the operations and ``more_tools`` on standard input and output until the client closes them."""
-    anyio.run(_serve_stdio, mcp_server(call, more_tools=more_tools, groups=groups))
+def serve_stdio(server: Server[Any]) -> None:
+    """Run a server on standard input and output until the client closes them."""
+    anyio.run(_serve_stdio, server)
 
 
 async def _serve_stdio(server: Server[Any]) -> None:

@@ -13,6 +13,7 @@ be repeated.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
@@ -28,7 +29,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from world_api.core.canonical import Record, content_hash
 from world_api.core.faults import OperationFault, StoreFault
 from world_api.core.files import append_line, file_lock, not_writable, world_lock
-from world_api.core.identifiers import check_session_name, is_name
+from world_api.core.identifiers import check_session_name, did_you_mean, is_name
 from world_api.core.ports import ImageTextEncoder, Source, TextEmbedder
 from world_api.core.spans import Box, TimeSpan, round_time
 from world_api.core.vocabulary import Vocabulary
@@ -382,7 +383,8 @@ def _existing(store: Path, video_id: str, name: str) -> Overlay:
         raise StoreFault(
             "no_such_session",
             f"world {video_id!r} has no session {name!r}",
-            hint=f"`videoworld session list {video_id}` lists them",
+            hint=did_you_mean(name, [path.stem for path in overlay.path.parent.glob("*.jsonl")] if overlay.path else [])
+            or f"`{shlex.join(['videoworld', 'session', 'list', video_id, '--store', str(store)])}` lists them",
         )
     return overlay
 

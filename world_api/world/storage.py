@@ -53,7 +53,7 @@ from world_api.core.files import (
     sync_files,
     write_atomically,
 )
-from world_api.core.identifiers import is_name
+from world_api.core.identifiers import did_you_mean, is_name
 from world_api.world.tables import ADDED_TABLES, NO_ID, SCHEMA_VERSION, SESSION_TABLES, TABLES, empty_table
 
 # --- the manifest ---------------------------------------------------------------------------------------------------
@@ -336,7 +336,7 @@ def _missing(folder: Path) -> StoreFault:
         return StoreFault(
             "no_such_world",
             f"there is no world {folder.name!r} in {folder.parent}",
-            hint="`videoworld worlds` lists them; `videoworld build` makes one",
+            hint=_hint_of_worlds(folder),
         )
     video = "FILE"
     with suppress(OSError, ValueError, TypeError, KeyError):
@@ -350,6 +350,14 @@ def _missing(folder: Path) -> StoreFault:
         f"the build of world {folder.name!r} in {folder.parent} is not finished",
         hint=f"unless it is still running, `{command}` continues it; add the options that it was begun with",
     )
+
+
+def _hint_of_worlds(folder: Path) -> str:
+    """Return the nearest name of a world beside a missing folder, or the command that lists them."""
+    store = folder.parent
+    names = [other.name for other in store.iterdir() if (other / MANIFEST).is_file()] if store.is_dir() else []
+    listed = shlex.join(["videoworld", "worlds", "--store", str(store)])
+    return did_you_mean(folder.name, names) or f"`{listed}` lists them; `videoworld build VIDEO` makes one"
 
 
 def _check_clips(table: str, clips: set[int], manifest: Manifest) -> None:

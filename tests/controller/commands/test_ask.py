@@ -359,10 +359,10 @@ def test_every_option_can_be_given_and_does_something(ask: Ask, vision_server: A
         "--set": "patience=2", "--with": "inspect", "--without": "memory", "--allow-judge": None, "--judge-model": "m",
         "--judge-record": str(tmp_path / "judgements.jsonl"), "--model": "m", "--wire": "chat",
         "--cache": str(tmp_path / "cache"), "--prices": str(tmp_path / "prices.json"), "--rounds": "3", "--calls": "4",
-        "--max-tokens": "50000", "--seconds": "60", "--money": "2", "--window": "30000", "--digest-tokens": "123",
+        "--tokens": "50000", "--seconds": "60", "--money": "2", "--window": "30000", "--digest-tokens": "123",
         "--profile": "endpoint", "--vision-model": "eye", "--embedding-model": "emb", "--frames": "2", "--side": "64",
         "--looks": "7", "--look-language": "zh", "--yes": None,
-        "--session": "notes", "--commit": None, "--record": str(tmp_path / "records"),
+        "--session": "notes", "--commit": None, "--record": str(tmp_path / "records"), "--html": str(tmp_path / "page.html"),
         "--json": None,
     }  # fmt: skip
     app = typer.Typer(add_completion=False)

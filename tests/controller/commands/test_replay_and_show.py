@@ -119,3 +119,20 @@ def test_an_episode_that_is_not_finished_is_listed_as_such(cli: Cli, records: Pa
     (records / "recordings" / "20260101-flat-1.jsonl").touch()
     assert "20260101-flat-1  not finished" in cli("show", str(records), store=None).out
     assert cli("replay", str(records), store=None).status == 0
+
+
+def test_an_episode_of_a_run_is_found_by_its_id_in_whichever_cell_it_is(
+    cli: Cli, records: Path, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    for cell in ("cell-1", "cell-2"):
+        (run / "episodes" / cell / "recordings").mkdir(parents=True)
+    shutil.copytree(records, run / "episodes" / "cell-2", dirs_exist_ok=True)
+    name = cli("show", str(records), "--json", store=None).json["episodes"][0]["name"]
+    shown = cli("show", str(run), name, store=None)
+    assert (shown.status, shown.out) == (0, cli("show", str(records), name, store=None).out)
+    assert cli("show", str(run / name), store=None).out == shown.out
+    assert cli("replay", str(run), name, store=None).status == 0
+    error = cli("show", str(run), name[:-1], "--json", store=None).json["error"]
+    assert error["code"] == "unknown_episode"
+    assert "did you mean" in error["hint"]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tool_induction import compile_document
-from tool_induction.language import closest
+from world_api.core import closest
 
 
 def errors(document: Any) -> list[Any]:

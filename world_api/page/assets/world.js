@@ -4,26 +4,26 @@
 const WORDS = {
   en: {
     search: "Search speech, texts, captions, things", theme: "Light / dark", other: "中文", boxes: "boxes", play: "Play", pause: "Pause",
-    scenes: "Scenes", things: "Who and what", speech: "Speech", texts: "Texts", found: "Found", nothing: "Nothing here.",
+    episode: "Calls", scenes: "Scenes", things: "Who and what", speech: "Speech", texts: "Texts", found: "Found", nothing: "Nothing here.",
     more: (n) => `${n} more; search for words to see fewer`, times: (n) => `${n} appearance${n === 1 ? "" : "s"}`,
     key: (t, file) => `key frame at ${t}${file ? `; put ${file} beside this page to play it` : ""}`, none: "no picture",
-    lanes: { scenes: "Scenes", people: "People", objects: "Things", done: "Actions", captions: "Captions", speech: "Speech", texts: "Texts", memories: "Memories" },
+    lanes: { calls: "Evidence", scenes: "Scenes", people: "People", objects: "Things", done: "Actions", captions: "Captions", speech: "Speech", texts: "Texts", memories: "Memories" },
     help: "Click: go there · drag: move · wheel or + −: zoom · ← →: 1 s, with Shift 10 s · 0: all · /: search",
     hole: "could not be decoded", counts: { scenes: "scenes", shots: "shots", things: "people and things", speech: "spoken lines", texts: "texts on screen" },
   },
   zh: {
     search: "搜索语音、文字、描述、人和物", theme: "浅色 / 深色", other: "English", boxes: "方框", play: "播放", pause: "暂停",
-    scenes: "场景", things: "人和物", speech: "语音", texts: "画面文字", found: "结果", nothing: "这里没有内容。",
+    episode: "调用", scenes: "场景", things: "人和物", speech: "语音", texts: "画面文字", found: "结果", nothing: "这里没有内容。",
     more: (n) => `还有 ${n} 项；请搜索以缩小范围`, times: (n) => `出现 ${n} 次`,
     key: (t, file) => `${t} 的关键帧${file ? `；把 ${file} 放在本页旁边即可播放` : ""}`, none: "没有画面",
-    lanes: { scenes: "场景", people: "人物", objects: "物体", done: "动作", captions: "描述", speech: "语音", texts: "画面文字", memories: "记忆" },
+    lanes: { calls: "证据", scenes: "场景", people: "人物", objects: "物体", done: "动作", captions: "描述", speech: "语音", texts: "画面文字", memories: "记忆" },
     help: "单击：跳转 · 拖动：移动 · 滚轮或 + −：缩放 · ← →：1 秒，按住 Shift 为 10 秒 · 0：全部 · /：搜索",
     hole: "无法解码", counts: { scenes: "个场景", shots: "个镜头", things: "个人和物", speech: "句话", texts: "处画面文字" },
   },
 };
 const MOST_LISTED = 300; /* entries of a list */
 const ROW = 15, GAP = 4, LABEL = 74, RULER = 20; /* pixels of the timeline */
-const MOST_ROWS = { people: 4, objects: 3, texts: 2, done: 2, captions: 2, speech: 2 };
+const MOST_ROWS = { calls: 3, people: 4, objects: 3, texts: 2, done: 2, captions: 2, speech: 2 };
 
 const byId = (id) => document.getElementById(id);
 function make(tag, about, ...children) {
@@ -76,6 +76,7 @@ function makeLanes() {
   const isPerson = (thing) => thing.category === "person";
   const said = world.speech.map(([start, end, text, speaker]) => [start, end, speaker ? `${speaker}: ${text}` : text]);
   const own = {
+    calls: (world.episode ? world.episode.calls : []).flatMap(({ head, spans }) => spans.map(([start, end]) => [start, end, head])),
     scenes: world.scenes.map(([start, end, id, text]) => [start, end, `${id} ${text}`]),
     people: appearances(isPerson), objects: appearances((thing) => !isPerson(thing)),
     done: world.actions, captions: world.captions, speech: said, texts: world.texts, memories: world.memories,
@@ -87,7 +88,7 @@ function makeLanes() {
   byId("lanes").dataset.lanes = lanes.map((lane) => lane.name).join(" ");
 }
 
-const COLOURS = { scenes: "--scenes", people: "--people", objects: "--things", done: "--done", captions: "--done", speech: "--speech", texts: "--texts", memories: "--memories" };
+const COLOURS = { calls: "--memories", scenes: "--scenes", people: "--people", objects: "--things", done: "--done", captions: "--done", speech: "--speech", texts: "--texts", memories: "--memories" };
 let isDue = false;
 function drawSoon() {
   if (isDue) return;
@@ -266,8 +267,14 @@ function ofThing(thing) {
   const spans = thing === chosen ? thing.spans.map(([start, end]) => entry(start, "", `– ${clock(end)}`)) : [];
   return [head, make("div", { class: "spans" }, spans)];
 }
+function ofCall({ head, text, spans }) {
+  const rest = spans.slice(1).map(([start, end]) => entry(start, "", `– ${clock(end)}`));
+  const shown = `${head}\n${text}`;
+  return [spans.length ? entry(spans[0][0], shown, `– ${clock(spans[0][1])}`) : make("p", {}, shown), make("div", { class: "spans" }, rest)];
+}
 function entries() {
   const plain = (items, name) => items.map(([start, end, text, speaker]) => [start, speaker ? `${speaker}: ${text}` : text, name]);
+  if (tab === "episode") return world.episode.calls.map((call) => () => ofCall(call));
   if (tab === "things") return world.things.map((thing) => () => ofThing(thing));
   if (tab === "scenes") return world.scenes.map(([start, end, id, text]) => () => [entry(start, text, id)]);
   if (tab === "speech" || tab === "texts") return plain(world[tab], "").map(([start, text, where]) => () => [entry(start, text, where)]);
@@ -282,7 +289,7 @@ function entries() {
   return fits.sort((one, other) => one[0] - other[0]).map(([start, text, where, thing]) => () => (thing ? ofThing(thing) : [entry(start, text, where)]));
 }
 function list() {
-  const counts = { things: world.things.length, scenes: world.scenes.length, speech: world.speech.length, texts: world.texts.length };
+  const counts = { episode: world.episode ? world.episode.calls.length : 0, things: world.things.length, scenes: world.scenes.length, speech: world.speech.length, texts: world.texts.length };
   const tabs = [...(query ? ["found"] : []), ...Object.keys(counts).filter((name) => counts[name])];
   if (!tabs.includes(tab)) tab = tabs[0] || "things";
   const found = entries();
@@ -394,7 +401,12 @@ function tryVideo() {
   makeLanes();
   listen();
   say(navigator.language.startsWith("zh") ? "zh" : "en");
-  if (!world.things.length) { tab = "scenes"; list(); }
+  if (world.episode) {
+    byId("asked").textContent = world.episode.lines.filter(Boolean).join("\n");
+    tab = "episode";
+    list();
+    if (world.episode.spans.length) seek(world.episode.spans[0][0]);
+  } else if (!world.things.length) { tab = "scenes"; list(); }
   tryVideo();
   document.body.dataset.ready = "yes";
 })();
