@@ -28,7 +28,7 @@ from world_api.core.canonical import canonical_json, content_hash
 from world_api.core.faults import ToolFault
 from world_api.core.files import hash_bytes, open_regular
 from world_api.core.identifiers import is_name, printable, suggestion
-from world_api.operations import EVERY_OPERATION, WITHOUT
+from world_api.operations import EVERY_OPERATION, MAY_BE_ABSENT, WITHOUT
 
 #: 2: signatures of the operations, hashes of the parts of tools and of the manifest's keys
 SCHEMA_VERSION = 2
@@ -466,6 +466,8 @@ def _walk_schema(
     yield path or "$", _text(node, required=required)
     needed = node.get("required", ())
     for key, child in node.get("properties", {}).items():
+        if child.get("x-type") == MAY_BE_ABSENT:  # no tool uses it
+            continue
         yield from _walk_schema(child, root, f"{path}.{key}" if path else key, required=key in needed)
     if "items" in node:
         yield from _walk_schema(node["items"], root, f"{path}[]", required=True)

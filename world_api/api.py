@@ -18,7 +18,7 @@ from world_api.core.faults import BackendFault, MediaFault, StoreFault, VideoWor
 from world_api.core.identifiers import check_session_name, is_name, video_id_from_file_name
 from world_api.core.ports import Clock, FrameSource, ImageTextEncoder, ObjectDetector, SceneDetector, TextEmbedder
 from world_api.installation import models_folder
-from world_api.options import AUTO, CLASSICAL, ENDPOINT, NEURAL, BuildOptions, VisionChoices
+from world_api.options import AUTO, CLASSICAL, ENDPOINT, LOOKING, NEURAL, BuildOptions, VisionChoices
 from world_api.perception import adapter, adapter_class
 
 if TYPE_CHECKING:
@@ -200,6 +200,7 @@ def open_session(
     store = Path(store)
     world = open_world(store, video_id)
     overlay = Overlay(None) if name is None else open_overlay(store, video_id, check_session_name(name))
+    view = open_view(world, as_of)
     meanings = None
     if seeing is not None and seeing.embedder is not None:
         meanings = Meanings(seeing.embedder, store / ON_DEMAND / "meanings")
@@ -210,7 +211,9 @@ def open_session(
         if detector is not None:
             looker = FrameLooker(frames=_frames_of(world), detector=detector, world_key=key, cache=store / ON_DEMAND)
     if seeing is not None:
-        vision = Vision(seeing, frames=_frames_of(world), world_key=key, cache=store / ON_DEMAND)
+        # Boxes of the other profiles are those of what moves, which may be several people or a part of one.
+        named = view if world.manifest.profile == NEURAL else None
+        vision = Vision(seeing, frames=_frames_of(world), world_key=key, cache=store / ON_DEMAND, view=named)
     backends = Backends(
         text_embedder=text_embedder(),
         looker=looker,
@@ -219,7 +222,7 @@ def open_session(
         encoder=_encoder_of(world, models),
     )
     return Session(
-        view=open_view(world, as_of),
+        view=view,
         overlay=overlay,
         backends=backends,
         name=name or "unnamed",
@@ -298,13 +301,13 @@ def _frames_of(world: World) -> FrameSource:
 
 
 def vision_config(chosen: VisionChoices, *, clock: Clock, environment: Mapping[str, str]) -> VisionConfig | None:
-    """Return the vision model if the profile ``endpoint`` was chosen; None otherwise, even if keys are configured.
+    """Return the vision model if a profile with ``endpoint`` was chosen; None otherwise, even if keys are configured.
 
     Raises BackendFault: ``no_vision_model``; ``perception_not_chosen``: a vision model is named without the profile;
     ``endpoint_takes_no_images``, if a probe found that earlier; ``endpoint_not_configured`` and other faults of an
     endpoint.
     """
-    if chosen.profile != ENDPOINT:
+    if chosen.profile not in LOOKING:
         if chosen.vision_model is not None or chosen.embedding_model is not None:
             raise BackendFault(
                 "perception_not_chosen",

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 AUTO, OFF, NONE = "auto", "off", "none"
 WHISPER, SPHINX = "faster-whisper", "pocketsphinx"
-CLASSICAL, NEURAL, ENDPOINT = "classical", "neural", "endpoint"
+CLASSICAL, NEURAL, ENDPOINT, NEURAL_ENDPOINT = "classical", "neural", "endpoint", "neural+endpoint"
+#: Profiles with which a vision model looks at frames, each with the profile of the worlds that are built for it.
+LOOKING = {ENDPOINT: CLASSICAL, NEURAL_ENDPOINT: NEURAL}
 
 DEFAULT_FRAMES = 6
 DEFAULT_SIDE = 512  #: pixels
@@ -80,7 +82,7 @@ class VisionChoices:
     """The chosen options of the vision model that operations may call.
 
     Args:
-        profile: ``endpoint`` to use a vision model; with any other profile none is used.
+        profile: ``endpoint`` or ``neural+endpoint`` to use a vision model; with any other profile none is used.
         model: The controller's model, used if ``vision_model`` is None.
         vision_model: The vision model.
         embedding_model: Model for text vectors of captions; None for no vectors.

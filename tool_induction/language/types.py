@@ -368,7 +368,11 @@ def _list(schema: Schema, root: Schema) -> Type:
 
 
 def _record(schema: Schema, root: Schema) -> Type:
-    properties = schema.get("properties", {})
+    from world_api.operations import MAY_BE_ABSENT
+
+    properties = {
+        key: value for key, value in schema.get("properties", {}).items() if value.get("x-type") != MAY_BE_ABSENT
+    }
     return RecordType(
         fields=tuple((key, type_from_schema(value, root)) for key, value in properties.items()),
         name=str(schema.get("x-type", "")),

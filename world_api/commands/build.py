@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -25,9 +26,9 @@ from world_api.commands.cli import (
     with_vision_options,
 )
 from world_api.core.faults import StoreFault, VideoWorldError
-from world_api.core.identifiers import clock_text, video_id_from_file_name
+from world_api.core.identifiers import clock_text, plural, video_id_from_file_name
 from world_api.media.container import DEFAULT_LIMITS, Limits
-from world_api.options import AUTO, NEURAL, BuildOptions, Listening
+from world_api.options import AUTO, LOOKING, NEURAL, BuildOptions, Listening
 
 if TYPE_CHECKING:
     from world_api.perception.detector import DetectorModel
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from world_api.session.vision import VisionConfig
 
 
+_WHAT = "captions and looks at entities"
 _SHOWN = 3  #: failed captions that are listed
 #: Seconds to build a minute of 360p video without screen text, speech and detector, as measured on two cores (docs/performance.md).
 _REST = {"classical": 0.7, "neural": 0.5, "oracle": 0.3}
@@ -43,7 +45,7 @@ _TRIED = 5  #: pictures on which a detector is tried for an estimate
 _FEW = 6.0
 
 
-Profile = Literal["auto", "classical", "endpoint", "neural", "oracle"]
+Profile = Literal["auto", "classical", "endpoint", "neural", "neural+endpoint", "oracle"]
 Speech = Literal["auto", "off", "faster-whisper", "pocketsphinx"]
 SpeechCompute = Literal["auto", "int8", "float16", "float32"]
 
@@ -142,7 +144,8 @@ def build(
     """Build worlds from video files.
 
     With --profile endpoint the world is that of classical, and then a vision model captions all of it, once an estimate of
-    what is sent to the endpoint was confirmed; captions are kept beside the world and are not made twice.
+    what is sent to the endpoint was confirmed; captions are kept beside the world and are not made twice. With --profile
+    neural+endpoint the world is that of neural, the model is shown pictures of each entity, too, and captions name entities.
     """
     from world_api.api import build_world, vision_config
     from world_api.core.execution import SystemClock
@@ -166,7 +169,7 @@ def build(
             settled=settled, published=lambda seconds: note(f"the first {clock_text(seconds)} can be queried")
         )
     options = BuildOptions(
-        profile="classical" if profile == "endpoint" else profile,
+        profile=LOOKING.get(profile, profile),
         listening=Listening(
             subtitles=subtitles,
             speech=speech,
@@ -183,7 +186,7 @@ def build(
         record=record,
     )
     if estimate:
-        each = [_estimated(video, store, video_id, options) for video in videos]
+        each = [_estimated(video, store, video_id, options, config, vision) for video in videos]
         show({"estimates": each}, as_json=as_json, text=lambda: "\n".join(one["text"] for one in each))
         return
     reports: list[dict[str, Any]] = []
@@ -216,8 +219,17 @@ def build(
         raise typer.Exit(1)
 
 
-def _estimated(video: str, store: Path, video_id: str | None, options: BuildOptions) -> dict[str, Any]:
-    """Return as JSON how long the build of a video may take; a detector is tried on some pictures of noise.
+def _estimated(
+    video: str,
+    store: Path,
+    video_id: str | None,
+    options: BuildOptions,
+    config: VisionConfig | None,
+    vision: VisionOptions,
+) -> dict[str, Any]:
+    """Return as JSON how long the build of a video may take, and what is sent to a vision model of ``config``.
+
+    A detector is tried on some pictures of noise.
 
     Raises MediaFault: those of opening the video; BackendFault: ``profile_not_ready``, and those of the detector.
     """
@@ -239,7 +251,35 @@ def _estimated(video: str, store: Path, video_id: str | None, options: BuildOpti
         seconds += frames * each
         said = f"at most {frames:,} frames by {model.name}, {each * 1000:.0f} ms each; {said}"
     text = f"{name}: profile {profile}, {clock_text(duration)} of video; about {clock_text(seconds)} to build ({said})"
-    return {"video_id": name, "profile": profile, "duration": duration, "seconds": round(seconds, 1), "text": text}
+    report = {"video_id": name, "profile": profile, "duration": duration, "seconds": round(seconds, 1), "text": text}
+    return report if config is None else report | _estimated_looks(report, store, config, vision)
+
+
+def _estimated_looks(
+    report: dict[str, Any], store: Path, config: VisionConfig, vision: VisionOptions
+) -> dict[str, Any]:
+    """Return the ``looks`` of an estimate, and its ``text`` with them.
+
+    They are counted if the world is there. Otherwise segments and entities are not known, and ``requests`` are the least.
+    """
+    from world_api.api import open_session
+    from world_api.chat.messages import Prices
+    from world_api.session.captioning import estimate_captions
+    from world_api.world.timeline import MAX_SECONDS
+
+    if (store / report["video_id"]).is_dir():
+        session = open_session(store, report["video_id"], name=None, seeing=config)
+        assert session.backends.seeing is not None  # noqa: S101 - a vision model was given
+        counted = estimate_captions(session.view, session.backends.seeing, config)
+        text = estimate_text(_WHAT, counted, config, Prices.read(vision.prices))
+        return {"looks": {**asdict(counted), "is_counted": True}, "text": f"{report['text']}\n{text}"}
+    least = math.ceil(report["duration"] / MAX_SECONDS)
+    text = (
+        f"{_WHAT}: at least {plural(least, 'request')} to {config.vision.name} at {config.host}, one for each segment"
+    )
+    text += " and each entity" if report["profile"] == NEURAL else ""
+    text += "; they are counted once the world is there, and nothing is sent before that is agreed to"
+    return {"looks": {"requests": least, "is_counted": False}, "text": f"{report['text']}\n{text}"}
 
 
 def _seconds_a_frame(model: DetectorModel) -> float:
@@ -318,9 +358,10 @@ def _lines(report: dict[str, Any]) -> str:
 
 
 def caption_world(store: Path, video_id: str, config: VisionConfig, vision: VisionOptions) -> dict[str, Any]:
-    """Caption every segment of a world and embed the captions, after the user has agreed to the estimate.
+    """Look at the entities of a world, caption every segment and embed the captions, after the user has agreed to the estimate.
 
-    Returns the numbers of captions ``made``, ``kept`` from before and ``embedded``, the ``failed`` intervals and the ``tokens``.
+    Returns the numbers of captions ``made``, ``kept`` from before and ``embedded``, of looks at entities (``entities_made``,
+    ``entities_kept``), the ``failed`` intervals and the ``tokens``.
 
     Raises BackendFault: ``consent_needed``, ``consent_refused``, the endpoint's; StoreFault: those of opening a world.
     """
@@ -337,10 +378,17 @@ def caption_world(store: Path, video_id: str, config: VisionConfig, vision: Visi
         name_captions(session.view, seeing)
         session = open_session(store, video_id, name=None, seeing=config)  # which searches them
     if estimate.requests == 0 and not _without_vectors(session):
-        note(f"{video_id}: all {estimate.kept} captions are there, nothing is sent")
+        captions = len(session.view.segments)
+        entities = estimate.kept - captions
+        looks = f" and {plural(entities, 'look')} at entities" if entities else ""
+        note(f"{video_id}: all {captions} captions{looks} are there, nothing is sent")
         nothing = {"prompt": 0, "completion": 0}
-        return {"made": 0, "kept": estimate.kept, "embedded": 0, "failed": [], "tokens": nothing}
-    text = estimate_text(f"{video_id}: captions", estimate, config, Prices.read(vision.prices))
+        return {
+            "made": 0, "kept": captions, "entities_made": 0, "entities_kept": entities, "embedded": 0, "failed": [],
+            "tokens": nothing,
+        }  # fmt: skip
+    what = f"{video_id}: {_WHAT if estimate.entities else 'captions'}"
+    text = estimate_text(what, estimate, config, Prices.read(vision.prices))
     confirm(text, yes=vision.yes)
     with progress_bars() as bars, ledger() as book:
         done = caption_segments(
@@ -358,7 +406,10 @@ def caption_world(store: Path, video_id: str, config: VisionConfig, vision: Visi
         "prompt": sum(item.prompt for item in book.items),
         "completion": sum(item.completion for item in book.items),
     }
-    return {"made": done.made, "kept": done.kept, "embedded": len(missing), "failed": failed, "tokens": tokens}
+    return {
+        "made": done.made, "kept": done.kept, "entities_made": done.entities_made, "entities_kept": done.entities_kept,
+        "embedded": len(missing), "failed": failed, "tokens": tokens,
+    }  # fmt: skip
 
 
 def _without_vectors(session: Session) -> list[str]:
@@ -370,7 +421,11 @@ def _without_vectors(session: Session) -> list[str]:
 def _caption_lines(record: dict[str, Any]) -> list[str]:
     tokens, failed = record["tokens"], record["failed"]
     embedded = f", {record['embedded']} embedded" if record["embedded"] else ""
-    lines = [
+    looks = record["entities_made"] + record["entities_kept"]
+    lines = (
+        [f"  looks at entities: {record['entities_made']} made, {record['entities_kept']} from before"] if looks else []
+    )
+    lines += [
         f"  captions: {record['made']} made, {record['kept']} from before{embedded}; "
         f"{tokens['prompt']:,} tokens sent, {tokens['completion']:,} written"
     ]

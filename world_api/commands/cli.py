@@ -31,12 +31,11 @@ from world_api.core.identifiers import plural, visible
 from world_api.core.spans import DECODER_RESTARTED, SESSIONS_SET_ASIDE
 from world_api.installation import program_name
 from world_api.options import (
-    CLASSICAL,
     DEFAULT_FRAMES,
     DEFAULT_LANGUAGE,
     DEFAULT_LOOKS,
     DEFAULT_SIDE,
-    ENDPOINT,
+    LOOKING,
     LookLanguage,
     VisionChoices,
 )
@@ -444,7 +443,7 @@ def progress_bars(unit: str = " s of video") -> Iterator[Progress]:
 # --- the vision model -----------------------------------------------------------------------------------------------
 
 #: The perception behind operations that need more than the stored rows contain.
-Perception = Literal["auto", "classical", "neural", "endpoint"]
+Perception = Literal["auto", "classical", "neural", "endpoint", "neural+endpoint"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -454,8 +453,9 @@ class VisionOptions:
     profile: Annotated[
         Perception,
         typer.Option(
-            help="endpoint: a model looks at frames, which are sent to the endpoint; with the others nothing leaves this "
-            "machine, and they say how a world is built where there is none (auto: neural where a detector is here)."
+            help="endpoint: a model looks at frames, which are sent to the endpoint; neural+endpoint: the same, at what the "
+            "detector tracked; with the others nothing leaves this machine. They say how a world is built where there is none "
+            "(auto: neural where a detector is here)."
         ),
     ] = "auto"
     vision_model: Annotated[
@@ -485,8 +485,8 @@ class VisionOptions:
 
     @property
     def base(self) -> str:
-        """The profile of worlds that are built: a vision model looks at classical ones."""
-        return CLASSICAL if self.profile == ENDPOINT else self.profile
+        """The profile of worlds that are built: with ``endpoint`` alone, classical ones are looked at."""
+        return LOOKING.get(self.profile, self.profile)
 
     def refuse_unused(self, *, model: str | None = None, profile: str | None = None) -> None:
         """Raise ``perception_not_chosen`` if an option is given that only a vision model uses, and none was chosen.
@@ -494,7 +494,7 @@ class VisionOptions:
         ``model``: the command's --model, if it names nothing else; ``profile``: that of a command with a --profile of its own.
         """
         given = [name for name, value in (("--model", model), ("--prices", self.prices)) if value is not None]
-        if given and (profile or self.profile) != ENDPOINT:
+        if given and (profile or self.profile) not in LOOKING:
             raise BackendFault(
                 "perception_not_chosen",
                 f"{' and '.join(given)} without --profile endpoint: no model is asked for anything",
@@ -588,7 +588,9 @@ def estimate_text(what: str, estimate: LookEstimate, config: VisionConfig, price
     if config.embedder is not None:
         lines.append(f"  words:  captions and search queries go to {config.embedder.name} there, a few tokens each")
     if estimate.kept:
-        lines.append(f"  kept:   {plural(estimate.kept, 'caption')} from before, which cost nothing")
+        lines.append(
+            f"  kept:   {plural(estimate.kept, 'look' if estimate.entities else 'caption')} from before, which cost nothing"
+        )
     return "\n".join(lines)
 
 

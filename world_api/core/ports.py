@@ -319,7 +319,7 @@ class FrameSource(Protocol):
         """
 
 
-LookTask = Literal["caption", "answer", "state", "actions"]
+LookTask = Literal["caption", "answer", "state", "actions", "attributes"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -335,8 +335,9 @@ class Picture:
 class LookRequest:
     """Pictures for a vision model, and the task.
 
-    ``question`` and ``subject`` (the thing that the question is about) are data, never instructions. ``request`` is the
-    hash under which the cost is charged. The adapter calls ``again`` before it repeats the request in another form; a
+    ``question``, ``subject`` (the thing that the question is about) and ``entities`` (JSON records of what was tracked in the
+    interval, for a caption) are data, never instructions. ``words`` are the attributes to judge. ``request`` is the hash
+    under which the cost is charged. The adapter calls ``again`` before it repeats the request in another form; a
     fault that ``again`` raises ends the look.
     """
 
@@ -346,6 +347,8 @@ class LookRequest:
     request: str
     question: str = ""
     subject: str = ""
+    words: tuple[str, ...] = ()
+    entities: tuple[Mapping[str, Any], ...] = ()
     again: Callable[[], None] = field(default=lambda: None, compare=False, repr=False)
 
 
@@ -359,13 +362,18 @@ class SeenAction:
 
 @dataclass(frozen=True, kw_only=True)
 class LookReply:
-    """A vision model's answer. ``confidence`` is 0 to 1 or None; ``uncertain`` describes what it is not sure of."""
+    """A vision model's answer. ``confidence`` is 0 to 1 or None; ``uncertain`` describes what it is not sure of.
+
+    Of the words to judge, ``affirmed`` hold and ``denied`` do not; of the others the pictures do not show enough.
+    """
 
     text: str
     spent: Spent
     confidence: float | None = None
     uncertain: str = ""
     actions: tuple[SeenAction, ...] = ()
+    affirmed: tuple[str, ...] = ()
+    denied: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

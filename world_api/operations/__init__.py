@@ -23,6 +23,7 @@ from world_api.operations.registry import (
 )
 from world_api.operations.schema import (
     MAX_QUERY_CHARACTERS as MAX_QUERY_CHARACTERS,
+    MAY_BE_ABSENT as MAY_BE_ABSENT,
     Confidence as Confidence,
     Interval as Interval,
     Result as Result,

@@ -13,16 +13,17 @@ from typing import Annotated
 
 from pydantic import Field
 
+from world_api.core.attributes import asked_attributes, attribute_of
 from world_api.core.cost import Cost
 from world_api.core.lexicon import COLOURS
 from world_api.core.outfits import FACING, PartLook, named, parts_in
 from world_api.core.spans import TimeSpan, round_time
 from world_api.core.vocabulary import ParsedDescription, concepts, fold, is_narrower
 from world_api.operations.evidence import (
+    entity_evidence,
     evidence,
     holes_in_words,
     interval_of,
-    look_evidence,
     look_note,
     moment,
     motions,
@@ -177,8 +178,16 @@ def _timed(what: str, span: TimeSpan) -> str:
     return f"{what} ({span.start:.1f}-{span.end:.1f} s)"
 
 
+def _attributes(session: Session, entity: Track, _: float, __: TimeSpan) -> str:
+    look = session.entity_looks[entity.entity_id]
+    shown = ", ".join(f"{time:g}" for time in look.frame_times)
+    said = {"it is or has": look.affirmed, "it is or has no": look.denied}
+    facts = "; ".join(f"{how} {', '.join(words)}" for how, words in said.items() if words)
+    return f"{look.producer} said of pictures at {shown} s: {facts or 'it cannot tell'}"
+
+
 _ALL: Sequence[Teller] = (_where, _doing, _company)
-_MEASURED: Sequence[Teller] = (_where, _company, _heard)
+_MEASURED: Sequence[Teller] = (_where, _company, _heard, _attributes)
 #: Words of a question, and the function that answers them. ``do`` is a main verb at the end of a question or before a place or
 #: time ("what does he do at the table"); elsewhere it is an auxiliary.
 _TOPICS: Sequence[tuple[re.Pattern[str], Teller]] = (
@@ -241,7 +250,8 @@ def read_question(session: Session, query: str, entity: Track | Registration) ->
 
     Words of a part are ``matched`` if rows can answer all of it, or if it asks about a colour of clothes. A word for a
     narrower kind (``man``) only names the person and does not prevent this. Deeds that a world's truth records are
-    answered by what the thing does, looks of parts of a person ("what colour is her hair") by its outfit.
+    answered by what the thing does, looks of parts of a person ("what colour is her hair") by its outfit, attributes ("is
+    she wearing glasses") by a stored look of the vision model.
     """
     recorded = recorded_words(session.view, query, session.vocabulary)
     tellers: list[Teller] = []
@@ -258,6 +268,16 @@ def read_question(session: Session, query: str, entity: Track | Registration) ->
         question = session.vocabulary.read(rest, of=frozenset({entity.category}))
         colours = bool(question.wanted or question.negated_colours)
         beyond = [word for word in (*_UNANSWERED.findall(part), *question.unmatched) if word not in _ASIDE]
+        if (look := session.entity_looks.get(entity.entity_id)) is not None:
+            asked_of = asked_attributes(part)
+            if judged := {word: look.verdict(name) for word in beyond if (name := attribute_of(word)) in asked_of}:
+                matched += [word for word, verdict in judged.items() if verdict is not None]
+                doubtful += [word for word, verdict in judged.items() if verdict is None]
+                beyond, own = (
+                    [word for word in beyond if word not in judged],
+                    [tell for tell in own if tell is not _looks],
+                )
+                tellers.append(_attributes)
         if (asked := _asked_looks(session, part, question, is_of_looks=_looks in own)) and isinstance(entity, Track):
             known, unsure, own_shares = _answered(entity, asked)
             named = {noun for _, noun, _ in asked}
@@ -410,7 +430,6 @@ def query_entity_state(
     spots = [] if seeing is None or span is None or question.is_measured else spots_of(entity, at, span)
     if seeing is not None and span is not None and spots:
         look = seeing.state(spots, query, subject=entity.hint, until=session.view.duration)
-        looked = TimeSpan(start=look.frame_times[0], end=session.view.frame_at(look.frame_times[-1]).end)
         if isinstance(entity, Registration):
             facts = f"registered as {entity.label!r} at {entity.time:g} s"
         else:
@@ -418,7 +437,7 @@ def query_entity_state(
         return StateAnswer(
             answer=f"{look.text.rstrip('.')}. Measured of {entity.entity_id}, followed as {entity.hint}: {facts}.",
             confidence=look.confidence,
-            evidence=[look_evidence(session, look, looked), measured],
+            evidence=[entity_evidence(session, look), measured],
             hint=look_note(look),
         )
     answer, confidence = state_in_words(session, entity, at, question, within, span)
@@ -428,7 +447,10 @@ def query_entity_state(
         matched=question.matched,
         unmatched=[*question.doubtful, *question.unmatched],
         not_judged=[] if question.matched else [*question.doubtful, *question.unmatched],
-        evidence=[measured.model_copy(update={"confidence": confidence})],
+        evidence=[
+            measured.model_copy(update={"confidence": confidence}),
+            *([entity_evidence(session, session.entity_looks[entity_id])] if _attributes in question.tellers else []),
+        ],
     )
 
 

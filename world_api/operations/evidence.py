@@ -15,12 +15,21 @@ from world_api.core.faults import OperationFault
 from world_api.core.identifiers import segment_id
 from world_api.core.ports import Source
 from world_api.core.spans import Box, TimeSpan, round_time
-from world_api.operations.schema import EvidenceItem, Hit, Interval, MatchingLine, TimedBox, TimeRange
+from world_api.operations.schema import (
+    EvidenceItem,
+    Hit,
+    Interval,
+    LinkedEntity,
+    MatchingLine,
+    TimedBox,
+    TimeRange,
+)
 from world_api.search.passages import Passage, passages_of
 from world_api.search.pictures import pictures_of
 from world_api.search.searcher import MatchingPassage, SegmentHit
+from world_api.session.entity_views import LookSpot, without_links
 from world_api.session.session import Registration, Session
-from world_api.session.vision import MAX_SPOTS, LookSpot
+from world_api.session.vision import MAX_SPOTS
 from world_api.session.vision_cache import CachedLook
 from world_api.world.tracks import Track, size_in_words
 from world_api.world.view import View
@@ -184,6 +193,7 @@ def segment_hit(
         source=passage.source if passage else "look",
         confidence=confidence,
         lacks=list(lacks),
+        entities=linked_entities(session, passage.entities if passage else ()),
         matching_lines=[
             MatchingLine(
                 **times(line.passage.span),
@@ -257,13 +267,25 @@ def said_of(session: Session, example: TimeSpan) -> list[str]:
     if own:
         return own
     seen = seen_in(session, example)
-    return [] if seen is None else [seen.text]
+    return [] if seen is None else [without_links(seen.text)]
 
 
 def look_evidence(session: Session, look: CachedLook, span: TimeSpan) -> EvidenceItem:
     """Return evidence for a look at an interval, with the time of the middle one of its frames."""
     shown = look.frame_times[len(look.frame_times) // 2]
     return evidence(session, span, "caption", look.confidence, shown)
+
+
+def entity_evidence(session: Session, look: CachedLook) -> EvidenceItem:
+    """Return evidence for a look at one thing, from its first picture to its last."""
+    span = TimeSpan(start=look.frame_times[0], end=session.view.frame_at(look.frame_times[-1]).end)
+    return look_evidence(session, look, span)
+
+
+def linked_entities(session: Session, ids: Iterable[str]) -> list[LinkedEntity]:
+    """Return the visible entities among those that a caption names."""
+    tracks = (session.view.track_of_entity(entity_id) for entity_id in ids)
+    return [LinkedEntity(entity_id=track.entity_id, hint=track.hint) for track in tracks if track is not None]
 
 
 def look_note(look: CachedLook) -> str:

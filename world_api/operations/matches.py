@@ -9,12 +9,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 
+from world_api.core.attributes import asked_attributes, attribute_of
 from world_api.core.faults import BackendFault, MediaFault, OperationFault
 from world_api.core.lexicon import COLOURS, NEUTRALS, STOP_WORDS
 from world_api.core.ports import DetectedObject, Source
 from world_api.core.spans import Box, TimeSpan, parts_within, round_time, without_spans
 from world_api.core.vocabulary import LATIN, ParsedDescription, concepts
 from world_api.operations.evidence import (
+    entity_evidence,
     evidence,
     has_ended,
     holes_in_words,
@@ -25,10 +27,11 @@ from world_api.operations.evidence import (
     times,
 )
 from world_api.operations.recorded import RecordedTexts, has_word, recorded_words
-from world_api.operations.schema import Action, Detection, Detections, Entity, LookAlike
+from world_api.operations.schema import Action, Detection, Detections, Entity, EntityLook, LookAlike
 from world_api.search.pictures import pictures_of
 from world_api.search.searcher import terms_of
 from world_api.session.session import SEEN, Registration, Session
+from world_api.session.vision_cache import CachedLook
 from world_api.world.distinct import DistinctTracks
 from world_api.world.tracks import Side, Track
 from world_api.world.view import View
@@ -149,6 +152,37 @@ def match_look(session: Session, track: Track, reading: ParsedDescription) -> Hi
     )
 
 
+def judge_attributes(session: Session, track: Track, match: HintMatch, words: Sequence[str]) -> HintMatch:
+    """Add to a match attributes that a description asks for, and judge what no row judged, by a stored look at the track.
+
+    ``words`` of which the vision model could not tell, or was not asked, are unjudged.
+    """
+    look = session.entity_looks.get(track.entity_id)
+    verdicts = {word: None if look is None else _verdict(look, word) for word in (*match.unjudged, *words)}
+    negated = any(word.startswith(_NOT) and verdict is False for word, verdict in verdicts.items())
+    return replace(
+        match,
+        held=(*match.held, *(word for word, verdict in verdicts.items() if verdict)),
+        missing=(*match.missing, *(word for word, verdict in verdicts.items() if verdict is False)),
+        unjudged=tuple(word for word, verdict in verdicts.items() if verdict is None),
+        excluded=match.excluded or negated,
+    )
+
+
+_NOT = "not "
+#: How the hint of a result introduces the model that judged attributes.
+_NAMED_BY = "judged from pictures of each thing by"
+
+
+def _verdict(look: CachedLook, word: str) -> bool | None:
+    """Return the verdict on a word as matches have it: ``woman``, ``grey or black``, ``not red``."""
+    if word.startswith(_NOT):
+        verdict = look.verdict(word.removeprefix(_NOT))
+        return None if verdict is None else not verdict
+    verdicts = {look.verdict(attribute_of(one) or one) for one in word.split(" or ")}
+    return True if True in verdicts else None if None in verdicts else False
+
+
 def _named_garments(session: Session, reading: ParsedDescription) -> tuple[str, ...]:
     """Return the unmatched words of a description that the truth's texts have right after a colour, beside a person."""
     if session.view.world.manifest.profile != "oracle" or not reading.wanted or reading.kinds != frozenset({"person"}):
@@ -194,7 +228,20 @@ def _entity(session: Session, thing: Track | Registration, own: Registration | N
         enters_from=track.enters_from(track.appearances[0]) if track else None,
         leaves_to=side_left(session, track, track.appearances[-1]) if track else None,
         may_be=look_alikes(session, thing.entity_id),
+        looked_at=None if (look := session.entity_looks.get(thing.entity_id)) is None else _entity_look(look),
         lacks=[APART] if may_repeat(session, thing) else [],
+    )
+
+
+def _entity_look(look: CachedLook) -> EntityLook:
+    return EntityLook(
+        has=list(look.affirmed),
+        has_not=list(look.denied),
+        not_judged=[word for word in look.parameters["words"] if look.verdict(word) is None],
+        description=look.text,
+        uncertain=look.uncertain,
+        model=look.producer,
+        frame_times=list(look.frame_times),
     )
 
 
@@ -272,17 +319,23 @@ def find_objects(
         matched=(*reading.matched, *garments),
         unmatched=tuple(word for word in reading.unmatched if word not in garments),
     )
-    matches = [
-        (track, _judge_deeds(session, track, match_look(session, track, described), deeds, asked))
-        for track in (*of_kind, *unrecognised)
-    ]
+    attributes = _read_attributes(session, reading, near, category, text_query or "")
+    reading = replace(
+        reading,
+        matched=(*reading.matched, *attributes),
+        unmatched=tuple(word for word in reading.unmatched if word not in attributes),
+    )
+    matches = []
+    for track in (*of_kind, *unrecognised):
+        match = _judge_deeds(session, track, match_look(session, track, described), deeds, asked)
+        matches.append((track, judge_attributes(session, track, match, attributes)))
     is_found = any(match.fits for _, match in matches)
     fitting = [(track, match) for track, match in matches if (match.may_fit if is_found else match.fits_partly)]
     inside = within or session.view.shot_at(at)
     found = [_from_track(track, match, reading, at, inside) for track, match in fitting]
     missing: Unseen | None = None
     if not of_kind and (within is None or within.contains(at)):
-        looked, missing = _look(session, at, replace(reading, unmatched=(*deeds, *reading.unmatched)))
+        looked, missing = _look(session, at, replace(reading, unmatched=(*deeds, *attributes, *reading.unmatched)))
         found += looked
     alike = _likeness(session, found, text_query, inside) if any(one.lacks for one in found) else {}
     found.sort(key=lambda one: (len(one.lacks), -alike.get(id(one), 0.0), -one.sure, one.box.rounded()))
@@ -303,6 +356,9 @@ def find_objects(
         hint = "followed apart: one that was lost from view may be listed again, so this is no count of different ones"
     if found and all(one.lacks for one in found):
         hint = "nothing was seen to fit all words; what may is given with what it lacks"
+    looks = _looks_at(session, [track for track, _ in matches]) if attributes else []
+    if looks:
+        hint = "; ".join(filter(None, [hint, f"{', '.join(attributes)}: {_NAMED_BY} {looks[0].producer}"]))
     return Detections(
         detections=[item for item, _ in shown],
         unused_words=list(reading.unmatched),
@@ -312,7 +368,8 @@ def find_objects(
         not_judged=unjudged or ([] if shown or not examined else session.view.too_small(reading.kinds)),
         not_examined=[] if unjudged else ranges(unexamined),
         evidence=[
-            evidence(session, interval_of(item), source, item.confidence, item.timestamp) for item, source in shown
+            *(evidence(session, interval_of(item), source, item.confidence, item.timestamp) for item, source in shown),
+            *(entity_evidence(session, look) for look in looks),
         ],
         hint=hint,
     )
@@ -332,6 +389,19 @@ def _likeness(session: Session, found: Sequence[_Sighting], text: str | None, in
         best = {key: float(scores[places].max()) for key, places in own.items() if len(places)}
         return {key: score for key, score in best.items() if score >= encoder.margin}
     return {}
+
+
+def _read_attributes(
+    session: Session, reading: ParsedDescription, near: Sequence[Track], category: str, text: str
+) -> list[str]:
+    """Return the unmatched words of a category and a description that a vision model was asked about one of these tracks."""
+    judged = {word for look in _looks_at(session, near) for word in look.parameters["words"]}
+    asked = (asked_attributes(category) | asked_attributes(text)) & judged if judged else frozenset()
+    return [word for word in reading.unmatched if attribute_of(word) in asked]
+
+
+def _looks_at(session: Session, tracks: Sequence[Track]) -> list[CachedLook]:
+    return [session.entity_looks[track.entity_id] for track in tracks if track.entity_id in session.entity_looks]
 
 
 def _read_deeds(session: Session, reading: ParsedDescription, text: str) -> tuple[ParsedDescription, list[str]]:

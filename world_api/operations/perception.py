@@ -13,6 +13,7 @@ from world_api.operations.evidence import (
     evidence,
     interval,
     interval_of,
+    linked_entities,
     look_evidence,
     look_note,
     moment,
@@ -58,7 +59,7 @@ TextQuery = Annotated[
 def describe_segment(session: Session, *, video_id: VideoId, start_time: StartTime, end_time: EndTime) -> Caption:
     """Describe a short span in words: what is seen, moves, is said and is written."""
     span = interval(session, video_id, start_time, end_time)
-    seen = seen_in(session, span)
+    seeing, seen = session.backends.seeing, seen_in(session, span)
     described = caption(session.view, span, seen_as=None if seen is None else seen.text)
     cited = cite_passages(session, described.passages, span)
     if seen is not None:
@@ -66,6 +67,7 @@ def describe_segment(session: Session, *, video_id: VideoId, start_time: StartTi
     return Caption(
         **times(span),
         caption=described.text,
+        entities=linked_entities(session, seeing.linked(seen) if seeing is not None and seen is not None else ()),
         evidence=cited or [evidence(session, span, "look", None)],
         hint="" if seen is None else look_note(seen),
     )

@@ -18,6 +18,10 @@ MAX_QUERY_CHARACTERS = 2000
 MAX_TOP_K = 10_000
 
 
+#: The ``x-type`` of a field that results leave out if it is empty; tools do not use such fields.
+MAY_BE_ABSENT = "MayBeAbsent"
+
+
 def _typed(name: str) -> dict[str, Any]:
     return {"x-type": name}
 
@@ -175,6 +179,23 @@ class MatchingLine(Interval):
     evidence: list[EvidenceItem]
 
 
+class LinkedEntity(_Part):
+    """An entity that a caption of a vision model names."""
+
+    entity_id: str
+    hint: Annotated[str, Field(description=MEASURED)]
+
+
+Linked = Annotated[
+    list[LinkedEntity],
+    Field(
+        description="The entities that a vision model's caption names by their ids; absent where it names none.",
+        exclude_if=lambda linked: not linked,
+        json_schema_extra=_typed(MAY_BE_ABSENT),
+    ),
+]
+
+
 class Hit(Interval, json_schema_extra=_typed("Segment")):
     """A segment that answers a search. ``score`` orders the hits of one search and means nothing else."""
 
@@ -184,6 +205,7 @@ class Hit(Interval, json_schema_extra=_typed("Segment")):
     source: Source
     confidence: Confidence
     lacks: Lacks = []
+    entities: Linked = []
     matching_lines: Annotated[
         list[MatchingLine],
         Field(
@@ -233,6 +255,7 @@ class Caption(Result):
     start_time: Time
     end_time: Time
     center_time: Time
+    entities: Linked = []
 
 
 class Detection(Interval, json_schema_extra=_typed("Detection")):
@@ -375,6 +398,18 @@ class MergedEvent(Result):
     merged_event: Memory
 
 
+class EntityLook(_Part):
+    """What a vision model said of pictures of an entity. Of the words it was asked about, ``not_judged`` it could not see."""
+
+    has: list[str]
+    has_not: list[str]
+    not_judged: list[str]
+    description: Annotated[str, Field(description="The entity in a sentence of the model.")]
+    uncertain: Annotated[str, Field(description="What the model was not certain of; empty where it said nothing.")]
+    model: Annotated[str, Field(description="The model, and what its answer depends on besides the pictures.")]
+    frame_times: Annotated[list[Time], Field(description="The times of the frames that the pictures were cut out of.")]
+
+
 class Entity(_Part, json_schema_extra=_typed("Entity")):
     """An entity of the video."""
 
@@ -394,6 +429,14 @@ class Entity(_Part, json_schema_extra=_typed("Entity")):
     enters_from: Annotated[Side | None, Field(description="The side it first came in from; null if unknown.")]
     leaves_to: Annotated[Side | None, Field(description="The side it last went out to; null if unknown.")]
     may_be: MayBe = []
+    looked_at: Annotated[
+        EntityLook | None,
+        Field(
+            description="What a vision model said of it; absent where none looked.",
+            exclude_if=lambda look: look is None,
+            json_schema_extra=_typed(MAY_BE_ABSENT),
+        ),
+    ] = None
     lacks: Annotated[
         list[str],
         Field(description="What is not shown of it: that it is another one than those before. So it may count twice."),

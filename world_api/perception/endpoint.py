@@ -72,7 +72,11 @@ _NOT_ABLE = re.compile(
 _FORMAT = re.compile(r"response_format|json_schema|structured|schema|grammar|guided", re.IGNORECASE)
 
 #: task -> the field of the reply that contains the answer.
-ANSWER: dict[LookTask, str] = {"caption": "caption", "answer": "answer", "state": "answer", "actions": "actions"}
+ANSWER: dict[LookTask, str] = {
+    "caption": "caption", "answer": "answer", "state": "answer", "actions": "actions", "attributes": "words",
+}  # fmt: skip
+#: Verdicts on a word, as the schema has them.
+_YES, _NO, _CANNOT_TELL = "yes", "no", "cannot_tell"
 _JPEG_QUALITY = 85
 _SMALLEST_PART = 256  #: pixels; a smaller part of a frame is enlarged, or a model sees only a few patches of it
 #: Assumed tokens of a picture if the server counts none: 85, and 170 for each tile of 512 x 512 pixels.
@@ -126,7 +130,7 @@ class EndpointVision:
         shown = max(1, round(width * scale)), max(1, round(height * scale))
         each = assumed_tokens(*shown)
         schema = reply_schema(task)
-        instruction = self._prompts.render(task, language=self._language, as_text=False, schema=canonical_json(schema))
+        instruction = self._instruction(task, has_entities=False, as_text=False, schema=schema)
         words = estimate_tokens([instruction, schema, _RECORD_ALLOWANCE]) + _TIME_TOKENS * pictures
         assumed = f"a frame of {shown[0]} x {shown[1]} pixels is taken for {each} tokens; servers count differently"
         return Expected(
@@ -145,24 +149,31 @@ class EndpointVision:
             cached=usage.cached, images=len(request.pictures), estimated=usage.estimated,
         )  # fmt: skip
         charge(spent)
-        return read_reply(reply, request.task, model=self.name, spent=spent)
+        return read_reply(reply, request.task, model=self.name, spent=spent, words=request.words)
 
     def messages(self, request: LookRequest, *, as_text: bool = False) -> list[dict[str, Any]]:
         """Build the messages: instruction; interval, question and subject as JSON; each picture after its time.
 
         ``as_text`` adds the JSON Schema to the instruction, for servers that cannot enforce it.
         """
-        schema = canonical_json(reply_schema(request.task))
-        system = self._prompts.render(request.task, language=self._language, as_text=as_text, schema=schema)
+        schema = reply_schema(request.task, request.words)
+        system = self._instruction(request.task, has_entities=bool(request.entities), as_text=as_text, schema=schema)
         record: dict[str, Any] = {"from": request.span.start, "to": request.span.end}
         record |= {"question": request.question} if request.question else {}
         record |= {"subject": request.subject} if request.subject else {}
+        record |= {"words": list(request.words)} if request.words else {}
+        record |= {"entities": [dict(entity) for entity in request.entities]} if request.entities else {}
         content: list[dict[str, Any]] = [{"type": "text", "text": data_line(record)}]
         for picture in request.pictures:
             url = data_url(picture, self.longest_side)
             content.append({"type": "text", "text": f"frame at {picture.time:.3f} s"})
             content.append({"type": "image_url", "image_url": {"url": url}})
         return [{"role": "system", "content": system}, {"role": "user", "content": content}]
+
+    def _instruction(self, task: LookTask, *, has_entities: bool, as_text: bool, schema: dict[str, Any]) -> str:
+        return self._prompts.render(
+            task, language=self._language, has_entities=has_entities, as_text=as_text, schema=canonical_json(schema)
+        )
 
     def _reply(self, request: LookRequest) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         settings = self._settings
@@ -171,7 +182,7 @@ class EndpointVision:
             messages = self.messages(request, as_text=not structured)
             body: dict[str, Any] = {"model": self._model.name, "messages": messages, **settings}
             if structured:
-                schema = {"name": request.task, "strict": True, "schema": reply_schema(request.task)}
+                schema = {"name": request.task, "strict": True, "schema": reply_schema(request.task, request.words)}
                 body["response_format"] = {"type": "json_schema", "json_schema": schema}
             try:
                 reply = self._model.complete(body)
@@ -223,9 +234,14 @@ def _refuses_images(fault: BackendFault) -> bool:
     )
 
 
-def reply_schema(task: LookTask) -> dict[str, Any]:
-    """Return the JSON Schema of the reply to a task."""
+def reply_schema(task: LookTask, words: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the JSON Schema of the reply to a task; ``words`` are those to judge."""
     text: dict[str, Any] = {"type": "string"}
+    if task == "attributes":
+        verdict: dict[str, Any] = {"type": "string", "enum": [_YES, _NO, _CANNOT_TELL]}
+        return closed_object(
+            {"words": closed_object(dict.fromkeys(words, verdict)), "description": text, "uncertain": text}
+        )
     confidence: dict[str, Any] = {"type": ["number", "null"]}
     if task == "caption":
         return closed_object({"caption": text, "uncertain": text})
@@ -272,8 +288,12 @@ class _UnreadableError(Exception):
     """The reason why a reply cannot be used. Its text quotes nothing of the reply."""
 
 
-def read_reply(reply: dict[str, Any], task: LookTask, *, model: str, spent: Spent) -> LookReply:
-    """Parse a Chat Completions reply to a look. Plain text instead of JSON is the caption or the answer, but no ``actions``.
+def read_reply(
+    reply: dict[str, Any], task: LookTask, *, model: str, spent: Spent, words: Sequence[str] = ()
+) -> LookReply:
+    """Parse a Chat Completions reply to a look; ``words`` are those that it was to judge.
+
+    Plain text instead of JSON is the caption or the answer, but neither ``actions`` nor ``attributes``.
 
     Raises BackendFault: ``sight_refused``: the model refused; ``sight_unreadable``: the reply contains nothing usable.
     """
@@ -290,7 +310,7 @@ def read_reply(reply: dict[str, Any], task: LookTask, *, model: str, spent: Spen
         raise _with_note(fault, refusal, by=model)
     content = text_of(message, "")
     try:
-        return _read_content(content, task, spent, is_cut=choice.get("finish_reason") == "length")
+        return _read_content(content, task, spent, words, is_cut=choice.get("finish_reason") == "length")
     except _UnreadableError as error:
         fault = BackendFault(
             "sight_unreadable",
@@ -300,17 +320,17 @@ def read_reply(reply: dict[str, Any], task: LookTask, *, model: str, spent: Spen
         raise _with_note(fault, content, by=model) from None
 
 
-def _read_content(content: str, task: LookTask, spent: Spent, *, is_cut: bool) -> LookReply:
+def _read_content(content: str, task: LookTask, spent: Spent, words: Sequence[str], *, is_cut: bool) -> LookReply:
     said = _without_thoughts(content)
     if not said:
         raise _UnreadableError("it was cut off before it said anything" if is_cut else "it is empty")
     record = _object_in(said, task)
     if record is not None:
-        return _read_record(record, task, spent)
+        return _read_record(record, task, spent, words)
     if _LIST.match(said) or _OBJECT.search(said) or said[0] == "{" or "```" in said:
         raise _UnreadableError("its JSON was cut off" if is_cut else "its JSON is broken")
-    if task == "actions":
-        raise _UnreadableError("it lists no actions")
+    if task in ("actions", "attributes"):
+        raise _UnreadableError(f"it has no list of {task}")
     return LookReply(text=one_line(said, MAX_CHARACTERS), spent=spent)
 
 
@@ -321,9 +341,11 @@ def _without_thoughts(content: str) -> str:
     return _THOUGHT_ENDS.split(_THOUGHT.sub("", content))[-1].strip()
 
 
-def _read_record(record: dict[str, Any], task: LookTask, spent: Spent) -> LookReply:
+def _read_record(record: dict[str, Any], task: LookTask, spent: Spent, words: Sequence[str]) -> LookReply:
     answer, uncertain = record.get(ANSWER[task]), record.get("uncertain")
     doubt = one_line(uncertain, 500) if isinstance(uncertain, str) else ""
+    if task == "attributes":
+        return _read_verdicts(answer, record.get("description"), words, doubt, spent)
     if task == "actions":
         if not isinstance(answer, list):
             raise _UnreadableError("it has no list of actions")
@@ -337,6 +359,24 @@ def _read_record(record: dict[str, Any], task: LookTask, spent: Spent) -> LookRe
     text = one_line(answer, MAX_CHARACTERS)
     confidence = _confidence(record.get("confidence"))
     return LookReply(text=text, confidence=confidence, uncertain=doubt, spent=spent)
+
+
+def _read_verdicts(answer: Any, said: Any, words: Sequence[str], doubt: str, spent: Spent) -> LookReply:
+    """Return the verdicts on ``words``; other words, and other verdicts than yes and no, judge nothing.
+
+    Raises _UnreadableError: none of the words has a verdict.
+    """
+    verdicts = answer if isinstance(answer, dict) else {}
+    given = {word: str(verdicts[word]).strip().casefold() for word in words if isinstance(verdicts.get(word), str)}
+    if not {_YES, _NO, _CANNOT_TELL} & set(given.values()):
+        raise _UnreadableError("it judges none of the words")
+    return LookReply(
+        text=one_line(said, MAX_CHARACTERS) if isinstance(said, str) else "",
+        uncertain=doubt,
+        affirmed=tuple(word for word, verdict in given.items() if verdict == _YES),
+        denied=tuple(word for word, verdict in given.items() if verdict == _NO),
+        spent=spent,
+    )
 
 
 def _action(item: Any) -> SeenAction | None:

@@ -164,7 +164,7 @@ class Passage:
     """A citable piece of content.
 
     ``terms`` are additional words for search (in another language). ``speaker`` is empty if it is not known; ``subject``
-    is the track that does an action, or that is seen.
+    is the track that does an action, or that is seen; ``entities`` are those that a caption of a vision model names.
     """
 
     span: TimeSpan
@@ -175,6 +175,7 @@ class Passage:
     terms: str = ""
     speaker: str = ""
     subject: str = ""
+    entities: tuple[str, ...] = ()
 
 
 class Passages(Items[Passage]):
@@ -356,14 +357,14 @@ _OFF_UNIT = 1e-3
 class CaptionIndex:
     """The captions that a session searches, fixed while it is open. ``digest`` is a hash of them, empty for none."""
 
-    def __init__(self, said: Sequence[tuple[TimeSpan, str, float]] = ()) -> None:
-        """Index captions, in any order as (interval, text, time of a frame); those of long intervals are left out."""
+    def __init__(self, said: Sequence[tuple[TimeSpan, str, float, tuple[str, ...]]] = ()) -> None:
+        """Index captions, in any order as (interval, text, time of a frame, entities); those of long intervals are left out."""
         kept = sorted(
             (item for item in said if item[0].duration <= LONGEST_CAPTION), key=lambda item: (item[0], item[1])
         )
         self.passages = tuple(
-            Passage(span=span, text=text, source="caption", confidence=None, frame_time=shown)
-            for span, text, shown in kept
+            Passage(span=span, text=text, source="caption", confidence=None, frame_time=shown, entities=entities)
+            for span, text, shown, entities in kept
         )
         content = [[p.span.start, p.span.end, p.text] for p in self.passages]
         self.digest = content_hash(content)[:32] if content else ""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         estimate_captions,
         estimate_question,
     )
+    from world_api.session.entity_views import LookSpot, best_views
     from world_api.session.session import (
         SEEN,
         Backends,
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
         MAX_SPOTS,
         FrameChoice,
         FrameLooker,
-        LookSpot,
         Vision,
         VisionConfig,
     )

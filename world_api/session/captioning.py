@@ -1,7 +1,7 @@
-"""Captioning of all segments of a video with a vision model: estimates, and runs with several requests at a time.
+"""Looks of a vision model at a whole video: at every entity that a detector tracked, and captions of all segments.
 
-Cached captions are not requested again, so an interrupted run continues where it stopped. Sessions that are opened
-after a run search the captions of all segments.
+Estimates, and runs with several requests at a time. Cached looks are not requested again, so an interrupted run continues
+where it stopped. Sessions that are opened after a run search the captions and use the looks at entities.
 """
 
 from __future__ import annotations
@@ -12,9 +12,13 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from world_api.core.attributes import attributes_of
+from world_api.core.canonical import canonical_json
 from world_api.core.faults import VideoWorldError
 from world_api.core.spans import TimeSpan
+from world_api.session.entity_views import MAX_VIEWS, best_views
 from world_api.session.vision import LONGEST_QUESTION, MAX_SPOTS, Vision, VisionConfig
+from world_api.world.tracks import Track
 from world_api.world.view import View
 
 #: Faults of a single segment (a moderated picture is a refused request); after any other all segments would fail.
@@ -30,7 +34,9 @@ _ENOUGH = 3
 
 @dataclass(frozen=True, kw_only=True)
 class LookEstimate:
-    """Numbers of requests, frames and tokens. ``assumed``: basis of the tokens, in words; ``kept``: cached captions.
+    """Numbers of requests, frames and tokens. ``assumed``: basis of the tokens, in words; ``kept``: cached looks.
+
+    ``entities`` of the requests are looks at entities, each with ``MAX_VIEWS`` crops at most; the others are captions.
 
     With ``is_bound`` requests and frames are upper bounds, not counting requests that a client repeats after no reply;
     otherwise they are expected values. Tokens are estimates in both cases, because only the server counts them.
@@ -42,15 +48,16 @@ class LookEstimate:
     completion: int
     assumed: str
     kept: int = 0
+    entities: int = 0
     is_bound: bool = False
 
 
 def estimate_captions(view: View, seeing: Vision, config: VisionConfig) -> LookEstimate:
-    """Estimate captioning every visible segment that has no cached caption.
+    """Estimate looking at every visible entity without a cached look, and captioning every segment without a cached caption.
 
-    Tokens are those of earlier captions of this video if a server counted enough of them; otherwise they are assumed.
+    Tokens of captions are those of earlier ones of this video if a server counted enough of them; otherwise they are assumed.
     """
-    missing = _missing(view, seeing)
+    tracks, missing = _unseen_entities(seeing), _missing(view, seeing)
     counts = [config.choice.count(span.duration) for span in missing]
     costs = [kept.cost for kept in seeing.kept.all() if kept.task == "caption" and not kept.cost.estimated]
     shown = sum(cost.images for cost in costs)
@@ -64,13 +71,23 @@ def estimate_captions(view: View, seeing: Vision, config: VisionConfig) -> LookE
         prompt = sum(each[count].prompt for count in counts)
         completion = sum(each[count].completion for count in counts)
         assumed = next((expected.assumed for expected in each.values()), "")
+        prompt += sum(_tokens(seeing.named_in(span, until=view.duration)) for span in missing)
+    side = config.vision.longest_side
+    for track in tracks:
+        crops = min(MAX_VIEWS, len(best_views(track)))
+        expected = config.vision.expects("attributes", crops, side, side)
+        prompt += expected.prompt + 2 * _tokens(attributes_of(track.category))  # in the record, in the schema
+        completion += expected.completion
+        counts.append(crops)
+        assumed = assumed or expected.assumed
     return LookEstimate(
-        requests=len(missing),
+        requests=len(missing) + len(tracks),
         frames=sum(counts),
         prompt=prompt,
         completion=completion,
         assumed=assumed,
-        kept=len(view.segments) - len(missing),
+        kept=len(view.segments) - len(missing) + len(_entities(seeing)) - len(tracks),
+        entities=len(tracks),
     )
 
 
@@ -97,48 +114,58 @@ def estimate_question(config: VisionConfig, width: int, height: int) -> LookEsti
 
 @dataclass(frozen=True, kw_only=True)
 class Captioned:
-    """Result of a captioning run: how many captions were made, how many were cached, and the failed segments with their faults."""
+    """Result of a captioning run: numbers of captions ``made`` and ``kept`` (cached), and the same of looks at entities.
+
+    ``failed`` are the segments without a caption and the spans of the entities without a look, with their faults.
+    """
 
     made: int
     kept: int
     failed: tuple[tuple[TimeSpan, VideoWorldError], ...]
+    entities_made: int = 0
+    entities_kept: int = 0
 
 
 def caption_segments(
     view: View, seeing: Vision, config: VisionConfig, *, progress: Callable[[float, float], None]
 ) -> Captioned:
-    """Caption every visible segment without a cached caption; ``progress`` gets the seconds of video done and in total.
+    """Look at every entity and caption every segment without a cached look.
 
-    Several threads work until all segments are done or a fault occurs that would affect all of them. Other faults are
-    only recorded. Sessions opened afterwards search the captions (``name_captions``).
+    ``progress`` gets the seconds of video that are done, and those in total; an entity counts as a second. Several threads
+    work until all is done or a fault occurs that would affect everything. Other faults are only recorded. Sessions that are
+    opened afterwards use the looks (``name_captions``).
 
     Raises VideoWorldError: a fault of every segment: an unreachable endpoint, a refused key, pictures not accepted.
     """
-    missing = _missing(view, seeing)
-    total, done, made = sum(span.duration for span in missing), 0.0, 0
+    tracks, missing = _unseen_entities(seeing), _missing(view, seeing)
+    jobs: list[Track | TimeSpan] = [*tracks, *missing]
+    total, done, made = sum(map(_weight, jobs)), 0.0, {Track: 0, TimeSpan: 0}
     failed: list[tuple[TimeSpan, VideoWorldError]] = []
     ending: list[BaseException] = []
-    waiting, lock, is_over = deque(missing), threading.Lock(), threading.Event()
+    waiting, lock, is_over = deque(jobs), threading.Lock(), threading.Event()
 
     def serve() -> None:
-        nonlocal done, made
+        nonlocal done
         while not is_over.is_set():
             try:
-                span = waiting.popleft()
+                job = waiting.popleft()
             except IndexError:
                 return
             fault: BaseException | None = None
             try:
-                seeing.caption(span, until=view.duration)
+                if isinstance(job, Track):
+                    seeing.attributes(job)
+                else:
+                    seeing.caption(job, until=view.duration)
             except BaseException as error:  # noqa: BLE001 - raised again by the thread that waits
                 fault = error
             with lock:
-                done = min(total, done + span.duration)
-                made += fault is None
+                done = min(total, done + _weight(job))
+                made[type(job)] += fault is None
                 if isinstance(fault, VideoWorldError):
-                    failed.append((span, fault))
+                    failed.append((job.span if isinstance(job, Track) else job, fault))
                 is_single = isinstance(fault, VideoWorldError) and fault.code in SINGLE_SEGMENT_FAULTS
-                if fault is not None and (not is_single or (made == 0 and len(failed) >= _HOPELESS)):
+                if fault is not None and (not is_single or (not any(made.values()) and len(failed) >= _HOPELESS)):
                     ending.append(fault)
                     is_over.set()
                 try:
@@ -151,7 +178,7 @@ def caption_segments(
     # charges the ledger of the caller.
     threads = [
         threading.Thread(target=contextvars.copy_context().run, args=(serve,), daemon=True)
-        for _ in range(min(config.at_once, len(missing)))
+        for _ in range(min(config.at_once, len(jobs)))
     ]
     for thread in threads:
         thread.start()
@@ -162,21 +189,45 @@ def caption_segments(
         is_over.set()
     if ending:
         if isinstance(ending[0], VideoWorldError):
-            kept = f"{made} of {len(missing)} captions were made and are kept; run it again to go on"
+            kept = f"{made[TimeSpan]} of {len(missing)} captions were made and are kept; run it again to go on"
             ending[0].hint = "; ".join(filter(None, [ending[0].hint, kept]))
         raise ending[0]
     name_captions(view, seeing)
     failed.sort(key=lambda item: item[0])
-    return Captioned(made=made, kept=len(view.segments) - len(missing), failed=tuple(failed))
+    return Captioned(
+        made=made[TimeSpan],
+        kept=len(view.segments) - len(missing),
+        failed=tuple(failed),
+        entities_made=made[Track],
+        entities_kept=len(_entities(seeing)) - len(tracks),
+    )
 
 
 def name_captions(view: View, seeing: Vision) -> None:
-    """Let sessions that are opened from now on search the cached captions of all segments.
+    """Let sessions that are opened from now on search the cached captions of all segments, and use the looks at entities.
 
     Does nothing behind a causal cut, where the last segment is not complete.
     """
     if view.complete:
-        seeing.search_from_now([span for span in view.segments if span.duration > 0], until=view.duration)
+        spans = [span for span in view.segments if span.duration > 0]
+        seeing.search_from_now(spans, _entities(seeing), until=view.duration)
+
+
+def _tokens(value: object) -> int:
+    """Estimate the tokens of a JSON value in English: one for four characters."""
+    return len(canonical_json(value)) // 4
+
+
+def _weight(job: Track | TimeSpan) -> float:
+    return 1.0 if isinstance(job, Track) else job.duration
+
+
+def _entities(seeing: Vision) -> list[Track]:
+    return [] if seeing.entities is None else list(seeing.entities.tracks)
+
+
+def _unseen_entities(seeing: Vision) -> list[Track]:
+    return [track for track in _entities(seeing) if seeing.kept_attributes(track) is None]
 
 
 def _missing(view: View, seeing: Vision) -> list[TimeSpan]:

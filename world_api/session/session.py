@@ -36,6 +36,7 @@ from world_api.core.vocabulary import Vocabulary
 from world_api.search.passages import CaptionIndex, Meanings
 from world_api.search.searcher import Searcher
 from world_api.session.vision import FrameLooker, Vision
+from world_api.session.vision_cache import CachedLook
 from world_api.world.storage import MOST_SECONDS, SESSIONS, read_manifest, rows_from_records, write_manifest, write_rows
 from world_api.world.store import World, world_folder, world_hash
 from world_api.world.tables import SESSION_TABLES
@@ -568,6 +569,12 @@ class Session:
         more = frozenset() if looker is None else looker.categories()
         own = self.view.vocabulary
         return replace(own, categories=own.categories | more)
+
+    @cached_property
+    def entity_looks(self) -> dict[str, CachedLook]:
+        """The listed looks at entities by entity id, without those that rest on what is beyond the cut."""
+        seeing = self.backends.seeing
+        return {} if seeing is None or self._listed is None else seeing.judged(self._listed, until=self.view.duration)
 
     @cached_property
     def searcher(self) -> Searcher:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from pydantic import TypeAdapter
 
+from world_api.core.attributes import attributes_of
 from world_api.core.canonical import content_hash
 from world_api.core.cost import charge
 from world_api.core.faults import BackendFault, MediaFault, OperationFault, StoreFault, VideoWorldError
@@ -36,7 +37,18 @@ from world_api.core.ports import (
     VisionModel,
 )
 from world_api.core.spans import Box, TimeSpan, round_time
+from world_api.session.entity_views import (
+    LookSpot,
+    best_views,
+    entities_in,
+    linked_ids,
+    sharpest,
+    with_links,
+    without_links,
+)
 from world_api.session.vision_cache import CachedAction, CachedCost, CachedLook, CaptionSet, VisionCache
+from world_api.world.tracks import Track
+from world_api.world.view import View
 
 #: What a look depends on besides the world and the model: interval, times, boxes, question, subject; part of its key.
 Parameters = dict[str, Any]
@@ -235,28 +247,24 @@ class FrameLooker:
 _DETECTIONS = TypeAdapter(list[DetectedObject])
 
 
-@dataclass(frozen=True, kw_only=True)
-class LookSpot:
-    """A time (seconds) and a box in its frame (pixels of the displayed frame); ``box`` is None for the whole frame."""
-
-    time: float
-    box: Box | None
-
-
 class Vision:
     """Requests looks at one world's video from a vision model, for one session. Threads may share it.
 
-    Cached looks are returned even if the video is missing (``NoFrames``). ``world_key`` identifies the frames.
+    Cached looks are returned even if the video is missing (``NoFrames``). ``world_key`` identifies the frames. ``view`` is
+    what the session sees of a world whose entities are recognised things, which captions then name; else None.
     ``until`` (seconds) is the end of what the session sees; no frame at or after it is used.
 
-    ``caption``, ``answer``, ``actions`` and ``state`` raise:
+    ``caption``, ``answer``, ``actions``, ``state`` and ``attributes`` raise:
         OperationFault: ``not_yet``, if nothing of the interval is visible; ``looks_spent``.
         MediaFault: ``source_missing``, ``undecodable``.
         BackendFault: the faults of the model.
     """
 
-    def __init__(self, config: VisionConfig, *, frames: FrameSource, world_key: str, cache: Path) -> None:
+    def __init__(
+        self, config: VisionConfig, *, frames: FrameSource, world_key: str, cache: Path, view: View | None = None
+    ) -> None:
         self._config = config
+        self.entities = view
         self._frames = frames
         self._world_key = world_key
         self._places = BoundedSemaphore(config.at_once)
@@ -268,7 +276,11 @@ class Vision:
 
     def caption(self, span: TimeSpan, *, until: float) -> CachedLook:
         """Return a look, new or cached, that describes an interval in words, by its frames before ``until`` (seconds)."""
-        return self._look("caption", self._parameters(span, until))
+        return self._look("caption", self._caption_parameters(span, until))
+
+    def attributes(self, track: Track) -> CachedLook:
+        """Return a look, new or cached, that judges the attributes of a tracked entity from crops of its best views."""
+        return self._look("attributes", self._attribute_parameters(track))
 
     def answer(self, span: TimeSpan, question: str, *, until: float) -> CachedLook:
         """Return a look, new or cached, that answers a question about an interval from its frames.
@@ -311,30 +323,99 @@ class Vision:
         facts = {"start": visible.start, "end": visible.end, "times": times, "boxes": None}
         return {**facts, "question": question, "subject": ""}
 
+    def _caption_parameters(self, span: TimeSpan, until: float) -> Parameters:
+        """Return the same for a caption, with the entities that it may name, if there are any."""
+        parameters = self._parameters(span, until)
+        visible = TimeSpan(start=parameters["start"], end=parameters["end"])
+        named = [] if self.entities is None else entities_in(self.entities, visible, parameters["times"])
+        return {**parameters, **({"entities": named} if named else {})}
+
+    def named_in(self, span: TimeSpan, *, until: float) -> list[dict[str, Any]]:
+        """Return records of the entities that a caption of an interval, cut at ``until`` (seconds), may name."""
+        found: list[dict[str, Any]] = self._caption_parameters(span, until).get("entities", [])
+        return found
+
+    def _attribute_parameters(self, track: Track) -> Parameters:
+        """Return what a look at a tracked entity depends on: the views that are compared, and the words."""
+        spots = best_views(track)
+        return {
+            "start": spots[0].time,
+            "end": spots[-1].time,
+            "times": [spot.time for spot in spots],
+            "boxes": [None if spot.box is None else spot.box.rounded() for spot in spots],
+            "question": "",
+            "subject": track.hint,
+            "entity": track.entity_id,
+            "words": list(attributes_of(track.category)),
+        }
+
     def kept_caption(self, span: TimeSpan, *, until: float) -> CachedLook | None:
         """Return the cached caption of an interval, cut at ``until`` (seconds of video); None if there is none."""
-        return self.kept.get(self._name("caption", self._parameters(span, until)))
+        return self.kept.get(self._name("caption", self._caption_parameters(span, until)))
 
-    def search_from_now(self, spans: Sequence[TimeSpan], *, until: float) -> CaptionSet:
-        """Let new sessions search exactly the cached captions of ``spans``, cut at ``until`` (seconds); return their set."""
-        looks = (self.kept_caption(span, until=until) for span in spans)
+    def kept_attributes(self, track: Track) -> CachedLook | None:
+        """Return the cached look at a tracked entity; None if there is none."""
+        return self.kept.get(self._name("attributes", self._attribute_parameters(track)))
+
+    def search_from_now(self, spans: Sequence[TimeSpan], tracks: Sequence[Track] = (), *, until: float) -> CaptionSet:
+        """Let new sessions use exactly the cached captions of ``spans``, cut at ``until`` (seconds), and looks at ``tracks``.
+
+        Returns their set.
+        """
+        looks = [self.kept_caption(span, until=until) for span in spans]
+        looks += [self.kept_attributes(track) for track in tracks]
         captions = CaptionSet.of([kept for kept in looks if kept is not None])
         if captions != self.kept.listed():
             self.kept.list_captions(captions)
         return captions
 
-    def said(self, captions: CaptionSet, *, until: float) -> list[tuple[TimeSpan, str, float]]:
-        """Return the captions of a set that end by ``until`` (seconds): interval, text, and the time of one of its frames.
+    def said(self, captions: CaptionSet, *, until: float) -> list[tuple[TimeSpan, str, float, tuple[str, ...]]]:
+        """Return the captions of a set that end by ``until`` (seconds): interval, text, the time of one of its frames, entities.
 
-        A caption that is no longer cached with the listed content is left out.
+        A caption that is no longer cached with the listed content is left out, and so is one that names entities as this
+        view does not know them, since it rests on what is beyond the cut.
         """
+        return [
+            (
+                TimeSpan(start=kept.start, end=kept.end),
+                without_links(kept.text) if (linked := self.linked(kept)) else kept.text,
+                kept.frame_times[len(kept.frame_times) // 2],
+                tuple(linked),
+            )
+            for kept in self._listed(captions, "caption", until)
+            if "entities" not in kept.parameters or self._is_of_view(kept, until)
+        ]
+
+    def judged(self, captions: CaptionSet, *, until: float) -> dict[str, CachedLook]:
+        """Return the looks at entities of a set, by entity id, of which the view has the same sightings."""
+        looks = self._listed(captions, "attributes", until)
+        return {str(kept.parameters["entity"]): kept for kept in looks if self._is_of_view(kept, until)}
+
+    def linked(self, caption: CachedLook) -> list[str]:
+        """Return the ids of the entities that a caption names."""
+        return linked_ids(caption.text, [str(one["id"]) for one in caption.parameters.get("entities", ())])
+
+    def _listed(self, captions: CaptionSet, task: LookTask, until: float) -> list[CachedLook]:
         looks = (self.kept.get(item.request) for item in captions.captions if item.end <= until)
         listed = {item.digest for item in captions.captions}
         return [
-            (TimeSpan(start=kept.start, end=kept.end), kept.text, kept.frame_times[len(kept.frame_times) // 2])
+            kept
             for kept in looks
-            if kept is not None and kept.digest in listed and kept.task == "caption" and kept.end <= until
+            if kept is not None and kept.digest in listed and kept.task == task and kept.end <= until
         ]
+
+    def _is_of_view(self, kept: CachedLook, until: float) -> bool:
+        """Whether a look rests on entities as the view knows them: its request made from the view is the same."""
+        view = self.entities
+        if view is None or view.complete:
+            return view is not None
+        if kept.task == "caption":
+            parameters = self._caption_parameters(TimeSpan(start=kept.start, end=kept.end), until)
+        elif (track := view.track_of_entity(str(kept.parameters.get("entity")))) is not None:
+            parameters = self._attribute_parameters(track)
+        else:
+            return False
+        return kept.request == self._name(kept.task, parameters)
 
     def _name(self, task: LookTask, parameters: Parameters, producer: str | None = None) -> str:
         return content_hash([self._world_key, producer or self.producer, task, parameters])[:32]
@@ -351,13 +432,18 @@ class Vision:
         """Return a new look of the model; ``request``: its hash. Every request that is sent counts, even if it fails."""
         self._allowance.count(0)
         with self._places:
+            pictures = self._pictures(parameters)
+            if task == "attributes":
+                pictures = tuple(pictures[place] for place in sharpest([picture.image for picture in pictures]))
             look = LookRequest(
                 task=task,
                 span=TimeSpan(start=parameters["start"], end=parameters["end"]),
-                pictures=self._pictures(parameters),
+                pictures=pictures,
                 request=request,
                 question=parameters["question"],
                 subject=parameters["subject"],
+                words=tuple(parameters.get("words", ())),
+                entities=tuple(parameters.get("entities", ())),
                 again=self._allowance.count,
             )
             self._allowance.count()
@@ -375,6 +461,9 @@ class Vision:
         return made
 
     def _record(self, look: LookRequest, parameters: Parameters, reply: LookReply) -> CachedLook:
+        text, note = reply.text, ""
+        if look.task == "caption":
+            text, note = with_links(text, {str(one["id"]): str(one["hint"]) for one in look.entities})
         return CachedLook(
             request=look.request,
             producer=self.producer,
@@ -382,10 +471,12 @@ class Vision:
             start=look.span.start,
             end=look.span.end,
             parameters=parameters,
-            frame_times=tuple(parameters["times"]),
-            text=reply.text,
+            frame_times=tuple(picture.time for picture in look.pictures),
+            text=text,
             confidence=reply.confidence,
-            uncertain=reply.uncertain,
+            uncertain="; ".join(filter(None, [reply.uncertain, note])),
+            affirmed=tuple(word for word in reply.affirmed if word in look.words),
+            denied=tuple(word for word in reply.denied if word in look.words and word not in reply.affirmed),
             actions=tuple(CachedAction(label=a.label, confidence=a.confidence) for a in reply.actions),
             cost=CachedCost.of(reply.spent),
         ).sealed()

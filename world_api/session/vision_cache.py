@@ -8,8 +8,8 @@
 Equal requests are sent once: threads wait for each other, and processes too if the folder is writable. A file that
 cannot be read, does not match its name or was changed counts as absent, and is written again.
 
-Sessions search the captions that a captioning run made of whole segments. The answer to a single question is cached but
-not listed, so the searched captions change only at the end of a captioning run.
+Sessions search the captions that a captioning run made of whole segments, and use its looks at entities. The answer to a
+single question is cached but not listed, so what is listed changes only at the end of a captioning run.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class CachedLook(BaseModel, extra="forbid", frozen=True, populate_by_name=True):
     ``digest`` is the hash of all other fields.
     """
 
-    schema_version: Literal[2] = 2
+    schema_version: Literal[3] = 3
     digest: str = ""
     request: str
     producer: str
@@ -80,6 +80,8 @@ class CachedLook(BaseModel, extra="forbid", frozen=True, populate_by_name=True):
     confidence: float | None = Field(ge=0, le=1)
     uncertain: str = Field(max_length=MAX_TEXT)
     actions: tuple[CachedAction, ...] = Field(max_length=_MAX_ITEMS)
+    affirmed: tuple[str, ...] = Field(max_length=_MAX_ITEMS)
+    denied: tuple[str, ...] = Field(max_length=_MAX_ITEMS)
     cost: CachedCost
 
     @model_validator(mode="after")
@@ -87,6 +89,10 @@ class CachedLook(BaseModel, extra="forbid", frozen=True, populate_by_name=True):
         if self.end < self.start:
             raise ValueError("the interval of a cached answer runs backwards")
         return self
+
+    def verdict(self, word: str | None) -> bool | None:
+        """Return whether the model affirmed a word (True) or denied it (False); None if it could not tell, or was not asked."""
+        return True if word in self.affirmed else False if word in self.denied else None
 
     def sealed(self) -> CachedLook:
         """Return a copy in which ``digest`` is the hash of all other fields.
@@ -105,7 +111,7 @@ class CachedLook(BaseModel, extra="forbid", frozen=True, populate_by_name=True):
 
 
 class ListedCaption(BaseModel, extra="forbid", frozen=True):
-    """A caption of a set: the hash of its request, its interval in seconds, and the hash of its content."""
+    """A caption of a set, or a look at an entity: the hash of its request, its interval in seconds, and the hash of its content."""
 
     request: str
     start: FiniteFloat
@@ -114,7 +120,7 @@ class ListedCaption(BaseModel, extra="forbid", frozen=True):
 
 
 class CaptionSet(BaseModel, extra="forbid", frozen=True):
-    """The captions that are searched, in the order of their intervals. ``hash`` covers them; empty without captions."""
+    """The captions that are searched, and looks at entities, sorted by interval. ``hash`` covers all; empty without any."""
 
     schema_version: Literal[1] = 1
     hash: str = ""

@@ -202,7 +202,7 @@ def test_a_confidence_that_is_none_is_refused(open_made: Opened, least: Any) -> 
 
 def test_captions_that_a_model_gave_are_looked_through_too(open_made: Opened) -> None:
     session = with_eye(open_made(groups=INSPECT), Eye())
-    session.captions = CaptionIndex([(TimeSpan(start=30.0, end=40.0), "A giraffe stands beside a red car.", 35.0)])
+    session.captions = CaptionIndex([(TimeSpan(start=30.0, end=40.0), "A giraffe stands beside a red car.", 35.0, ())])
     for query, least in (("giraffe", None), ("长颈鹿 giraffe", None), ("red car", 1.0)):
         found = call(session, "scan_segments", query=query, min_confidence=least)
         starts = [match["start_time"] for match in found["matches"]]

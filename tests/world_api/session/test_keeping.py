@@ -76,7 +76,7 @@ DAMAGES: list[Callable[[bytes], bytes]] = [
     lambda data: data[: len(data) // 2],
     lambda data: b"\xff" + data,
     lambda data: b"[]",
-    lambda data: data.replace(b'"schema_version":2', b'"schema_version":3'),
+    lambda data: data.replace(b'"schema_version":3', b'"schema_version":2'),
     lambda data: data.replace(b'"prompt":', b'"prompt":-'),
     lambda data: json.dumps({**json.loads(data), "request": "0" * 32}).encode(),
     lambda data: json.dumps({**json.loads(data), "frame_times": []}).encode(),
