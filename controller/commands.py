@@ -194,9 +194,14 @@ def ask(
     clock, environment, switched = SystemClock(), os.environ, [*(groups or ()), *(without or ())]
     spoken = language_of(query.text) if language == "auto" else language
     config = vision_config(vision.choices(model=model, language=spoken), clock=clock, environment=environment)
-    takes_images, known_window = images_and_window(model, environment=environment)
+    asked, (takes_images, known_window) = (
+        chat_model(
+            model, clock=clock, environment=environment, wire=wire, cache=cache
+        ),  # first: its hints are for `ask`
+        images_and_window(model, environment=environment),
+    )
     context = SystemContext(
-        model=chat_model(model, clock=clock, environment=environment, wire=wire, cache=cache),
+        model=asked,
         clock=clock,
         budget=Budget(
             rounds=rounds, calls=calls, tokens=max_tokens, seconds=seconds, money=money,

@@ -42,4 +42,4 @@ def test_every_way_in_which_a_replay_is_refused_is_told() -> None:
 def test_every_file_of_a_record_is_told() -> None:
     text = section("Recording")
     for name in (EPISODES, RECORDINGS, "timings.jsonl", "materials"):
-        assert f"DIR/{name}" in text
+        assert f"FOLDER/{name}" in text
