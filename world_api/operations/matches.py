@@ -396,7 +396,9 @@ def _read_attributes(
 ) -> list[str]:
     """Return the unmatched words of a category and a description that a vision model was asked about one of these tracks."""
     judged = {word for look in _looks_at(session, near) for word in look.parameters["words"]}
-    asked = (asked_attributes(category) | asked_attributes(text)) & judged if judged else frozenset()
+    if not judged:
+        return []
+    asked = (asked_attributes(category) | asked_attributes(text)) & judged
     return [word for word in reading.unmatched if attribute_of(word) in asked]
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from world_api.core.lexicon import COLOURS, STOP_WORDS
 from world_api.core.spans import TimeSpan
 from world_api.core.vocabulary import ParsedDescription, concepts, fold
-from world_api.operations.evidence import cite_passage, interval_of, times
+from world_api.operations.evidence import cite_passage, interval_of, linked_entities, times
 from world_api.operations.matches import match_look
 from world_api.operations.query_matches import passages_in
 from world_api.operations.recorded import has_word
@@ -194,6 +194,7 @@ class _Seeker:
             text=text,
             source=passage.source,
             entity_id=None if subject is None else subject.entity_id,
+            entities=linked_entities(self._session, passage.entities),
             lacks=list(dict.fromkeys(lacks)),
             evidence=[cite_passage(self._session, passage)],
         )

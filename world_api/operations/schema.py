@@ -221,6 +221,7 @@ class Moment(Interval):
     text: str
     source: Source
     entity_id: Annotated[str | None, Field(description="Who does it or is seen; null if that is not known.")]
+    entities: Linked = []
     lacks: Lacks = []
     evidence: list[EvidenceItem]
 

@@ -231,8 +231,10 @@ def test_captions_name_entities_and_other_ids_are_left_out_with_a_note(
     assert {one["entity_id"] for one in told["entities"]} == set(ids.values())
     assert all(f"({one})" in told["caption"] for one in ids.values())
     assert "ent_t0099_09" not in told["caption"] and "1 id of no entity in this part was left out" in told["hint"]
-    hits = ask(session, "search_segments_by_text", query="lamp", top_k=5)["candidates"]
-    assert {one["entity_id"] for hit in hits for one in hit["entities"]} == set(ids.values())
+    search = ask(session, "search_segments_by_text", query="lamp", top_k=5)
+    hits = search["candidates"]
+    for found in (hits, search["moments"]):
+        assert {one["entity_id"] for each in found for one in each["entities"]} == set(ids.values())
     assert all("ent_" not in hit["snippet"] for hit in hits)
     assert "<" in told["caption"] and "<" not in data_line(told)  # what a model says is data in a prompt
 
