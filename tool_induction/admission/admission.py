@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from tool_induction.admission import relations, trials, variations
+from tool_induction.admission import trials
 from tool_induction.admission.findings import MORE_OR_LESS
-from tool_induction.admission.intents import Intent
+from tool_induction.admission.intents import EVERYTHING, Intent
+from tool_induction.admission.relations import Subject, relations
 from tool_induction.admission.rules import (
     Admission,
     Case,
@@ -100,8 +101,9 @@ def _verdict(
         runs += tuple(one for one in made(texts, _MORE, 1 if found else _FILMS) if one.world in _FULL)
     runs += tuple(run(trial) for example in examples for trial in trials.example_trials(name, tools, example))
     known = (*trials.staged_worlds(), *(example for example in examples if example.facts))
-    # Only there the one who is seen most often is not the one who is seen longest.
-    known += (trials.longer_world(),) if Intent(tool=tool).said & MORE_OR_LESS else ()
+    # Only there the one who is seen most often is not the one who is seen longest, and something comes very often.
+    said = Intent(tool=tool).said
+    known += trials.longer_worlds() if said & MORE_OR_LESS else trials.busy_worlds() if said & EVERYTHING else ()
     runs += tuple(run(trial) for world in known for trial in trials.probe_trials(name, tools, world))
     known_films = contradictions(name, tools, runs)
     # With one entity alone every input would be the same.
@@ -121,14 +123,7 @@ def _verdict(
     found_weak = (
         *known_films.weaknesses,
         *weaknesses(name, tools),
-        *variations.dead_inputs(tool, runs),
-        *variations.one_valued(tool, runs),
-        *variations.one_worded(tool, runs),
-        *variations.short_lists(name, tools, partial(run_of, name)),
-        *variations.no_effect(name, tools, runs, partial(run_of, name)),
-        *relations.wider(tool, runs),
-        *relations.swapped(tool, runs, run, known),
-        *relations.longer(name, tools, runs, run),
+        *relations(Subject(name=name, tools=tools, runs=runs, run_of=partial(run_of, name), known=known)),
     )
     notes = (
         *known_films.notes,

@@ -85,6 +85,12 @@ def is_moment(name: str, type_: types.Type) -> bool:
     return types.plain(type_) == types.TIME or is_timed
 
 
+def is_interval(type_: types.Type) -> bool:
+    """Whether an input or output is a record with two times."""
+    kind = types.plain(type_)
+    return isinstance(kind, types.RecordType) and kind.name == types.INTERVAL.name
+
+
 def _is_amount(name: str, type_: types.Type) -> bool:
     return types.plain(type_) in (types.INT, types.FLOAT, types.NUMBER, types.SCORE) and not is_moment(name, type_)
 

@@ -10,7 +10,17 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tool_induction.admission.arguments import is_moment
-from tool_induction.admission.findings import NEGATIONS, SCALES, SHARES, TOTAL, Finding, span_of, unit_of
+from tool_induction.admission.findings import (
+    NEGATIONS,
+    SCALES,
+    SHARES,
+    TOTAL,
+    Finding,
+    is_evidence,
+    own_outputs,
+    span_of,
+    unit_of,
+)
 from tool_induction.admission.intents import (
     AROUND,
     COUNT,
@@ -39,14 +49,14 @@ _PLAIN = frozenset(
 _SIGNED = frozenset("negative between difference offset relative 负".split())  #: of a duration that may be below 0
 _LENGTH = SECONDS | frozenset("length lasts".split())
 _OFF = 0.05  #: share by which a duration may differ from that of the interval beside it
+_ROUNDING = 0.005  #: share by which a rounded number may exceed what it is at most
 
 Outputs = list[tuple[model.Output, Json]]
 
 
 def inconsistencies(intent: Intent, run: TrialRun, duration: float) -> Iterator[Finding]:
     """Yield what cannot be so in one answer, which ended as ``ok``, about a film of ``duration`` seconds."""
-    outputs = [(item, run.outputs.get(item.name)) for item in intent.tool.outputs if item.source is not None]
-    outputs = [(item, value) for item, value in outputs if value is not None and value not in run.arguments.values()]
+    outputs = [(item, value) for item, value in own_outputs(intent.tool, run) if value not in run.arguments.values()]
     yield from _out_of_range(outputs, duration)
     yield from _ends(intent, outputs)
     yield from _presence(intent, outputs)
@@ -80,7 +90,7 @@ def _out_of_range(outputs: Outputs, duration: float) -> Iterator[Finding]:
             most = (duration + EXACT) * SCALES[unit]
         is_signed = bool((own | said) & _SIGNED)
         is_amount = most is not None or bool(own & COUNT and types.plain(item.type) == types.INT)
-        if most is not None and value > most * (1 + _OFF / 10):
+        if most is not None and value > most * (1 + _ROUNDING):
             why = f"it is at most {most:g}" + ("" if unit in SHARES else f": the film has {duration:.1f} s")
             is_certain = is_moment(item.name, item.type) or (unit in SHARES and bool(named))
             yield _differs(item, value, why, certain=is_certain, kind="range")
@@ -147,8 +157,7 @@ def _presence(intent: Intent, outputs: Outputs) -> Iterator[Finding]:
 
 def _lengths(intent: Intent, outputs: Outputs) -> Iterator[Finding]:
     """Yield counts that are not the length of the list that they are of, as far as that is clear."""
-    lists = [(item, value) for item, value in outputs if isinstance(value, list) and item.name != "evidence"]
-    lists = [(item, value) for item, value in lists if not is_evidence(item)]
+    lists = [(item, value) for item, value in outputs if isinstance(value, list) and not is_evidence(item)]
     for item, count in outputs:
         own = words_in(item.name)
         if types.plain(item.type) != types.INT or not own & COUNT or not isinstance(count, int):
@@ -162,9 +171,3 @@ def _lengths(intent: Intent, outputs: Outputs) -> Iterator[Finding]:
         agrees = len(value) == count
         why = f"{other.name} beside it has {len(value)} items"
         yield Finding(about=f"{item.name} agrees") if agrees else _differs(item, count, why)
-
-
-def is_evidence(item: model.Output) -> bool:
-    """Whether an output is pieces of evidence."""
-    inner = types.plain(item.type)
-    return isinstance(inner, types.ListType) and getattr(types.plain(inner.item), "name", "") == "Evidence"

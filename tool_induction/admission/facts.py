@@ -45,7 +45,8 @@ class Fact:
     ``spans``: when (seconds, in order, none touch); ``things`` and ``times``: the numbers that a count of different
     things, and one of occurrences, may give (empty: unknown); ``seconds``: in all; ``category``: of the thing, or of the
     one who does it; ``who``: the looks of the one who does it; ``doers``: the entity ids of those who do it, span by
-    span (empty: unknown); ``instead``: how words are there that are absent as asked for, said or written.
+    span (empty: unknown); ``instead``: how words are there that are absent as asked for, said or written; ``sides``: from
+    which side of the picture one thing comes, and to which it leaves, span by span (empty text: unknown).
     """
 
     kind: FactKind
@@ -58,6 +59,7 @@ class Fact:
     who: str = ""
     doers: tuple[str, ...] = ()
     instead: Literal["said", "written", ""] = ""
+    sides: tuple[tuple[str, str], ...] = ()
 
     @property
     def seconds(self) -> float:
@@ -127,7 +129,11 @@ def _looks(session: Session, *, is_true: bool) -> Iterator[Fact]:
         if len({track.category for track in fitting}) == 1:
             spans = [span for track in fitting for span in track.appearances]
             number = len(fitting) if is_true else None
-            yield _present("looks", hint, spans, things=number, category=fitting[0].category)
+            sides = [
+                (track.enters_from(span) or "", track.leaves_to(span) or "") for track in fitting[:1] for span in spans
+            ]
+            known = tuple(sides) if len(fitting) == 1 else ()
+            yield _present("looks", hint, spans, things=number, category=fitting[0].category, sides=known)
 
 
 def _deeds(session: Session, looks: set[str]) -> Iterator[Fact]:

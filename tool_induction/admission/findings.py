@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from tool_induction.admission.arguments import is_moment
+from tool_induction.admission.arguments import is_interval, is_moment
 from tool_induction.admission.facts import Fact
 from tool_induction.admission.intents import (
     AFTER,
@@ -40,6 +40,7 @@ from tool_induction.admission.probes import EXACT, ROUGH, Probe
 from tool_induction.admission.weaknesses import UNITS, Flaw
 from tool_induction.language import model, types
 from tool_induction.language.evaluation import Json
+from tool_induction.language.expressions import names
 from world_api.core.canonical import canonical_json
 from world_api.core.spans import TimeSpan, merge_spans
 
@@ -55,9 +56,9 @@ _DOER = re.compile(
     r"(?:\b|_)(?:doer|actor|who (?:does|did|do|performs?|is doing)|one who|person who|whom)\b|[做干].{0,12}的人|谁",
 )
 _WHO = frozenset("who doer actor".split())
-_MORE = frozenset("longer longest more most oftener greater 更长 更久 更多".split())
+MORE = frozenset("longer longest more most oftener greater 更长 更久 更多".split())
 _LESS = frozenset("shorter shortest less least fewer 更短 更少".split())
-MORE_OR_LESS = _MORE | _LESS
+MORE_OR_LESS = MORE | _LESS
 _FIRST_OF_TWO = frozenset("first one a former 第一".split())
 _OTHER = frozenset("other second two b latter 第二 另一".split())
 _UNITS: Mapping[str, frozenset[str]] = {
@@ -82,6 +83,7 @@ _UNTIL = frozenset("until wait waits waiting later".split())  #: of seconds from
 _REST = frozenset(
     "remaining remain remains left rest 剩余".split()
 )  #: of seconds from the end of something to that of the film
+_OFTEN = 8  #: occurrences that a short list has no room for
 _GAP = frozenset("between gap apart pause 间隔".split())
 _LISTS = frozenset("times appearances occurrences spans intervals visits".split())
 NEGATIONS = frozenset("not never no missing absent without".split())
@@ -89,6 +91,8 @@ ORDER = FIRST | {"before", "order", "ordered", "earlier", "precedes", "sequence"
 _LONG = 4.0  #: a span must be this long for its ends to be distinguished
 _SHARE_OFF = 0.25  #: of a duration
 _AT_LEAST = 2  #: wrong answers that refuse a tool
+_NONE_OF = 4  #: questions about what is there, all of which find nothing
+_SIDES = ("left", "right", "top", "bottom")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +119,8 @@ def findings_of(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding
     facts = probe.each
     if run.status == "ok":
         yield from _outside(intent, probe, run)
-    if not facts:
+        yield from _wrong_side(intent, probe, run)
+    if not facts or probe.cuts:
         return
     if run.status == "ok":
         yield Finding(about="decided")
@@ -124,14 +129,13 @@ def findings_of(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding
     is_of_several_looks = len(facts) > 1 and {fact.kind for fact in facts} == {"looks"}
     if is_of_several_looks and run.status in ("ok", "partial") and not run.failed_calls:
         yield from _cites_each(probe, run)
-    outputs = [(item, run.outputs.get(item.name)) for item in intent.tool.outputs if item.source is not None]
-    outputs = [(item, value) for item, value in outputs if value not in (None, "", [], {})]
+    outputs = own_outputs(intent.tool, run)
     if is_of_several_looks and run.status == "ok":
         yield from _compared(intent, probe, run)
         if intent.said & ORDER and not intent.said & MORE_OR_LESS:
             yield from _related(probe, outputs, existence)
+    yield from _undecided(run, facts, probe, existence)
     if run.status != "ok" or is_of_several_looks:
-        yield from _undecided(run, facts, probe, existence)
         return
     deed = next((fact for fact in facts if fact.kind == "deed"), facts[0])
     if len(facts) > 1 and len({fact.kind for fact in facts}) == 1:
@@ -144,10 +148,25 @@ def findings_of(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding
             yield from judged.findings(item, value)
 
 
+def own_outputs(tool: model.Tool, run: TrialRun) -> list[tuple[model.Output, Json]]:
+    """Return the outputs that are not computed from inputs alone, and their values; null, empty texts and records are left out."""
+    inputs = {item.name for item in tool.inputs}
+    outputs = [
+        (item, run.outputs.get(item.name)) for item in tool.outputs if item.source and names(item.source) - inputs
+    ]
+    return [(item, value) for item, value in outputs if value not in (None, "", {})]
+
+
+def is_evidence(item: model.Output) -> bool:
+    """Whether an output is pieces of evidence."""
+    inner = types.plain(item.type)
+    return isinstance(inner, types.ListType) and getattr(types.plain(inner.item), "name", "") == "Evidence"
+
+
 def claim_of(intent: Intent, item: model.Output) -> str:
     """Return what an output claims by its name and type: a time, a duration ...; empty if that could not be compared."""
     own, kind = words_in(item.name), types.plain(item.type)
-    if is_moment(item.name, item.type) or (isinstance(kind, types.RecordType) and kind.name == types.INTERVAL.name):
+    if is_moment(item.name, item.type) or is_interval(item.type):
         return "time"
     if kind == types.BOOL:
         return "order" if own & (ORDER | MORE_OR_LESS) else "presence" if own & PRESENCE else ""
@@ -160,18 +179,13 @@ def claim_of(intent: Intent, item: model.Output) -> str:
 
 def _undecided(run: TrialRun, facts: Sequence[Fact], probe: Probe, existence: str) -> Iterator[Finding]:
     texts = ", ".join(repr(fact.text) for fact in facts)
+    is_there = existence == "present" and all(fact.within(probe.bounds) for fact in facts)
+    if is_there and run.status in ("ok", "empty"):
+        says = f"asked for {texts} it finds nothing: {_world(facts[0], probe)}" if run.status == "empty" else ""
+        yield Finding(about="finds", difference=says, certain=False, flaw="finds_nothing")
     if run.status == "partial" and existence != "unjudged" and not run.failed_calls:
-        yield Finding(
-            about="decided",
-            difference=f"asked for {texts} it cannot tell, although the world decides it",
-            certain=False,
-        )
-    elif run.status == "empty" and existence == "present" and all(fact.within(probe.bounds) for fact in facts):
-        yield Finding(
-            about="finds", difference=f"asked for {texts} it finds nothing: {_world(facts[0], probe)}", certain=False
-        )
-    elif run.status == "empty":
-        yield Finding(about="finds")
+        says = f"asked for {texts} it cannot tell, although the world decides it"
+        yield Finding(about="decided", difference=says, certain=False)
 
 
 def _world(fact: Fact, probe: Probe) -> str:
@@ -211,9 +225,13 @@ class _Answer:
             return  # how often it is there in a part of the film is not known
         if claim == "count" and self.fact.times == frozenset({1}):
             about += " once"
+        if claim == "time" and self.intent.which(item.name, self.probe.arguments) and len(self.fact.spans) > 1:
+            about += " of several"
+        if claim in ("count", "list") and min(self.fact.times, default=0) >= _OFTEN:
+            about += " often"
         if self.existence == "present":
             yield replace(self._present(claim, item, value), about=about)
-        elif claim == "list" or _claims(value):
+        elif (claim == "list" and value) or _claims(value):
             why = "nothing can judge all of these words" if self.existence == "unjudged" else ""
             flaw: Flaw | None = "other_channel" if self.fact.instead else None
             yield Finding(about=about, difference=self._says(item, value, why), certain=not flaw, flaw=flaw)
@@ -239,7 +257,10 @@ class _Answer:
         around = own & (AROUND - EDGES - (BEFORE | AFTER if self.probe.is_bounded else frozenset()))
         if around or (self.existence == "present" and self.intent.is_about_surroundings and not is_named):
             return None
-        if is_time or (isinstance(kind, types.RecordType) and kind.name == types.INTERVAL.name):
+        if value in _SIDES:
+            ends = [bool(own & words) for words in (ARRIVES | {"from"}, LEAVES | {"to"})]
+            return "side" if self.fact.sides and ends[0] is not ends[1] else None
+        if is_time or is_interval(item.type):
             return "time" if span_of(value) else None
         if kind == types.BOOL:
             return "presence" if own & PRESENCE and not own & NEGATIONS else None
@@ -268,7 +289,27 @@ class _Answer:
             return self._count(item, value)
         if claim == "distance" and isinstance(value, int | float):
             return self._distance(item, value, spans)
+        if claim == "side":
+            return self._side(item, value)
+        if claim == "list" and isinstance(value, list) and not self.probe.is_bounded:
+            least = min(self.fact.times, default=1)
+            is_short = len(value) < (least if least >= _OFTEN else 1)
+            says = (
+                self._says(item, value, f"the film has it {least} times, and {len(value)} are listed")
+                if is_short
+                else ""
+            )
+            return Finding(about="", difference=says, certain=False, flaw="short_lists" if value else "finds_nothing")
         return Finding(about="")
+
+    def _side(self, item: model.Output, value: Json) -> Finding:
+        """Return what an output says of the side of the picture where a thing comes in or goes out."""
+        place = 0 if words_in(item.name) & (ARRIVES | {"from"}) else 1
+        which = self.intent.which(item.name, self.probe.arguments)
+        sides = {"first": self.fact.sides[:1], "last": self.fact.sides[-1:]}.get(which, self.fact.sides)
+        known = {one[place] for one in sides}
+        says = self._says(item, value, f"in the film that is {' or '.join(sorted(known))}")
+        return Finding(about="", difference="" if value in known or "" in known else says)
 
     def _seconds_from(self, own: frozenset[str]) -> Literal["next", "rest", ""]:
         """Return whether an output is the seconds from a moment to what comes next, or from a thing's end to that of the film."""
@@ -450,7 +491,9 @@ class _Answer:
         if not known or value in known:
             return Finding(about="")
         right = " or ".join(map(str, sorted(known)))
-        return Finding(about="", difference=self._says(item, value, f"{_world(self.fact, self.probe)}: {right}"))
+        is_cut = min(known) >= _OFTEN and isinstance(value, int) and value < min(known)
+        says = self._says(item, value, f"{_world(self.fact, self.probe)}: {right}")
+        return Finding(about="", difference=says, certain=not is_cut, flaw="short_lists" if is_cut else None)
 
 
 def _sides(intent: Intent, fact: Fact, probe: Probe, run: TrialRun) -> Iterator[Finding]:
@@ -473,6 +516,38 @@ def _sides(intent: Intent, fact: Fact, probe: Probe, run: TrialRun) -> Iterator[
             is_right = value <= event.end + EXACT if side == "before" else value >= event.start - EXACT
             says = f"asked what comes {side} {fact.text!r} it says {item.name} = {value:g}; {_world(fact, probe)}"
             yield Finding(about=f"{item.name} {side}", difference="" if is_right else says)
+
+
+def _wrong_side(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
+    """Yield whether times are on the side of a bound, and the lines of texts on that of an event, that a tool is about."""
+    side, event = intent.side(probe.arguments), next(iter(probe.each), None)
+    for item, value in own_outputs(intent.tool, run) if side else ():
+        own, says = words_in(item.name), ""
+        edge = {"before": probe.bounds.end, "after": probe.bounds.start}[side]
+        if is_moment(item.name, item.type) and isinstance(value, int | float):
+            if not probe.cuts or edge_of(item.name) == "end":
+                continue
+            is_wrong = value > edge + EXACT if side == "before" else value < edge - EXACT
+            says = f"asked what comes {side} {edge:g} s it says {item.name} = {value:g}" if is_wrong else ""
+        elif isinstance(value, str) and event is not None and event.kind == "deed" and len(event.spans) == 1:
+            lines = [fact for fact in probe.film if fact.kind == "words" and fact.text in value]
+            (span,) = event.spans
+            beyond = [
+                fact.text
+                for fact in lines
+                if all(one.start >= span.end if side == "before" else one.end <= span.start for one in fact.spans)
+            ]
+            if not lines or not own & (BEFORE | AFTER | PLACES):
+                continue
+            other = "after" if side == "before" else "before"
+            says = (
+                f"asked what comes {side} {event.text!r}, {item.name} has {beyond[0]!r}, which is {other} it"
+                if beyond
+                else ""
+            )
+        else:
+            continue
+        yield Finding(about=f"{item.name} side", difference=says, certain=False, flaw="wrong_side")
 
 
 def _outside(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
@@ -521,8 +596,8 @@ def _compared(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
     is_against = (one.seconds - other.seconds) * (len(one.spans) - len(other.spans)) < 0
     for item in intent.tool.outputs:
         own, kind, value = words_in(item.name), types.plain(item.type), run.outputs.get(item.name)
-        is_named = own & (_MORE | _LESS)
-        more, less = (bool((own if is_named else intent.said) & words) for words in (_MORE, _LESS))
+        is_named = own & (MORE | _LESS)
+        more, less = (bool((own if is_named else intent.said) & words) for words in (MORE, _LESS))
         said = _which_of(value, one.text, other.text, is_other=bool(own & _OTHER))
         is_text = kind in (types.BOOL, types.STRING) or isinstance(kind, types.EnumType)
         if more is less or said is None or not is_text or not (is_named or item is intent.tool.outputs[0]):
@@ -550,7 +625,7 @@ def _shared(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
         own, value = words_in(item.name), run.outputs.get(item.name)
         is_meant = bool((own | (intent.said if item is intent.tool.outputs[0] else frozenset())) & TOGETHER)
         kind, unit = types.plain(item.type), unit_of(item)
-        if not is_meant or intent.said & (_MORE | _LESS | NEGATIONS) or probe.is_bounded or value is None:
+        if not is_meant or intent.said & (MORE | _LESS | NEGATIONS) or probe.is_bounded or value is None:
             continue
         if kind == types.BOOL and not own & ROLES["looks"]:
             is_right = bool(value) is (seconds > 0)
@@ -610,6 +685,12 @@ def _related(probe: Probe, outputs: Sequence[tuple[model.Output, Json]], existen
         ):
             ends = [edge - other for edge in _edges(facts[0]) for other in _edges(facts[1])]
             right = any(abs(abs(value / SCALES.get(unit_of(item), 1.0)) - abs(one)) <= 2 * EXACT for one in ends)
+        elif (
+            own & _UNTIL and own & SECONDS and len(facts) == 2 and isinstance(value, int | float) and kind != types.BOOL
+        ):
+            waits = [facts[1].spans[0].start - edge for edge in _edges(facts[0])] if not absent else []
+            scale = SCALES.get(unit_of(item), 1.0)
+            right = any(abs(value / scale - one) <= 2 * EXACT for one in waits)
         elif kind == types.BOOL and own & ORDER and len(facts) == 2:
             in_order = not absent and present[0] is facts[0]
             right = not absent and value is (
@@ -683,7 +764,9 @@ def judged(findings: Sequence[Finding]) -> tuple[list[str], list[tuple[Flaw | No
         named = [finding for finding in differing if finding.flaw]
         if len(wrong) >= _AT_LEAST and 2 * len(wrong) > sum(finding.certain for finding in found):
             certain.append(f"{wrong[0].difference} ({len(wrong)} of {len(found)} answers)")
-        elif len(named) >= max(_AT_LEAST, _SHARE_NAMED * len(found)):
+        elif len(named) >= (
+            max(_NONE_OF, len(found)) if about == "finds" else max(_AT_LEAST, _SHARE_NAMED * len(found))
+        ):
             noted.append((named[0].flaw, f"{named[0].difference} ({len(named)} of {len(found)} answers)"))
         elif wrong or (len(differing) >= _AT_LEAST and (about not in _IN_GENERAL or 2 * len(differing) > len(found))):
             noted.append((None, f"{differing[0].difference} ({len(differing)} of {len(found)} answers)"))

@@ -32,7 +32,7 @@ ROLES: Mapping[Role, frozenset[str]] = {
     "category": frozenset("category kind class 类别".split()),
 }
 #: How words are there, if only one of the two is meant.
-_WAYS: Mapping[Literal["said", "written"], frozenset[str]] = {
+WAYS: Mapping[Literal["said", "written"], frozenset[str]] = {
     "said": frozenset(
         "said say says spoken speech speak speaks uttered utterance heard dialogue aloud 说 台词 口头 对白".split()
     ),
@@ -43,6 +43,7 @@ _WAYS: Mapping[Literal["said", "written"], frozenset[str]] = {
 FIRST = frozenset("first earliest initial initially 首次 第一次 最早".split())
 LAST = frozenset("last latest final finally 最后 最晚".split())
 COUNT = frozenset("count counts number times many often occurrences total n 次数 数量 多少 几次 几处 几个 一共".split())
+EVERYTHING = COUNT | frozenset("every all each whole entire everything 所有 全部".split())
 DISTINCT = frozenset("different distinct unique individual individuals 不同".split())
 REPEATED = frozenset("times often occurrences occasions visits appearances repeatedly 次数".split())
 SECONDS = frozenset("seconds duration long time total minutes hours milliseconds 时长 多久".split())
@@ -188,7 +189,7 @@ def _way(tool: model.Tool, item: model.Input) -> Role:
     """Return whether an input is words that are only said, or only written, as far as the tool or the input says so."""
     for text in (f"{tool.name} {item.name}", _ADVICE.sub("", tool.description), item.description):
         own = words_in(_NEGATED.sub(" ", text))
-        ways = [way for way, known in _WAYS.items() if own & known]
+        ways = [way for way, known in WAYS.items() if own & known]
         if ways:
             return ways[0] if len(ways) == 1 else "words"
     return "words"

@@ -42,8 +42,8 @@ class Probe:
     """What a tool is asked on a world with known facts.
 
     ``facts``: the fact of each input that has one, or a list of facts; ``bounds``: the interval that it is asked about;
-    ``moment``: the time whose nearest occurrence is asked for; ``duration``: of the film (times in seconds);
-    ``looks``: of all who are there.
+    ``moment``: the time whose nearest occurrence is asked for; ``duration``: of the film (times in seconds); ``film``: all
+    that is known of it; ``cuts``: whether a bound is within an occurrence, so that only the side of the answer is known.
     """
 
     arguments: Mapping[str, Any]
@@ -51,7 +51,14 @@ class Probe:
     bounds: TimeSpan = _WHOLE
     moment: float | None = None
     duration: float = 0.0
-    looks: tuple[str, ...] = ()
+    film: tuple[Fact, ...] = ()
+    cuts: bool = False
+
+    @property
+    def looks(self) -> tuple[str, ...]:
+        """How all who are there look."""
+        known = (fact.text for fact in self.film if (fact.kind, fact.existence) == ("looks", "present"))
+        return tuple(text for text in known if " " in text)
 
     @property
     def is_bounded(self) -> bool:
@@ -79,9 +86,6 @@ def probes_for(
     usual[VIDEO] = video_id
     texts = [item.name for item in tool.inputs if item.required and item.name in roles and item.name not in usual]
     nearest = _nearest(tool)
-    looks = tuple(
-        fact.text for fact in facts if fact.kind == "looks" and fact.existence == "present" and " " in fact.text
-    )
     # A kind of thing is that of the fact that another text is about.
     texts = [name for name in texts if roles[name] != "category"] or texts
     for chosen in _chosen(tool, texts, roles, facts):
@@ -96,7 +100,7 @@ def probes_for(
                 item.name for item in tool.inputs if roles.get(item.name) == "category" and item.name not in chosen
             )
             given |= dict.fromkeys(kinds, about.category)
-        probe = Probe(arguments=given, facts=chosen, duration=duration, looks=looks)
+        probe = Probe(arguments=given, facts=chosen, duration=duration, film=tuple(facts))
         if about is not None and nearest:
             yield from _near_moments(nearest, probe, about, duration)
         else:
@@ -104,7 +108,7 @@ def probes_for(
         if about is not None and len(chosen) == 1 and about.spans:
             yield from _bounded(tool, probe, about, duration)
     if not texts:
-        yield from _parts(tool, Probe(arguments=usual, duration=duration))
+        yield from _parts(tool, Probe(arguments=usual, duration=duration, film=tuple(facts)))
 
 
 def _usual(tool: model.Tool, roles: Mapping[str, Role], duration: float) -> dict[str, Any] | None:
@@ -208,6 +212,11 @@ def _bounded(tool: model.Tool, probe: Probe, about: Fact, duration: float) -> It
                 gap = round((start + end) / 2, 1)
                 bounds = replace(probe.bounds, **{"start" if bound == "lower" else "end": gap})
                 yield replace(probe, arguments={**probe.arguments, item.name: gap}, bounds=bounds)
+        moments = [one.name for one in tool.inputs if is_moment(one.name, one.type)]
+        for span in about.spans[:2] if places and moments == [item.name] else ():
+            inside = {item.name: round(span.center, 1)}
+            bounds = replace(probe.bounds, **{"start" if bound == "lower" else "end": inside[item.name]})
+            yield replace(probe, arguments={**probe.arguments, **inside}, bounds=bounds, cuts=True)
 
 
 def _chosen(

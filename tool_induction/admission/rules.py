@@ -11,18 +11,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from tool_induction.admission.consistency import inconsistencies, is_evidence
-from tool_induction.admission.findings import claim_of, findings_of, judged
+from tool_induction.admission.arguments import is_interval
+from tool_induction.admission.census import census
+from tool_induction.admission.consistency import inconsistencies
+from tool_induction.admission.findings import claim_of, findings_of, is_evidence, judged
 from tool_induction.admission.intents import Intent
 from tool_induction.admission.schema_world import VIDEO
 from tool_induction.admission.trials import TrialRun
-from tool_induction.admission.weaknesses import MEND, Weakness
+from tool_induction.admission.weaknesses import Weakness, behind, origins_of, warning
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.compiler.lint import entities_in
 from tool_induction.language import model
 from tool_induction.language.evaluation import Json
 from tool_induction.language.expressions import Const, names, walk
-from tool_induction.language.types import BOOL, INTERVAL, TIME, EnumType, ListType, RecordType, is_numeric, plain
+from tool_induction.language.types import BOOL, TIME, EnumType, ListType, RecordType, is_numeric, plain
 from world_api.core.canonical import canonical_json
 
 MANY_TOKENS = 150
@@ -209,7 +211,7 @@ def _is_a_finding(item: model.Output) -> bool:
     type_ = plain(item.type)
     inner = plain(type_.item) if isinstance(type_, ListType) else type_
     if isinstance(inner, RecordType):
-        return inner.name == INTERVAL.name
+        return is_interval(inner)
     named = item.name.endswith(("_time", "timestamp", "confidence"))
     return inner == TIME or (named and is_numeric(inner))
 
@@ -236,7 +238,7 @@ def _always_empty(case: Case) -> Iterator[str]:
 def _is_constant(case: Case) -> Iterator[str]:
     if not case.filled:
         return
-    fixed = fixed_answer(case.compiled.tool)
+    fixed = fixed_answer(case.compiled)
     if fixed is not None:
         yield f"nothing its calls found has a part in its first output, {fixed.name}"
     answers = {
@@ -327,6 +329,7 @@ def contradictions(name: str, tools: Mapping[str, CompiledTool], runs: Sequence[
     probed = [(run.probe, run) for run in runs if run.probe is not None and not run.disturbed]
     found = [one for probe, run in probed for one in findings_of(intent, probe, run)]
     alone = [one for probe, run in probed if run.status == "ok" for one in inconsistencies(intent, run, probe.duration)]
+    found += [one for probe, run in probed if run.status == "ok" for one in census(intent, probe, run)]
     certain, noted = judged([*found, *alone])
     number = Counter(one.output for one in found)
     compared = {item.name: number[item.name] for item in intent.tool.outputs if not is_evidence(item)}
@@ -334,7 +337,7 @@ def contradictions(name: str, tools: Mapping[str, CompiledTool], runs: Sequence[
     return Contradictions(
         certain=tuple(certain),
         weaknesses=(
-            *(Weakness(code=flaw, message=text, suggestion=MEND[flaw]) for flaw, text in said if flaw),
+            *(warning(flaw, text) for flaw, text in said if flaw),
             *_uncompared(intent, compared, [run for _, run in probed]),
         ),
         notes=tuple(text for flaw, text in said if not flaw),
@@ -353,11 +356,8 @@ def _uncompared(intent: Intent, compared: Mapping[str, int], probed: Sequence[Tr
                 if probed
                 else "no question about them fits its inputs"
             )
-        yield Weakness(
-            code="not_compared",
-            message=f"admission could not compare {first.name}, or any other output, with films that are known: {why}",
-            suggestion=MEND["not_compared"],
-        )
+        said = f"admission could not compare {first.name}, or any other output, with films that are known: {why}"
+        yield warning("not_compared", said)
 
 
 def notes_of(case: Case) -> Iterator[str]:
@@ -388,45 +388,19 @@ def notes_of(case: Case) -> Iterator[str]:
         yield f"it found nothing on {', '.join(sorted({run.world for run in real}))}"
 
 
-def fixed_answer(tool: model.Tool) -> model.Output | None:
+def fixed_answer(compiled: CompiledTool) -> model.Output | None:
     """Return the first of a tool's outputs; None if it depends on a call, judgement or input. Others are not examined.
 
     Such an output is the same on every video. A boolean or an enumerated value after a ``require`` counts as dependent
     on that condition.
     """
-    if not tool.outputs or tool.outputs[0].source is None:
-        return None
-    first = tool.outputs[0]
-    moving = _moving(tool)
-    if names(tool.outputs[0].source) & (moving | {item.name for item in tool.inputs}):
+    tool, moving = compiled.tool, origins_of(compiled.tool.name, {compiled.tool.name: compiled})
+    first = next(iter(tool.outputs), None)
+    if first is None or first.source is None or behind(first.source, moving):
         return None
     is_word = plain(first.type) == BOOL or isinstance(plain(first.type), EnumType)
-    if is_word and any(
-        isinstance(step, model.Require) and names(step.condition) & moving for step in model.walk_steps(tool.steps)
-    ):
-        return None
-    return first
-
-
-def _moving(tool: model.Tool) -> set[str]:
-    """Return the names whose values depend on a call, a judgement or an input."""
-    found = {item.name for item in tool.inputs}
-
-    def visit(steps: tuple[model.Step, ...], *, moved: bool) -> None:
-        for step in steps:
-            rests = moved or any(names(value) & found for _, value in model.values(step))
-            for block in model.blocks(step):
-                visit(block, moved=rests)
-            inner = [name for block in model.blocks(step) for one in block for name in model.binds(one)]
-            if (
-                rests
-                or isinstance(step, model.Call | model.JudgeStep)
-                or (isinstance(step, model.Block) and any(name in found for name in inner))
-            ):
-                found.update(model.binds(step))
-
-    visit(tool.steps, moved=False)
-    return found
+    conditions = [step.condition for step in model.walk_steps(tool.steps) if isinstance(step, model.Require)]
+    return None if is_word and any(behind(condition, moving) for condition in conditions) else first
 
 
 def entity_written_in(tool: model.Tool, entities: Sequence[str]) -> str:

@@ -7,13 +7,17 @@ deeds and lines are drawn from a seed. Every film holds what distinguishes right
 - a person seen three times, a thing seen twice, two people who look the same, people seen once, and a bystander of what others do;
 - deeds that are done again by the same person and by another one, one that is done once in between, lines that are said
   again, and texts on screen;
-- much speech where a thing is seen first, so that the best hit of a search is not the first one.
+- much speech where a thing is seen and a line is said first, so that the best hit of a search is not the first one;
+- people who cross the picture, and confidences that are high and not the highest.
+
+A longer film has more at its end: what happens there again, one who is seen longest and not most often, and deeds and
+a line that come more often than a short list holds.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -39,22 +43,18 @@ _SMALL_TALK = (
     "The neighbours are painting their fence again this year.", "It was raining so hard that the road was closed.",
 )  # fmt: skip
 _ASIDES = (
-    "Is it you?",
-    "Mind the step.",
-    "Not so loud.",
-    "What a mess.",
-    "Good morning.",
-    "I am late.",
-    "As you like.",
-    "It is cold.",
-    "Hold this.",
-    "Not today.",
-)
+    "Is it you?", "Mind the step.", "Not so loud.", "What a mess.", "Good morning.", "I am late.", "As you like.", "It is cold.",
+    "Hold this.", "Not today.",
+)  # fmt: skip
 _SIGNS = ("PLATFORM NINE", "READING ROOM 204", "NO ENTRY TODAY", "OPEN UNTIL SIX")
 _THINGS = ("bottle", "umbrella", "box")
 _STEP = 0.5  #: seconds from one sighting to the next
-_WALK = 4.0  #: pixels that a thing moves meanwhile, to the right
-_WALKS = {"twice": (-4.0, 400.0), "thing": (0.0, 500.0)}  #: others: pixels, and the left edge at first
+_CONFIDENCE = 0.9  #: of everything
+_RIGHTMOST = 570.0  #: left edge (pixels) of one who stands at the right side
+_WALKS = {
+    "twice": (_RIGHTMOST, 0.0),
+    "thing": (500.0, 500.0),
+}  #: left edges at first and at last; the others walk to the right
 #: Who is seen in each scene, besides the bystander: the person seen three times, once, twice; twins (alike, each once); the thing.
 _SCENES = (
     ("once",),
@@ -70,30 +70,20 @@ _SCENES = (
 )
 #: scene, who, deed (by number), and whether it is done while much is said
 _DONE = (
-    (1, "thrice", 0),
-    (3, "twice", 1),
-    (4, "twin_1", 2),
-    (5, "thrice", 3),
-    (6, "twice", 0),
-    (7, "twin_2", 4),
-    (8, "thrice", 0),
-)
+    (1, "thrice", 0), (3, "twice", 1), (4, "twin_1", 2), (5, "thrice", 3), (6, "twice", 0), (7, "twin_2", 4), (8, "thrice", 0),
+)  # fmt: skip
 #: scene and line (by number)
 _SAID = ((0, 0), (3, 1), (5, 2), (6, 0), (7, 3))
+_RECALLED = ((2, 2), (8, 0), (9, 1))  #: scene and small talk (by number) that is said there again, with little else
 _SHOWN = ((0, 0), (2, 1), (6, 2), (9, 0))  #: scene and sign (by number)
 #: scenes in which a bystander is seen before, while and after another person does something, and where: left edge, in pixels
 _BESIDE = {5: 5.0, 7: 480.0}
 _TALKATIVE = (1, 3)  #: scenes in which much is said
-_LONG_STAY = 120.0  #: seconds
-_AGAIN = (
-    0,
-    2,
-    3,
-    5,
-    4,
-    7,
-    1,
-)  #: scenes that a longer film has once more at its end, with who, what and the words that are in them
+_LONG_STAY = 300.0  #: seconds
+_OFTEN = 12  #: times that a longer film has two deeds and a line once more
+_EACH_TIME = 16.0  #: seconds
+#: scenes that a longer film has once more at its end, with who, what and the words that are in them
+_AGAIN = (0, 2, 3, 5, 4, 7, 1)
 
 
 @dataclass
@@ -114,8 +104,9 @@ class _Script:
 
     def see(self, name: str, start: float, end: float, *, still_at: float | None = None) -> None:
         """Let a person or thing be seen from ``start`` to ``end`` (seconds)."""
-        step, left = _WALKS.get(name, (_WALK, 80.0)) if still_at is None else (0.0, still_at)
+        left, last = _WALKS.get(name, (0.0, _RIGHTMOST)) if still_at is None else (still_at, still_at)
         times = [round(start + _STEP * place, 3) for place in range(round((end - start) / _STEP) + 1)]
+        step = (last - left) / max(1, len(times) - 1)
         self.tracks[name]["sightings"] += [
             {"time": time, "box": [left + step * place, 60, left + 70 + step * place, 280]}
             for place, time in enumerate(times)
@@ -126,6 +117,10 @@ class _Script:
         track = self.tracks[name]
         self.actions.append({"start": start, "end": end, "label": label, "track": track["track"]})
         self.captions.append({"start": start, "end": end, "text": f"A person in {track['colours'][0]} {label}."})
+
+    def show(self, start: float, end: float, text: str) -> None:
+        """Let a text be on the screen."""
+        self.screen_text.append({"start": start, "end": end, "text": text, "box": [400, 20, 560, 50]})
 
     def say(self, start: float, text: str) -> float:
         """Let a line be said at ``start``; return when it ends."""
@@ -156,6 +151,13 @@ def _script(seed: int, *, longer: bool = False) -> dict[str, Any]:
     if longer:  # the one who was seen least often is seen longest
         script.see("once", time + 2.0, time + _LONG_STAY)
         script.scenes.append({"start": time, "end": time + _LONG_STAY + 2.0, "caption": shuffled["rooms"][0]})
+        for number in range(_OFTEN):
+            start = round(time + _LONG_STAY + 2.0 + number * _EACH_TIME, 1)
+            script.see("thrice", start + 1.0, start + 12.0)
+            script.do("thrice", start + 2.0, start + 4.0, shuffled["deeds"][0])
+            script.do("thrice", start + 8.0, start + 10.0, shuffled["deeds"][3])
+            script.say(start + 4.5, shuffled["lines"][0])
+            script.scenes.append({"start": start, "end": start + _EACH_TIME, "caption": shuffled["rooms"][number % 3]})
     return {
         "schema_version": 1,
         "scenes": script.scenes,
@@ -171,14 +173,14 @@ def _play(script: _Script, scene: int, present: Sequence[str], start: float, wor
     """Add what happens in one scene that begins at ``start``; return when it ends."""
     for place, number in _SHOWN:
         if place == scene:
-            box = [400, 20, 560, 50]
-            script.screen_text.append(
-                {"start": start + 1.0, "end": start + 9.0, "text": words["signs"][number], "box": box}
-            )
+            script.show(start + 1.0, start + 9.0, words["signs"][number])
     said = start + script.between(1.0, 3.0)
     for place, number in _SAID:
         if place == scene:
             said = script.say(said, words["lines"][number])
+    for place, number in _RECALLED:
+        if place == scene:
+            said = script.say(said, words["talk"][number])
     for line in words["talk"] if scene in _TALKATIVE else ():
         said = script.say(round(said + 0.3, 1), line)
     end = max(said, start + 12.0)
@@ -207,8 +209,8 @@ def _worlds() -> tuple[World, ...]:
 
 
 @cache
-def _longer() -> World:
-    return _world(_SEEDS[0], longer=True)
+def _longer() -> tuple[World, ...]:
+    return tuple(_world(seed, longer=True) for seed in _SEEDS)
 
 
 def _world(seed: int, *, longer: bool = False) -> World:
@@ -229,16 +231,20 @@ def _world(seed: int, *, longer: bool = False) -> World:
     )  # fmt: skip
     records = records_of(Truth.model_validate(script))
     made = {
-        table: rows_from_records(table, [{**row, "producer": "staged/1"} for row in rows])
+        table: rows_from_records(table, [{**row, **_changed(row), "producer": "staged/1"} for row in rows])
         for table, rows in records.items()
     }
     return World(name, manifest, made=made)
 
 
+def _changed(row: Mapping[str, Any]) -> dict[str, float]:
+    return {"confidence": _CONFIDENCE} if "confidence" in row else {}
+
+
 def staged_sessions(*, longer: bool = False) -> tuple[Session, ...]:
     """Return new sessions on the staged films, one for each; nothing that is written in them is kept.
 
-    ``longer``: instead, one on the first film with more at its end: what happens there again changes nothing of what was before.
+    ``longer``: instead, on the same films with more at their end, which changes nothing of what was before.
     """
     from world_api.api import text_embedder
     from world_api.session.session import Backends, Overlay, Session
@@ -251,5 +257,5 @@ def staged_sessions(*, longer: bool = False) -> tuple[Session, ...]:
             backends=Backends(text_embedder=text_embedder(), looker=None),
             name="staged",
         )
-        for world in ((_longer(),) if longer else _worlds())
+        for world in (_longer() if longer else _worlds())
     )

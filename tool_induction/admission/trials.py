@@ -34,6 +34,7 @@ _CHARACTERS_PER_TOKEN = 4
 _LONGEST_WORD = 60
 #: Limits of steps and items end a run; the clock is only for a stuck machine, and what it ends counts as disturbed.
 LIMITS = replace(limits_for_models(), seconds=3600.0)
+_OFTEN = 8  #: occurrences
 _OTHER_FILM = 100  #: difference between the seeds of films that get the same arguments
 
 
@@ -234,9 +235,15 @@ def staged_worlds() -> tuple[ExampleWorld, ...]:
     return tuple(map(_staged, range(len(staged_sessions()))))
 
 
-def longer_world() -> ExampleWorld:
-    """Return the first staged film with more at its end."""
-    return _staged(0, longer=True)
+def longer_worlds() -> tuple[ExampleWorld, ...]:
+    """Return the staged films with more at their end."""
+    return tuple(_staged(place, longer=True) for place in range(len(staged_sessions())))
+
+
+def busy_worlds() -> tuple[ExampleWorld, ...]:
+    """Return the longer films with the facts of what comes very often alone."""
+    often = [tuple(fact for fact in world.facts if len(fact.spans) >= _OFTEN) for world in longer_worlds()]
+    return tuple(replace(world, facts=facts) for world, facts in zip(longer_worlds(), often, strict=True))
 
 
 @cache

@@ -34,7 +34,7 @@ from tool_induction.language.expressions import (
 Flaw = Literal[
     "dead_input", "one_valued", "short_lists", "rough_times", "one_of_several", "one_left_out",
     "other_channel", "other_person", "other_amount", "inconsistent", "fewer_if_wider", "not_symmetric", "changed_by_later",
-    "no_effect", "not_compared", "keeps_unknown", "drops_unknown",
+    "wrong_side", "finds_nothing", "no_effect", "not_compared", "keeps_unknown", "drops_unknown",
     "counts_doubles", "failure_as_zero", "wrong_unit", "same_call", "confirms_itself", "farthest",
 ]  # fmt: skip
 
@@ -62,17 +62,34 @@ _UNKNOWN = frozenset("unknown uncalibrated".split())  #: what a tool says it lea
 _BOTH = 2  #: a default and a bound
 _LESS, _MORE = ("<", "<="), (">", ">=")
 
-#: what would correct what an answer about a known film shows
+#: what would correct each of them
 MEND: Mapping[Flaw, str] = {
+    "dead_input": "give it to the call or the filter that finds the answer",
+    "one_valued": "look at the conditions that decide it, and compute it before any 'require' that ends the tool without it",
+    "short_lists": "raise top_k or max_items, or promise no more than what is looked at",
     "rough_times": "take the times of the line, the detection or the action itself, not those of the segment that holds it",
     "one_of_several": "add up everything that fits, or say in the outputs and the description which one it is about",
+    "one_left_out": "look at what belongs to each of the things, with that thing's own words",
     "other_channel": 'keep only lines of the source that is meant: item.source == "speech", or "screen_text"',
     "other_person": "take the entity_id of the deed or of the moment itself, not who is detected at that time",
     "other_amount": "compute what the output's name says, or name it after what is computed",
     "inconsistent": "bind the outputs that belong together to one item or list, and check their unit",
+    "fewer_if_wider": "keep what lies in the interval, from its start to its end, and fold it after that",
+    "not_symmetric": "compute both sides in the same way from their own input, and compare strictly (< and not <=)",
+    "changed_by_later": "pick by time among all that fits, and add up or count all of it",
+    "wrong_side": "compare with the end of what comes before and the start of what comes after, and let no window reach beyond it",
+    "finds_nothing": "look at the conditions and thresholds of the filters: one of them leaves nothing",
+    "no_effect": "compare with what is asked for, or leave the filter out",
     "not_compared": "name the inputs after what they are (looks, event, words), and the outputs after what they say "
     "(start_time, seconds, count, seen), and let the description begin with it",
-    "one_left_out": "look at what belongs to each of the things, with that thing's own words",
+    "keeps_unknown": "verify the hits with detect_objects, recognize_actions or their matching_lines",
+    "drops_unknown": "keep what is unknown with default(1), or say in the description that it is left out",
+    "counts_doubles": "add an output that says how many entities have a may_be",
+    "failure_as_zero": "leave 'on_error' out of this call, or let the output be optional and null where the call failed",
+    "wrong_unit": "turn it into seconds first, by * or /",
+    "same_call": "give it the time or the id of the item, or make the call once, before the loop",
+    "confirms_itself": "verify the hit by another operation, such as detect_objects, recognize_actions or describe_segment",
+    "farthest": "use pick_latest of what comes before a moment, and pick_earliest of what comes after it",
 }
 
 
@@ -89,17 +106,22 @@ class Weakness:
         return {"code": self.code, "message": self.message, "suggestion": self.suggestion}
 
 
+def warning(flaw: Flaw, message: str) -> Weakness:
+    """Return a warning with the suggestion that belongs to its flaw."""
+    return Weakness(code=flaw, message=message, suggestion=MEND[flaw])
+
+
 def unverified(name: str, tools: Mapping[str, CompiledTool]) -> Iterator[str]:
     """Yield a sentence if an output claims what only hits of a search support. It is a note: such a tool may be of use."""
-    tool, origins = tools[name].tool, _origins(name, tools)
+    tool, origins = tools[name].tool, origins_of(name, tools)
     conditions = [step.condition for step in model.walk_steps(tool.steps) if isinstance(step, model.Require | model.If)]
-    if any(_others(_behind(condition, origins)) for condition in conditions):
+    if any(_others(behind(condition, origins)) for condition in conditions):
         return
     for item in tool.outputs:
-        behind = set() if item.source is None else _behind(item.source, origins)
+        rests = set() if item.source is None else behind(item.source, origins)
         own, kind = words_in(item.name), types.plain(item.type)
         claims = is_moment(item.name, item.type) or own & COUNT or (kind == types.BOOL and own & PRESENCE)
-        if claims and behind & _SEARCHES and not _others(behind):
+        if claims and rests & _SEARCHES and not _others(rests):
             yield (
                 f"the output {item.name} rests on hits of a search that nothing verifies: a hit is about the words, and need "
                 "not show the thing; detect_objects, recognize_actions or its matching_lines would tell"
@@ -109,7 +131,7 @@ def unverified(name: str, tools: Mapping[str, CompiledTool]) -> Iterator[str]:
 
 def weaknesses(name: str, tools: Mapping[str, CompiledTool]) -> Iterator[Weakness]:
     """Yield the weaknesses that the plan of a tool shows."""
-    tool, origins = tools[name].tool, _origins(name, tools)
+    tool, origins = tools[name].tool, origins_of(name, tools)
     yield from _thresholds(tool, origins)
     yield from _doubles(tool, origins)
     yield from _failures(tool, origins)
@@ -124,17 +146,16 @@ def _thresholds(tool: model.Tool, origins: Mapping[str, set[str]]) -> Iterator[W
     for step in model.walk_steps(tool.steps):
         given = dict(step.params) if isinstance(step, model.Aggregate) and step.operation == "filter_by_score" else None
         if isinstance(step, model.Aggregate) and given is not None:
-            behind = _behind(step.inputs, origins)
-            is_unverified = behind & _SEARCHES and not _others(behind - _VERIFYING)
+            rests = behind(step.inputs, origins)
+            is_unverified = rests & _SEARCHES and not _others(rests - _VERIFYING)
             if (
                 is_unverified
                 and given.get("key", Const("confidence")) == Const("confidence")
                 and "keep_null" not in given
             ):
-                yield Weakness(
-                    code="keeps_unknown",
-                    message="filter_by_score keeps hits whose confidence is unknown, as that of most hits is: few are left out",
-                    suggestion="verify the hits with detect_objects, recognize_actions or their matching_lines",
+                yield warning(
+                    "keeps_unknown",
+                    "filter_by_score keeps hits whose confidence is unknown, as that of most hits is: few are left out",
                 )
     for node in (node for value in _expressions(tool) for node in walk(value) if isinstance(node, Compare)):
         low, high = (node.left, node.right) if node.op in _MORE else (node.right, node.left)
@@ -146,10 +167,9 @@ def _thresholds(tool: model.Tool, origins: Mapping[str, set[str]]) -> Iterator[W
         is_confidence = isinstance(low.value, Field) and low.value.key == "confidence"
         is_on_purpose = words_in(tool.description) & _UNKNOWN or "未知" in tool.description
         if is_confidence and len(numbers) == _BOTH and numbers[0] < numbers[1] and not is_on_purpose:
-            yield Weakness(
-                code="drops_unknown",
-                message=f"{to_text(node)} leaves out what has no confidence; in a world without them nothing is left",
-                suggestion=f"keep what is unknown: {to_text(low.value)} | default(1), or say in the description that it is left out",
+            yield warning(
+                "drops_unknown",
+                f"{to_text(node)} leaves out what has no confidence; in a world without them nothing is left",
             )
 
 
@@ -157,13 +177,12 @@ def _doubles(tool: model.Tool, origins: Mapping[str, set[str]]) -> Iterator[Weak
     intent = Intent(tool=tool)
     counted = [item for item in tool.outputs if item.source is not None and words_in(item.name) & COUNT]
     if intent.counts and intent.said & DISTINCT and counted:
-        behind = set().union(*(_behind(item.source, origins) for item in tool.outputs if item.source is not None))
-        if "list_entities" in behind and _DOUBLES not in behind:
-            yield Weakness(
-                code="counts_doubles",
-                message="it counts each entity as another thing: one that is seen again may be a new entity, and may_be "
+        rests = set().union(*(behind(item.source, origins) for item in tool.outputs if item.source is not None))
+        if "list_entities" in rests and _DOUBLES not in rests:
+            yield warning(
+                "counts_doubles",
+                "it counts each entity as another thing: one that is seen again may be a new entity, and may_be "
                 "names its likes",
-                suggestion="add an output that says how many entities have a may_be",
             )
 
 
@@ -171,13 +190,12 @@ def _failures(tool: model.Tool, origins: Mapping[str, set[str]]) -> Iterator[Wea
     """Yield numbers and booleans into which the default of a failed call goes."""
     for item in tool.outputs:
         kind = types.plain(item.type)
-        behind = set() if item.source is None else _behind(item.source, origins)
-        lost = sorted(one.removeprefix(_REPLACED) for one in behind if one.startswith(_REPLACED))
+        rests = set() if item.source is None else behind(item.source, origins)
+        lost = sorted(one.removeprefix(_REPLACED) for one in rests if one.startswith(_REPLACED))
         if lost and (types.is_numeric(kind) or kind == types.BOOL):
-            yield Weakness(
-                code="failure_as_zero",
-                message=f"where the call {lost[0]} fails its default is used, and {item.name} says the same as where nothing is found",
-                suggestion="leave 'on_error' out of this call, or let the output be optional and null where the call failed",
+            yield warning(
+                "failure_as_zero",
+                f"where the call {lost[0]} fails its default is used, and {item.name} says the same as where nothing is found",
             )
             return
 
@@ -202,10 +220,9 @@ def _units(tool: model.Tool) -> Iterator[Weakness]:
                 *(words_in(one.key) for one in walk(other) if isinstance(one, Field)), *map(words_in, names(other))
             )
             if said & _OF_TIME and not (isinstance(other, Name) and units.get(other.name) == unit):
-                yield Weakness(
-                    code="wrong_unit",
-                    message=f"{to_text(node)} takes {name}, which is in {unit}, together with seconds",
-                    suggestion=f"turn {name} into seconds first, by * or /",
+                yield warning(
+                    "wrong_unit",
+                    f"{to_text(node)} takes {name}, which is in {unit}, together with seconds",
                 )
                 break
 
@@ -233,11 +250,10 @@ def _same_calls(tool: model.Tool) -> Iterator[Weakness]:
             read = frozenset[str]().union(*(names(value) for _, value in model.values(one)))
             inside = read if one is not step else read - names(loop.over)
             if not inside & changing and len(one.params) > 1:
-                yield Weakness(
-                    code="same_call",
-                    message=f"{one.target} reads nothing of {loop.variable!r}: for every item of {to_text(loop.over)} it is the "
+                yield warning(
+                    "same_call",
+                    f"{one.target} reads nothing of {loop.variable!r}: for every item of {to_text(loop.over)} it is the "
                     "same call",
-                    suggestion=f"give it the time or the id of {loop.variable!r}, or make the call once, before the loop",
                 )
 
 
@@ -252,11 +268,10 @@ def _confirmations(tool: model.Tool, origins: Mapping[str, set[str]]) -> Iterato
             {node.base for node in walk(ends.get(key, Const(None))) if isinstance(node, Field) and node.key == key}
             for key in ("start_time", "end_time")
         ]
-        if any(_search_of(step) in _behind(base, origins) for base in bases[0] & bases[1]):
-            yield Weakness(
-                code="confirms_itself",
-                message=f"{step.save_as} is the search by which the hit was found, done again within the hit: it nearly always agrees",
-                suggestion="verify the hit by another operation, such as detect_objects, recognize_actions or describe_segment",
+        if any(_search_of(step) in behind(base, origins) for base in bases[0] & bases[1]):
+            yield warning(
+                "confirms_itself",
+                f"{step.save_as} is the search by which the hit was found, done again within the hit: it nearly always agrees",
             )
 
 
@@ -277,12 +292,10 @@ def _farthest(tool: model.Tool) -> Iterator[Weakness]:
         if isinstance(step, model.Aggregate) and isinstance(step.inputs, Name) and step.operation in wrong:
             side = wrong[step.operation]
             if sides.get(step.inputs.name) == side:
-                other = next(name for name in wrong if name != step.operation)
-                yield Weakness(
-                    code="farthest",
-                    message=f"{step.operation} of {step.inputs.name} is the farthest of what comes {side} the moment, and the "
+                yield warning(
+                    "farthest",
+                    f"{step.operation} of {step.inputs.name} is the farthest of what comes {side} the moment, and the "
                     f"description says {promised[0]!r}",
-                    suggestion=f"use {other!r}",
                 )
 
 
@@ -302,49 +315,53 @@ def _expressions(tool: model.Tool) -> list[Expr]:
     return [*steps, *(item.source for item in tool.outputs if item.source is not None)]
 
 
-def _others(behind: set[str]) -> set[str]:
+def _others(rests: set[str]) -> set[str]:
     """Return the operations besides searches, and the fields of hits, that something was verified by."""
-    found = behind - _SEARCHES - {"list_scenes", "get_video_metadata", "get_segment", _DOUBLES}
+    found = rests - _SEARCHES - {"list_scenes", "get_video_metadata", "get_segment", _DOUBLES}
     return {one for one in found if not one.startswith(_MARK)}
 
 
-def _origins(name: str, tools: Mapping[str, CompiledTool]) -> dict[str, set[str]]:
+def origins_of(name: str, tools: Mapping[str, CompiledTool]) -> dict[str, set[str]]:
     """Return, by saved name, the operations that its value was computed from, and the fields of ``_VERIFYING`` that were read.
 
-    Origins that begin with ``_MARK`` say what was searched for, and which calls may have failed.
+    Origins that begin with ``_MARK`` say what was searched for, which calls may have failed, and that it rests on an input or a
+    judgement.
     """
-    found: dict[str, set[str]] = defaultdict(set)
+    tool = tools[name].tool
+    found: dict[str, set[str]] = defaultdict(set, {item.name: {f"{_MARK}input"} for item in tool.inputs})
 
     def visit(steps: tuple[model.Step, ...], outer: set[str]) -> None:
         for step in steps:
             own = set(outer)
             for _, value in model.values(step):
-                own |= _behind(value, found)
+                own |= behind(value, found)
             if isinstance(step, model.Call | model.Block) and step.loop is not None:
-                own |= _behind(step.loop.over, found)
+                own |= behind(step.loop.over, found)
                 found[step.loop.variable] |= own
             if isinstance(step, model.Call):
-                own |= {step.target} if step.kind == "api" else _of_tool(step.target, tools)
+                own |= {step.target if step.kind == "api" else f"{_MARK}{step.target}"}
+                own |= _of_tool(step.target, tools) if step.kind == "tool" and step.target in tools else set()
                 own |= {_search_of(step)} - {""}
                 own |= {_LOST + step.save_as} if step.on_error == "null" and step.loop is None else set()
+            own |= {f"{_MARK}judge"} if isinstance(step, model.JudgeStep) else set()
             for block in model.blocks(step):
                 visit(block, own if not isinstance(step, model.If) else outer)
                 own |= {one for inner in block for bound in model.binds(inner) for one in found[bound]}
             for bound in model.binds(step):
                 found[bound] |= own
 
-    visit(tools[name].tool.steps, set())
+    visit(tool.steps, set())
     return found
 
 
 def _of_tool(name: str, tools: Mapping[str, CompiledTool]) -> set[str]:
-    origins = _origins(name, tools)
+    origins = origins_of(name, tools)
     sources = [item.source for item in tools[name].tool.outputs if item.source is not None]
-    return set().union(*(_behind(source, origins) for source in sources))
+    return set().union(*(behind(source, origins) for source in sources))
 
 
-def _behind(value: Expr, origins: Mapping[str, set[str]]) -> set[str]:
-    """Return the operations behind all names of an expression, and the fields of hits that it reads."""
+def behind(value: Expr, origins: Mapping[str, set[str]]) -> set[str]:
+    """Return the operations and other origins behind all names of an expression, and the fields of hits that it reads."""
     found = {node.key for node in walk(value) if isinstance(node, Field) and node.key in {*_VERIFYING, _DOUBLES}}
     for node in walk(value):
         if isinstance(node, Filtered) and node.name == "default":

@@ -85,7 +85,7 @@ def outcome_of(
     values = scope.values
     outputs: dict[str, Json] = {}
     doubts: dict[str, Doubt] = {}
-    others = {name: doubt.alternative for name, doubt in scope.doubts.items() if doubt.alternative is not None}
+    others = {name: other for name, doubt in scope.doubts.items() for other in doubt.alternatives}
     found_out = False
     for output in tool.outputs:
         try:
@@ -96,7 +96,7 @@ def outcome_of(
             if (doubt := joined(judged.control, own)) is not None:
                 doubts[output.name] = doubt if own is None else replace(own, words=doubt.words)
                 if output.name != "evidence" and (other := _value(output, {**values, **others})) not in (None, value):
-                    doubts[output.name] = replace(doubts[output.name], alternative=presented(other, output))
+                    doubts[output.name] = replace(doubts[output.name], alternatives=(presented(other, output),))
         except VideoWorldError as unreadable:
             value = None
             if status == "ok":
@@ -216,8 +216,8 @@ def _summary(tool: Tool, outputs: Mapping[str, Json], doubts: Mapping[str, Doubt
         doubt = doubts.get(output.name)
         if doubt is None:
             more = ""
-        elif doubt.alternative is not None:
-            more = f" (possibly {_short(doubt.alternative, output)})"
+        elif doubt.alternatives:
+            more = f" (possibly {', '.join(_short(other, output) for other in doubt.alternatives)})"
         else:
             more = f" ({doubt.possible:g} possible)" if doubt.possible else " (possible)"
         parts.append(f"{output.name}: {_short(value, output)}{more}")
