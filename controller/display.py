@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from controller.answers import SUBMIT_ANSWER
 from controller.episode import PARTS, Account, Accounts, CallRecord, Episode, RoundRecord, accounts_of, total
 from controller.episode_tools import judging_tokens
+from controller.messages import spans_in
 from controller.records.conditions import Conditions
 from controller.records.journal import JournalEntry
 from world_api.chat.messages import READ_MORE, text_of
@@ -104,9 +105,11 @@ def doubts_of(episode: Episode) -> list[dict[str, Any]]:
     """Return what the calls behind the answer could not determine: those that returned a cited span, or if none did, all.
 
     One record for each such call: ``tool``, the ``status`` and ``summary`` of an incomplete result, the words
-    ``unmatched`` (if what was found may lack them) and ``not_judged``, and the intervals ``not_examined``.
+    ``unmatched`` (if what was found may lack them) and ``not_judged``, and the intervals ``not_examined``. Of a list with
+    possible items that are cited, or of which none is cited, the number of its items as a range, and what those ``lacks``.
     """
     cited = {name for span in episode.spans for name in span.returned_by}
+    spans = {(span.start_time, span.end_time) for span in episode.spans}
     found: list[dict[str, Any]] = []
     for call in [call for call in episode.tool_calls if call.id in cited] or episode.tool_calls:
         judged = call.result.get("judged")  # of `judge_items` a list of answers
@@ -114,10 +117,27 @@ def doubts_of(episode: Episode) -> list[dict[str, Any]]:
         status = result.get("status", "" if result.get("not_found") else "partial")  # operations have none
         keys = ["not_judged", "not_examined"]
         keys += ["status", "summary", "unmatched"] if status in ("partial", "budget_exhausted") else []
-        doubt = {"tool": call.tool, **{key: result[key] for key in keys if result.get(key)}}
+        doubt = {"tool": call.tool, **_possible_items(result, spans if call.id in cited else None)}
+        doubt |= {key: result[key] for key in keys if result.get(key)}
         if len(doubt) > 1 and doubt not in found:
             found.append(doubt)
     return found
+
+
+def _possible_items(result: Mapping[str, Any], cited: Set[tuple[float, float]] | None) -> dict[str, Any]:
+    """Return how many items the lists of a result have, as a range, and what the possible ones lack; empty if all are sure.
+
+    ``cited``: only lists are meant of which a possible item has one of these spans; None: all lists.
+    """
+    found: dict[str, Any] = {}
+    lacks: list[str] = []
+    for key, rows in result.items():
+        items = [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
+        possible = [row for row in items if row.get("lacks")]
+        if possible and (cited is None or any((one.start, one.end) in cited for one in spans_in(possible))):
+            found[key] = f"{len(items) - len(possible)} to {len(items)}"
+            lacks += [word for row in possible for word in row["lacks"]]
+    return {**found, "lacks": list(dict.fromkeys(lacks))} if found else {}
 
 
 def _doubt_text(doubt: Mapping[str, Any]) -> str:
@@ -333,12 +353,14 @@ def _part(key: str, value: Any) -> str:
     if not isinstance(value, list):
         return f"{name} {value_text(value, 160)}"
     first = "; ".join(map(_item, value[:_FIRST]))
-    return f"{len(value)} {name}" + (f": {first}" if first else "") + (" ..." if len(value) > _FIRST else "")
+    possible = sum(isinstance(item, Mapping) and bool(item.get("lacks")) for item in value)
+    least = f"{len(value) - possible} to " if possible else ""
+    return f"{least}{len(value)} {name}" + (f": {first}" if first else "") + (" ..." if len(value) > _FIRST else "")
 
 
 def _item(item: Any) -> str:
     if not isinstance(item, Mapping):
-        return value_text(item)
+        return value_text(item, WIDTH)
     words = next((item[key] for key in _WORDS if isinstance(item.get(key), str) and item[key]), "")
     parts = [span_text(item)] if "start_time" in item else []
     parts += [value_text(words)] if words else []

@@ -317,14 +317,13 @@ def _repeated(judged: Mapping[str, Any], summary: str) -> list[str]:
 def _outputs(outputs: Record, known: Set[_Span], unsure: Any) -> Record:
     """Return the outputs of a tool under their declared names; one that is null stays, since that is its answer.
 
-    A number of sure ones says of how many more it is not known: ``"0 sure, 10 possible"``.
+    A number that is in doubt is given as its range, if that is known: ``"1 to 6"``, ``"3 or more"``.
     """
     if isinstance(outputs.get("evidence"), list):
         outputs = _with_needed_evidence(outputs, known)
     for name, doubt in unsure.items() if isinstance(unsure, Mapping) else ():
-        possible = doubt.get("possible") if isinstance(doubt, Mapping) else None
-        if isinstance(possible, int) and type(outputs.get(name)) is int:
-            outputs = {**outputs, name: f"{outputs[name]} sure, {possible} possible"}
+        if isinstance(doubt, Mapping) and "range" in doubt and is_finite_number(outputs.get(name)):
+            outputs = {**outputs, name: doubt["range"]}
     shown: Record = {}
     for name, value in outputs.items():
         shown |= _field(name, value, known, outputs)
@@ -336,7 +335,7 @@ def _grouped(unsure: Mapping[str, Any], outputs: Any) -> Record:
     doubts: dict[str, tuple[list[str], Any]] = {}
     for name, doubt in unsure.items():
         says_why = isinstance(doubt, Mapping) and doubt.get("why") == "lacks" and doubt.get("lacks")
-        short = _without(doubt, ["why"]) if says_why else doubt
+        short = _without(doubt, ["range", "why"] if says_why else ["range"]) if isinstance(doubt, Mapping) else doubt
         doubts.setdefault(repr(short), ([], short))[0].append(name)
     every = {name for name, value in outputs.items() if not _is_empty(value)} if isinstance(outputs, Mapping) else set()
     is_all = len(doubts) == 1 and len(every) > 1 and every <= unsure.keys()

@@ -15,7 +15,7 @@ import cv2
 import numpy as np
 import pytest
 
-from tests.conftest import Rows, WorldMaker
+from tests.conftest import Rows, WorldMaker, sightings, steps
 from tests.support.browser import Browser, Tab
 from tests.support.command_line import Cli
 
@@ -119,6 +119,34 @@ def test_a_box_lies_where_the_thing_is(tab: Tab) -> None:
     assert box == pytest.approx([140 / 640, 60 / 360, 60 / 640], abs=0.01)
     tab.run("seek(30)")
     assert tab.count("#boxes rect") == 0
+
+
+@pytest.mark.usefixtures("store")
+def test_a_box_does_not_move_towards_that_of_another_shot(
+    browser: Browser, cli: Cli, make_world: WorldMaker, minute_rows: Rows, tmp_path: Path
+) -> None:
+    seen = [*steps(28.0, 29.5), 30.5, 31.0]  # a cut at 30
+    minute_rows["sightings"] = sightings("t0000_01", seen, step=0.0)
+    for row in minute_rows["sightings"][-2:]:
+        row["x1"], row["x2"] = row["x1"] + 300, row["x2"] + 300
+    make_world(minute_rows)
+    page = tmp_path / "page.html"
+    assert cli("inspect", "made", "--html", str(page)).status == 0
+    opened = browser.open(page)
+    lefts = [opened.run(f"(boxAt(world.things[0], {time}) || [null])[0]") for time in (28.25, 29.9, 30.1, 31.0, 32.5)]
+    assert lefts == [100, 100, 400, 400, None]
+    assert "1 person or thing" in opened.text("#facts")
+    opened.close()
+
+
+@pytest.mark.usefixtures("store")
+def test_the_text_of_a_scene_is_whole(cli: Cli, make_world: WorldMaker, minute_rows: Rows, tmp_path: Path) -> None:
+    words = " ".join(f"word{number}" for number in range(16))
+    minute_rows["screen_texts"] += [{**row, "text": words.upper()} for row in minute_rows["screen_texts"]]
+    make_world(minute_rows)
+    page = tmp_path / "page.html"
+    assert cli("inspect", "made", "--html", str(page)).status == 0
+    assert block(page, "world")["scenes"][0][3].endswith("WORD15")
 
 
 def test_hostile_texts_are_text(tab: Tab) -> None:

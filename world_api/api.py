@@ -126,7 +126,7 @@ def profile_for(store: Path, video_id: str, chosen: BuildOptions, progress: Prog
     folder = chosen.models or models_folder(os.environ, home=Path.home())
     model = None
     # The catalogue is not read where there are no models: a build begins at once.
-    if folder.is_dir() or chosen.detector:
+    if folder.exists() or chosen.detector:
         try:
             model = model_folder(folder).detector(chosen.detector, say=progress.say)
         except BackendFault as fault:

@@ -109,12 +109,12 @@ def test_what_all_entries_share_is_stated_once() -> None:
 
 TOOL = {
     "status": "partial",
-    "summary": "partial: cannot tell (not seen to fit: hat) (count: 4 (3 possible), last: yes)",
+    "summary": "partial: cannot tell (not seen to fit: hat) (count: 4 to 7, last: yes)",
     "outputs": {"count": 4, "last": None, "center_time": 5.0, "evidence": [PIECE]},
     "evidence": [PIECE],
     "warnings": [],
     "unsure": {
-        "count": {"possible": 3, "lacks": ["hat"], "why": "lacks"},
+        "count": {"range": "4 to 7", "possible": 3, "lacks": ["hat"], "why": "lacks"},
         "things": {"possible": 3, "lacks": ["hat"], "why": "lacks"},
     },
     "judged": {"unmatched": ["hat"]},
@@ -126,7 +126,7 @@ def test_the_result_of_a_tool_keeps_its_outputs_and_its_doubts() -> None:
         "status": "partial",
         "summary": "cannot tell (not seen to fit: hat)",
         "outputs": {
-            "count": "4 sure, 3 possible",
+            "count": "4 to 7",
             "last": None,
             "center_time": 5,
             "evidence": ["46.542-48.184 speech"],

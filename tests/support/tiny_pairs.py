@@ -61,14 +61,14 @@ def write_pair(folder: Path, *, words: Mapping[str, tuple[int, ...]] = WORDS, ba
     return folder
 
 
-def write_classifier(path: Path) -> Path:
+def write_classifier(path: Path, *, factor: float = 5) -> Path:
     """Write a classifier of ``red``, ``green`` and ``blue`` pictures, whose output are logits."""
     nodes = [
         ("GlobalAveragePool", ["pixels"], "pooled"),
         ("Flatten", ["pooled"], "flat"),
         ("Mul", ["flat", "k"], "logits"),
     ]
-    constants = {"k": np.full((1, 3), 5, dtype=np.float32)}
+    constants = {"k": np.full((1, 3), factor, dtype=np.float32)}
     return write_onnx(
         path, nodes, given={"pixels": ["batch", 3, SIDE, SIDE]}, made={"logits": ["batch", 3]}, constants=constants
     )

@@ -56,9 +56,20 @@ class Doubt:
         words: list[Json] = [word for word in self.words if word != NOT_EXAMINED]
         is_judged = all(judged(word) for word in self.words if word != NOT_EXAMINED)
         why = "not_judged" if not is_judged else "lacks" if words else "not_examined"
-        possible: dict[str, Json] = {} if self.possible is None else {"possible": self.possible}
-        possible |= {"alternative": self.alternatives[0]} if self.alternatives else {}
-        return possible | ({"lacks": words} if words else {}) | {"why": why}
+        found: dict[str, Json] = {"range": self.range, "possible": self.possible}
+        found = {key: value for key, value in found.items() if value not in (None, "")}
+        found |= {"alternative": self.alternatives[0]} if self.alternatives else {}
+        return found | ({"lacks": words} if words else {}) | {"why": why}
+
+    @property
+    def range(self) -> str:
+        """The bounds of a number as text: ``1 to 6``, ``1 to 6 or more``, ``1 or more``; empty if they are not known."""
+        if self.least is None:
+            return ""
+        is_open = self.most is None or math.isinf(self.most)
+        most = self.least + (self.possible or 0) if is_open or self.most is None else self.most
+        upper = f" to {round(most, 2):g}" if most > self.least else ""
+        return f"{round(self.least, 2):g}{upper}{' or more' if is_open else ''}"
 
     def field(self, key: str) -> Doubt | None:
         """Return what is in doubt about one field of the record; all that is if it is no output."""

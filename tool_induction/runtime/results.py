@@ -214,13 +214,17 @@ def _summary(tool: Tool, outputs: Mapping[str, Json], doubts: Mapping[str, Doubt
         if output.name == "evidence" or value in (None, [], ""):
             continue
         doubt = doubts.get(output.name)
-        if doubt is None:
-            more = ""
-        elif doubt.alternatives:
-            more = f" (possibly {', '.join(_short(other, output) for other in doubt.alternatives)})"
-        else:
-            more = f" ({doubt.possible:g} possible)" if doubt.possible else " (possible)"
-        parts.append(f"{output.name}: {_short(value, output)}{more}")
+        said = _short(value, output)
+        if doubt is not None and doubt.alternatives:
+            said += f" (possibly {', '.join(_short(other, output) for other in doubt.alternatives)})"
+        elif doubt is not None and isinstance(value, int | float) and doubt.range:
+            said = f"{doubt.range}{_unit(output)}"
+        elif doubt is not None and isinstance(value, list) and doubt.extent in (Extent.ITEMS, Extent.MISSING):
+            least = f"{len(value) - doubt.possible:g} to " if doubt.possible else ""
+            said = f"{least}{said}{' or more' * (doubt.extent == Extent.MISSING)}"
+        elif doubt is not None:
+            said += " (possible)"
+        parts.append(f"{output.name}: {said}")
     answer = ", ".join(parts)
     if status == "ok":
         line = answer or "done"
@@ -236,11 +240,15 @@ def _short(value: Json, output: Output) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):
-        unit = " s" if plain(output.type) == TIME or output.name.endswith(("_time", "_seconds", "duration")) else ""
-        return f"{round(value, 2):g}{unit}"
+        return f"{round(value, 2):g}{_unit(output)}"
     if isinstance(value, str):
         return shorten(value, 80)
     return text_of(value)[:80]
+
+
+def _unit(output: Output) -> str:
+    is_time = plain(output.type) == TIME or output.name.endswith(("_time", "_seconds", "duration"))
+    return " s" if is_time else ""
 
 
 def presented(value: Json, output: Output) -> Json:

@@ -59,8 +59,8 @@ def run_tool(
         ``{status, summary, outputs, evidence, calls, cost, warnings}``; ``error`` if a fault stopped it; ``judged`` if
         queries contained words: those ``matched``, ``unmatched`` and ``not_judged``, and the intervals in which things
         were ``not_found`` or ``not_examined``; ``unsure`` if outputs rest on what is only possible or was not judged: for
-        each of them ``possible`` (how much), ``alternative`` (what it would be if what is possible fits), ``lacks`` (words),
-        ``why``. Then the status is ``partial``.
+        each of them ``range`` (of a number, as text), ``possible`` (how much), ``alternative`` (what it would be if what
+        is possible fits), ``lacks`` (words), ``why``. Then the status is ``partial``.
 
     Raises:
         ToolFault: ``unknown_tool``, ``bad_arguments``, ``no_judge``: the call itself was wrong, nothing was run.

@@ -14,9 +14,8 @@ from typing import Any, TypeVar
 
 from world_api.chat.messages import DATA, Call, completion, text_of
 from world_api.core.canonical import json_object
-from world_api.core.lexicon import COLOURS
 from world_api.core.spans import TimeSpan
-from world_api.core.vocabulary import concepts, words
+from world_api.core.vocabulary import words
 
 RULE_BASED = "rule-based"
 _ANSWER_TOOL = "submit_answer"
@@ -38,7 +37,7 @@ _QUOTED = re.compile(r"[\"“”「『]([^\"“”「」『』]{1,200})[\"“”
 #: Words before and after the subject of a question.
 _HEAD = re.compile(
     r"^(?:(?:(?:when|where|what|which|who|how|at|in|do|is|are|was|were|does|did|has|have|can|please|find|show|me|describe"
-    r"|number|of|many|often|times?|different|(?:the )?(?:first|last)|said|written|about|mentioned)\b|请问?|视频[中里]"
+    r"|there|number|of|many|often|times?|different|(?:the )?(?:first|last)|said|written|about|mentioned)\b|请问?|视频[中里]"
     r"|什么时候|哪里|第一次|最后一次|有?(?:多少|几)[个位名只]?|出现了?|谁|提到了?|有|在|的|，)\s*)+",
     re.IGNORECASE,
 )
@@ -71,9 +70,11 @@ _SENTENCES = ("caption", "answer", "summary", "snippet", "said", "written", "see
 #: Fields of hits whose words may come after their time, and the form of a time: ``53-74.5``, or a moment.
 _HITS = ("said", "written", "seen")
 _TIME = re.compile(r"(\d+(?:\.\d+)?)(?:-(\d+(?:\.\d+)?))?(?=\s|\Z)")
+#: A number of things in an output of a library tool: one that is sure, or a range.
+_AMOUNT = re.compile(r"(?P<least>\d+)(?: to (?P<most>\d+))?(?P<open> or more)?")
 _AFTER_TIME = re.compile(rf"\A{_TIME.pattern}\s")
 _ASIDE = frozenset(
-    "evidence cost calls warnings judged unsure matched unmatched not_found not_judged not_examined".split()
+    "evidence cost calls warnings judged unsure truncated matched unmatched not_found not_judged not_examined".split()
 )
 
 T = TypeVar("T")
@@ -227,26 +228,34 @@ class _Planner:
         return _Conclusion(text=text, spans=[span], value={"start_time": span.start, "end_time": span.end})
 
     def _count(self) -> _Steps[_Conclusion]:
-        """Call a library tool that counts, else list the entities and count those of the category and the colours asked for."""
+        """Call a library tool that counts, else count what ``detect_objects`` finds in the whole video.
+
+        The value is the sure number; the text says up to how many are possible, or that it cannot be told.
+        """
         [result] = yield from self._by_library("times" if self._intent == "times" else "count")
         fields = [item for node in _objects(result) for item in node.items()]
         counts = [value for key, value in fields if re.search("count|number|total|how_many", key.lower())]
-        sure = (re.match(r"(\d+)(?: sure, |$)", str(value)) for value in counts)
-        number = next((int(found[1]) for found in sure if found), None)
-        if number is None:
-            [listed] = yield [self._call("list_entities")]
-            shared = listed.get("all_entities") or {}
-            entities = [{**shared, **item} for item in _records(listed)]
-            kinds = [(item.get("category"), str(item.get("hint"))) for item in entities]
-            wanted = _colours(self._target)
-            number = sum(
-                (self._category in ("any", kind) or (kind is None and hint.startswith(self._category)))
-                and wanted <= _colours(hint)
-                for kind, hint in kinds
-            )
-        if self.abstentions and (_is_unsure(result) or (number == 0 and not _judged(result, "not_found"))):
+        amount = next((match for value in counts if (match := _AMOUNT.fullmatch(str(value)))), None)
+        if amount is None:
+            [about] = yield [self._call("get_video_metadata")]
+            [result] = yield [self._look(0, time_range={"start_time": 0, "end_time": about.get("duration", 0)})]
+            found = {str(item.get("entity_id", place)): item for place, item in enumerate(_rows(result, "detections"))}
+            [listed] = (yield [self._call("list_entities")]) if found else [{}]
+            again = {str(item.get("entity_id")) for item in _rows(listed, "entities") if item.get("lacks")}
+            is_sure = [not item.get("lacks") and entity_id not in again for entity_id, item in found.items()]
+            is_open = not (found or _judged(result, "not_found")) or _is_open(result, "detections")
+            least, most = sum(is_sure), len(is_sure)
+        else:
+            least, most = int(amount["least"]), int(amount["most"] or amount["least"])
+            is_open = bool(amount["open"]) or (not most and _is_unsure(result))
+        is_known = least == most and not is_open and not _is_unsure(result)
+        if self.abstentions and (not is_known or (not least and not _judged(result, "not_found"))):
             return self._nothing([result])
-        return _Conclusion(text=f"{number} for {self._target!r}", spans=_spans(result), value=number)
+        said = f"{least} to {most}" if most > least else str(least)
+        text = f"{said}{' or more' * is_open} for {self._target!r}{_unjudged([result])}"
+        if is_open and not most:
+            text = f"It cannot be told how many there are of {self._target!r}{_unjudged([result])}"
+        return _Conclusion(text=text, spans=_spans(result), value=least)
 
     def _nothing(self, results: Sequence[_Json]) -> _Conclusion:
         """Return the conclusion that nothing was found: it is not there only if a result says so and none is unsure."""
@@ -254,7 +263,7 @@ class _Planner:
         if self.abstentions:
             is_absent = any(_judged(result, "not_found") for result in results) and not any(map(_is_unsure, results))
             value = self.abstentions[not is_absent]
-        return _Conclusion(text=f"Nothing was found for {self._target!r}.", value=value)
+        return _Conclusion(text=f"Nothing was found for {self._target!r}{_unjudged(results)}.", value=value)
 
     def _summarise(self) -> _Steps[_Conclusion]:
         """Call a library tool that summarises, else describe three scenes spread over the video."""
@@ -306,8 +315,8 @@ class _Planner:
     def _call(self, tool: str, **arguments: Any) -> Call:
         return Call(tool=tool, arguments={**({"video_id": self._video_id} if self._video_id else {}), **arguments})
 
-    def _look(self, time: float) -> Call:
-        return self._call("detect_objects", timestamp=time, category=self._category, text_query=self._target)
+    def _look(self, time: float, **more: Any) -> Call:
+        return self._call("detect_objects", timestamp=time, category=self._category, text_query=self._target, **more)
 
     def _describe(self, span: TimeSpan) -> Call:
         end = min(max(span.end, span.start + 1.0), span.start + 10.0)
@@ -344,11 +353,13 @@ def _given(text: str) -> list[tuple[str, _Json]]:
 
 def _result(content: Any) -> _Json:
     """Return the result in a tool's message; empty if it is a fault or no JSON object; ``judged`` if nothing was found."""
-    value = json_object(content) if isinstance(content, str) else None
-    data = None if value is None else value.get(DATA, value)
+    value = (json_object(content) if isinstance(content, str) else None) or {}
+    data = value.get(DATA, value)
     if not isinstance(data, Mapping) or "error" in data or data.get("status") == "error":
         return {}
-    return {"judged": data.get("judged")} if data.get("status") == "empty" else _with_times(data)
+    if data.get("status") == "empty":
+        return {"judged": data.get("judged")}
+    return {**_with_times(data), **({"truncated": value["truncated"]} if "truncated" in value else {})}
 
 
 def _with_times(value: Any, under: str = "") -> Any:
@@ -381,6 +392,21 @@ def _is_unsure(result: _Json) -> bool:
     return bool(result.get("status") == "partial" or _judged(result, "not_judged") or _judged(result, "not_examined"))
 
 
+def _is_open(result: _Json, key: str) -> bool:
+    """Whether there may be more than a list of a result has: things not judged, spans not examined, further pages."""
+    truncated = result.get("truncated")
+    shown = truncated.get("shown") if isinstance(truncated, Mapping) else None
+    is_cut = isinstance(shown, Mapping) and key in shown
+    return bool(is_cut or _judged(result, "not_judged") or _judged(result, "not_examined"))
+
+
+def _unjudged(results: Sequence[_Json]) -> str:
+    """Return the words that results could not judge, in brackets; empty without any."""
+    found = (words for one in results if isinstance(words := _judged(one, "not_judged"), list))
+    named = dict.fromkeys(str(word) for words in found for word in words)
+    return f" (not judged: {', '.join(named)})" if named else ""
+
+
 def _objects(value: Any) -> Iterator[_Json]:
     """Yield every JSON object inside a value, outer ones first; not those in the fields ``_ASIDE``."""
     waiting = deque([value])
@@ -411,13 +437,17 @@ def _records(result: _Json) -> list[_Json]:
     return next(filter(None, objects), [])
 
 
+def _rows(result: _Json, key: str) -> list[_Json]:
+    """Return the objects in a list of an operation's result, each with what all of them share."""
+    shared, rows = result.get(f"all_{key}"), result.get(key)
+    common = shared if isinstance(shared, Mapping) else {}
+    return [{**common, **row} for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
+
+
 def _hits(result: _Json) -> list[_Json]:
     """Return what a search found that has a time: moments that lack nothing, hits, and other moments."""
-    moments = [one for one in result.get("moments") or () if isinstance(one, Mapping) and _spans(one)]
-    shared = result.get("all_moments")
-    doubt = isinstance(shared, Mapping) and shared.get("lacks")
-    hits = [hit for hit in result.get("candidates") or () if isinstance(hit, Mapping) and _spans(hit)]
-    sure = [] if doubt else [one for one in moments if not one.get("lacks")]
+    moments, hits = ([one for one in _rows(result, key) if _spans(one)] for key in ("moments", "candidates"))
+    sure = [one for one in moments if not one.get("lacks")]
     return [*sure, *hits, *(one for one in moments if one not in sure)]
 
 
@@ -427,10 +457,6 @@ def _sentence(result: _Json) -> str:
     texts = ((key, item[0] if isinstance(item, list) and item else item) for key, item in found)
     said = (_AFTER_TIME.sub("", text) if key in _HITS else text for key, text in texts if isinstance(text, str))
     return next((text.strip() for text in said if text.strip()), "")
-
-
-def _colours(text: str) -> frozenset[str]:
-    return concepts(text) & COLOURS.keys()
 
 
 def _clock(seconds: float) -> str:

@@ -35,6 +35,8 @@ _NOUNS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     HAIR: (("hair", "haired"), ("头发", "长发", "短发", "发")),
 }  # fmt: skip
+#: Nouns that say no more than the part. Of others, such as coat and jeans, the kind of garment (of hair the length) is not judged.
+_GENERAL = frozenset({"top", "tops", "上衣", "bottoms", "下装", "hair", "haired", "头发", "发"})
 _PART_OF = {noun: part for part, (english, chinese) in _NOUNS.items() for noun in (*english, *chinese)}
 
 
@@ -153,6 +155,11 @@ def parts_in(text: str) -> list[tuple[str, str]]:
     return [(match.group(), _PART_OF.get(match.group(), FACING)) for match in _PART_NOUN.finditer(text)]
 
 
+def names_part(noun: str) -> bool:
+    """Whether a noun of ``parts_in`` says no more than the part: ``top``, and not ``cardigan``."""
+    return noun in _GENERAL or noun not in _PART_OF
+
+
 class LooksReader:
     """Finds the looks that a description asks for.
 
@@ -176,13 +183,15 @@ class LooksReader:
         )  # fmt: skip
         self._colour = re.compile(_any(["金色", "金", *chinese, "blonde", "blond", *english]))
 
-    def read(self, text: str, judged: Collection[str]) -> tuple[str, list[PartLook], list[str]]:
+    def read(self, text: str, judged: Collection[str]) -> tuple[str, list[PartLook], list[str], list[str]]:
         """Return a folded text without the looks that it asks for, these looks, and the words that named them.
 
-        Only parts in ``judged`` are read. An alternative ("black or brown hair") is not read.
+        Only parts in ``judged`` are read. An alternative ("black or brown hair") is not read. Nouns for a kind of garment, of
+        which only the colour is judged, are returned last.
         """
         looks: list[PartLook] = []
         named: list[str] = []
+        kinds: list[str] = []
         text = text.replace(" - ", "-")
         for pattern in self._patterns:
             for match in reversed(list(pattern.finditer(text))):
@@ -192,7 +201,8 @@ class LooksReader:
                         text = f"{text[: match.start()]} {match.group().replace(' ', '-')} {text[match.end() :]}"
                     continue
                 looks += own
-                named += [*self._colour.findall(match["c"]), match["n"]]
+                named += self._colour.findall(match["c"])
+                (named if names_part(match["n"]) else kinds).append(match["n"])
                 between = match.groupdict().get("between") or ""
                 text = f"{text[: match.start()]} {between.strip(' -的')} {text[match.end() :]}"
         if HAIR in judged and (blonde := _BLONDE_PERSON.search(text)) is not None:
@@ -204,7 +214,7 @@ class LooksReader:
                 looks.append(PartLook(FACING, direction))
                 named.append(facing.group())
                 text = f"{text[: facing.start()]} {text[facing.end() :]}"
-        return text, looks, named
+        return text, looks, named, kinds
 
     def _looks(self, colours: str, part: str) -> list[PartLook]:
         """Return the looks that colour words ask for; none if one of them is not a colour that is judged of the part."""

@@ -354,9 +354,10 @@ class Vocabulary:
         rest, asked = list(parts), ParsedDescription()
         for place, part in enumerate(parts if self.parts else ()):
             if not part.negated and not part.unclear:
-                text, looks, words = _LOOKS.read(part.text, self.parts)
+                text, looks, words, kinds = _LOOKS.read(part.text, self.parts)
                 rest[place] = replace(part, text=text)
-                asked = asked.joined(ParsedDescription(looks=frozenset(looks), matched=_once(words)))
+                own = ParsedDescription(looks=frozenset(looks), matched=_once(words), unmatched=_once(kinds))
+                asked = asked.joined(own)
         return rest, asked
 
     def _is_of_another(self, text: str) -> bool:

@@ -16,7 +16,7 @@ from pydantic import Field
 from world_api.core.attributes import asked_attributes, attribute_of
 from world_api.core.cost import Cost
 from world_api.core.lexicon import COLOURS
-from world_api.core.outfits import FACING, PartLook, named, parts_in
+from world_api.core.outfits import FACING, PartLook, named, names_part, parts_in
 from world_api.core.spans import TimeSpan, round_time
 from world_api.core.vocabulary import ParsedDescription, concepts, fold, is_narrower
 from world_api.operations.evidence import (
@@ -280,9 +280,10 @@ def read_question(session: Session, query: str, entity: Track | Registration) ->
                 tellers.append(_attributes)
         if (asked := _asked_looks(session, part, question, is_of_looks=_looks in own)) and isinstance(entity, Track):
             known, unsure, own_shares = _answered(entity, asked)
-            named = {noun for _, noun, _ in asked}
+            named = {noun for _, noun, looks in asked if names_part(noun) or not looks}
+            known = [noun for noun in known if noun in named or noun not in beyond]
             beyond = [word for word in beyond if word not in named and not concepts(word) & COLOURS.keys()]
-            beyond += [noun for _, noun, _ in asked if noun not in known and not unsure]
+            beyond += [noun for _, noun, _ in asked if noun not in (*known, *beyond) and not unsure]
             matched += [*known, *(() if unsure or beyond else (*(word for word, _ in cues), *question.matched))]
             tellers.append(_looks)
             unmatched, doubtful, shares = [*unmatched, *beyond], [*doubtful, *unsure], [*shares, *own_shares]

@@ -433,8 +433,8 @@ def _when(spans: Iterable[TimeSpan], inside: TimeSpan) -> str:
     return ", ".join(f"{round(part.start, 1):g}-{round(part.end, 1):g}" for part in parts)
 
 
-def brief(view: View, span: TimeSpan, said: Sequence[str] = ()) -> str:
-    """Describe an interval in one line of about 120 characters at most: what is seen, then screen texts, then speech.
+def brief(view: View, span: TimeSpan, said: Sequence[str] = (), *, most: int = 120) -> str:
+    """Describe an interval in one line of about ``most`` characters at most: what is seen, then screen texts, then speech.
 
     ``said``: captions of a vision model. The first one, if any, is used instead of stored captions and tracks.
     """
@@ -451,7 +451,7 @@ def brief(view: View, span: TimeSpan, said: Sequence[str] = ()) -> str:
         parts.append("text: " + " / ".join(written))
     if spoken := passages.first_texts(near, span, "speech", 1):
         parts.append(f'speech: "{spoken[0]}"')
-    return shorten("; ".join(parts), 120) if parts else holes_in_words(view, span) or _quiet(view, span)
+    return shorten("; ".join(parts), most) if parts else holes_in_words(view, span) or _quiet(view, span)
 
 
 def path_in_words(view: View, track: Track, appearance: TimeSpan) -> tuple[str, list[TimedBox]]:

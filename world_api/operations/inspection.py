@@ -266,9 +266,9 @@ def scan_segments(
         matched=judge.matched,
         unmatched=unmatched,
         not_found=ranges(absent),
-        not_judged=judge.too_small
+        not_judged=judge.unseen
         if absent
-        else (unmatched or judge.matched or [query[:60]])
+        else (unmatched or (judge.may_be_missed and judge.unseen) or judge.matched or [query[:60]])
         if query and not matching
         else [],
         evidence=[cited for _, cited in found],

@@ -50,6 +50,8 @@ UNRECOGNISED = "moving_object"
 
 #: What is said of things of which nothing was detected, and nothing shows that they are absent.
 MAY_BE_UNSEEN = "how often one is missed was not measured, so it may be there unseen"
+#: What is not judged where things of any category are asked for.
+UNDETECTED = "things that were not detected"
 #: What an entity lacks that may be the same thing as an earlier one.
 APART = "different from those before"
 
@@ -302,7 +304,7 @@ def find_objects(
     kind = session.vocabulary.read_category(category)
     description = session.vocabulary.read(text_query or "", of=kind.kinds)
     reading = kind.joined(description)
-    if kind.kinds is None and description.kinds == frozenset():
+    if kind.kinds is None:  # of any category, so that the description names it
         reading = replace(reading, kinds=description.kinds)
     described = reading if kind.kinds else replace(reading, kinds=description.kinds)
     reading, deeds = _read_deeds(session, reading, f"{category} {text_query or ''}")
@@ -347,7 +349,8 @@ def find_objects(
     # Words that name no category that can be judged: without them nothing can be said. Nor are things absent that may be missed.
     unjudged = list(reading.unmatched) if reading.kinds == frozenset() else []
     if not found and not unjudged and examined and session.view.may_be_missed(reading.kinds):
-        unjudged = [*reading.matched, *reading.unmatched] or [category]
+        unjudged = [*(session.view.unseen(reading.kinds) or reading.matched), *reading.unmatched] or [UNDETECTED]
+    beyond = [UNDETECTED] if found and reading.kinds is None and session.view.may_be_missed(None) else []
     hint = ""
     # If nothing was examined, the registry reports the hole.
     if not found and (examined or reading.kinds == frozenset() or missing is not None):
@@ -365,7 +368,7 @@ def find_objects(
         matched=list(reading.matched),
         unmatched=list(reading.unmatched),
         not_found=[] if shown or unjudged else ranges(examined),
-        not_judged=unjudged or ([] if shown or not examined else session.view.too_small(reading.kinds)),
+        not_judged=unjudged or beyond or ([] if shown or not examined else session.view.unseen(reading.kinds)),
         not_examined=[] if unjudged else ranges(unexamined),
         evidence=[
             *(evidence(session, interval_of(item), source, item.confidence, item.timestamp) for item, source in shown),

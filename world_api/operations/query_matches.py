@@ -212,9 +212,9 @@ class QueryJudge:
         return self._reading.is_judged and self._session.view.may_be_missed(self._reading.kinds)
 
     @property
-    def too_small(self) -> list[str]:
-        """What of the things that the query names may be there unseen, since it is too small."""
-        return self._session.view.too_small(self._reading.kinds)
+    def unseen(self) -> list[str]:
+        """What of the things that the query names may be there unseen."""
+        return self._session.view.unseen(self._reading.kinds)
 
     @property
     def limit(self) -> str:
@@ -315,11 +315,11 @@ def candidates(
         unmatched=unmatched,
         not_found=ranges(absent),
         # Without hits that are shown, a thing of which the words were not measured may have them.
-        not_judged=judge.too_small
+        not_judged=judge.unseen
         if absent
         else []
         if hits and (matched or not unmatched)
-        else unmatched or matched or [query[:60]],
+        else unmatched or (judge.may_be_missed and judge.unseen) or matched or [query[:60]],
         evidence=cite_hits(session, found),
         hint=hint,
     )

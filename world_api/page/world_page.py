@@ -29,6 +29,7 @@ _SIDE, _QUALITY, _MOST_PICTURES, _AT_ONCE = 480, 72, 360, 24
 #: The most boxes of a page, and the least time between two of one track, in seconds.
 _MOST_BOXES, _LEAST_STEP = 120_000, 0.2
 _DECIMALS = 2  #: of a time in seconds
+_MOST_TEXT = 2_000  #: characters of a scene
 _SCRIPT, _STYLE, _TEMPLATE = "world.js", "world.css", "world.html.jinja"
 #: A page that is opened as a file has no origin of its own, and its neighbours are files.
 _BESIDE = "'self' file:"
@@ -80,8 +81,11 @@ def world_record(view: View) -> dict[str, Any]:
         "duration": _seconds(view.duration),
         "size": [manifest.video.width, manifest.video.height],
         "holes": [_interval(hole) for hole in view.holes],
+        "step": _seconds(step),
         "shots": [_interval(shot) for shot in view.shots],
-        "scenes": [[*_interval(scene.span), scene.scene_id, brief(view, scene.span)] for scene in view.scenes],
+        "scenes": [
+            [*_interval(scene.span), scene.scene_id, brief(view, scene.span, most=_MOST_TEXT)] for scene in view.scenes
+        ],
         "things": [_thing(track, step) for track in tracks],
         "actions": [[*_interval(said.span), said.text] for said in view.actions],
         "captions": [[*_interval(said.span), said.text] for said in view.captions],

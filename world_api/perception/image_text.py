@@ -510,6 +510,8 @@ class OnnxClassifier:
         labels = self._options.labels
         if scores.shape[1] != len(labels):
             raise unusable(self._network.part, f"it has {scores.shape[1]} classes, and {len(labels)} labels are listed")
+        if not np.isfinite(scores).all():
+            raise unusable(self._network.part, "its scores are not finite")
         if (scores < 0).any() or not np.allclose(scores.sum(axis=1), 1, atol=1e-3):  # logits
             scores = np.exp(scores - scores.max(axis=1, keepdims=True))
             scores /= scores.sum(axis=1, keepdims=True)

@@ -42,6 +42,12 @@ CATALOGUE = "models.yaml"
 DETECTOR, IMAGE_TEXT, IMAGE_CLASSIFIER = "detector", "image_text", "image_classifier"
 #: The tasks of models that a user can add.
 ADDED_TASKS = (DETECTOR, IMAGE_TEXT, IMAGE_CLASSIFIER)
+#: task -> what is given as the path of a model.
+_WANTED = {
+    DETECTOR: "give the path of an ONNX file of a detector",
+    IMAGE_TEXT: "give the folder of image.onnx, text.onnx and the tokenizer, or the checkpoint file of an open_clip model",
+    IMAGE_CLASSIFIER: "give the path of an ONNX file of a classifier",
+}
 #: Seconds that a server may be silent, and bytes that are written at once.
 _SILENCE, _PIECE = 60.0, 1 << 20
 #: Limits of what a user's model is used with, where nothing was measured.
@@ -144,8 +150,11 @@ class ModelFolder:
         return [*own, *(model for model in _of_project() if model.name not in names)]
 
     def added(self) -> list[Model]:
-        """Return the models that the user added. Raises BackendFault: ``bad_catalogue``."""
+        """Return the models that the user added. Raises BackendFault: ``bad_catalogue``, also if the folder is a file."""
         path = self.folder / CATALOGUE
+        if self.folder.is_file():
+            what = f"{self.folder} is a file and no folder of models"
+            raise BackendFault("bad_catalogue", what, hint="name a folder in VIDEOWORLD_MODELS or --folder")
         try:
             content = path.read_bytes()
         except OSError:
@@ -409,8 +418,11 @@ class ModelFolder:
         writing.
         """
         files = _files_of_pair(path) if task == IMAGE_TEXT and path.is_dir() else [path]
-        if not all(file.is_file() for file in files):
-            raise BackendFault("model_missing", f"there is no file {path}", hint="give the path of an ONNX file")
+        if not files[0].is_file():
+            what = f"{path.resolve()} is a folder" if path.is_dir() else f"there is no file {path}"
+            raise BackendFault("model_missing", what, hint=_WANTED[task])
+        if empty := [file.name for file in files if not file.stat().st_size]:
+            raise BackendFault("model_unusable", f"{empty[0]} is empty", hint=_WANTED[task])
         noted, terms = _described(path) if task == DETECTOR else ({}, "")
         if task == IMAGE_TEXT and path.is_file():
             noted = {"kind": "open-clip"}
@@ -529,7 +541,7 @@ def _files_of_pair(folder: Path) -> list[Path]:
         [path for path in there if path.name.endswith(("tokenizer.json", ".txt", ".txt.gz"))],
     ]
     if any(len(each) != 1 for each in found):
-        what = f"{folder} does not contain one encoder of pictures, one of texts and one tokenizer"
+        what = f"{folder.resolve()} does not contain one encoder of pictures, one of texts and one tokenizer"
         hint = "name them image.onnx, text.onnx and tokenizer.json (or the BPE vocabulary .txt or .txt.gz)"
         raise BackendFault("model_missing", what, hint=hint)
     return [*(each[0] for each in found), *(path for path in there if path.name.endswith((".data", ".onnx_data")))]

@@ -134,15 +134,18 @@ class View:
             return manifest.profile != "oracle"
         return bool(manifest.detected_categories) and not kinds <= manifest.missed.keys()
 
-    def too_small(self, kinds: frozenset[str] | None) -> list[str]:
-        """Return words for the things of these categories that are so small that they may have been missed, one a category.
+    def unseen(self, kinds: frozenset[str] | None) -> list[str]:
+        """Return words for the things of these categories that a detector may have missed, one a category.
 
-        Empty where no detector makes the tracks, and where all of a category may be missed.
+        They are small ones, or if it was not measured how often one is missed, any. Empty where no detector makes the tracks.
         """
-        missed = self.world.manifest.missed
+        manifest = self.world.manifest
         return [
-            f"{kind} below {math.ceil(100 * missed[kind].height)} % of the picture's height"
-            for kind in sorted(missed.keys() & (kinds or frozenset()))
+            f"{kind} below {math.ceil(100 * manifest.missed[kind].height)} % of the picture's height"
+            if kind in manifest.missed
+            else f"{kind} that was not detected (how often one is missed was not measured)"
+            for kind in sorted(kinds or ())
+            if kind in manifest.missed or kind in manifest.detected_categories
         ]
 
     def rows(self, name: str) -> pa.Table:

@@ -73,7 +73,8 @@ def test_words_that_were_not_judged_keep_the_candidates_and_make_the_result_part
     result = counted(counter("person", "a woman in black"))
     assert (result["status"], result["outputs"]["count"], len(result["outputs"]["things"])) == ("partial", 0, 2)
     beside = {"possible": 2, "lacks": ["woman"], "why": "not_judged"}
-    assert result["unsure"] == {"count": beside, "things": beside}
+    assert result["unsure"] == {"count": {"range": "0 to 2", **beside}, "things": beside}
+    assert result["summary"].endswith("(count: 0 to 2, things: 0 to 2 items)")
     assert result["judged"] == {"matched": ["person", "black"], "unmatched": ["woman"]}
 
 
@@ -144,7 +145,7 @@ def test_the_first_appearance_of_the_second_person_cannot_be_told(open_made: Any
 def test_candidates_that_lack_a_word_make_the_result_partial(counted: Any) -> None:
     result = counted(counter("person", "red and blue"))
     assert (result["status"], result["outputs"]["count"]) == ("partial", 0)
-    assert result["unsure"]["count"] == {"possible": 1, "lacks": ["blue"], "why": "lacks"}
+    assert result["unsure"]["count"] == {"range": "0 to 1", "possible": 1, "lacks": ["blue"], "why": "lacks"}
     assert result["judged"]["matched"] == ["person", "red", "blue"]
     assert "not seen to fit: blue" in result["summary"]
 

@@ -92,8 +92,8 @@ def test_a_count_is_the_sure_number_and_what_is_possible_stands_beside() -> None
     document = tool([aggregate("count", "a", "n")], n=("int", "{{ n }}"))
     result = told(FakeWorld(a=ONE_OF_EACH, b=[]), document)
     assert (result["status"], result["outputs"]) == ("partial", {"n": 2})
-    assert result["unsure"] == {"n": {"possible": 1, "lacks": [WORD], "why": "lacks"}}
-    assert "n: 2 (1 possible)" in result["summary"]
+    assert result["unsure"] == {"n": {"range": "2 to 3", "possible": 1, "lacks": [WORD], "why": "lacks"}}
+    assert "n: 2 to 3" in result["summary"]
 
 
 def test_seconds_and_sums_are_the_sure_ones() -> None:

@@ -135,33 +135,61 @@ def test_without_tools_it_answers_in_words_from_what_it_has() -> None:
     assert "01:05" in message["content"]
 
 
-def test_a_count_lists_entities_of_the_kind_asked_for() -> None:
-    entities = [{"entity_id": "e1", "category": "person"}, {"entity_id": "e2", "category": "car"}]
-    calls, answer = converse("How many people enter?", {"list_entities": lambda _: {"entities": entities}})
-    assert [name for name, _ in calls] == ["list_entities", "submit_answer"]
-    assert "1 for" in answer
+def detected(*lacks: list[str], again: int = 0, **more: Any) -> Answers:
+    """A video in which so many things are detected, which lack these words; the last ``again`` may be others seen before."""
+    found = [{"entity_id": f"e{n}", "lacks": words} for n, words in enumerate(lacks)]
+    listed = [{"entity_id": f"e{n}", "lacks": ["new"] * (n >= len(lacks) - again)} for n in range(len(lacks))]
+    return {
+        "get_video_metadata": lambda _: {"duration": 60.0},
+        "detect_objects": lambda _: {"detections": found, **more},
+        "list_entities": lambda _: {"entities": listed},
+    }
+
+
+def test_a_count_is_of_what_is_detected_in_the_whole_video() -> None:
+    calls, answer = converse("How many people in red come in?", detected([], []))
+    assert [name for name, _ in calls] == ["get_video_metadata", "detect_objects", "list_entities", "submit_answer"]
+    whole = {"start_time": 0, "end_time": 60.0}
+    about = {"timestamp": 0, "category": "person", "text_query": "people in red", "time_range": whole}
+    assert calls[1][1] == {"video_id": "clip", **about}
+    assert answer == "[rule-based] 2 for 'people in red'"
 
 
 @pytest.mark.parametrize(
-    ("question", "count"),
+    ("answers", "said"),
     [
-        ("How many people in red come in?", 2),
-        ("How many people in red and black come in?", 1),
-        ("How many people in a dark blue coat?", 0),
-        ("How many people come in?", 4),
-        ("有几个穿红衣服的人？", 2),
+        (detected([], ["red"]), "1 to 2 for"),
+        (detected(["red"], ["red"]), "0 to 2 for"),
+        (detected([], [], [], again=2), "1 to 3 for"),
+        (detected([], ["red"], not_judged=["things that were not detected"]), "1 to 2 or more for"),
+        (detected([], [], not_examined=["3-9"]), "2 or more for"),
+        (detected(not_found=["0-60"]), "0 for"),
+        (detected(not_found=["0-60"], not_judged=["small ones"]), "cannot be told how many"),
+        (detected(not_judged=["dragon"]), "'people in red' (not judged: dragon)"),
+        (detected(), "cannot be told how many"),
+        ({}, "cannot be told how many"),
     ],
 )
-def test_a_count_keeps_to_the_colours_asked_for(question: str, count: int) -> None:
-    hints = ["person in red", "person in red and black", "person in grey", "person"]
-    entities = [{"entity_id": f"e{n}", "hint": hint} for n, hint in enumerate(hints)]
-    _, answer = converse(question, {"list_entities": lambda _: {"entities": entities}})
-    assert f"{count} for" in answer
+def test_a_count_says_what_is_only_possible_and_what_cannot_be_told(answers: Answers, said: str) -> None:
+    assert said in converse("How many people in red come in?", answers)[1]
 
 
-def test_a_count_reads_what_all_entities_share() -> None:
-    listed = {"entities": [{"entity_id": f"e{n}"} for n in range(3)], "all_entities": {"hint": "person in red"}}
-    assert "3 for" in converse("How many people in red?", {"list_entities": lambda _: listed})[1]
+def test_a_count_reads_what_all_things_share() -> None:
+    shared = {"detections": [{"entity_id": f"e{n}"} for n in range(3)], "all_detections": {"lacks": ["red"]}}
+    answers = {**detected(), "detect_objects": lambda _: shared}
+    assert "0 to 3 for" in converse("How many people in red?", answers)[1]
+
+
+@pytest.mark.parametrize(
+    ("outputs", "said"),
+    [("1 to 6", "1 to 6 for"), ("2 or more", "2 or more for"), ("0 or more", "cannot be told"), (0, "cannot be told")],
+)
+def test_a_count_of_a_tool_is_said_as_its_range(outputs: Any, said: str) -> None:
+    text = {"type": "string"}
+    different = tool("count_distinct_things", "How many different ones.", video_id=text, category=text)
+    result = {"status": "partial", "outputs": {"count": outputs}}
+    answer = converse("How many people enter?", {different["function"]["name"]: lambda _: result}, extra=[different])[1]
+    assert said in answer
 
 
 def test_the_induced_tool_for_the_kind_of_count_is_chosen() -> None:
@@ -255,6 +283,12 @@ def test_what_a_question_is_about_is_searched_and_looked_for(text: str, target: 
         :2
     ]
     assert (search["query"], look["text_query"], look["category"]) == (target, target, category)
+
+
+def test_there_is_no_part_of_what_a_question_is_about() -> None:
+    calls, answer = converse("Is there a dog?", {"search_segments_by_text": lambda _: {"not_judged": ["dog"]}})
+    assert calls[0][1]["query"] == "a dog"
+    assert answer == "[rule-based] Nothing was found for 'a dog' (not judged: dog)."
 
 
 @pytest.mark.parametrize(

@@ -82,9 +82,9 @@ def test_an_interval_is_the_stretch_that_was_found() -> None:
 
 
 def test_a_count_is_a_number() -> None:
-    entities = {"entities": [{"entity_id": f"e{n}", "category": "person"} for n in range(3)]}
+    people = {"detections": [{"entity_id": f"e{n}", "category": "person"} for n in range(3)]}
     question = Question(text="How many people are there?", kind="count")
-    assert asked(question, {"list_entities": lambda _: entities})[0] == 3
+    assert asked(question, {"detect_objects": lambda _: people})[0] == 3
     assert asked(question, {})[0] == 0
 
 

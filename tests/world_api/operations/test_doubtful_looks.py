@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import pytest
 
 from tests.support.detected_worlds import STAGES, body, looks, seen
+from tool_induction import load_library, run_tool
 from world_api import open_session, run
 from world_api.session import Session
 
@@ -64,7 +66,11 @@ def found(result: dict[str, Any]) -> tuple[set[str], set[str]]:
 @pytest.mark.parametrize(
     ("query", "sure", "possible"),
     [
-        ("in black trousers", {DARK}, {UNJUDGED}),
+        ("in black bottoms", {DARK}, {UNJUDGED}),
+        ("in black trousers", set(), {DARK, UNJUDGED}),
+        ("in a grey cardigan", set(), {DARK, UNJUDGED}),
+        ("穿灰色大衣的人", set(), {DARK, UNJUDGED}),
+        ("in a green cardigan", set(), {UNJUDGED}),
         ("in blue jeans", set(), {DARK, UNJUDGED}),
         ("穿蓝色牛仔裤的人", set(), {DARK, UNJUDGED}),
         ("with brown hair", {DARK}, {UNJUDGED}),
@@ -117,6 +123,8 @@ def test_a_hint_says_nothing_that_is_only_possible(session: Session) -> None:
         (DARK, "is her hair blonde?", "Cannot tell whether it is: blonde hair", False),
         (DARK, "她是金发吗", "Cannot tell whether it is: blonde hair", False),
         (DARK, "is she wearing blue jeans?", "Cannot tell whether it is: blue bottoms", False),
+        (DARK, "is she in a grey cardigan?", "measured nothing about: cardigan", False),
+        (DARK, "what colour is her cardigan?", "grey top", True),
         (DARK, "is the person facing the camera?", "Cannot tell whether it is: facing the camera", False),
         (RED, "is the person facing the camera?", "facing the camera (100% of the frames)", True),
         (RED, "她面对镜头吗", "facing the camera (100% of the frames)", True),
@@ -144,13 +152,26 @@ def test_a_measured_look_is_less_sure_where_a_neighbour_may_be_right(session: Se
 
 
 def test_what_the_detector_may_miss_is_not_said_to_be_absent(session: Session) -> None:
-    for category, word in (("chair", "chair"), ("椅子", "椅子")):
-        result = detect(session, None, category)
-        assert (result["detections"], result["not_found"], result["not_judged"]) == ([], [], [word])
+    unmeasured = ["chair that was not detected (how often one is missed was not measured)"]
+    for category in ("chair", "椅子", "any"):  # of any category, the query names it
+        result = detect(session, None if category != "any" else "a chair", category)
+        assert (result["detections"], result["not_found"], result["not_judged"]) == ([], [], unmeasured)
         assert "may be there unseen" in result["hint"]
     result = run(session, "search_segments_by_text", {**V, "query": "a chair", "top_k": 3})
-    assert (result["not_found"], result["not_judged"]) == ([], ["chair"])
+    assert (result["not_found"], result["not_judged"]) == ([], unmeasured)
     assert "may be there unseen" in result["hint"]
+
+
+def test_of_any_kind_there_may_be_more_than_what_was_detected(session: Session) -> None:
+    result = detect(session, None, "any")
+    assert len(result["detections"]) == 6
+    assert (result["not_found"], result["not_judged"]) == ([], ["things that were not detected"])
+    assert detect(session, "a bottle", "any")["not_judged"] == []
+    tools, call = load_library("hand_A").tools, partial(run, session)
+    in_view = run_tool(tools, "list_things_in_view", {"video_id": "made", "time": 12.0}, call=call)
+    assert (in_view["status"], in_view["unsure"]["count"]["range"]) == ("partial", "3 or more")
+    bottles = run_tool(tools, "list_appearances", {"video_id": "made", "query": "bottle"}, call=call)
+    assert (bottles["status"], {one["looks"].split()[0] for one in bottles["outputs"]["things"]}) == ("ok", {"bottle"})
 
 
 def test_an_absence_says_what_it_rests_on(make_world: Any) -> None:
@@ -174,7 +195,8 @@ def test_where_it_is_not_known_how_small_things_may_be_nothing_is_absent(make_wo
     noted = {"categories": ["person"], "missed": {"person": [3, 207]}}
     make_world({}, profile="neural", stages=[detections.model_copy(update={"parameters": noted}), *others])
     result = detect(open_session(make_world.store, "made", name=None), None)
-    assert (result["not_found"], result["not_judged"]) == ([], ["person"])
+    unmeasured = "person that was not detected (how often one is missed was not measured)"
+    assert (result["not_found"], result["not_judged"]) == ([], [unmeasured])
 
 
 def test_hair_of_two_colours_is_surely_neither_and_of_no_third_colour(make_world: Any) -> None:

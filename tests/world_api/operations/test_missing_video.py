@@ -72,7 +72,10 @@ def test_what_the_rows_can_tell_and_what_was_looked_at_before_is_still_told(buil
     assert detect(built, "face") == before
     assert detect(built, "person", time_range=stretch, timestamp=10.0)["not_found"] == [stretch]
     anything = detect(built, "any", time_range=stretch, timestamp=65.0)
-    assert (anything["not_found"], anything["not_judged"]) == ([], ["any"])  # what rests is not tracked
+    assert (anything["not_found"], anything["not_judged"]) == (
+        [],
+        ["things that were not detected"],
+    )  # what rests is not tracked
 
 
 def test_a_video_that_goes_while_a_session_is_open_is_told_likewise(built: Path) -> None:

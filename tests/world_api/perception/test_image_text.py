@@ -154,6 +154,37 @@ def test_a_classifier_gives_tags_of_things_from_its_least_probability_on(tmp_pat
     assert "image_text" in added(tmp_path / "both").tagger().parameters  # type: ignore[union-attr]
 
 
+def test_a_classifier_whose_scores_are_not_finite_is_refused_and_tags_nothing(tmp_path: Path) -> None:
+    models, path = ModelFolder(tmp_path / "models"), write_classifier(tmp_path / "nan.onnx", factor=float("nan"))
+    options = {"labels": ["a red thing", "a green thing", "a blue thing"], "side": OPTIONS["side"]}
+    with pytest.raises(BackendFault, match="not finite"):
+        models.add(path, name="nan", options=options, licence="", task="image_classifier")
+
+
+def test_what_is_missing_is_named_by_what_the_task_wants(cli: Cli, tmp_path: Path) -> None:
+    folder = ("--folder", str(tmp_path / "models"))
+    (tmp_path / "empty.onnx").touch()
+
+    def hint(path: str, task: str) -> str:
+        failed = cli("models", "add", path, "--task", task, "--json", *folder, store=None)
+        assert failed.status == 1
+        return str(failed.json["error"]["message"] + failed.json["error"]["hint"])
+
+    assert "image.onnx, text.onnx" in hint(str(tmp_path / "nothing"), "image_text")
+    assert "of a classifier" in hint(str(tmp_path / "nothing"), "image_classifier")
+    assert "is empty" in hint(str(tmp_path / "empty.onnx"), "image_text")
+    assert f"{Path.cwd()} is a folder" in hint("", "detector")
+
+
+def test_a_file_is_no_folder_of_models(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("VIDEOWORLD_MODELS", str(tmp_path / "file"))
+    failed = cli("models", "list", "--json", store=None)
+    assert (failed.status, failed.json["error"]["code"]) == (1, "bad_catalogue")
+    assert "is a file" in failed.json["error"]["message"]
+    assert "is a file" in cli("doctor", "--json", store=None).json["models"]["problem"]
+
+
 def test_commands_add_list_and_check_a_pair(cli: Cli, tmp_path: Path) -> None:
     folder = ("--folder", str(tmp_path / "models"))
     settings = [part for key, value in OPTIONS.items() for part in ("--set", f"{key}={value}")]

@@ -9,7 +9,7 @@ const WORDS = {
     key: (t, file) => `key frame at ${t}${file ? `; put ${file} beside this page to play it` : ""}`, none: "no picture",
     lanes: { calls: "Evidence", scenes: "Scenes", people: "People", objects: "Things", done: "Actions", captions: "Captions", speech: "Speech", texts: "Texts", memories: "Memories" },
     help: "Click: go there · drag: move · wheel or + −: zoom · ← →: 1 s, with Shift 10 s · 0: all · /: search",
-    hole: "could not be decoded", counts: { scenes: "scenes", shots: "shots", things: "people and things", speech: "spoken lines", texts: "texts on screen" },
+    hole: "could not be decoded", counts: { scenes: ["scene", "scenes"], shots: ["shot", "shots"], things: ["person or thing", "people and things"], speech: ["spoken line", "spoken lines"], texts: ["text on screen", "texts on screen"] },
   },
   zh: {
     search: "搜索语音、文字、描述、人和物", theme: "浅色 / 深色", other: "English", boxes: "方框", play: "播放", pause: "暂停",
@@ -18,7 +18,7 @@ const WORDS = {
     key: (t, file) => `${t} 的关键帧${file ? `；把 ${file} 放在本页旁边即可播放` : ""}`, none: "没有画面",
     lanes: { calls: "证据", scenes: "场景", people: "人物", objects: "物体", done: "动作", captions: "描述", speech: "语音", texts: "画面文字", memories: "记忆" },
     help: "单击：跳转 · 拖动：移动 · 滚轮或 + −：缩放 · ← →：1 秒，按住 Shift 为 10 秒 · 0：全部 · /：搜索",
-    hole: "无法解码", counts: { scenes: "个场景", shots: "个镜头", things: "个人和物", speech: "句话", texts: "处画面文字" },
+    hole: "无法解码", counts: { scenes: ["个场景"], shots: ["个镜头"], things: ["个人和物"], speech: ["句话"], texts: ["处画面文字"] },
   },
 };
 const MOST_LISTED = 300; /* entries of a list */
@@ -181,12 +181,15 @@ function show(start, length) {
   drawSoon();
 }
 
-/* Where a thing is at a moment: between two of its boxes if they are near each other; null outside its appearances. */
+/* Where a thing is at a moment: at, or between, its boxes of the same appearance and shot at most `near` seconds away; null without one. */
 function boxAt(thing, time) {
-  if (!thing.spans.some(([start, end]) => start <= time && time <= end)) return null;
-  const all = thing.boxes, count = all.length / 5, before = lastAtMost(count, time, (place) => all[place * 5]);
-  const one = Math.max(0, before) * 5, other = Math.min(count - 1, before + 1) * 5;
-  const gap = all[other] - all[one], share = gap > 0 && gap < 3 && before >= 0 ? (time - all[one]) / gap : gap >= 3 && all[other] - time < time - all[one] ? 1 : 0;
+  const all = thing.boxes, near = Math.max(1, 2 * world.step), shot = at(world.shots, time)[0];
+  const isNear = (place) => Math.abs(all[place] - time) <= near && at(world.shots, all[place])[0] === shot
+    && thing.spans.some(([start, end]) => start <= Math.min(time, all[place]) && Math.max(time, all[place]) <= end);
+  const before = lastAtMost(all.length / 5, time, (place) => all[place * 5]) * 5;
+  const [one, other = one] = [before, before + 5].filter((place) => place >= 0 && place < all.length && isNear(place));
+  if (one === undefined) return null;
+  const share = other > one ? (time - all[one]) / (all[other] - all[one]) : 0;
   return [1, 2, 3, 4].map((side) => all[one + side] + (all[other + side] - all[one + side]) * share);
 }
 
@@ -314,7 +317,7 @@ function say(language) {
   byId("play").textContent = byId("video").paused ? words.play : words.pause;
   byId("pointed").textContent = words.help;
   byId("lanes").setAttribute("aria-label", words.help);
-  const counted = Object.entries(words.counts).filter(([name]) => world[name].length).map(([name, what]) => `${world[name].length} ${what}`);
+  const counted = Object.entries(words.counts).filter(([name]) => world[name].length).map(([name, [one, more = one]]) => `${world[name].length} ${world[name].length === 1 ? one : more}`);
   const facts = [clock(world.duration), `${world.size[0]}×${world.size[1]}`, world.profile, ...counted, world.hash.slice(0, 12)];
   byId("facts").textContent = facts.join(" · ");
   list();
