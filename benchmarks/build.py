@@ -159,7 +159,8 @@ def _build(video: Path) -> Run:
         return run_fresh(
             [
                 sys.executable,
-                str(ROOT / "videoworld.py"),
+                "-m",
+                "videoworld",
                 "build",
                 str(video),
                 "--id",

@@ -29,7 +29,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.page import replace_section
-from controller.answers import Kind, Question
+from controller.answers import Question
+from controller.options import Kind
 from controller.systems import SystemContext, build_system
 from tool_induction.library import load_library
 from world_api.api import open_session

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -26,7 +25,6 @@ from world_api.commands.cli import (
     show,
     with_vision_options,
 )
-from world_api.core.faults import EpisodeFault
 from world_api.core.ports import WireChoice
 
 if TYPE_CHECKING:
@@ -173,84 +171,37 @@ def ask(
     as_json: JsonOption = False,
 ) -> None:
     """Ask a question about a video."""
-    import tool_induction
     from controller.answers import Question
+    from controller.asking import Asking, AskOptions
     from controller.display import summary_record, summary_text
-    from controller.episode import refuse_unpriced
-    from controller.prompts import language_of
-    from controller.records.journal import Journal
-    from controller.records.recorder import answer
-    from controller.systems.base import SystemContext
-    from controller.systems.registry import build_system
-    from tool_induction.domains.domain_file import load_domain
-    from tool_induction.judge.options import judge_from_options
-    from world_api.api import ensure_world, open_session, vision_config
-    from world_api.chat.messages import Prices
-    from world_api.chat.models import chat_model, images_and_window
+    from world_api.api import ensure_world
     from world_api.core.execution import SystemClock
-    from world_api.session.session import forget_reserved, reserve_session
 
     query = Question(text=question, kind=kind, options=tuple(option or ()), as_of=as_of, may_abstain=may_abstain)
-    clock, environment, switched = SystemClock(), os.environ, [*(groups or ()), *(without or ())]
-    spoken = language_of(query.text) if language == "auto" else language
-    config = vision_config(vision.choices(model=model, language=spoken), clock=clock, environment=environment)
-    asked, (takes_images, known_window) = (
-        chat_model(
-            model, clock=clock, environment=environment, wire=wire, cache=cache
-        ),  # first: its hints are for `ask`
-        images_and_window(model, environment=environment),
-    )
-    context = SystemContext(
-        model=asked,
-        clock=clock,
+    options = AskOptions(
+        store=store, system=system, tools=tools, exposure=exposure, domain=domain,
+        settings=read_arguments(settings, None, {}), groups=[*(groups or ()), *(without or ())],
+        allow_judge=allow_judge, judge_model=judge_model, judge_record=judge_record,
+        model=model, wire=wire, cache=cache, prices=prices,
         budget=Budget(
-            rounds=rounds, calls=calls, tokens=max_tokens, seconds=seconds, money=money,
-            window=window or known_window,
+            rounds=rounds, calls=calls, tokens=max_tokens, seconds=seconds, money=money, window=window,
             digest_tokens=digest_tokens,
         ),
-        prices=Prices.read(prices),
-        language=spoken,
-        library=tool_induction.load_library(tools, allow_judge=allow_judge, groups=switched) if tools is not None else None,
-        judge=judge_from_options(allow_judge, judge_model, judge_record, clock=clock, environment=environment)
-        if judge_model is not None or judge_record is not None else None,
-        domain=load_domain(domain) if domain is not None else None,
-        options=read_arguments(settings, None, {}) | ({} if exposure is None else {"exposure": exposure}),
-        takes_images=takes_images,
+        language=language, vision=vision, session=session, commit=commit, record=record,
     )  # fmt: skip
-    name = system or ("hier" if tools is not None else "flat")
-    build_system(name, context)  # refuse what cannot be combined before anything is built
-    refuse_unpriced(context.budget, context.model.name, context.prices)
-    vision.confirm(store, video, config, prices=context.prices, during="for this question")
+    asking = Asking(query, options)
+    asking.confirm(video)
     with progress_bars() as bars:
-        video_id = ensure_world(video, store, progress=bars, clock=clock, profile=vision.base)
-    # Without a name the session is fresh and lives in memory, unless it has to be stored to be committed.
-    fresh = reserve_session(store, video_id, "ask") if session is None and commit else None
-    session_name = session if fresh is None else fresh
-    try:
-        opened = open_session(store, video_id, as_of=as_of, name=session_name, groups=switched, seeing=config)
-        opened.view.world.verify()  # to a model a damaged world would look empty
-        answered = answer(
-            query, opened, system=name, context=context, journal=None if record is None else Journal(record),
-            when_broken_off=lambda name: note(f"recorded as {name}"),
-        )  # fmt: skip
-        if (fault := answered.episode.fault) is not None:
-            if answered.name is not None:
-                note(f"recorded as {answered.name}")
-            raise EpisodeFault(fault.code, fault.message, hint=fault.hint)
-    except BaseException:
-        if fresh is not None:
-            forget_reserved(store, video_id, fresh)
-        raise
+        video_id = ensure_world(video, store, progress=bars, clock=SystemClock(), profile=vision.base)
+    asked = asking.answer(video_id, say=note)
     if html is not None:
-        _write_page(answered.episode, opened, html)
-    committed = _commit(store, video_id, session_name) if commit and session_name is not None else None
-    if fresh is not None:
-        forget_reserved(store, video_id, fresh)
-    summary = summary_record(answered.episode, recorded_as=answered.name)
+        _write_page(asked.episode, asked.session, html)
+    episode, name, committed = asked.episode, asked.recorded_as, asked.committed
+    summary = summary_record(episode, recorded_as=name)
     show(
         summary | ({} if committed is None else {"committed": committed}),
         as_json=as_json,
-        text=lambda: summary_text(answered.episode, recorded_as=answered.name, committed=committed),
+        text=lambda: summary_text(episode, recorded_as=name, committed=committed),
     )
 
 
@@ -261,20 +212,6 @@ def _write_page(episode: Episode, session: Session, path: Path) -> None:
 
     write_world_page(session.view, path, episode=page_record(episode))
     note(f"written to {path}")
-
-
-def _commit(store: Path, video_id: str, session: str) -> dict[str, Any]:
-    """Add the session's writes to the world; return as JSON their numbers by kind (``memories``, ``entities``), maybe 0."""
-    from world_api.core.faults import StoreFault
-    from world_api.session.session import commit_session
-
-    try:
-        return commit_session(store, video_id, session).record()
-    except StoreFault as fault:
-        if fault.code != "no_such_session":
-            fault.add_note(f"what was written stays: videoworld session commit {video_id} {session}")
-            raise
-        return {"video_id": video_id, "session": session, "memories": 0, "entities": 0}
 
 
 EpisodeArgument = Annotated[

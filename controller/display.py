@@ -80,7 +80,7 @@ def summary_text(
     )
     lines = {
         "evidence": ", ".join(cited),
-        "uncertain": f"\n{'':10}".join(map(_doubt_text, doubts_of(episode))),
+        "uncertain": f"\n{'':10}".join(map(doubt_text, doubts_of(episode))),
         "tools": _tools_text(episode.tool_calls) or "none",
         "tokens": tokens,
         **_cost_parts(accounts_of(episode)),
@@ -140,7 +140,8 @@ def _possible_items(result: Mapping[str, Any], cited: Set[tuple[float, float]] |
     return {**found, "lacks": list(dict.fromkeys(lacks))} if found else {}
 
 
-def _doubt_text(doubt: Mapping[str, Any]) -> str:
+def doubt_text(doubt: Mapping[str, Any]) -> str:
+    """Return one of the records of ``doubts_of`` on one line."""
     named = (_part(key, doubt[key]).replace("_", " ") for key in doubt if key not in ("tool", "status", "summary"))
     return f"{doubt['tool']}: {single_line(str(doubt.get('summary') or '; '.join(named)))}"
 
@@ -352,13 +353,14 @@ def _part(key: str, value: Any) -> str:
     name = single_line(str(key))
     if not isinstance(value, list):
         return f"{name} {value_text(value, 160)}"
-    first = "; ".join(map(_item, value[:_FIRST]))
+    first = "; ".join(map(item_text, value[:_FIRST]))
     possible = sum(isinstance(item, Mapping) and bool(item.get("lacks")) for item in value)
     least = f"{len(value) - possible} to " if possible else ""
     return f"{least}{len(value)} {name}" + (f": {first}" if first else "") + (" ..." if len(value) > _FIRST else "")
 
 
-def _item(item: Any) -> str:
+def item_text(item: Any) -> str:
+    """Return an item of a result on one line: its interval and its words."""
     if not isinstance(item, Mapping):
         return value_text(item, WIDTH)
     words = next((item[key] for key in _WORDS if isinstance(item.get(key), str) and item[key]), "")
@@ -618,7 +620,7 @@ def _ending(episode: Episode) -> Iterator[str]:
         ("answer", episode.answer or "none"),
         ("value", value if episode.task.question.kind != "open" else ""),
         *(("" if place else "evidence", span) for place, span in enumerate(spans)),
-        *(("" if place else "uncertain", _doubt_text(doubt)) for place, doubt in enumerate(doubts_of(episode))),
+        *(("" if place else "uncertain", doubt_text(doubt)) for place, doubt in enumerate(doubts_of(episode))),
         ("ended", ended + (f" ({episode.fault.message})" if episode.fault is not None else "")),
         ("work", ", ".join(work)),
         ("slips", slips_text(episode)),

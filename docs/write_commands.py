@@ -30,7 +30,7 @@ A fault is on stderr; with `--json` it is `{"error": {"code", "message", "hint"}
 
 def commands_page() -> str:
     """The whole page."""
-    from videoworld import COMMANDS
+    from videoworld.command import COMMANDS
 
     parts = [_HEAD, _section(())]
     for name in COMMANDS:

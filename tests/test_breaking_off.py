@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-import videoworld
 from tests.support.command_line import Cli
+from videoworld import command
 from world_api.installation import project_version, version_of_source
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -34,7 +34,7 @@ def test_ctrl_c_outside_of_a_command(cli: Cli, monkeypatch: pytest.MonkeyPatch) 
     def broken_off(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(videoworld, "app", broken_off)
+    monkeypatch.setattr(command, "app", broken_off)
     assert cli("worlds") == (130, "", "")
 
 

@@ -16,7 +16,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from tests.support.command_line import Cli
-from videoworld import COMMANDS
+from videoworld.command import COMMANDS
 
 PACKAGES = ("world_api", "tool_induction", "controller", "eval")
 

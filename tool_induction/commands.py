@@ -534,23 +534,13 @@ def induce(
     requests that the model has answered are not sent again.
     """
     from tool_induction.domains import load_domain
-    from tool_induction.inducer import Checkpoint, InducerPrompts, InductionOptions, Settings, run_induction
-    from world_api.core.execution import SystemClock
+    from tool_induction.inducer import Checkpoint, InducerPrompts, induce_library
     from world_api.operations import check_groups
 
-    loaded = load_domain(domain)
-    switched_on = check_groups(groups or ())
     if mode == "strict":  # another name, for scripts that have it
         mode = "structured"
-    settings = Settings(
-        mode=mode,
-        seed=seed,
-        temperature=temperature,
-        max_tokens=max_tokens,
-        groups=switched_on,
-        allow_judge=allow_judge,
-    )
     if dry_run:
+        loaded, switched_on = load_domain(domain), check_groups(groups or ())
         prompts = InducerPrompts(groups=switched_on, allow_judge=allow_judge)
         request = prompts.request(loaded, count=count, seed=seed)
         _show_prompt(loaded.name, prompts.hash, prompts.system(mode), request, as_json=as_json)
@@ -559,23 +549,13 @@ def induce(
         raise typer.BadParameter("is missing: name the folder of the library", param_hint="--out")
     if schema_worlds_only and example_world:
         raise typer.BadParameter("goes with no --example-world", param_hint="--schema-worlds-only")
-    options = InductionOptions(
-        domain=loaded,
-        settings=settings,
-        out=out,
-        model=model,
-        count=count,
-        repairs=repairs,
-        review=review,
-        document=document,
-        replay=replay,
-        worlds=None if schema_worlds_only else tuple(example_world or ()),
-        store=store,
-        prices=prices,
-        timeout=timeout,
-    )
     try:
-        done = run_induction(options, clock=SystemClock(), environment=os.environ, progress=cli.note)
+        done = induce_library(
+            domain, out=out, model=model, count=count, seed=seed, mode=mode, temperature=temperature, max_tokens=max_tokens,
+            repairs=repairs, review=review, document=document, replay=replay,
+            example_worlds=None if schema_worlds_only else example_world or (), store=store, prices=prices,
+            timeout=timeout, groups=groups or (), allow_judge=allow_judge,
+        )  # fmt: skip
     except KeyboardInterrupt:
         if Checkpoint(out).folder.exists():
             cli.note(f"interrupted; the same command continues from {Checkpoint(out).folder}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -33,13 +32,12 @@ from world_api.commands.cli import (
     progress_bars,
     show,
 )
-from world_api.core.faults import EvalFault, VideoWorldError
+from world_api.core.faults import EvalFault
 from world_api.installation import program_name
 
 if TYPE_CHECKING:
-    from eval.runs.experiment import Experiment, RunOutcome
+    from eval.runs.experiment import RunOutcome
     from eval.runs.scoring import Scored
-    from eval.scoring import AnswerJudge
 
 
 def run(
@@ -75,52 +73,23 @@ def run(
 
         sys.stdout.write(EXAMPLE)
         return
-    from eval.runs.experiment import open_experiment, run_experiment
-    from eval.runs.progress import progress_display
-    from eval.runs.scoring import JUDGE_WORKERS, score_run
-    from world_api.core.execution import SystemClock
-
     if what is None:
         hint = "`videoworld eval run --example` prints one"
         raise EvalFault("configuration_missing", "no configuration is given", hint=hint)
-    clock = SystemClock()
-    found = open_experiment(what, overrides=tuple(settings or ()), out=out)
     if dry_run:
         from eval.runs.estimate import estimate_run
+        from eval.runs.experiment import open_experiment
+        from world_api.core.execution import SystemClock
 
-        expected = estimate_run(found, pilot=pilot, effect=effect, clock=clock, environment=os.environ)
+        found = open_experiment(what, overrides=tuple(settings or ()), out=out)
+        expected = estimate_run(found, pilot=pilot, effect=effect, clock=SystemClock(), environment=os.environ)
         show(expected.record(), as_json=as_json, text=expected.text)
         return
-    if found.configuration.document.perception is not None and not yes:
-        what_is_sent = "the configuration has a model look at frames, which are sent to the endpoint"
-        hint = "see with --dry-run what that may take, then add --yes"
-        raise EvalFault("consent_needed", what_is_sent, hint=hint)
-    _judge(found, say=lambda _: None)  # a judge that is not available is reported before hours of questions
-    with progress_bars() as bars, progress_display(clock, as_json=as_json) as watch:
-        outcome = run_experiment(found, clock=clock, environment=os.environ, display=watch, building=bars)
-    scored: Scored | None = None
-    unscored: VideoWorldError | None = None
-    try:
-        with progress_bars(" samples") as bars:
-            scored = score_run(found.folder, judge=_judge(found, say=note), workers=JUDGE_WORKERS, progress=bars.update)
-        outcome.tally.settle(scored.arms)
-    except VideoWorldError as fault:
-        unscored = fault
-    record = outcome.record()
-    record["scored"] = scored.record() if scored is not None else None
-    record["not_scored"] = unscored.record()["error"] if unscored is not None else None
-    show(record, as_json=as_json, text=lambda: _run_text(outcome, scored))
-    end_command(outcome.ended.fault or unscored, interrupted=outcome.ended.interrupted, as_json=as_json)
+    from eval.runs.scored_run import begin_run
 
-
-def _judge(what: Experiment, *, say: Callable[[str], object]) -> AnswerJudge | None:
-    """Return the judge that the configuration names, or None; ``say`` gets messages. Raises EvalFault, BackendFault."""
-    from eval.runs.scoring import configured_judge
-    from world_api.core.execution import SystemClock
-
-    document = what.configuration.document
-    given: dict[str, Any] = {"clock": SystemClock(), "environment": os.environ}
-    return configured_judge(document.judge, what.folder, models=[document.model], say=say, **given)
+    done = begin_run(what, settings=tuple(settings or ()), out=out, yes=yes, as_json=as_json)
+    show(done.record(), as_json=as_json, text=lambda: _run_text(done.outcome, done.scored))
+    end_command(done.fault, interrupted=done.outcome.ended.interrupted, as_json=as_json)
 
 
 def _run_text(outcome: RunOutcome, scored: Scored | None) -> str:

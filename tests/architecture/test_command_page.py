@@ -18,7 +18,7 @@ def test_the_page_of_commands_is_up_to_date() -> None:
 
 
 def test_every_command_and_group_has_its_section() -> None:
-    from videoworld import COMMANDS
+    from videoworld.command import COMMANDS
 
     text = page()["commands_page"]()
     assert all(f"`videoworld {name}`" in text for name in COMMANDS)

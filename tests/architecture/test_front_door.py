@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from videoworld import COMMANDS
+from videoworld.command import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAVY = (

@@ -14,7 +14,7 @@ import grimp
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("world_api", "tool_induction", "controller", "eval")
+PACKAGES = ("videoworld", "world_api", "tool_induction", "controller", "eval")
 #: Words of an idiom that nobody outside the project would understand; terms of the field are used instead (docs/glossary.md).
 IDIOM = frozenset(
     "told stretch stretches somebody whoever nobody anew lies stands lay reach reaches board shelf eyes eye sights sight "

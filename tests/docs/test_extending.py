@@ -18,7 +18,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
-PRODUCT = ("world_api", "tool_induction", "controller", "eval", "toollibs")
+PRODUCT = ("videoworld", "world_api", "tool_induction", "controller", "eval", "toollibs")
 SECTIONS = {
     title.strip(): body
     for title, body in re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", PAGE, flags=re.MULTILINE | re.DOTALL)
@@ -66,8 +66,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("extended")
     for name in PRODUCT:
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("videoworld.py", "pyproject.toml"):
-        shutil.copy(ROOT / name, folder / name)
+    shutil.copy(ROOT / "pyproject.toml", folder / "pyproject.toml")
     for recipe in RECIPES.values():
         for kind, name, text in recipe.blocks:
             path = folder / name

@@ -15,7 +15,7 @@ from controller.systems import own_system, system_names
 from eval.commands import COMMANDS as EVAL_COMMANDS
 from eval.demo import ablation, demo, main, run_command
 from eval.runs import read_configuration
-from videoworld import COMMANDS
+from videoworld.command import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGURATION = "ablation.yaml"

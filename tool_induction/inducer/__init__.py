@@ -14,7 +14,14 @@ from world_api.core.lazy import lazy_names
 if TYPE_CHECKING:
     from tool_induction.inducer.checkpoint import Checkpoint
     from tool_induction.inducer.emissions import read_tools
-    from tool_induction.inducer.induction import REPORT, InductionOptions, InductionResult, run_induction, trial_worlds
+    from tool_induction.inducer.induction import (
+        REPORT,
+        InductionOptions,
+        InductionResult,
+        induce_library,
+        run_induction,
+        trial_worlds,
+    )
     from tool_induction.inducer.induction_report import ENDINGS, log_lines, report_page, spent
     from tool_induction.inducer.prompt_builder import FailingTool, InducerPrompts, examples_of
     from tool_induction.inducer.requests import Problem, Requester, Settings

@@ -6,19 +6,21 @@ or absent.
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import zip_longest
+from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from tool_induction import limits
 from tool_induction.admission import ExampleWorld, facts_of
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.documents import tool_schema
-from tool_induction.domains import Domain
+from tool_induction.domains import Domain, load_domain
 from tool_induction.inducer.checkpoint import RECORDING, Checkpoint, check_out
 from tool_induction.inducer.induction_report import InductionCost, log_lines, price_of, report_page, spent
 from tool_induction.inducer.prompt_builder import InducerPrompts, examples_of
@@ -28,6 +30,7 @@ from tool_induction.library import LOG, UNPRUNED, UNREVIEWED, Origin, ToolLibrar
 from tool_induction.runtime.calls import Caller, WorldState
 from world_api.chat.recording import Exchange, ReplayChatModel, read_exchanges
 from world_api.core.canonical import content_hash, json_line
+from world_api.core.execution import SystemClock
 from world_api.core.faults import EpisodeFault, StoreFault, ToolFault, VideoWorldError
 from world_api.core.files import hash_bytes, open_regular
 from world_api.core.ports import ChatModel, Clock
@@ -36,6 +39,7 @@ from world_api.session.session import Session
 
 REPORT = "report.md"
 _FROZEN = "frozen"
+_MOST_TOOLS = 40
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +72,63 @@ class InductionResult:
     library: ToolLibrary
     induction: Induction
     cost: InductionCost
+
+
+def induce_library(
+    domain: str | PathLike[str],
+    *,
+    out: str | PathLike[str],
+    model: str | None = None,
+    count: int = 9,
+    seed: int = 1,
+    mode: Literal["plain", "structured"] = "plain",
+    temperature: float | None = None,
+    max_tokens: int | None = None,
+    repairs: int = MAX_REPAIRS,
+    review: bool = False,
+    document: str | PathLike[str] | None = None,
+    replay: str | PathLike[str] | None = None,
+    example_worlds: Collection[str] | None = (),
+    store: str | PathLike[str] | None = None,
+    prices: str | PathLike[str] | None = None,
+    timeout: float = 900.0,
+    groups: Collection[str] = (),
+    allow_judge: bool = False,
+    progress: Callable[[str], None] | None = None,
+) -> InductionResult:
+    """Have a model write a tool library for a domain, and freeze it in the folder ``out``, as ``videoworld induce`` does.
+
+    If it is interrupted, the same call continues: requests that the model has answered are not sent again. ``domain`` is a
+    packaged domain or a YAML file; ``example_worlds`` are ids of worlds in ``store``, empty for that of the sample film and
+    None for made worlds alone. ``progress`` gets messages, by default on stderr.
+
+    Raises ToolFault: ``no_such_domain``, ``bad_induction``, and those of ``run_induction``; BackendFault: the endpoint's.
+    """
+    from world_api.commands.cli import default_store, note
+    from world_api.operations import check_groups
+
+    switched_on = check_groups(groups)
+    if not (1 <= count <= _MOST_TOOLS and 0 <= repairs <= MAX_REPAIRS):
+        what = f"{count} tools in {repairs} repair rounds cannot be asked for"
+        raise ToolFault("bad_induction", what, hint=f"1 to {_MOST_TOOLS} tools, 0 to {MAX_REPAIRS} rounds")
+    options = InductionOptions(
+        domain=load_domain(Path(domain) if isinstance(domain, PathLike) else domain),
+        settings=Settings(
+            mode=mode, seed=seed, temperature=temperature, max_tokens=max_tokens, groups=switched_on, allow_judge=allow_judge,
+        ),
+        out=Path(out),
+        model=model,
+        count=count,
+        repairs=repairs,
+        review=review,
+        document=None if document is None else Path(document),
+        replay=None if replay is None else Path(replay),
+        worlds=None if example_worlds is None else tuple(example_worlds),
+        store=default_store(store),
+        prices=None if prices is None else Path(prices),
+        timeout=timeout,
+    )  # fmt: skip
+    return run_induction(options, clock=SystemClock(), environment=os.environ, progress=progress or note)
 
 
 def run_induction(

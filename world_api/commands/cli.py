@@ -13,12 +13,14 @@ import functools
 import importlib
 import inspect
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from copy import copy
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
 # --- commands and output --------------------------------------------------------------------------------------------
 
 DEFAULT_STORE = Path("worlds")
+STORE_VARIABLE = "VIDEOWORLD_STORE"
 DEFAULT_SESSION = "default"
 #: A time as players show it: minutes and seconds, or hours, minutes and seconds.
 _CLOCK = re.compile(r"\d{1,4}(:\d{1,2}){1,2}(\.\d{1,6})?", re.ASCII)
@@ -240,7 +243,7 @@ StoreOption = Annotated[
         "--store",
         metavar="FOLDER",
         help="Folder that holds the worlds.",
-        envvar="VIDEOWORLD_STORE",
+        envvar=STORE_VARIABLE,
         parser=_named_folder,
     ),
 ]
@@ -276,6 +279,11 @@ WithoutOption = Annotated[
         help="Leave out a category of operations, such as memory, for all systems alike; repeatable.",
     ),
 ]
+
+
+def default_store(given: str | PathLike[str] | None) -> Path:
+    """Return the folder of worlds as ``--store`` has it: the given one, else that of the environment, else ``worlds``."""
+    return Path(os.environ.get(STORE_VARIABLE) or DEFAULT_STORE) if given is None else Path(given)
 
 
 def show(record: Any, *, as_json: bool, text: Callable[[], str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,7 +31,6 @@ from world_api.session.session import commit_session, drop_session, list_session
 from world_api.world.storage import Loss
 from world_api.world.store import DERIVED_FOLDER, World, list_unfinished, list_worlds, open_world
 from world_api.world.tables import TABLES
-from world_api.world.tracks import Track
 from world_api.world.verification import check_apart
 from world_api.world.view import View
 
@@ -43,8 +41,6 @@ NameArgument = Annotated[str, typer.Argument(metavar="SESSION", help="Which sess
 
 _SEARCH_HITS = 20
 _TITLE_CHARACTERS = 60
-#: Colours of boxes (BGR).
-_PERSON_COLOUR, _THING_COLOUR = (0, 94, 213), (115, 158, 0)
 _SHOWN = 12  #: entries of a table that `inspect` prints
 
 
@@ -322,8 +318,7 @@ def frames(
     as_json: JsonOption = False,
 ) -> None:
     """Write frames of a video as pictures, with the boxes of what is tracked in them."""
-    from world_api.api import source_path
-    from world_api.media.decoder import VideoFrames
+    from world_api.frames import frames_played_at
 
     world = open_world(store, video_id)
     view = View(world, as_of)
@@ -331,50 +326,17 @@ def frames(
     if wrong := [time for time in at if not 0 <= time < view.duration]:
         ends = "the video ends" if as_of is None else "what is seen under --as-of ends"
         raise typer.BadParameter(f"{wrong[0]} is no moment: {ends} at {view.duration:g} s", param_hint="--at")
-    if (source := source_path(world)) is None:
-        raise StoreFault(
-            "source_missing",
-            f"the video of {video_id} is not on this machine",
-            hint=f"put {world.manifest.source.file_name} where it was built from, or use `videoworld inspect {video_id} "
-            "--html FILE`, which has the key frames",
-        )
-    video = VideoFrames(source)
     written: list[dict[str, Any]] = []
-    try:
-        for time in times:
-            (picture,) = video.pictures_played_at([time], None)
-            tracks = view.tracks_at(time)
-            path = out / f"{video_id}-{time}.jpg"
-            write_atomically(path, _jpeg(_with_boxes(picture, tracks, time, view) if boxes else picture))
-            seen = [{"entity_id": track.entity_id, "hint": track.hint} for track in tracks]
-            written.append({"time": time, "picture": str(path), "tracks": seen})
-    finally:
-        video.close()
+    for time, picture in zip(times, frames_played_at(view, times, boxes=boxes), strict=True):
+        path = out / f"{video_id}-{time}.jpg"
+        write_atomically(path, _jpeg(picture))
+        seen = [{"entity_id": track.entity_id, "hint": track.hint} for track in view.tracks_at(time)]
+        written.append({"time": time, "picture": str(path), "tracks": seen})
     lines = [
         "\n  ".join([f"{frame['picture']}", *(f"{seen['entity_id']}  {seen['hint']}" for seen in frame["tracks"])])
         for frame in written
     ]
     show({"video_id": video_id, "frames": written}, as_json=as_json, text=lambda: "\n".join(lines))
-
-
-def _with_boxes(picture: Image, tracks: Sequence[Track], time: float, view: View) -> Image:
-    """Return a copy of a frame (BGR) with the box of each track at a moment, and its id and looks above."""
-    import cv2
-
-    drawn = picture.copy()
-    video, (height, width) = view.world.manifest.video, picture.shape[:2]
-    size = max(1, round(height / 360))
-    for track in tracks:
-        box = track.box(track.nearest(time, view.shot_at(time))).scaled(width / video.width, height / video.height)
-        colour = _PERSON_COLOUR if track.category == "person" else _THING_COLOUR
-        x, y = round(box.x1), round(box.y1)
-        cv2.rectangle(drawn, (x, y), (round(box.x2), round(box.y2)), colour, 2 * size)
-        text, font, scale = f"{track.entity_id} {track.hint}", cv2.FONT_HERSHEY_SIMPLEX, 0.42 * size
-        (wide, _), _ = cv2.getTextSize(text, font, scale, 4 * size)
-        place = (max(0, min(x, width - wide)), max(12 * size, y - 4 * size))
-        for thickness, ink in ((4 * size, (0, 0, 0)), (size, (255, 255, 255))):
-            cv2.putText(drawn, text, place, font, scale, ink, thickness, cv2.LINE_AA)
-    return drawn
 
 
 def _jpeg(picture: Image) -> bytes:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Hashable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Generator, Hashable, Iterable, Mapping
 from contextvars import copy_context
 from datetime import UTC, datetime
 from threading import Lock, RLock
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
+_Parameters = ParamSpec("_Parameters")
 
 
 class SystemClock:
@@ -111,3 +113,20 @@ def restricted_environment(environment: Mapping[str, str], *, network: bool = Fa
     return {
         name: value for name, value in environment.items() if name in allowed or name.startswith(_ALLOWED_BEGINNING)
     }
+
+
+def async_variant(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, Coroutine[Any, Any, _Result]]:
+    """Return a coroutine function that runs a function in a thread, so that the event loop goes on.
+
+    If the coroutine is cancelled, the thread still ends what it has begun.
+    """
+
+    @functools.wraps(function)
+    async def run_in_thread(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
+        import asyncio
+
+        return await asyncio.to_thread(function, *args, **kwargs)
+
+    run_in_thread.__name__ = f"a{function.__name__}"
+    run_in_thread.__doc__ = f"Async variant of ``{function.__name__}``, in a thread. {function.__doc__}"
+    return run_in_thread

@@ -310,23 +310,13 @@ def find_objects(
     reading, deeds = _read_deeds(session, reading, f"{category} {text_query or ''}")
     near = session.view.tracks_in(within) if within else session.view.tracks_at(at)
     of_kind = [track for track in near if reading.kinds is None or track.category in reading.kinds]
-    stored = (reading.kinds or frozenset()) & session.view.vocabulary.categories
-    may_be = UNRECOGNISED if stored and UNRECOGNISED not in stored else None
-    unrecognised = [track for track in near if track.category == may_be]
+    unrecognised = _unrecognised(session, near, reading.kinds)
     asked = within or session.view.frame_at(at)
     garments = _named_garments(session, reading)
     described = replace(described, unmatched=garments)
-    reading = replace(
-        reading,
-        matched=(*reading.matched, *garments),
-        unmatched=tuple(word for word in reading.unmatched if word not in garments),
-    )
+    reading = _move_to_matched(reading, garments)
     attributes = _read_attributes(session, reading, near, category, text_query or "")
-    reading = replace(
-        reading,
-        matched=(*reading.matched, *attributes),
-        unmatched=tuple(word for word in reading.unmatched if word not in attributes),
-    )
+    reading = _move_to_matched(reading, attributes)
     matches = []
     for track in (*of_kind, *unrecognised):
         match = _judge_deeds(session, track, match_look(session, track, described), deeds, asked)
@@ -376,6 +366,20 @@ def find_objects(
         ],
         hint=hint,
     )
+
+
+def _unrecognised(session: Session, tracks: Sequence[Track], kinds: frozenset[str] | None) -> list[Track]:
+    """Return the tracks of things that were not recognised and so may be of ``kinds``; none if those are not tracked at all."""
+    stored = (kinds or frozenset()) & session.view.vocabulary.categories
+    if not stored or UNRECOGNISED in stored:
+        return []
+    return [track for track in tracks if track.category == UNRECOGNISED]
+
+
+def _move_to_matched(reading: ParsedDescription, words: Sequence[str]) -> ParsedDescription:
+    """Return a reading of which these unmatched words are matched, since something other than the vocabulary judges them."""
+    unmatched = tuple(word for word in reading.unmatched if word not in words)
+    return replace(reading, matched=(*reading.matched, *words), unmatched=unmatched)
 
 
 def _likeness(session: Session, found: Sequence[_Sighting], text: str | None, inside: TimeSpan) -> dict[int, float]:

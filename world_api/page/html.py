@@ -49,19 +49,27 @@ def _source_hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
 
 
+def fill(template: str, *, style: str, **values: Any) -> str:
+    """Return HTML from a Jinja template, which escapes every text of ``values``; ``style`` is a trusted file of a package."""
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return environment.from_string(template).render(style=Markup(style), **values)  # noqa: S704 - a file of a package
+
+
 def render(template: str, *, style: str, script: str, blocks: Mapping[str, str], media: str = "", **values: Any) -> str:
     """Return a page from a Jinja template, which escapes every text of ``values``.
 
     ``blocks`` maps HTML ids to packed data; ``style`` and ``script`` are trusted files of a package.
     """
-    from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(template).render(
+    return fill(
+        template,
+        style=style,
         blocks=blocks.items(),
         policy=policy(style=style, script=script, media=media),
-        style=Markup(style),  # noqa: S704 - a file of a package
         script=Markup(script),  # noqa: S704 - a file of a package
         **values,
     )

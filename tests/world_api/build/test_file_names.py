@@ -23,9 +23,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def videoworld(*arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "videoworld.py"), *arguments], cwd=ROOT, capture_output=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-m", "videoworld", *arguments], cwd=ROOT, capture_output=True, check=False)
     assert b"Traceback" not in done.stderr
     return done
 

@@ -29,7 +29,8 @@ FASTEST = (*FAST, *(word for name in ("moving_things", "stitches", "look_links")
 def command(video: Path, store: Path, *options: str) -> list[str]:
     return [
         sys.executable,
-        str(ROOT / "videoworld.py"),
+        "-m",
+        "videoworld",
         "build",
         str(video),
         "--store",

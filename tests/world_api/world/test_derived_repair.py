@@ -17,7 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.support.building import Listener
-from videoworld import app
+from videoworld.command import app
 from world_api import SystemClock
 from world_api.api import build_world, open_session, reindex, text_embedder
 from world_api.core import StoreFault

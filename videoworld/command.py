@@ -1,4 +1,4 @@
-"""The command ``videoworld`` and the facade ``import videoworld as vw``. Each name is imported at its first use."""
+"""The command ``videoworld``. Each sub-command is imported at its first use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ try:
     from collections.abc import Sequence
     from contextlib import suppress
     from pathlib import Path
-    from typing import TYPE_CHECKING, Annotated
+    from typing import Annotated
 
     import typer
 
@@ -18,40 +18,6 @@ try:
     from world_api.core import lazy
 except KeyboardInterrupt:  # these imports are most of the time a short command takes
     sys.exit(130)
-
-if TYPE_CHECKING:
-    from controller import (
-        Budget as Budget,
-        Episode as Episode,
-        Journal as Journal,
-        Question as Question,
-        SystemContext as SystemContext,
-        answer_recorded as answer_recorded,
-        build_system as build_system,
-        replay_recorded as replay_recorded,
-    )
-    from eval.datasets import load_dataset as load_dataset
-    from eval.runs import read_run as read_run
-    from eval.scoring import score_value as score_value
-    from tool_induction import (
-        LibraryTools as LibraryTools,
-        compile_document as compile_document,
-        load_library as load_library,
-        run_tool as run_tool,
-    )
-    from world_api import (
-        OPERATIONS as OPERATIONS,
-        BuildOptions as BuildOptions,
-        SystemClock as SystemClock,
-        build_world as build_world,
-        list_worlds as list_worlds,
-        open_session as open_session,
-        run as run,
-    )
-    from world_api.chat import RuleBasedChatModel as RuleBasedChatModel, chat_model as chat_model
-
-__getattr__, __dir__, __all__ = lazy.lazy_names(__name__)
-__all__ += ["main"]
 
 #: The function of each command, or the Typer app of a group, by its module.
 _ENTRIES = {
@@ -180,7 +146,3 @@ def _explain_usage(given: Sequence[str], *, as_json: bool) -> None:
         fail(VideoWorldError("wrong_usage", "stderr says what is wrong", hint=hint or "add --help"), as_json=True)
     elif hint:
         note(f"  hint: {hint}")
-
-
-if __name__ == "__main__":
-    main()
