@@ -7,6 +7,7 @@
 #   make test SEED=7          the tests in the order of that seed; without one the order is random, and the seed is printed
 #   make nightly              the tests that take minutes: hundreds of damaged files, a build killed at twenty moments
 #   make test-neural          profile neural with trained weights: takes them from ../shared/data/models and from packages
+#   make site                 the documentation as a website, in site/
 #   make check                the tests, format, lint, types and import contracts: what CI runs
 #
 # PYTHON=python3.12 chooses an interpreter, VENV=folder another place for the environment, JOBS=4 more test workers.
@@ -22,7 +23,7 @@ export VIDEO
 unexport PYTHONDONTWRITEBYTECODE
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help demo ablation test nightly test-neural check format lint types imports docs clean
+.PHONY: help demo ablation test nightly test-neural check format lint types imports docs site clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -72,8 +73,13 @@ docs: $(READY)
 	$(BIN)/python -m tool_induction.reference docs
 	$(BIN)/python docs/write_diagnostics.py
 
+# The pages as a website, in site/; its generator is installed here and nowhere else.
+site: $(READY)
+	$(BIN)/pip install -q -e '.[docs]'
+	$(BIN)/properdocs build -q --strict
+
 clean:
-	rm -rf demo ablation build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache *.egg-info
+	rm -rf demo ablation build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache *.egg-info
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
 
 # The first of these that is a Python we support makes the environment.

@@ -18,7 +18,8 @@ def _blocks(kind: str) -> list[str]:
     return [block["text"] for block in _BLOCK.finditer(PAGE.read_text(encoding="utf-8")) if block["kind"] == kind]
 
 
-def _run(line: str, capsys: pytest.CaptureFixture[str]) -> str:
+def run_command(line: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """What a command of a guide prints; it must succeed."""
     program, *arguments = shlex.split(line)
     assert program == "videoworld"
     try:
@@ -37,7 +38,7 @@ def test_every_command_of_the_guide_runs_in_its_order(
     for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     Path("ablation.yaml").write_text(_blocks("yaml")[0], encoding="utf-8")
-    told = {line: _run(line, capsys) for block in _blocks("sh") for line in block.splitlines()}
+    told = {line: run_command(line, capsys) for block in _blocks("sh") for line in block.splitlines()}
     assert len(told) >= 10
     run = tmp_path / "runs" / "first"
     assert len((run / "samples.jsonl").read_text().splitlines()) == 12 * 8 * 2 * 2
