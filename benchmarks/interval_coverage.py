@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from benchmarks.simulated_runs import IntervalOf, Scenario, coverage
-from eval.statistics.bootstrap import Floats, Indices, Method, mean_interval
+from eval.statistics import Floats, Indices, Method, mean_interval
 
 SCENARIOS = (
     Scenario(),

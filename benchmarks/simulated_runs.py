@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from eval.statistics.bootstrap import Floats, Indices
+from eval.statistics import Floats, Indices
 
 Outcome = Literal["binary", "graded", "skewed"]
 

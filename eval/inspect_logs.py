@@ -17,7 +17,6 @@ from typing import Any
 
 from controller.display import WATERMARK
 from controller.episode import Episode, accounts_of
-from eval.extras import from_extra
 from eval.runs.records import Arm, Cell, SampleLine
 from eval.runs.stored_run import Run
 from eval.tables.rows import SampleRow, read_rows
@@ -26,6 +25,7 @@ from world_api.core.canonical import canonical_json, content_hash, json_line, pa
 from world_api.core.cost import Spent
 from world_api.core.faults import EvalFault, VideoWorldError
 from world_api.core.files import not_writable
+from world_api.installation import from_extra
 
 Record = dict[str, Any]
 Scores = Mapping[str, SampleRow]

@@ -19,10 +19,10 @@ from controller.display import (
     watermark,
 )
 from controller.episode import Episode
-from eval.extras import from_extra
 from world_api.core.faults import MediaFault, OperationFault, StoreFault
 from world_api.core.identifiers import clock_text, plural, visible
 from world_api.core.spans import Box, TimeSpan
+from world_api.installation import from_extra
 from world_api.operations.registry import BESIDE
 
 if TYPE_CHECKING:

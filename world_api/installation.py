@@ -1,17 +1,18 @@
-"""The installation: the project's version, and the extensions that other packages add by entry points."""
+"""The installation: the project's version, optional libraries, and the extensions that other packages add by entry points."""
 
 from __future__ import annotations
 
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from world_api.core.faults import VideoWorldError
+from world_api.core.faults import BackendFault, VideoWorldError
 
 DISTRIBUTION, PROGRAM = "video-world-api", "videoworld"
 UNKNOWN = "unknown"  #: the version, where none is known
@@ -100,3 +101,19 @@ def load_added(point: metadata.EntryPoint, refusal: Refusal) -> Callable[..., An
     if not callable(loaded):
         raise refusal(point, "it is not callable")
     return loaded
+
+
+@contextmanager
+def from_extra(extra: str) -> Iterator[None]:
+    """Turn a failed import inside the block into a fault that names the extra to install.
+
+    Raises BackendFault: ``extra_missing``.
+    """
+    try:
+        yield
+    except ImportError as error:
+        raise BackendFault(
+            "extra_missing",
+            f"this needs the extra `{extra}`, which is not installed ({error})",
+            hint=install_command(extra),
+        ) from None

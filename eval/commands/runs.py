@@ -93,7 +93,7 @@ def run(
 
 
 def _run_text(outcome: RunOutcome, scored: Scored | None) -> str:
-    from eval.runs.progress import progress_summary, progress_text
+    from eval.runs.scheduler import progress_summary, progress_text
 
     lines = [progress_text(outcome.tally)]
     if scored is not None and scored.damaged:
@@ -224,7 +224,7 @@ def compare(
     """
     from eval.commands.results import record_of, text_of
     from eval.report.own_video import OwnComparison, compare_own
-    from eval.runs.progress import progress_display, progress_text
+    from eval.runs.scheduler import progress_display, progress_text
     from world_api.core.execution import SystemClock
     from world_api.operations import WITHOUT
 

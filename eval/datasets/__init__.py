@@ -5,7 +5,7 @@
 worlds that are on this machine. Dialogues have no video: ``ensure_text_worlds`` makes their worlds from the text.
 """
 
-from eval.datasets.adapters import Raw
+from eval.datasets.adapters import Raw, load_protocol, packaged_protocols
 from eval.datasets.availability import check_availability
 from eval.datasets.benchmarks import ADAPTERS
 from eval.datasets.dialogues import ensure_text_worlds
@@ -22,7 +22,6 @@ from eval.datasets.items import (
     item_record,
 )
 from eval.datasets.loading import BenchmarkSelection, Described, assemble, load_dataset, subtitles_to_build_with
-from eval.datasets.protocols import load_protocol, packaged_protocols
 
 __all__ = [
     "ADAPTERS", "ENDINGS", "OPTIONAL", "REQUIRED", "BadItem", "BenchmarkSelection", "Dataset", "Described", "Item", "Raw",

@@ -25,7 +25,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from controller.answers import Question
-from eval.datasets.adapters import Raw, Sources, seconds_of, text_of
+from eval.datasets.adapters import Protocol, Raw, Sources, load_protocol, protocol_hash, seconds_of, text_of
 from eval.datasets.benchmarks import ADAPTERS
 from eval.datasets.files import VideoFolder, bad, expanded, numbered_lines, read_bytes, read_json, unreadable, validated
 from eval.datasets.items import (
@@ -39,7 +39,6 @@ from eval.datasets.items import (
     item_record,
     value_faults,
 )
-from eval.datasets.protocols import Protocol, load_protocol, protocol_hash
 from world_api.core.canonical import content_hash
 from world_api.core.faults import EpisodeFault, EvalFault, ToolFault
 from world_api.core.files import write_atomically
@@ -460,17 +459,15 @@ def subtitles_to_build_with(video: VideoFile, folder: Path) -> Path | None:
     are parts of longer ones. Raises EvalFault: ``dataset_unreadable``, ``bad_dataset``; StoreFault:
     ``store_not_writable``, ``disk_full``.
     """
+    from world_api.media.subtitles import srt_text
+
     if video.subtitles is None or video.subtitles.suffix.lower() in _SUFFIXES:
         return video.subtitles
     value = read_json(video.subtitles)
     if not isinstance(value, list):
         raise bad(f"{video.subtitles.name} is not a list of lines", "give the subtitles as they were published")
-    lines = sorted(_lines(value, video.subtitles_begin))
-    shown = (
-        f"{number}\n{_clock(start)} --> {_clock(end)}\n{text}\n" for number, (start, end, text) in enumerate(lines, 1)
-    )
     path = folder / f"{video.video_id}.srt"
-    write_atomically(path, "\n".join(shown).encode())
+    write_atomically(path, srt_text(sorted(_lines(value, video.subtitles_begin))).encode())
     return path
 
 
@@ -488,8 +485,3 @@ def _lines(value: list[object], begins: float) -> Iterator[tuple[float, float, s
         last = first + _LAST_LINE if last is None or last <= first else last
         if last > begins:
             yield max(0.0, first - begins), last - begins, text
-
-
-def _clock(seconds: float) -> str:
-    whole = round(seconds * 1000)
-    return f"{whole // 3_600_000:02d}:{whole // 60_000 % 60:02d}:{whole // 1000 % 60:02d},{whole % 1000:03d}"

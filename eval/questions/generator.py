@@ -21,7 +21,7 @@ from eval.questions.drafts import Asker, Draft, FilmIndex, Maker, facts_within, 
 from eval.questions.pairs import PAIR, absent_twin, by_name, known_names, unknown_names
 from eval.questions.phrasing import Unsayable, Wording, spoken, wording
 from eval.sandbox.facts import FilmFacts
-from eval.scoring.abstention import ABSENCE
+from eval.scoring.scorers import ABSENCE
 from tool_induction.domains.domain import SplitName
 from tool_induction.domains.domain_file import load_domain
 from tool_induction.domains.guard import PLACEHOLDER

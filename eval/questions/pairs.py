@@ -26,7 +26,7 @@ from eval.questions.order_cause import clock_times
 from eval.questions.phrasing import Part, Say, Unsayable, Wording, spoken
 from eval.sandbox.facts import Event, FilmFacts, Person, Thing
 from eval.sandbox.story_world import COATS, LABELS, NAMES, VIVID
-from eval.scoring.abstention import ABSENCE
+from eval.scoring.scorers import ABSENCE
 from world_api.core.vocabulary import content_words
 
 NAMED = "named"  #: label of a question that names a person by name: whether the film shows whose name it is

@@ -17,26 +17,13 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
 from eval.sandbox.facts import Event, FilmFacts, Person, Place, Relation, Thing
 from eval.sandbox.script import with_article
+from world_api.core.yaml_text import packaged_yaml
 
+#: The words of ``words.yaml``, by the name of the list and the word.
+WORDS: Mapping[str, Any] = packaged_yaml("eval.questions", "words.yaml")
 Named: TypeAlias = Person | Thing | Place
 Parts = ParamSpec("Parts")
 Item = TypeVar("Item")
-
-#: Sentences with slots for worded parts, and the separators of rows and of lettered options: English, Chinese.
-_SENTENCES: Mapping[str, tuple[str, str]] = {
-    "seconds": ("about {} seconds", "约{}秒"),
-    "moment": ("{} s", "{}秒"),
-    "range": ("between {} and {} seconds", "{}秒到{}秒之间"),
-    "within": ("Consider only the part of the video from {} s to {} s. {}", "只看视频的{}秒到{}秒这一段。{}"),
-    "only": ("{} {}, {} never does", "{}{}，{}从来没有"),
-    "both": ("each of them {}", "两人都{}"),
-    "lies": ("{} is {}", "{}{}"),
-    "busy": ("{}: {}", "{}：{}"),
-    "had": ("{}; at first it was {}", "{}；起初它{}"),
-    "put_into": ("put into {0} in {1}", "放进{1}{0}"),
-    "row": ("; then ", "，然后"),
-    "letters": (", ", "，"),
-}
 
 
 class Unsayable(Exception):
@@ -55,8 +42,8 @@ class Wording:
         self.people = {item.id: item for item in facts.people}
 
     def fill(self, sentence: str, *parts: str) -> str:
-        """Return a sentence, named by its key in ``_SENTENCES``, with ``parts`` in its slots."""
-        return _SENTENCES[sentence][self.language == "zh"].format(*parts)
+        """Return a sentence, named by its key in ``words.yaml``, with ``parts`` in its slots."""
+        return str(WORDS["sentences"][sentence][self.language == "zh"].format(*parts))
 
     def name(self, item: Named) -> str:
         """Return the words for a person ("the person in the red coat"), a thing or a room."""
@@ -137,40 +124,6 @@ def gerund(phrase: str) -> str:
     return f"{verb}ing {rest}".strip()
 
 
-_COLOURS = {
-    "black": "黑色", "white": "白色", "grey": "灰色", "red": "红色", "orange": "橙色", "yellow": "黄色", "green": "绿色",
-    "blue": "蓝色", "purple": "紫色", "pink": "粉色", "brown": "棕色",
-}  # fmt: skip
-_NOUNS = {
-    "folder": "文件夹", "cup": "杯子", "book": "书", "box": "盒子", "bag": "包", "key": "钥匙", "umbrella": "雨伞",
-    "hat": "帽子", "scarf": "围巾", "letter": "信", "file": "文件", "desk": "书桌", "table": "桌子", "chair": "椅子",
-    "armchair": "扶手椅", "sofa": "沙发", "bench": "长凳", "stool": "凳子", "drawer": "抽屉", "cupboard": "柜子",
-    "cabinet": "柜子", "shelf": "架子", "counter": "台面", "door": "门", "hook": "挂钩", "window": "窗户",
-    "workbench": "工作台", "floor": "地板", "side table": "边桌", "coffee table": "茶几", "office": "办公室",
-    "kitchen": "厨房", "library": "图书馆", "corridor": "走廊", "meeting room": "会议室", "workshop": "工作间",
-    "entrance hall": "门厅", "living room": "客厅",
-}  # fmt: skip
-_SIDES = {"left": "左边的", "right": "右边的", "middle": "中间的"}
-#: Chinese verb phrases by kind of event, with slots for a thing, another person, a room, a piece of furniture, and that
-#: piece with its preposition; the first pattern whose slots the event can fill is used.
-_DEEDS: Mapping[str, tuple[str, ...]] = {
-    "enters": ("拿着{thing}走进{place}", "走进{place}"),
-    "leaves": ("拿着{thing}离开{place}", "离开{place}"),
-    "sits": ("在{at}坐下", "坐下"),
-    "stands_up": ("从{at}站起来", "站起来"),
-    "picks_up": ("从{at}拿起{thing}", "拿起{thing}"),
-    "puts_down": ("把{thing}放在{at}", "放下{thing}"),
-    "puts_on": ("戴上{thing}",),
-    "takes_off": ("摘下{thing}",),
-    "gives": ("把{thing}交给{other}",),
-    "opens": ("打开{target}",),
-    "closes": ("关上{target}",),
-    "waves": ("向{other}挥手", "挥手"),
-    "drinks": ("用{thing}喝东西", "喝东西"),
-}
-_CONTAINERS = ("抽屉", "柜子", "盒子", "包")
-
-
 class _Chinese(Wording):
     """Chinese words: people by the colour of the coat, things by colour and kind.
 
@@ -193,20 +146,20 @@ class _Chinese(Wording):
         is_plain = f"in the {coat} coat" in item.description and " and " not in item.description
         if not is_plain or sum(other.looks.get("coat") == coat for other in self.facts.people) != 1:
             raise Unsayable(item.description)
-        return f"穿{_word(_COLOURS, coat)}外套的人"
+        return f"穿{_word('colours', coat)}外套的人"
 
     def kind_of_thing(self, category: str) -> str:
-        return _word(_NOUNS, category)
+        return _word("nouns", category)
 
     def labelled(self, category: str, label: str) -> str:
-        return f"贴有{_word(_COLOURS, label)}标签的{_word(_NOUNS, category)}"
+        return f"贴有{_word('colours', label)}标签的{_word('nouns', category)}"
 
     def made_up(self, colour: str, category: str) -> str:
-        return _word(_COLOURS, colour) + "的" + _word(_NOUNS, category)
+        return _word("colours", colour) + "的" + _word("nouns", category)
 
     def furniture(self, target: str) -> str:
         noun = _noun(target)
-        return noun + ("里" if noun.endswith(_CONTAINERS) else "上")
+        return noun + ("里" if noun.endswith(tuple(WORDS["containers"])) else "上")
 
     def clause(self, event: Event) -> str:
         words = self._clause(event)
@@ -240,9 +193,9 @@ class _Chinese(Wording):
             "target": _noun(event.target) if event.target else "",
             "at": self.furniture(event.target) if event.target else "",
         }
-        for pattern in _DEEDS.get(event.kind, ()):
+        for pattern in WORDS["deeds"].get(event.kind, ()):
             if all(slots[slot] for slot in re.findall(r"\{(\w+)\}", pattern)):
-                return pattern.format(**slots)
+                return str(pattern.format(**slots))
         raise Unsayable(event.clause)
 
     @cached_property
@@ -267,10 +220,11 @@ class _Chinese(Wording):
         return Counter(key for item in events for key in (("", item.clause), (item.actor, item.verb_phrase)))
 
 
-def _word(table: Mapping[str, str], word: str) -> str:
-    if word not in table:
+def _word(table: str, word: str) -> str:
+    """Return a word of a table of ``words.yaml`` in Chinese. Raises Unsayable: the table lacks it."""
+    if word not in WORDS[table]:
         raise Unsayable(word)
-    return table[word]
+    return str(WORDS[table][word])
 
 
 def _noun(name: str) -> str:
@@ -279,14 +233,14 @@ def _noun(name: str) -> str:
     number = re.search(r" (\d+)$", rest)
     if number:
         return number.group(1) + "号" + _noun(rest[: number.start()])
-    if rest in _NOUNS:
-        return _NOUNS[rest]
+    if rest in WORDS["nouns"]:
+        return _word("nouns", rest)
     first, _, others = rest.partition(" ")
     if not others:
         raise Unsayable(name)
-    if first in _SIDES:
-        return _SIDES[first] + _noun(others)
-    return _word(_COLOURS, first) + _noun(others)
+    if first in WORDS["sides"]:
+        return _word("sides", first) + _noun(others)
+    return _word("colours", first) + _noun(others)
 
 
 def wording(language: str, facts: FilmFacts) -> Wording:
@@ -336,7 +290,7 @@ labelled, made_up = _later(Wording.labelled), _later(Wording.made_up)
 
 
 def sentence(which: str, *parts: Say | float) -> Say:
-    """Return a sentence, named by its key in ``_SENTENCES``, with its parts; numbers are rounded to whole ones."""
+    """Return a sentence, named by its key in ``words.yaml``, with its parts; numbers are rounded to whole ones."""
     return lambda words: words.fill(which, *(part(words) if callable(part) else str(round(part)) for part in parts))
 
 

@@ -25,7 +25,7 @@ from eval.sandbox.facts import read_facts
 from eval.sandbox.films import FilmFiles
 from eval.sandbox.stories import tell
 from eval.scoring.scorers import score_value
-from eval.statistics.bootstrap import mean_interval
+from eval.statistics import mean_interval
 from world_api.core.faults import EvalFault
 from world_api.core.vocabulary import content_words, words
 

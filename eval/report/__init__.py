@@ -5,6 +5,6 @@ and writes the same report. Charts need the extra ``eval``, imported at first us
 """
 
 from eval.report.own_video import OwnComparison, compare_own, own_questions
-from eval.report.writing import Choices, WrittenReport, write_report
+from eval.report.page import Choices, WrittenReport, write_report
 
 __all__ = ["Choices", "OwnComparison", "WrittenReport", "compare_own", "own_questions", "write_report"]

@@ -8,6 +8,7 @@ behind it links to their episodes.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from markupsafe import Markup
 from eval.report.episodes import Sets
 from eval.tables.table import Column, Table, TableCell
 from eval.tables.writing import cell_text
+from world_api.page.html import asset
 
 if TYPE_CHECKING:
     import altair as alt
@@ -506,23 +508,8 @@ _CHARTS: dict[str, Callable[[Table, Sequence[TableRow]], ChartFigure | None]] = 
 # From a chart to SVG in the page
 
 
-_FONT = "system-ui, 'Segoe UI', sans-serif"
-_CONFIG: Record = {
-    "background": "transparent",
-    "padding": {"left": 28, "right": 12, "top": 5, "bottom": 5},  # readers' fonts may be wider than those measured here
-    "font": _FONT,
-    "axis": {
-        "labelColor": "var(--soft)", "titleColor": "var(--soft)", "gridColor": "var(--line)", "domainColor": "var(--soft)",
-        "tickColor": "var(--soft)", "titleFontWeight": "normal", "labelFontSize": 11, "titleFontSize": 11,
-    },
-    "axisY": {"labelColor": "var(--ink)", "labelFontSize": 12},
-    "header": {"labelColor": "var(--ink)", "labelFontSize": 12, "labelFontWeight": "bold"},
-    "legend": {"labelColor": "var(--ink)", "labelFontSize": 12},
-    "text": {"color": "var(--ink)", "fontSize": 11},
-    "title": {"color": "var(--ink)", "fontSize": 12, "anchor": "start"},
-    "view": {"stroke": None},
-    "facet": {"spacing": 16},
-}  # fmt: skip
+#: Colours, fonts and distances of all charts. The padding is wide, since readers' fonts may be wider than those measured here.
+_CONFIG: Record = json.loads(asset(__package__, "charts.json"))
 
 
 def _svg(chart: Any, *, name: str, title: str, about: str) -> Markup:

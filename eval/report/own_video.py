@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from eval.datasets.files import ENDINGS
 from eval.datasets.items import SCHEMA_VERSION, BadItem, Item, item_from_record, item_record
 from eval.datasets.loading import read_items
-from eval.report.writing import Choices, WrittenReport, write_report
+from eval.report.page import Choices, WrittenReport, write_report
 from eval.runs.experiment import RunOutcome, open_experiment, run_experiment
 from eval.runs.scoring import score_run
 from eval.scoring.judge import answer_judge
@@ -38,7 +38,7 @@ from world_api.world.store import World, world_hash
 from world_api.world.tables import SESSION_TABLES
 
 if TYPE_CHECKING:
-    from eval.runs.progress import ProgressDisplay
+    from eval.runs.scheduler import ProgressDisplay
     from world_api.build import Progress
 
 _HINT = 'one question a line, such as {"question": "When does a person enter?", "kind": "interval"}'

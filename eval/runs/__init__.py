@@ -11,8 +11,8 @@ from eval.runs.estimate import RunEstimate, building_of, estimate_run
 from eval.runs.executor import SubprocessWorker
 from eval.runs.experiment import RunOutcome, open_experiment, run_experiment
 from eval.runs.plan import Picked, RunPlan, WorldNeeded, make_plan, pick_all, spread
-from eval.runs.progress import Tally
 from eval.runs.records import Arm, Cell, DatasetRecord, RunFolder, SampleLine, ScoreLine, read_lines, read_manifest
+from eval.runs.scheduler import Tally
 from eval.runs.scoring import score_run
 from eval.runs.stored_run import Run, read_run
 from eval.runs.worlds import build_for_run, open_ladder, operations_on

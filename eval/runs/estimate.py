@@ -29,14 +29,13 @@ from controller.systems.baselines import (
 from controller.systems.registry import build_system, own_system
 from eval.datasets.items import Item
 from eval.runs.configuration import PrimaryPart
-from eval.runs.experiment import Experiment, check_limits
+from eval.runs.experiment import Experiment, check_limits, check_same_run, resume_state
 from eval.runs.plan import RunPlan, WorldNeeded, make_plan
-from eval.runs.progress import duration
 from eval.runs.records import Cell, RunFolder
-from eval.runs.resume import check_same_run, resume_state
+from eval.runs.scheduler import duration
 from eval.runs.stored_run import read_run
 from eval.runs.worlds import PERCEIVED, TRUE, open_for
-from eval.statistics.significance import USUAL_REPEAT_CORRELATION, Power, power
+from eval.statistics import USUAL_REPEAT_CORRELATION, Power, power
 from world_api.chat.messages import IMAGE_TOKENS, Price, Usage, estimate_tokens
 from world_api.chat.rule_based import RULE_BASED
 from world_api.core.faults import BackendFault, EpisodeFault, EvalFault, MediaFault, VideoWorldError

@@ -28,7 +28,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from eval.datasets.items import Item
 from eval.runs.configuration import Configuration, ConfigurationDocument, read_configuration
-from eval.scoring.score import Score
+from eval.scoring.kinds import Score
 from world_api.chat.messages import Price
 from world_api.chat.rule_based import RULE_BASED
 from world_api.chat.transport import Endpoint

@@ -16,7 +16,7 @@ from eval.runs.configuration import JudgePart
 from eval.runs.records import Cell, RunFolder, RunManifest, SampleLine, ScoreLine
 from eval.runs.stored_run import Run, read_run, refuse_unreadable
 from eval.scoring.judge import BY_WORDS, answer_judge, same_family
-from eval.scoring.score import AnswerJudge, Score
+from eval.scoring.kinds import AnswerJudge, Score
 from eval.scoring.scorers import AnswerToScore, score_all, score_value
 from world_api.core.canonical import json_line
 from world_api.core.faults import BackendFault, EpisodeFault, EvalFault

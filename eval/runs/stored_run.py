@@ -23,7 +23,7 @@ from eval.runs.records import (
     read_lines,
     read_manifest,
 )
-from eval.scoring.score import Score
+from eval.scoring.kinds import Score
 from world_api.core.faults import EpisodeFault
 
 

@@ -7,7 +7,6 @@ the truth and the facts of a film (``facts``: everything that questions can be a
 that are built from such films.
 """
 
-from eval.sandbox.admission_plots import ADMISSION_PLOTS, ADMISSION_THEMES
 from eval.sandbox.facts import FilmFacts, read_facts, write_facts
 from eval.sandbox.films import (
     FilmFiles,
@@ -20,9 +19,9 @@ from eval.sandbox.films import (
     write_mp4,
     write_srt,
 )
-from eval.sandbox.plots import PLOTS
+from eval.sandbox.plots import ADMISSION_PLOTS, PLOTS
 from eval.sandbox.room_plans import plan_of
 from eval.sandbox.sample import DEFAULT_SEED, SampleFiles, cast, lost_folder, make_sample, questions
 from eval.sandbox.sound import SAMPLE_RATE, SpokenLines, Synthesiser, installed_voices, soundtrack
 from eval.sandbox.stories import Story, tell, video_id
-from eval.sandbox.story_world import THEMES
+from eval.sandbox.story_world import ADMISSION_THEMES, THEMES

@@ -29,6 +29,7 @@ from world_api.core.faults import EvalFault
 from world_api.core.files import exclusive, hash_bytes, not_writable
 from world_api.core.ports import Image
 from world_api.core.spans import round_time
+from world_api.media.subtitles import srt_text
 
 _MILLISECONDS = Fraction(1, 1000)
 _VIDEO = {"crf": "20", "preset": "veryfast", "tune": "animation"}
@@ -98,17 +99,8 @@ def write_mp4(
 
 def write_srt(path: Path | str, subtitles: Sequence[Subtitle]) -> None:
     """Write subtitles as SubRip text (UTF-8)."""
-    blocks = [
-        f"{number}\n{_stamp(line.start)} --> {_stamp(line.end)}\n{line.text}\n"
-        for number, line in enumerate(subtitles, start=1)
-    ]
-    Path(path).write_text("\n".join(blocks), encoding="utf-8", newline="\n")
-
-
-def _stamp(seconds: float) -> str:
-    whole, milliseconds = divmod(round(seconds * 1000), 1000)
-    minutes, second = divmod(whole, 60)
-    return f"{minutes // 60:02d}:{minutes % 60:02d}:{second:02d},{milliseconds:03d}"
+    text = srt_text((line.start, line.end, line.text) for line in subtitles)
+    Path(path).write_text(text, encoding="utf-8", newline="\n")
 
 
 def _audio_frames(sound: Samples | Iterable[Samples]) -> Iterator[av.AudioFrame]:

@@ -1,21 +1,30 @@
-"""Everyday plots. Each is a generator: it requests a scene in a room, is sent that scene, plays it, and so on."""
+"""Everyday plots. Each is a generator: it requests a scene in a room, is sent that scene, plays it, and so on.
+
+Films of the split admission, on which tools are tried before they are admitted, have themes and plots that no other
+film has. So a tool that was fitted to what happens in them, in an induction's trials or in its review, finds nothing of
+the kind in films of the split test.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from eval.sandbox.facts import Event
 from eval.sandbox.room_plans import Fixture
 from eval.sandbox.scenes import Director, Plot, SceneRequest, StagedShot
 from eval.sandbox.script import Actor, Prop, capital, with_article
 from eval.sandbox.story_world import FilingRule, PersonState, clock_words
+from world_api.core.yaml_text import packaged_yaml
 
+#: What people say, by occasion (``sentences.yaml``).
+SENTENCES: Mapping[str, Sequence[Any]] = packaged_yaml("eval.sandbox", "sentences.yaml")
 _STAYING = 0.42  #: probability that a person remains in a room when their plot is over
 
 
-def say_one(scene: StagedShot, actor: Actor, sentences: Sequence[str], *parts: str, to: Actor | None = None) -> Event:
-    """Let a person speak a random one of the sentences, with its slots filled by ``parts``."""
-    return scene.say(actor, capital(scene.chance.choice(sentences).format(*parts)), to)
+def say_one(scene: StagedShot, actor: Actor, occasion: str, *parts: str, to: Actor | None = None) -> Event:
+    """Let a person speak a random one of the sentences of an occasion, with its slots filled by ``parts``."""
+    return scene.say(actor, capital(scene.chance.choice(SENTENCES[occasion]).format(*parts)), to)
 
 
 def bring_in(scene: StagedShot, *actors: Actor) -> None:
@@ -34,19 +43,13 @@ def greet(scene: StagedShot, actor: Actor) -> None:
     if scene.chance.random() < 0.5:
         scene.wave(actor, other)
     else:
-        greetings = ("Hello, {0}.", "Good to see you, {0}.", "There you are, {0}.", "Hi, {0}.")
-        say_one(scene, actor, greetings, other.name, to=other)
-
-
-_REMARKS = (
-    "There is {0}.", "So this is {0}.", "{0}, at last.", "Whose is {0}?", "Here we have {0}.", "{0}, always {0}.",
-)  # fmt: skip
+        say_one(scene, actor, "greeting", other.name, to=other)
 
 
 def remark(scene: StagedShot, actor: Actor, prop: Prop) -> None:
     """Let a person, in about half of the cases, say something about a thing."""
     if scene.chance.random() < 0.45:
-        say_one(scene, actor, _REMARKS, prop.reference)
+        say_one(scene, actor, "remark", prop.reference)
 
 
 def go_or_stay(scene: StagedShot, *actors: Actor, waits: bool = True) -> None:
@@ -106,7 +109,6 @@ def where_words(director: Director, prop: Prop) -> str:
 
 _SAYING = 0.45  #: probability that the rule is spoken
 _THERE = 0.5  #: probability that a thing is looked at in the room where it is kept
-_NEEDING = ("I need {0} for a moment.", "Let me look at {0}.", "{0} is what I am looking for.")
 
 
 def filed(director: Director) -> Plot:
@@ -135,8 +137,7 @@ def _put_away(director: Director, actor: Actor, thing: Prop, rule: FilingRule) -
 
 def _file(scene: StagedShot, actor: Actor, thing: Prop, rule: FilingRule) -> None:
     if scene.chance.random() < _SAYING:
-        sentences = ("{0} label: that goes into {1}.", "{2} label. So it belongs in {1}.")
-        say_one(scene, actor, sentences, with_article(rule.label), rule.target, rule.label)
+        say_one(scene, actor, "filing", with_article(rule.label), rule.target, rule.label)
     scene.put_down(actor, scene.world.opening(rule.room, rule.target))
 
 
@@ -155,7 +156,7 @@ def consulted(director: Director) -> Plot:
         bring_in(scene, one)
         scene.pick_up(one, thing)
         if chance.random() < 0.5:
-            say_one(scene, one, _NEEDING, thing.reference)
+            say_one(scene, one, "need", thing.reference)
         if chance.random() < _THERE:
             settle(scene, one)
             scene.pause(chance.uniform(1.0, 3.0))
@@ -180,21 +181,6 @@ def consulted(director: Director) -> Plot:
             scene.leave(one)
             actor = one
         yield from _put_away(director, actor, thing, rule)
-
-
-_TALK = (
-    "What a day.", "It is quiet in here.", "I like this room.", "Somebody should water the plants.", "I am a little tired.",
-    "The weather is getting better.", "I was here before.", "Not much to do today.", "I have to think.", "Time for a break.",
-)  # fmt: skip
-_MISSING = ("Not here.", "Where can it be?", "Hm.")
-_CHATS = (
-    ("How are you, {0}?", "Very well, {0}, thank you."),
-    ("Did you sleep well, {0}?", "Not really."),
-    ("{0}, have you heard the news?", "No, tell me, {0}."),
-    ("Is it raining, {0}?", "Not any more."),
-    ("A busy day, {0}?", "As always, {0}."),
-    ("Are you waiting for somebody, {0}?", "Perhaps."),
-)
 
 
 def moment(director: Director) -> Plot:
@@ -228,12 +214,6 @@ def come_by(director: Director, scene: StagedShot) -> bool:
     return bool(people)
 
 
-def nothing(room: str) -> Plot:
-    """An empty room for a few seconds."""
-    scene = yield SceneRequest(room=room)
-    scene.pause(scene.chance.uniform(4.0, 8.0))
-
-
 def sought(director: Director) -> Plot:
     """A person looks into all drawers and cupboards of a room in vain."""
     chance = director.chance
@@ -256,7 +236,7 @@ def _look(scene: StagedShot, actor: Actor, opened: Fixture) -> None:
     """Let a person open something and close it again."""
     scene.open(actor, opened)
     if scene.chance.random() < 0.4:
-        say_one(scene, actor, _MISSING)
+        say_one(scene, actor, "not found")
     scene.close(actor, opened)
 
 
@@ -333,10 +313,10 @@ def _talk(director: Director, scene: StagedShot, actor: Actor) -> None:
     """Say something without consequences; to another person, who answers, if there is one."""
     others = scene.others(actor)
     if not others:
-        say_one(scene, actor, _TALK)
+        say_one(scene, actor, "talk")
         return
     other = scene.chance.choice(others)
-    question, answer = scene.chance.choice(_CHATS)
+    question, answer = scene.chance.choice(SENTENCES["chats"])
     scene.say(actor, question.format(other.name), other)
     scene.say(other, answer.format(actor.name), actor)
 
@@ -353,11 +333,6 @@ _ACTS: tuple[Callable[[Director, StagedShot, Actor], None], ...]
 _ACTS = (_handle, _handle, _carry, _look_into, _rest, _talk, _wave)
 
 
-_INVITING = (
-    "Let us meet in {0} at {1}, {2}.",
-    "{2}, can we talk at {1} in {0}?",
-    "I will wait for you in {0} at {1}, {2}.",
-)
 _SHORTEST, _LONGEST = 30.0, 300.0  #: seconds of film until an appointment
 
 
@@ -382,8 +357,8 @@ def appointment(director: Director) -> Plot:
         at = director.minute_after(wait)
         director.arrange(at)
         parts = (director.room_name(place), clock_words(at), two.name)
-        spoken.append(say_one(scene, one, _INVITING, *parts, to=two))
-        say_one(scene, two, ("Agreed.", "I will be there.", "Good, I will come."), to=one)
+        spoken.append(say_one(scene, one, "invitation", *parts, to=two))
+        say_one(scene, two, "appointment", to=one)
         for actor in (one, two):
             scene.leave(actor, waits=actor is two)
         if chance.random() < 0.4 and director.left > wait + 70:
@@ -393,8 +368,7 @@ def appointment(director: Director) -> Plot:
             if director.minute() < at:
                 old, at = at, director.minute_after(wait + 20)
                 director.arrange(at, instead_of=old)
-                sentences = ("{1}, make it {0} instead.", "I am late, {1}. Can we say {0}?")
-                spoken.append(say_one(scene, two, sentences, clock_words(at), one.name, to=one))
+                spoken.append(say_one(scene, two, "other time", clock_words(at), one.name, to=one))
                 scene.say(one, "All right.", two)
             for actor in (one, two):
                 scene.leave(actor)
@@ -416,11 +390,6 @@ def appointment(director: Director) -> Plot:
         go_or_stay(scene, one, two)
 
 
-_NEWS = (
-    "Everybody to {0}, please!", "There is cake in {0}!", "The visitors are in {0}.", "The telephone in {0} is ringing!",
-)  # fmt: skip
-
-
 def called(director: Director) -> Plot:
     """A person brings news of another room, and the others go there because of it."""
     chance = director.chance
@@ -437,7 +406,7 @@ def called(director: Director) -> Plot:
             if chance.random() < 0.6:
                 settle(scene, actor)
         bring_in(scene, caller)
-        news = say_one(scene, caller, _NEWS, director.room_name(goal))
+        news = say_one(scene, caller, "news", director.room_name(goal))
         gone = [scene.leave(actor, waits=actor is called_ones[-1]) for actor in called_ones]
         for event in gone:
             director.chronicle.brings_about(news, event, f'{caller.reference} said "{news.words}"')
@@ -504,19 +473,8 @@ def shared_number(director: Director) -> Plot:
             "number", f"{name} is {number}", {"what": name, "number": number, "person": owner.id}, [spoken]
         )
         if chance.random() < 0.6:
-            answers = ("Thank you.", f"{number}. I will remember it.", f"Thanks, {owner.name}.")
-            say_one(scene, asker, answers, to=owner)
+            say_one(scene, asker, "number", number, owner.name, to=owner)
         go_or_stay(scene, asker, owner)
-
-
-_ASKING = (
-    "{0}, could you bring me {1} from {2}?",
-    "{0}, I need {1}. It must be in {2}.",
-    "Would you fetch {1} for me, {0}? It is in {2}.",
-    "I forgot {1} in {2}. Can you get it, {0}?",
-)
-_AGREEING = ("Of course.", "Right away.", "I will get it.", "Yes, in a moment.")
-_THANKING = ("Thank you, {0}.", "That is it. Thanks, {0}!", "Just what I needed, {0}.")
 
 
 def errand(director: Director) -> Plot:
@@ -537,9 +495,9 @@ def errand(director: Director) -> Plot:
             settle(scene, asker)
         bring_in(scene, bringer)
         parts = (bringer.name, thing.reference, director.room_name(far))
-        question = say_one(scene, asker, _ASKING, *parts, to=bringer)
+        question = say_one(scene, asker, "errand", *parts, to=bringer)
         if chance.random() < 0.6:
-            say_one(scene, bringer, _AGREEING, to=asker)
+            say_one(scene, bringer, "agreement", to=asker)
         scene.leave(bringer)
 
         scene = yield SceneRequest(room=far)
@@ -557,7 +515,7 @@ def errand(director: Director) -> Plot:
         given = scene.give(bringer, asker)
         director.chronicle.brings_about(question, given, reason)
         if chance.random() < 0.6:
-            say_one(scene, asker, _THANKING, bringer.name, to=bringer)
+            say_one(scene, asker, "thanks", bringer.name, to=bringer)
         go_or_stay(scene, bringer, waits=False)
         _use(scene, asker, thing)
         put_somewhere(scene, asker)
@@ -573,9 +531,6 @@ def _use(scene: StagedShot, actor: Actor, thing: Prop) -> None:
                 scene.pause(scene.chance.uniform(0.5, 2.0))
     elif scene.state(actor).can_wear(thing) and scene.chance.random() < 0.7:
         scene.put_on(actor)
-
-
-_MISSED = ("Where is {0}?", "{0} is gone!", "I left {0} here. Who has taken it?")
 
 
 def misplaced(director: Director) -> Plot:
@@ -616,7 +571,7 @@ def misplaced(director: Director) -> Plot:
 
         scene = yield SceneRequest(room=home)
         scene.enter(owner)
-        missed = scene.say(owner, chance.choice(_MISSED).format(name))
+        missed = scene.say(owner, chance.choice(SENTENCES["missed"]).format(name))
         director.chronicle.brings_about(taken, missed, f"{mover.reference} took {name} away")
         scene.leave(owner)
 
@@ -663,8 +618,7 @@ def lent(director: Director) -> Plot:
         scene.pick_up(one, thing)
         remark(scene, one, thing)
         bring_in(scene, two)
-        sentences = ("May I have {0}, {1}?", "{1}, can I borrow {0}?")
-        question = say_one(scene, two, sentences, name, one.name, to=one)
+        question = say_one(scene, two, "borrowing", name, one.name, to=one)
         given = scene.give(one, two)
         director.chronicle.brings_about(question, given, f"{two.reference} asked for {name}")
         go_or_stay(scene, one, waits=False)
@@ -674,8 +628,7 @@ def lent(director: Director) -> Plot:
         bring_in(scene, *chance.sample((two, three), 2))
         user = two
         if chance.random() < 0.6:
-            sentences = ("{0}, this is for you.", "Please keep this for me, {0}.")
-            say_one(scene, two, sentences, three.name, to=three)
+            say_one(scene, two, "handing on", three.name, to=three)
             scene.give(two, three)
             user = three
         _use(scene, user, thing)
@@ -698,8 +651,7 @@ def outing(director: Director) -> Plot:
         with director.engaged(adviser):
             scene = yield SceneRequest(room=room)
             bring_in(scene, *chance.sample((goer, adviser), 2))
-            sentences = ("It is cold outside, {0}.", "Take {1}, {0}. It is windy.", "{0}, you will need {1} today.")
-            spoken = say_one(scene, adviser, sentences, goer.name, thing.reference, to=goer)
+            spoken = say_one(scene, adviser, "weather", goer.name, thing.reference, to=goer)
             scene.pick_up(goer, thing)
             put_on = scene.put_on(goer)
             director.chronicle.brings_about(spoken, put_on, f"{adviser.reference} spoke of the weather")
@@ -743,3 +695,101 @@ LEANING: dict[str, tuple[Callable[[Director], Plot], ...]] = {
     "workshop": (errand, lent),
     "reading room": (misplaced, noticed, shared_number),
 }
+
+
+def shown_round(director: Director) -> Plot:
+    """A person leads another through two rooms and opens something in each."""
+    people, room = director.free_people(2), director.room()
+    if not people or room is None:
+        return
+    guide, guest = people
+    following = director.room(without=(room,))
+    with director.engaged(guide, guest):
+        for place in (room, following):
+            if place is None:
+                break
+            scene = yield SceneRequest(room=place)
+            bring_in(scene, guide)
+            say_one(scene, guide, "tour", director.room_name(place))
+            bring_in(scene, guest)
+            _open_one(scene, guide)
+            say_one(scene, guest, "admiration", to=guide)
+            scene.leave(guide)
+            scene.leave(guest)
+
+
+def _open_one(scene: StagedShot, actor: Actor) -> None:
+    shut = [item for item in scene.location.containers if item.name not in scene.world.open[scene.location.id]]
+    if shut and scene.state(actor).holds is None:
+        opened = scene.chance.choice(shut)
+        scene.open(actor, opened)
+        scene.close(actor, opened)
+
+
+def tidied(director: Director) -> Plot:
+    """A person takes up to three things of a room, one after the other, and puts each somewhere else."""
+    people, things = director.free_people(1), director.free_things()
+    if not people or not things:
+        return
+    (actor,), room = people, where_is(director, things[0])
+    with director.engaged(actor, *things):
+        scene = yield SceneRequest(room=room)
+        bring_in(scene, actor)
+        for thing in [item for item in things if where_is(director, item) == room][:3]:
+            if scene.state(actor).holds is None:
+                scene.pick_up(actor, thing)
+                if not put_somewhere(scene, actor):
+                    break
+        go_or_stay(scene, actor)
+
+
+def handed_back(director: Director) -> Plot:
+    """A person shows a thing to another, who takes it, gives it back, and leaves; it is put down again."""
+    people, things = director.free_people(2), director.free_things()
+    if not people or not things:
+        return
+    (owner, other), thing = people, things[0]
+    with director.engaged(owner, other, thing):
+        scene = yield SceneRequest(room=where_is(director, thing))
+        bring_in(scene, owner, other)
+        if scene.state(owner).holds is not None or scene.state(other).holds is not None:
+            go_or_stay(scene, owner, other)
+            return
+        scene.pick_up(owner, thing)
+        say_one(scene, owner, "look", thing.reference, other.name, to=other)
+        scene.give(owner, other)
+        scene.pause(scene.chance.uniform(1.0, 2.5))
+        say_one(scene, other, "giving back", owner.name, to=owner)
+        scene.give(other, owner)
+        go_or_stay(scene, other, waits=False)
+        put_somewhere(scene, owner)
+        go_or_stay(scene, owner)
+
+
+def called_over(director: Director) -> Plot:
+    """A person who sits waves at another who comes in, and they sit together until one leaves."""
+    people, room = director.free_people(2), director.room(sought=2)
+    if not people or room is None:
+        return
+    one, two = people
+    with director.engaged(one, two):
+        scene = yield SceneRequest(room=room)
+        bring_in(scene, one)
+        settle(scene, one)
+        bring_in(scene, two)
+        scene.wave(one, two)
+        say_one(scene, one, "calling over", two.name, to=two)
+        settle(scene, two)
+        scene.pause(scene.chance.uniform(2.0, 5.0))
+        greet(scene, two)
+        scene.leave(two)
+        go_or_stay(scene, one)
+
+
+#: As ``PLOTS``.
+ADMISSION_PLOTS: tuple[tuple[Callable[[Director], Plot], float, float], ...] = (
+    (shown_round, 2.0, 45.0),
+    (tidied, 2.0, 20.0),
+    (handed_back, 2.0, 25.0),
+    (called_over, 2.0, 12.0),
+)

@@ -7,16 +7,15 @@ All places are pixels of the frame. Pictures are drawn from a plan, so that a ha
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 from eval.sandbox.script import WIDTH, RoomKind
+from world_api.core.yaml_text import packaged_yaml
 
 FloorKind = Literal["planks", "tiles", "carpet"]
-
-WALL_COUNT = 8  #: variants that differ modulo this number have different walls
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,37 +30,22 @@ class Style:
     accent: str  #: of cupboards and cushions
 
 
-#: Wall colour, lower band, accent, and the two floors with the strongest contrast.
-_WALLS = (
-    ("#a9cbf2", "#7fa9dd", "#d9824f", ("wood", "clay")),
-    ("#f2e190", "#d8bd55", "#4f8fc4", ("tiles", "clay")),
-    ("#f3b3bb", "#d98793", "#5aa58f", ("tiles", "carpet")),
-    ("#b2dfa6", "#86bd78", "#c97398", ("wood", "tiles")),
-    ("#cdb6ef", "#a68ad6", "#d0a03c", ("carpet", "wood")),
-    ("#f8cc9c", "#e0a05f", "#5b93b8", ("tiles", "carpet")),
-    ("#8ed6cc", "#6cb9b0", "#d07a62", ("clay", "wood")),
-    ("#cdec8f", "#a3c95c", "#b07ac0", ("clay", "tiles")),
-)
-_FLOORS: dict[str, tuple[FloorKind, str]] = {
-    "wood": ("planks", "#d2a66c"),
-    "tiles": ("tiles", "#84aade"),
-    "carpet": ("carpet", "#8fbf7d"),
-    "clay": ("tiles", "#d68a72"),
-}
-_WOODS = ("#cf9c60", "#d9ab74", "#c68f5c")
+#: The colours and the furniture of rooms, as ``rooms.yaml`` describes them.
+_ROOMS: Mapping[str, Any] = packaged_yaml("eval.sandbox", "rooms.yaml")
+WALL_COUNT = len(_ROOMS["walls"])  #: variants that differ modulo this number have different walls
 
 
 def style_of(variant: int) -> Style:
     """Return the colours of a variant. ``variant + 1`` has another wall, ``variant + 8`` has only another floor."""
     turn = variant // WALL_COUNT
-    wall, lower, accent, floors = _WALLS[variant % WALL_COUNT]
-    floor, tone = _FLOORS[floors[turn % 2]]
+    wall, lower, accent, *floors = _ROOMS["walls"][variant % WALL_COUNT]
+    floor, tone = _ROOMS["floors"][floors[turn % 2]]
     return Style(
         wall=wall,
         lower=lower if (variant + turn) % 3 == 0 else "",
         floor=floor,
         floor_tone=tone,
-        wood=_WOODS[(variant + turn) % len(_WOODS)],
+        wood=_ROOMS["woods"][(variant + turn) % len(_ROOMS["woods"])],
         accent=accent,
     )
 
@@ -127,74 +111,6 @@ class RoomPlan:
     positions: tuple[Position, ...] = ((96.0, FEET), (208.0, FEET), (320.0, FEET), (432.0, FEET), (544.0, FEET))
 
 
-#: A part of the wall: its width, and its pieces (kind, offset from its middle, width, facing; 0 for a random side).
-_Column = tuple[float, tuple[tuple[PieceKind, float, float, int], ...]]
-
-
-def _column(width: float, floor: PieceKind, *wall: tuple[PieceKind, float], share: float = 0.0) -> _Column:
-    return width, (*((kind, x, 100.0, 1) for kind, x in wall), (floor, 0.0, share or width - 12, 0))
-
-
-_COLUMNS: dict[RoomKind, tuple[_Column, ...]] = {
-    "office": (
-        _column(186, "desk", ("sign", 0)),
-        _column(158, "chest", ("board", 0)),
-        _column(96, "shelf"),
-        _column(96, "chair", ("clock", 0)),
-    ),
-    "kitchen": (
-        _column(262, "counter", ("sign", -52), ("clock", 80)),
-        _column(84, "fridge"),
-        _column(90, "cupboard"),
-        _column(134, "chair", ("board", 0)),
-    ),
-    "library": (
-        _column(100, "shelf"),
-        _column(160, "table", ("sign", 0)),
-        _column(100, "shelf"),
-        _column(100, "armchair", ("clock", 0)),
-        _column(126, "chest", ("board", 0)),
-    ),
-    "corridor": (
-        _column(104, "door"),
-        _column(170, "bench", ("sign", 0)),
-        (128, (("hooks", 0.0, 100.0, 1), ("clock", 0.0, 100.0, 1))),
-        _column(150, "sideboard", ("board", 0)),
-    ),
-    "meeting room": (
-        (
-            318,
-            (
-                ("sign", -62.0, 100.0, 1),
-                ("clock", 108.0, 100.0, 1),
-                ("chair", -126.0, 60.0, 1),
-                ("table", 0.0, 178.0, 0),
-                ("chair", 126.0, 60.0, -1),
-            ),
-        ),
-        _column(90, "cupboard"),
-        _column(148, "chest", ("board", 0)),
-    ),
-    "workshop": (
-        _column(214, "workbench", ("sign", 0)),
-        _column(90, "cupboard"),
-        _column(150, "chest", ("board", 0)),
-        _column(92, "stool", ("clock", 0)),
-    ),
-    "entrance hall": (
-        _column(104, "door"),
-        _column(140, "bench", ("hooks", 0), ("clock", 0), share=110),
-        _column(176, "chest", ("sign", 0)),
-        _column(146, "sideboard", ("board", 0)),
-    ),
-    "living room": (
-        _column(112, "armchair", ("picture", 0)),
-        _column(166, "sideboard", ("sign", 0)),
-        _column(154, "chest", ("board", 0)),
-        _column(96, "shelf"),
-        _column(80, "plant", ("clock", 0)),
-    ),
-}
 _MARGIN = 6.0
 _ON_WALLS = frozenset({"sign", "clock", "board", "picture", "hooks"})
 
@@ -205,15 +121,16 @@ def plan_of(kind: RoomKind, variant: int) -> RoomPlan:
     if variant < 1:
         raise ValueError(f"there is no variant {variant} of a room; variants count from 1")
     chance = random.Random(f"{kind} {variant}")
-    columns = list(_COLUMNS[kind])
+    columns = list(_ROOMS["columns"][kind])
     chance.shuffle(columns)
-    spare = WIDTH - 2 * _MARGIN - sum(width for width, _ in columns)
+    spare = WIDTH - 2 * _MARGIN - sum(width for width, *_ in columns)
     shares = [chance.uniform(0.5, 1.5) for _ in range(len(columns) + 1)]
     pieces: list[Piece] = []
     left = _MARGIN
-    for (width, parts), share in zip(columns, shares, strict=False):
+    for (width, *parts), share in zip(columns, shares, strict=False):
         left += spare * share / sum(shares)
-        for part, offset, wide, facing in parts:
+        for part, offset, *of_furniture in parts:
+            wide, facing = of_furniture or (100.0, 1)
             x, side = round(left + width / 2 + offset), facing or chance.choice((1, -1))
             pieces.append(Piece(kind=part, x=x, width=wide, facing=side, seed=chance.randrange(10_000)))
         left += width

@@ -8,12 +8,11 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from eval.sandbox.admission_plots import ADMISSION_PLOTS, ADMISSION_THEMES
 from eval.sandbox.facts import Event, FilmFacts
-from eval.sandbox.plots import CAUSING, LEANING, PLOTS, come_by, consulted, filed, nothing, sought
+from eval.sandbox.plots import ADMISSION_PLOTS, CAUSING, LEANING, PLOTS, come_by, consulted, filed, sought
 from eval.sandbox.scenes import Director, Plot, SceneRequest, StagedShot
 from eval.sandbox.script import CARD, Card, Film, Prop, Shot, with_article
-from eval.sandbox.story_world import FRAME_RATE, THEMES, FilingRule, StoryCast, cast_story, on_frame
+from eval.sandbox.story_world import ADMISSION_THEMES, FRAME_RATE, THEMES, FilingRule, StoryCast, cast_story, on_frame
 from tool_induction.domains.domain import SplitName
 
 _BROUGHT = 0.5  #: probability that a person holds a labelled thing at first
@@ -165,6 +164,12 @@ def tell(seed: int, minutes: float, *, split: SplitName = "development") -> Stor
     return _Telling(seed, minutes, split).story()
 
 
+def _nothing(room: str) -> Plot:
+    """An empty room for a few seconds."""
+    scene = yield SceneRequest(room=room)
+    scene.pause(scene.chance.uniform(4.0, 8.0))
+
+
 class _Telling:
     """Makes one story."""
 
@@ -275,7 +280,7 @@ class _Telling:
         soon = min(waits, key=lambda index: waits[index], default=None)
         if soon is not None and waits[soon] < math.inf:
             return self._active.pop(soon)
-        plot = nothing(min((location.id for location in self._cast.locations), key=self._wait))
+        plot = _nothing(min((location.id for location in self._cast.locations), key=self._wait))
         return plot, next(plot)
 
     def _begin(self) -> tuple[Plot, SceneRequest] | None:

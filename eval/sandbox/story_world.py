@@ -27,6 +27,7 @@ from eval.sandbox.facts import (
 )
 from eval.sandbox.room_plans import Fixture, RoomPlan, plan_of
 from eval.sandbox.script import Actor, HairStyle, Look, Prop, PropKind, Room, RoomKind, with_article
+from world_api.core.yaml_text import packaged_yaml
 
 NAMES = (
     "Mia", "Tom", "Ana", "Leo", "Eva", "Ben", "Zoe", "Max", "Ida", "Sam", "Nora", "Paul", "Lily", "Hugo", "Ruth", "Omar",
@@ -48,6 +49,11 @@ THEMES: dict[str, tuple[RoomKind, ...]] = {
     "home": ("living room", "kitchen", "entrance hall", "library", "corridor", "workshop"),
     "workshop": ("workshop", "office", "entrance hall", "kitchen", "corridor", "meeting room"),
     "reading room": ("library", "entrance hall", "office", "corridor", "meeting room", "kitchen"),
+}
+#: The themes of films on which tools are tried before they are admitted.
+ADMISSION_THEMES: dict[str, tuple[RoomKind, ...]] = {
+    "school": ("corridor", "library", "meeting room", "kitchen", "entrance hall", "office"),
+    "clinic": ("entrance hall", "corridor", "office", "living room", "kitchen", "meeting room"),
 }
 
 
@@ -329,32 +335,13 @@ def relation_to(place: Fixture) -> Literal["on", "inside"]:
 # -- words
 
 _MOST_CLAUSES = 5  #: the largest number of events in a caption
-
-#: For each kind of event its verb in the third person and in the base form, and patterns for the rest; the first one
-#: without an empty slot is used. "takes_out", "puts_into": "picks_up", "puts_down" of things inside something.
-_VERBS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
-    "enters": ("enters", "enter", (" {room} with {thing}", " {room}")),
-    "leaves": ("leaves", "leave", (" {room} with {thing}", " {room}")),
-    "sits": ("sits down", "sit down", (" on {target}",)),
-    "stands_up": ("stands up", "stand up", (" from {target}", "")),
-    "picks_up": ("picks up", "pick up", (" {thing} from {target}", " {thing}")),
-    "takes_out": ("takes", "take", (" {thing} out of {target}",)),
-    "puts_down": ("puts", "put", (" {thing} on {target}",)),
-    "puts_into": ("puts", "put", (" {thing} into {target}",)),
-    "puts_on": ("puts on", "put on", (" {thing}",)),
-    "takes_off": ("takes off", "take off", (" {thing}",)),
-    "gives": ("gives", "give", (" {thing} to {other}",)),
-    "opens": ("opens", "open", (" {target}",)),
-    "closes": ("closes", "close", (" {target}",)),
-    "waves": ("waves", "wave", (" at {other}", "")),
-    "drinks": ("drinks", "drink", (" from {thing}",)),
-    "says": ("says", "say", (' "{words}" to {other}', ' "{words}"')),
-}
+#: The words for each kind of event (``verbs.yaml``).
+_VERBS: Mapping[str, Sequence[str]] = packaged_yaml("eval.sandbox", "verbs.yaml")
 
 
 def event_words(kind: str, **parts: str) -> tuple[str, str]:
     """Return an event's words in the third person and in the base form; ``parts``: words for thing, other, target, room, or ""."""
-    third, base, patterns = _VERBS[kind]
+    third, base, *patterns = _VERBS[kind]
     rest = next(rest for rest in patterns if all(parts[slot] for slot in re.findall(r"{(\w+)}", rest))).format(**parts)
     return f"{third}{rest}", f"{base}{rest}"
 

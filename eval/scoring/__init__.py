@@ -6,12 +6,18 @@ labels of people. Cited evidence is scored by its overlap with the true interval
 entry point (``scorers``).
 """
 
-from eval.scoring.abstention import stance_of
 from eval.scoring.judge import JudgeCounts, ModelJudge, PublishedWording, WordsJudge, answer_judge, same_family
-from eval.scoring.kinds import evidence_iou, measures_of
+from eval.scoring.kinds import AnswerJudge, AnswerVerdict, Context, Score, Scorer, evidence_iou, measures_of
 from eval.scoring.labels import LabelledPair, answer_key, measure_agreement, read_pairs, shipped_pairs
-from eval.scoring.score import AnswerJudge, AnswerVerdict, Context, Score, Scorer
-from eval.scoring.scorers import AnswerToScore, check_protocol, score_all, score_value, scorer_named, scorer_names
+from eval.scoring.scorers import (
+    AnswerToScore,
+    check_protocol,
+    score_all,
+    score_value,
+    scorer_named,
+    scorer_names,
+    stance_of,
+)
 
 __all__ = [
     "AnswerJudge", "AnswerToScore", "AnswerVerdict", "Context", "JudgeCounts", "LabelledPair", "ModelJudge",

@@ -14,14 +14,14 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from controller.prompts import LANGUAGES, language_of
-from eval.scoring.kinds import cjk_tokens, has_cjk, overlap, squad_tokens
-from eval.scoring.score import AnswerJudge, AnswerVerdict
+from eval.scoring.kinds import AnswerJudge, AnswerVerdict, cjk_tokens, has_cjk, overlap, squad_tokens
 from world_api.chat.messages import OptionalSettings, PromptFiles, Usage, data_line, first_message, from_cache, usage_of
 from world_api.chat.recording import Exchange, append_line, check_schema, read_lines
 from world_api.core.canonical import content_hash, parse_json
 from world_api.core.faults import EpisodeFault, EvalFault
 from world_api.core.files import open_regular
 from world_api.core.ports import ChatModel, Clock, WireChoice
+from world_api.core.yaml_text import packaged_yaml
 
 MAX_ANSWER_CHARACTERS = 8_000  #: of an answer that are judged; the rest is cut off
 _MOST_PROMPT_BYTES = 200_000
@@ -327,30 +327,8 @@ def answer_judge(
     return ModelJudge(chosen, clock=clock, record=record, wording=wording)
 
 
-#: Words in the names of a family's models. A name may belong to several families (a distilled model).
-_FAMILIES = {
-    "OpenAI": "gpt chatgpt o1 o3 o4 davinci codex",
-    "Anthropic": "claude",
-    "Google": "gemini gemma palm paligemma medgemma",
-    "Qwen": "qwen qwq qvq tongyi",
-    "Llama": "llama codellama",
-    "Mistral": "mistral mixtral ministral magistral pixtral codestral devstral",
-    "DeepSeek": "deepseek",
-    "GLM": "glm chatglm cogvlm",
-    "InternLM": "internlm internvl intern",
-    "Kimi": "kimi moonshot",
-    "MiniCPM": "minicpm",
-    "MiniMax": "minimax abab",
-    "Phi": "phi",
-    "Grok": "grok",
-    "Doubao": "doubao seed",
-    "Yi": "yi",
-    "Cohere": "command aya",
-    "Nemotron": "nemotron",
-    "Hunyuan": "hunyuan",
-    "ERNIE": "ernie",
-    "LLaVA": "llava",
-}
+#: Words in the names of a family's models, by family. A name may belong to several (a distilled model).
+_FAMILIES: Mapping[str, list[str]] = packaged_yaml("eval.scoring", "families.yaml")
 
 
 def families_of(model: str) -> frozenset[str]:
@@ -363,7 +341,7 @@ def families_of(model: str) -> frozenset[str]:
     for name in (own, whole):
         parts = re.split(r"[^a-z0-9]+", name)
         words = {*parts, *(found for part in parts for found in re.findall("^[a-z]+", part))}  # qwen3 is qwen
-        found = frozenset(family for family, called in _FAMILIES.items() if words & set(called.split()))
+        found = frozenset(family for family, called in _FAMILIES.items() if words & set(called))
         if found:
             return found
     return frozenset({next(iter(re.findall("[a-z]+", own)), own)})

@@ -15,9 +15,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from eval.datasets.items import Item
-from eval.scoring.kinds import accepted_texts, given_text
-from eval.scoring.score import AnswerJudge, AnswerVerdict
-from eval.statistics.bootstrap import Interval, Kappa, cohen_kappa, correlation, mean_interval
+from eval.scoring.kinds import AnswerJudge, AnswerVerdict, accepted_texts, given_text
+from eval.statistics import Interval, Kappa, cohen_kappa, correlation, mean_interval
 from world_api.core.canonical import canonical_json, content_hash, json_line, parse_json
 from world_api.core.faults import EvalFault
 from world_api.core.files import open_regular, write_atomically

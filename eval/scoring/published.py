@@ -23,8 +23,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from eval.datasets.items import Item
-from eval.scoring.kinds import PositiveShare, accepted_texts, accepted_values, given_text, overlap
-from eval.scoring.score import Context, Score
+from eval.scoring.kinds import Context, PositiveShare, Score, accepted_texts, accepted_values, given_text, overlap
 from world_api.core.faults import EvalFault
 
 _LOCOMO_ARTICLES = re.compile(r"\b(?:a|an|the|and)\b")

@@ -4,7 +4,12 @@ A protocol names a scorer for each kind of question, with the settings that diff
 
     {"scoring": {"open": "judge/1", "interval": {"scorer": "interval/1", "correct_at": 0.3}}}
 
-Answers of a question that may abstain are scored by ``eval.scoring.abstention`` if they or the accepted one abstain.
+Answers of a question that may abstain are scored by ``score_abstention`` if they or the accepted one abstain. The gold
+of such a question is ``present`` (it has an answer of its type), ``absent`` (what it asks about is not in the video) or
+``undeterminable`` (the video does not determine the answer, no matter what a profile perceives of it). An answer says
+the same three things. Some typed answers say "absent" too: the count 0, and the option that the label ``absence`` of an
+item names, such as the letter of "No".
+
 A kind that the protocol does not name has a default: ``choice``, ``interval``, ``count`` and ``order`` are scored by the scorer
 of that name, ``open`` by the judge if there is one, else by words. Other packages add a ``Scorer`` by an entry point
 (docs/scoring.md): its attribute ``version`` (1 if it has none) is part of its name (``mine/1``); if it has a dataclass
@@ -21,19 +26,49 @@ from contextvars import copy_context
 from dataclasses import dataclass, field, is_dataclass, replace
 from functools import partial
 from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from controller.answers import NOT_THERE, UNDETERMINABLE, is_abstention
 from eval.datasets.items import Item
 from eval.scoring import kinds
-from eval.scoring.abstention import score_abstention
+from eval.scoring.kinds import AnswerJudge, Context, Score, Scorer, given_value
 from eval.scoring.published import LocomoSettings, ReplySettings, score_choice_reply, score_locomo
-from eval.scoring.score import AnswerJudge, Context, Score, Scorer
 from world_api.core.faults import EvalFault, VideoWorldError
 from world_api.core.identifiers import suggestion
 from world_api.installation import added, load_added
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+
+
+Stance = Literal["present", "absent", "undeterminable"]
+STANCES: tuple[Stance, ...] = get_args(Stance)
+ABSENCE = "absence"  #: label of an item: the letter of the option that says "absent"
+_ABSTENTIONS: dict[Any, Stance] = {NOT_THERE: "absent", UNDETERMINABLE: "undeterminable"}
+SCORER = "abstention/1"
+
+
+def stance_of(item: Item, value: Any) -> Stance | None:
+    """Return what an answer to an item that may abstain says; None for other items, and if it is no answer to it."""
+    given = given_value(item, value) if item.question.may_abstain else None
+    if given is None:
+        return None
+    if is_abstention(item.question, given):
+        return _ABSTENTIONS[given]
+    negative = 0 if item.question.kind == "count" else item.labels.get(ABSENCE)
+    return "absent" if given == negative else "present"
+
+
+def score_abstention(item: Item, value: Any) -> Score | None:
+    """Score an answer if it or the accepted one abstains: it is right if both say the same. None for two typed answers."""
+    accepted = (item.answer, *item.also)
+    if not any(is_abstention(item.question, one) for one in (value, *accepted)):
+        return None
+    said = stance_of(item, value)
+    typed = said == "present" and value in accepted
+    correct = said is not None and (typed or (said != "present" and said in {stance_of(item, one) for one in accepted}))
+    context = Context(scorer=SCORER)
+    return context.scored(correct=correct, score=correct) if said is not None else context.wrong("no_answer")
 
 
 ENTRY_POINT_GROUP = "video_world_api.scorers"

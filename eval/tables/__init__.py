@@ -7,8 +7,18 @@ right, and ``choose`` writes a library of the tools that help. Tables are writte
 ``eval``).
 """
 
-from eval.tables.comparisons import CONTROLS, ArmComparison, compare, concerns, paired_groups, pairs_of
-from eval.tables.flips import Which, flip_text, flipped, flips_of
+from eval.tables.comparisons import (
+    CONTROLS,
+    ArmComparison,
+    Which,
+    compare,
+    concerns,
+    flip_text,
+    flipped,
+    flips_of,
+    paired_groups,
+    pairs_of,
+)
 from eval.tables.ladder import ladder_of
 from eval.tables.registry import tables_of
 from eval.tables.rows import LibraryFacts, SampleRow, ToolUse, read_rows, rows_of

@@ -1,8 +1,12 @@
-"""Accuracy and cost of every arm: overall, by attribute of the questions, ending and scorer; published figures."""
+"""Accuracy and cost of every arm: overall, by attribute of the questions, ending and scorer; published figures.
+
+Of questions that may abstain, what was answered against what is true, and the risk at the coverage of an arm; a run
+without such questions has neither table.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -10,7 +14,8 @@ from typing import Any
 from controller.episode import PARTS
 from eval.runs.worlds import profiles_of
 from eval.scoring.kinds import ShownMeasure, measures_of
-from eval.statistics.bootstrap import cohen_kappa
+from eval.scoring.scorers import STANCES, Stance
+from eval.statistics import cohen_kappa
 from eval.tables.cells import SEED, correct, counted, marked, mean, money_cell, score, share, tokens_cell, value_cell
 from eval.tables.rows import SampleRow
 from eval.tables.study import PLACE, Group, Line, Rows, Study, grouped, keys, videos, words
@@ -65,15 +70,7 @@ _MAIN: Figures[Group] = (
 
 def main_table(study: Study) -> Table:
     """Return the table of accuracy, score and cost of each arm, in each world and budget."""
-    return study.table(
-        "main",
-        "Accuracy and cost of every arm",
-        _MAIN,
-        study.groups(),
-        note="Intervals (95 %) are bootstrapped over videos. Samples without an answer count as wrong. Tokens and money are "
-        "logical: controller, perception and judge together, as if nothing were cached. Costs are means over the samples "
-        "that have an episode. These figures alone compare no arms; the paired tables do.",
-    )
+    return study.table("main", _MAIN, study.groups())
 
 
 def _cost_figures() -> Iterator[Figure[Group]]:
@@ -94,14 +91,7 @@ def _cost(key: str, kind: Kind, cell: Callable[[Rows], TableCell], title: str, *
 
 def costs_table(study: Study) -> Table:
     """Return the table of the cost of a sample of each arm, logical and physical, in all and by part (judge ...)."""
-    return study.table(
-        "costs",
-        "What a sample costs",
-        (*PLACE, *_REQUESTS, *_cost_figures()),
-        study.groups(),
-        note="Logical: each distinct request once, as if no cache existed; arms are compared by it. Physical: what was really "
-        "asked and paid. Induction of libraries and building of worlds are in neither; see the tables of break-even and totals.",
-    )
+    return study.table("costs", (*PLACE, *_REQUESTS, *_cost_figures()), study.groups())
 
 
 _REQUESTS: Figures[Group] = (
@@ -153,28 +143,19 @@ def totals_table(study: Study) -> Table:
         for of in ("tokens", "seconds")
         for number in QUESTIONS
     ]  # fmt: skip
-    return study.table(
-        "totals",
-        "What questions about a video cost with the building of its world",
-        (*PLACE, *built, *totals),
-        study.groups(),
-        note="Building is done once a video: calls are requests to models, seconds are wall time on the machine that built. "
-        "Totals add the mean logical tokens, or seconds, of a question. At least: rows of an earlier build were reused.",
-    )
+    return study.table("totals", (*PLACE, *built, *totals), study.groups())
 
 
 def by_tables(study: Study) -> list[Table]:
     """Return three tables of accuracy: by task domain, by kind of question, by content of the videos."""
     tables = []
-    for name, what in (("domain", "task domain"), ("kind", "kind of question"), ("content", "content of the video")):
+    for name in ("domain", "kind", "content"):
         values = sorted({value for row in study.rows if (value := getattr(row, name)) is not None})
         found = study.table(
             f"by_{name}",
-            f"Accuracy by {what}",
             (*PLACE, *(share_figure(name, value) for value in values)),
             study.groups() if values else (),
             of=study.rows,
-            note="Accuracy with its interval over videos; a blank says why it is one.",
             left_out={f"without {name}": sum(getattr(row, name) is None for row in study.rows)},
         )
         tables.append(found)
@@ -198,7 +179,6 @@ def measures_table(study: Study) -> Table:
     known = dict.fromkeys(measure for kind, part in kinds for measure in _measures(kind, part))
     return study.table(
         "measures",
-        "Measures of each kind of answer",
         (*PLACE, *words("kind"), SAMPLES, ACCURACY, *map(_measure_figure, known)),
         (
             replace(group, rows=part, cells={"kind": kind})
@@ -207,8 +187,6 @@ def measures_table(study: Study) -> Table:
             if _measures(kind, part)
         ),
         of=study.rows,
-        note="Definitions are in docs/scoring.md. An answer that is missing counts as 0 in exact, IoU, recall and F1; errors and "
-        "tau are means over answers that were given. Intervals (95 %) are bootstrapped over videos.",
     )
 
 
@@ -245,14 +223,7 @@ def endings_table(study: Study) -> Table:
         for _, own in sorted(parts.items(), key=lambda item: (-len(item[1]), str(item[0]))):
             among = TableCell(value=len(own) / len(group.rows), n=len(group.rows))
             ends.append(replace(group, rows=own, cells={"share": among}))
-    return study.table(
-        "endings",
-        "How episodes ended",
-        _ENDINGS,
-        ends,
-        note="Failed episodes have no answer and count as wrong. A reason that many episodes share and that is no limit is a fault of "
-        "the set-up: mend it and run these samples again before anything is compared.",
-    )
+    return study.table("endings", _ENDINGS, ends)
 
 
 _SCORERS: Figures[Group] = (
@@ -274,16 +245,12 @@ def scorers_table(study: Study) -> Table:
     """Return the table of the scorers of every arm, with their agreement with labels of people if there are any."""
     return study.table(
         "scorers",
-        "Who scored, and agreement with people",
         _SCORERS,
         [
             replace(group, rows=part, cells={**dict(zip(_SCORER, scorer, strict=True)), **_agreement(study, part)})
             for group in study.groups()
             for scorer, part in grouped(group.rows, _scorer).items()
         ],
-        note="Scorers never see the arm. Agreement is with the labels of people in the run's `labels.json`, each arm by itself: "
-        "a scorer that agrees less on one arm biases every comparison with it. Where a scorer replaces another one, the "
-        "figures are not those of the dataset's protocol.",
     )
 
 
@@ -327,15 +294,7 @@ _BASELINES: Figures[Line] = (
 
 def baselines_table(study: Study) -> Table:
     """Return the table of our arms, chance for each dataset, and published figures with their models and budgets."""
-    return study.table(
-        "baselines",
-        "Our figures beside the floor and the published ones",
-        _BASELINES,
-        [*map(_our_line, study.groups()), *_other_lines(study)],
-        note="Floor: blind arms, which see the question alone or with the transcript; what they get right the questions give away. "
-        "Published figures are as their sources give them, under other models, budgets, judges and often other questions: they are "
-        "context, no comparison.",
-    )
+    return study.table("baselines", _BASELINES, [*map(_our_line, study.groups()), *_other_lines(study)])
 
 
 def _our_line(group: Group) -> Group:
@@ -393,3 +352,63 @@ def _published(entry: Mapping[str, Any]) -> CellsByKey:
         "n": value_cell(number if isinstance(number, int) else None, "not given"),
         "accuracy": value_cell(accuracy, texts.get("accuracy") or "not given"),
     }
+
+
+def abstention_tables(study: Study) -> Sequence[Table]:
+    """Return the confusion table and that of risk and coverage; none if no question may abstain."""
+    asked = study.with_rows(row for row in study.rows if row.gold is not None)
+    return (_confusion_table(asked), _risk_table(asked)) if asked.rows else ()
+
+
+def _said(stance: Stance | None) -> Figure[Group]:
+    about = "samples without an answer" if stance is None else ""
+    return figure(
+        f"said_{stance or 'nothing'}",
+        "count",
+        lambda group: counted([row for row in group.rows if row.said == stance]),
+        title=f"said {stance or 'nothing'}",
+        about=about,
+    )
+
+
+_CONFUSION: Figures[Group] = (
+    *PLACE,
+    *words("gold"),
+    figure("n", "count", lambda group: counted(group.rows), about="samples: questions times seeds"),
+    *map(_said, (*STANCES, None)),
+    figure("accuracy", "share", lambda group: share(group.rows), title="right"),
+)
+
+
+def _confusion_table(study: Study) -> Table:
+    def subjects() -> Iterator[Group]:
+        for group in study.groups():
+            for gold in STANCES:
+                if rows := [row for row in group.rows if row.gold == gold]:
+                    yield replace(group, rows=rows, cells={"gold": gold})
+
+    return study.table("confusion", _CONFUSION, subjects())
+
+
+def _covered(row: SampleRow) -> float:
+    """Return 1.0 if the sample has an answer that does not abstain from telling, else 0.0."""
+    return float(row.said in ("present", "absent"))
+
+
+_RISK: Figures[Group] = (
+    *PLACE,
+    figure("n", "count", lambda group: counted(group.rows), about="samples: questions times seeds"),
+    figure("accuracy", "share", lambda group: share(group.rows), about="over all of them, abstaining included"),
+    figure("coverage", "share", lambda group: share(group.rows, measure=_covered),
+           about="answered otherwise than by `cannot_be_told`"),
+    figure("risk", "share", lambda group: share(list(filter(_covered, group.rows)), measure=lambda row: 1.0 - correct(row)),
+           about="wrong among these"),
+    figure("abstained", "count", lambda group: counted([row for row in group.rows if row.said == "undeterminable"])),
+    figure("rightly", "share",
+           lambda group: share([row for row in group.rows if row.said == "undeterminable"]),
+           title="rightly abstained", about="of those, the video does not determine the answer"),
+)  # fmt: skip
+
+
+def _risk_table(study: Study) -> Table:
+    return study.table("risk_coverage", _RISK, study.groups())

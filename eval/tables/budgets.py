@@ -145,16 +145,7 @@ def curve_table(study: Study) -> Table:
         figure("front", "yes_no", lambda point: value_cell(_is_on_front(point, points), "no tokens are known"),
                title="on the front", about="no point of this world is as right for fewer tokens"),
     )  # fmt: skip
-    return study.table(
-        "curve",
-        "Accuracy against cost",
-        figures,
-        points,
-        of=study.rows,
-        note="Each point is an arm at a budget. Votes are computed from the recorded episodes of several seeds: the answer that "
-        "most give, ties broken by chance, at the summed cost. Arms are compared at equal spend, along the curve: a point above "
-        "another one that costs more is the better one. Only the primary point was named before.",
-    )
+    return study.table("curve", figures, points, of=study.rows)
 
 
 def _is_on_front(point: Point, points: Sequence[Point]) -> bool | None:
@@ -173,7 +164,6 @@ def _is_on_front(point: Point, points: Sequence[Point]) -> bool | None:
 
 #: The difference on each question, and the samples it comes from.
 _Differences = dict[str, tuple[float, tuple[SampleRow, ...]]]
-_NO_WORLD = "No arm and baseline with known tokens share a world."
 _OUTSIDE = "the baseline never spends so much, or so little"
 
 
@@ -226,13 +216,9 @@ def matched_table(study: Study) -> Table:
     about = "the point of the baseline: budget, and votes where there are any"
     return study.table(
         "matched",
-        "Arms against the baseline at no less spend",
         _spending_figures("a question, logical", about, figure("tokens_against", "tokens", title="tokens of it")),
         [_matched(point, rivals) for point, rivals in _rivals(study)],
         of=study.rows,
-        note="For each point of an arm the cheapest point of the baseline that spends as much or more: a larger budget, or votes of "
-        "several seeds. Where none does, the dearest one, and it is said. Paired by question; intervals (95 %) over videos.",
-        empty=_NO_WORLD,
     )
 
 
@@ -267,15 +253,9 @@ def along_table(study: Study) -> Table:
     about = "the points of the baseline on both sides, and what share of each"
     return study.table(
         "along",
-        "Along the curve: arms against the baseline at the same spend",
         _spending_figures("a question, logical; the baseline spends as much", about),
         [line for _, found in by_arm for line in _along(list(found))],
         of=study.rows,
-        note="At each budget of an arm the baseline at exactly its mean tokens: a mixture of the two points of the baseline (budgets, "
-        "votes) next to it, each asked for such a share of the questions that the mean is the same; so its accuracy is on the "
-        "line between them. Paired by question; the first row of an arm is the mean over its budgets, on the questions that all "
-        "have; intervals (95 %) over videos. Nothing is said beyond the baseline's spend. Only the primary point was named before.",
-        empty=_NO_WORLD,
     )
 
 

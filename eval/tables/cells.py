@@ -1,6 +1,6 @@
 """Cells computed from samples: means and shares with intervals, and paired differences; or a blank with the reason.
 
-Intervals are bootstrapped over videos (``eval.statistics.bootstrap``); the seeds of a question are repetitions within
+Intervals are bootstrapped over videos (``eval.statistics``); the seeds of a question are repetitions within
 its video. If libraries are treated as random draws, the bootstrap resamples videos, libraries and seeds (crossed).
 """
 
@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from eval.statistics.bootstrap import Interval, mean_interval
-from eval.statistics.significance import sign_flip
+from eval.statistics import Interval, mean_interval, sign_flip
 from eval.tables.rows import SampleRow
 from eval.tables.study import Rows, cluster, keys
 from eval.tables.table import TableCell, Value, blank

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.statistics.bootstrap import Interval, mean_interval
+from eval.statistics import Interval, mean_interval
 from eval.tables.cells import SEED, interval_cell, share
 from eval.tables.comparisons import P_CLUSTERED, PAIRS, Contrast, pairs_of
 from eval.tables.study import Line, Rows, Study, grouped, videos, words
@@ -90,16 +90,7 @@ _LADDER: Figures[Line] = (
 
 def ladder_table(study: Study) -> Table:
     """Return the table of each arm's accuracy on worlds from pixels, with one operation true, and on true worlds."""
-    return study.table(
-        "ladder",
-        "The oracle ladder",
-        _LADDER,
-        _steps(study),
-        note="Paired differences over videos (95 %). What one operation from the truth gains is lost to the perception or retrieval "
-        "of that operation; what is still wrong with everything from the truth is lost to tools and controller. Gains of "
-        "single operations need not add up.",
-        empty="No arm ran both on worlds from pixels and with operations answered from the truth.",
-    )
+    return study.table("ladder", _LADDER, _steps(study))
 
 
 def _steps(study: Study) -> Iterator[Line]:
@@ -141,16 +132,7 @@ _LOSSES: Figures[Line] = (
 
 def losses_table(study: Study) -> Table:
     """Return the table of each arm's errors, by part: operations (perception and retrieval), tools and controller."""
-    return study.table(
-        "losses",
-        "Where accuracy is lost",
-        _LOSSES,
-        _losses(study),
-        note="Shares of all questions; with what the arm gets right on worlds from pixels they make 100 %. An operation: gained "
-        "where it alone is answered from the truth. Together: gained by all operations beyond the sum of these. Tools: what the "
-        "reference gets right more where all is true; below 0 the tools help. Controller: what the reference gets wrong even so.",
-        empty="No arm ran on worlds from pixels and on worlds from the truth beside a reference.",
-    )
+    return study.table("losses", _LOSSES, _losses(study))
 
 
 def _losses(study: Study) -> Iterator[Line]:

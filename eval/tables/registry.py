@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 from eval.runs.stored_run import Run
-from eval.tables import abstention, accuracy, budgets, comparisons, ladder, tools, transfer
+from eval.tables import accuracy, budgets, comparisons, ladder, tools, transfer
 from eval.tables.study import Group, Study, study_of
 from eval.tables.table import Figure, Table, figure
 from world_api.core.faults import EvalFault
@@ -19,7 +19,7 @@ _MAKERS: Mapping[tuple[str, ...], Maker] = {
     ("curve",): budgets.curve_table,
     ("by_domain", "by_kind", "by_content"): accuracy.by_tables,
     ("measures",): accuracy.measures_table,
-    ("confusion", "risk_coverage"): abstention.abstention_tables,
+    ("confusion", "risk_coverage"): accuracy.abstention_tables,
     ("comparisons",): comparisons.comparisons_table,
     ("comparisons_by_domain",): partial(comparisons.comparisons_table, by_domain=True),
     ("abstraction",): comparisons.abstraction_table,
@@ -62,6 +62,7 @@ def tables_of(run: Run | Study, only: Collection[str] | None = None) -> list[Tab
                 note = f"It cannot be made: {fault.message}; {fault.hint}."
                 nothing: Figure[Group] = figure("figure", "text")
                 made += [
-                    study.table(name, name.replace("_", " ").capitalize(), (nothing,), (), note=note) for name in names
+                    study.table(name, (nothing,), (), title=name.replace("_", " ").capitalize(), note=note)
+                    for name in names
                 ]
     return [table for table in made if only is None or table.name in only]

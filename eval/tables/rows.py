@@ -24,9 +24,8 @@ from controller.systems.tool_systems import COMPOSE
 from eval.datasets.items import Item
 from eval.runs.records import Cell, LibraryRecord, SampleLine
 from eval.runs.stored_run import Run, refuse_unreadable
-from eval.scoring.abstention import Stance, stance_of
-from eval.scoring.kinds import evidence_iou
-from eval.scoring.score import Score
+from eval.scoring.kinds import Score, evidence_iou
+from eval.scoring.scorers import Stance, stance_of
 from tool_induction.library import MANIFEST_FILE, TOOLS_FILE, find_library, read_json
 from tool_induction.runtime.calls import listed_under
 from world_api.chat.messages import READ_MORE

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from eval.runs.stored_run import Run
-from eval.statistics.bootstrap import FEW_CLUSTERS
+from eval.statistics import FEW_CLUSTERS
 from eval.tables.cells import POINTS, correct, interval, tokens
 from eval.tables.comparisons import Pair, Pairs, pairs_of
 from eval.tables.rows import SampleRow

@@ -24,7 +24,9 @@ from eval.tables.rows import LibraryFacts, RunRows, SampleRow, Setting, read_row
 from eval.tables.table import Figure, Row, Table, TableCell, Value, figure
 from world_api.core.faults import EvalFault
 from world_api.core.identifiers import did_you_mean, suggestion
+from world_api.core.yaml_text import packaged_yaml
 
+_TEXTS: Mapping[str, Mapping[str, str]] = packaged_yaml("eval.tables", "texts.yaml")
 Key = TypeVar("Key", bound=Hashable)
 Rows = Sequence[SampleRow]
 
@@ -152,28 +154,29 @@ class Study(RunRows):
     def table(
         self,
         name: str,
-        title: str,
         figures: Iterable[Figure[AnySubject]],
         subjects: Iterable[AnySubject],
         *,
+        title: str | None = None,
+        note: str | None = None,
         of: Iterable[SampleRow] | None = None,
-        note: str = "",
-        empty: str | None = None,
         left_out: Mapping[str, int] | None = None,
     ) -> Table:
         """Return a table with one row for each subject, with its counts and its watermark.
 
-        ``of`` are the samples that the table is about, each counted once; by default those of the subjects. ``empty``
-        replaces the note if the table has no rows; ``left_out``, by reason, is added to the study's own numbers.
+        Its title and its note are those of its ``name`` in ``texts.yaml``, unless they are given. ``of`` are the samples
+        that the table is about, each counted once; by default those of the subjects. ``left_out``, by reason, is added
+        to the study's own numbers.
         """
+        texts: Mapping[str, str] = _TEXTS.get(name, {})
         shown, held = tuple(figures), tuple(subjects)
         rows = (row for subject in held for row in subject.rows) if of is None else of
         about = list({row.sample: row for row in rows}.values())
-        if not held and empty is not None:
-            note = empty
+        if note is None:
+            note = texts.get("note", "") if held else texts.get("empty", texts.get("note", ""))
         return Table(
             name=name,
-            title=title,
+            title=title or texts["title"],
             columns=tuple(item.column for item in shown),
             rows=tuple(
                 Row(cells=tuple(item.cell(subject) for item in shown), samples=subject.samples) for subject in held

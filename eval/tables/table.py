@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
-from eval.statistics.bootstrap import FEW_CLUSTERS
+from eval.statistics import FEW_CLUSTERS
 
 SCHEMA_VERSION = 1
 

@@ -55,12 +55,9 @@ def tools_table(study: Study) -> Table:
     groups = _offered(study)
     return study.table(
         "tools",
-        "Use of every tool",
         _TOOL,
         [_tool(group, name) for group in groups for name in {name: None for row in group.rows for name in row.offered}],
         of=[row for group in groups for row in group.rows],
-        note="True use: calls of the tool by name and by the hash of its document. A tool that is used in right answers need not be "
-        "why they are right; leaving it out shows that.",
     )
 
 
@@ -115,14 +112,7 @@ _USE: Figures[Group] = (
 
 def tool_use_table(study: Study) -> Table:
     """Return the table of how much each arm with a library uses the library."""
-    return study.table(
-        "tool_use",
-        "Use of libraries",
-        _USE,
-        map(_library_use, _offered(study)),
-        note="Accuracy of episodes that used a tool is no effect of the tool: a model may turn to tools where questions are hard. "
-        "Entropy is 0 where one tool takes all calls and the logarithm of the number of tools where all are called alike.",
-    )
+    return study.table("tool_use", _USE, map(_library_use, _offered(study)))
 
 
 def _library_use(group: Group) -> Group:
@@ -168,12 +158,7 @@ def leave_one_out_table(study: Study) -> Table:
 
     If the run has no such arms, the table is empty and its note explains how to make them.
     """
-    note = "The library less the same library without the tool, paired; intervals (95 %) over videos. Positive: the tool helps. "
-    missing = (
-        "No library of this run is another one without one tool; `videoworld tools fork --drop` makes such libraries."
-    )
-    found = left_out_contrasts(study)
-    return study.table("leave_one_out", "Leaving one tool out", _LEFT_OUT, found, note=note, empty=note + missing)
+    return study.table("leave_one_out", _LEFT_OUT, left_out_contrasts(study))
 
 
 def left_out_contrasts(study: Study) -> Iterator[Contrast]:
@@ -209,11 +194,8 @@ def funnel_table(study: Study) -> Table:
     """Return the table of how many tools and episodes of each library pass each step up to a right answer."""
     return study.table(
         "funnel",
-        "From a library's tools to right answers",
         _FUNNEL,
         [_funnel(group) for group in study.groups() if group.first.library and group.first.system == "hier"],
-        note="Left: tools. Right: episodes. Each step counts what passed all steps before it. An answer that is right after a tool "
-        "found something is not thereby right because of it.",
     )
 
 
@@ -279,15 +261,12 @@ def yields_table(study: Study) -> Table:
     """Return the table of every library of the run: its origin, and the yield and cost of its induction."""
     return study.table(
         "yields",
-        "Libraries, and the yield of their induction",
         _YIELDS,
         [
             Line(cells=_library_cells(facts), rows=[row for row in study.rows if row.library == name])
             for name, facts in sorted(study.libraries.items())
         ],
         of=[row for row in study.rows if row.library is not None],
-        note="From the manifests of the libraries. First pass: without any repair. A yield says how well tools are written, not "
-        "whether they help.",
     )
 
 
@@ -334,16 +313,12 @@ def break_even_table(study: Study) -> Table:
     """Return the table of what the induction of libraries costs per question, and when its cost is saved again."""
     return study.table(
         "break_even",
-        "What induction costs, and when it is earned back",
         _BREAK_EVEN,
         [
             _earned(group, baseline, group.library)
             for group, baseline in study.beside_baseline()
             if group.library is not None and baseline is not None and group.arm != baseline.arm
         ],
-        note="Saved: logical tokens of the baseline less those of the arm, paired. Even after: the tokens of the induction over those "
-        "saved a question. An arm that costs more a question never breaks even on tokens; it may pay in accuracy. What "
-        "building worlds took is in the table of totals.",
     )
 
 

@@ -57,23 +57,8 @@ def transfer_tables(study: Study) -> list[Table]:
             behind += [*group.rows, *(baseline.rows if baseline is not None else ())]
     differences: Figures[Group] = tuple(figure(f"domain:{domain}", "points", title=domain) for domain in domains)
     return [
-        study.table(
-            "transfer",
-            "Accuracy by library and domain",
-            (*_LIBRARY, *(share_figure("domain", domain) for domain in domains)),
-            groups,
-            note="Rows are libraries of the system hier, columns the domains of the questions; intervals (95 %) over videos. "
-            "Domains differ in difficulty: compare within a column, or read the paired differences.",
-        ),
-        study.table(
-            "transfer_difference",
-            "Paired difference to the baseline by library and domain",
-            (*_LIBRARY, *differences),
-            lines,
-            of=behind,
-            note="Accuracy with the library less that of the baseline, same questions and seeds; intervals (95 %) over videos. A gain "
-            "on the library's own domain says that it helps there; that it transfers is said by the gains elsewhere.",
-        ),
+        study.table("transfer", (*_LIBRARY, *(share_figure("domain", domain) for domain in domains)), groups),
+        study.table("transfer_difference", (*_LIBRARY, *differences), lines, of=behind),
         own_other_table(study),
     ]
 
@@ -111,17 +96,7 @@ def own_other_table(study: Study) -> Table:
             for domain in [*_domains(own), "all"]:
                 rows = [row for row in own if row.domain is not None and domain in ("all", row.domain)]
                 lines.append(_own_less_other({**asdict(setting), "arm": arm, "domain": domain}, rows))
-    return study.table(
-        "own_other",
-        "Own library less other libraries",
-        _OWN_OTHER,
-        lines,
-        note="For each question and seed the mean over the libraries of its own domain less the mean over those of other domains; "
-        "intervals (95 %) over videos. Placebo and random libraries are left out, and of libraries made from one another all but "
-        "one. This distinguishes a library that fits the domain from any other library. Where a domain has several libraries, own and "
-        "other ones are crossed with videos and seeds as draws, and the interval alone counts.",
-        left_out={FORKS: forks},
-    )
+    return study.table("own_other", _OWN_OTHER, lines, left_out={FORKS: forks})
 
 
 def _own_less_other(place: Mapping[str, Value], rows: Rows) -> Line:
@@ -196,7 +171,6 @@ def draws_tables(study: Study) -> list[Table]:
     return [
         study.table(
             "draws",
-            "Gains with libraries as draws",
             _DRAWS,
             [line for line, _, _ in draws],
             of=about,
@@ -207,7 +181,6 @@ def draws_tables(study: Study) -> list[Table]:
         ),
         study.table(
             "variance",
-            "What the variance of gains is made of",
             _VARIANCE,
             [
                 replace(line, cells={**line.cells, **part})
@@ -215,8 +188,6 @@ def draws_tables(study: Study) -> list[Table]:
                 for part in _component_cells(values)
             ],
             of=about,
-            note="Variance components of the gain, a mean for each library, video and seed, by the method of moments; what is "
-            "estimated below zero is shown as 0. With few levels of a factor its component is rough.",
         ),
     ]
 

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from textwrap import wrap
 
-from eval.extras import from_extra
 from eval.tables.table import Column, Table, TableCell
 from world_api.core.files import not_writable, write_atomically
 from world_api.core.identifiers import columns as width_of
+from world_api.installation import from_extra
 
 BLANK = "-"
 _UNITS = {"share": "%", "points": "points", "seconds": "s"}

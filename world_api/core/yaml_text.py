@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import Any
 
 from world_api.core.faults import ToolFault
@@ -65,6 +66,11 @@ def read_yaml(content: bytes, name: str, *, if_empty: str | None = "write its fi
     elif if_empty is not None:
         raise _bad(name, 1, "it is empty", if_empty)
     return text
+
+
+def packaged_yaml(package: str, name: str) -> Any:
+    """Return the value of a YAML file of a package; ``package`` is the package's import name."""
+    return read_yaml((files(package) / name).read_bytes(), name).value
 
 
 def _check_events(events: Iterable[Any], name: str) -> None:

@@ -58,6 +58,20 @@ class Cue:
     speaker: str = ""
 
 
+def srt_text(lines: Iterable[tuple[float, float, str]]) -> str:
+    """Return lines, each (start, end, text) in seconds, as SubRip text."""
+    return "\n".join(
+        f"{number}\n{_stamp(start)} --> {_stamp(end)}\n{text}\n"
+        for number, (start, end, text) in enumerate(lines, start=1)
+    )
+
+
+def _stamp(seconds: float) -> str:
+    whole, milliseconds = divmod(round(seconds * 1000), 1000)
+    minutes, second = divmod(whole, 60)
+    return f"{minutes // 60:02d}:{minutes % 60:02d}:{second:02d},{milliseconds:03d}"
+
+
 def parse_cues(text: str) -> Iterator[Cue | None]:
     """Yield the cues of an SRT, WebVTT, ASS or SSA text in the order of the file; None for each invalid one.
 

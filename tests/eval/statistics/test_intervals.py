@@ -121,7 +121,7 @@ def test_a_factor_of_one_level_changes_only_the_way_of_counting() -> None:
 def test_drawing_in_portions_is_drawing_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     values, videos = run(30)
     whole = mean_interval(values, videos, seed=6, draws=1_000)
-    monkeypatch.setattr("eval.statistics.bootstrap._MOST_NUMBERS", 700)
+    monkeypatch.setattr("eval.statistics._MOST_NUMBERS", 700)
     assert mean_interval(values, videos, seed=6, draws=1_000) == whole
 
 
