@@ -42,7 +42,15 @@ from tool_induction.admission.intents import (
     words_in,
 )
 from tool_induction.admission.probes import EXACT, Probe
-from tool_induction.admission.trials import ExampleWorld, Runner, Trial, TrialRun, longer_worlds, staged_worlds
+from tool_induction.admission.trials import (
+    ExampleWorld,
+    Runner,
+    Trial,
+    TrialRun,
+    example_trials,
+    longer_worlds,
+    staged_worlds,
+)
 from tool_induction.admission.weaknesses import Flaw, Weakness, warning
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.language import model, types
@@ -54,6 +62,7 @@ _TWO = 2  #: things that are compared
 _AT_LEAST = 2  #: pairs of answers that must break a relation before it is named
 _ASKED_AGAIN = 6  #: questions that are asked again in another way
 _QUESTIONS = 4  #: different questions, whose answers cite different spans
+_TURNS = (0, 1, 2, 3, 4)  #: sets of arguments on each film
 _MOST_HITS = 100  #: of a search
 _NUMBERS = "one 一|two 两 二|three 三|four 四|five 五|six 六|seven 七|eight 八|nine 九|ten 十".split("|")
 #: Words by which a tool promises to choose by time among all hits.
@@ -277,13 +286,21 @@ def _looks_further(subject: Subject) -> Iterator[str]:
     kept = {1, *(number for number, words in enumerate(_NUMBERS, start=1) if said & {str(number), *words.split()})}
     for promise, outputs, hits in ((_PICKS, moments, True), (EVERYTHING, everything, False)):
         steps = tuple(_wider_step(step, hits, kept) for step in subject.tool.steps)
-        for run, _ in subject.sample("ok", "empty") if said & promise and steps != subject.tool.steps else ():
+        for run in _plain_runs(subject) if said & promise and steps != subject.tool.steps else ():
             more = subject.again(run, steps=steps)
             changed = [key for key in outputs if more.status == "ok" and run.outputs[key] != more.outputs[key]]
             asked = canonical_json({key: value for key, value in run.arguments.items() if key != "video_id"})[:80]
             limit = "top_k" if hits else "max_items or top_k"
             says = f"{limit} leaves out what the tool promises: on {run.world}, asked {asked}, "
             yield f"{says}{changed[0]} is another if more is looked at" if changed else ""
+
+
+def _plain_runs(subject: Subject) -> Iterator[TrialRun]:
+    """Yield runs on the staged films with arguments chosen by the names and types of the inputs alone, that end as ok or empty."""
+    run = subject.run_of(subject.tools)
+    for world in staged_worlds():
+        made = map(run, example_trials(subject.name, subject.tools, world, turns=_TURNS))
+        yield from (one for one in made if one.status in ("ok", "empty"))
 
 
 def _wider_step(step: model.Step, hits: bool, kept: Collection[int]) -> model.Step:
