@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 
 from world_api.core.lexicon import CATEGORIES, COLOURS
 from world_api.core.vocabulary import CHINESE, LATIN, fold, longest_first
@@ -33,8 +34,6 @@ WORN: Mapping[str, Words] = {
 }
 _PERSON = {**PEOPLE, **WORN}
 
-_ENGLISH = {word: name for name, (own, _) in _PERSON.items() for word in own}
-_CHINESE = {word: name for name, (_, own) in _PERSON.items() for word in own}
 _PERSONS = frozenset(CATEGORIES["person"][0])
 #: Words that may be beside attributes without changing whose they are. After one of ``_CUES`` a word for a person is of another one.
 _CUES = frozenset("with wearing wears wear has have having carrying carries in".split())
@@ -42,7 +41,18 @@ _BESIDE = _CUES | frozenset(
     "a an the is are was were does do did he she it they this that who one any and also colour color look like what".split()
 )
 _ENGLISH_MARKS = re.compile(r"[^a-z0-9'\s,.?!_-]")
-_CHINESE_PART = longest_first([*_CHINESE, *CATEGORIES["person"][1], *"戴着穿有留背一个位名的和他她它是吗这那色？。，"])
+
+
+@cache
+def _names() -> dict[str, str]:
+    """Return the attribute that each word names, in English and Chinese; made when first used, since few questions need it."""
+    return {word: name for name, own in _PERSON.items() for words in own for word in words}
+
+
+@cache
+def _chinese_part() -> re.Pattern[str]:
+    """Return a pattern of the parts of a Chinese text that may be beside attributes, and the attributes."""
+    return longest_first([*_names(), *CATEGORIES["person"][1], *"戴着穿有留背一个位名的和他她它是吗这那色？。，"])
 
 
 def attributes_of(category: str) -> tuple[str, ...]:
@@ -55,7 +65,7 @@ def attributes_of(category: str) -> tuple[str, ...]:
 
 def attribute_of(word: str) -> str | None:
     """Return the attribute that a word names, in English or Chinese; None if it names none."""
-    return _ENGLISH.get(word) or _CHINESE.get(word)
+    return _names().get(word)
 
 
 def asked_attributes(text: str) -> frozenset[str]:
@@ -75,7 +85,7 @@ def _in_english(folded: str) -> frozenset[str]:
     others: set[str] = set()
     is_owned = False  # a noun or a cue came before, so that a word for a person names another one
     for token in LATIN.findall(folded):
-        name = _ENGLISH.get(token)
+        name = _names().get(token)
         if name is not None and name in PEOPLE and not is_owned:
             noun.add(name)
             is_owned = True
@@ -91,10 +101,10 @@ def _in_english(folded: str) -> frozenset[str]:
 
 
 def _in_chinese(folded: str) -> frozenset[str]:
-    parts = _CHINESE_PART.findall(folded)
+    parts = _chinese_part().findall(folded)
     if "".join(parts) != "".join(folded.split()):
         return frozenset()
-    named = [name for part in parts if part.strip("吗？。，") and (name := _CHINESE.get(part, "")) is not None]
+    named = [name for part in parts if part.strip("吗？。，") and (name := _names().get(part, "")) is not None]
     people = [place for place, name in enumerate(named) if name in PEOPLE]
     if people and people != [len(named) - 1]:  # the noun is the last word
         return frozenset()
