@@ -7,18 +7,17 @@ import inspect
 import sys
 from collections.abc import Callable
 from html.parser import HTMLParser
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import videoworld as vw
-from controller.commands import ask as ask_command
-from eval.commands.runs import run as run_command
+from eval.commands import COMMANDS as EVAL_COMMANDS
 from tests.conftest import Rows, WorldMaker
 from tests.support.runs import prepare
-from tool_induction.commands import induce as induce_command
-from world_api.commands.build import build as build_command
+from videoworld.command import COMMANDS
 
 HOSTILE = '<img src=x onerror="alert(1)"></td></div><script>alert(2)</script>\u202e'
 
@@ -193,18 +192,18 @@ def test_only_public_names_are_listed(world: vw.World) -> None:
 @pytest.mark.parametrize(
     ("function", "command"),
     [
-        (vw.build, build_command),
-        (vw.World.ask, ask_command),
-        (vw.induce, induce_command),
-        (vw.run_experiment, run_command),
+        (vw.build, COMMANDS["build"]),
+        (vw.World.ask, COMMANDS["ask"]),
+        (vw.induce, COMMANDS["induce"]),
+        (vw.run_experiment, EVAL_COMMANDS["run"]),
     ],
 )
-def test_functions_have_the_defaults_of_the_commands(function: Callable[..., Any], command: Callable[..., Any]) -> None:
+def test_functions_have_the_defaults_of_the_commands(function: Callable[..., Any], command: Any) -> None:
     def defaults(of: Callable[..., Any]) -> dict[str, Any]:
         given = {name: item.default for name, item in inspect.signature(of).parameters.items()}
         return {name: value for name, value in given.items() if value is not inspect.Parameter.empty}
 
-    own, theirs = defaults(function), defaults(command)
+    own, theirs = defaults(function), defaults(getattr(import_module(command.module), command.entry))
     shared = own.keys() & theirs.keys() - {"store", "out"}
     assert len(shared) >= 2
     assert {name: own[name] or None for name in shared} == {name: theirs[name] or None for name in shared}

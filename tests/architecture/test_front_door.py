@@ -50,6 +50,12 @@ def test_help_imports_no_heavy_package() -> None:
     assert sorted(_imported_by("--help") & set(HEAVY)) == []
 
 
+def test_the_python_interface_is_imported_without_the_command_line() -> None:
+    program = "import sys, videoworld; print(*sys.modules)"
+    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert sorted(set(ended.stdout.split()) & {*HEAVY, "typer", "rich", "asyncio", "pydantic"}) == []
+
+
 def test_help_loads_no_sub_command() -> None:
     loaded = _imported_by("--help")
     assert sorted(room.module for room in COMMANDS.values() if room.module in loaded) == []
