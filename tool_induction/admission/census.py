@@ -49,7 +49,7 @@ def census(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
         inside = [(fact, span) for fact in mine for span in fact.spans if _is_inside(span, probe.bounds)]
         if isinstance(value, list) and not (who is not None and kind != "deed") and facts:
             yield from _listed(item, value, facts, inside, probe, who)
-        elif isinstance(value, int) and types.plain(item.type) == types.INT and inside and not (who and kind != "deed"):
+        elif isinstance(value, int) and _is_number_of_all(item) and inside and not (who and kind != "deed"):
             yield _counted(intent, item, value, inside, probe)
     if who is None and not probe.is_bounded and intent.said & _MOST:
         yield from _ranked(intent, probe, run)
@@ -71,6 +71,12 @@ def _kind(intent: Intent, item: model.Output) -> str:
         if clear:
             return clear[0] if len(clear) == 1 else ""
     return ""
+
+
+def _is_number_of_all(item: model.Output) -> bool:
+    """Whether an output is named as a number of what is there, and not of some of it."""
+    named = COUNT | ROLES["deed"] | {"people", "persons"}
+    return types.plain(item.type) == types.INT and bool(words_in(item.name) & named)
 
 
 def _is_inside(span: TimeSpan, bounds: TimeSpan) -> bool:
