@@ -241,9 +241,11 @@ def longer_worlds() -> tuple[ExampleWorld, ...]:
 
 
 def busy_worlds() -> tuple[ExampleWorld, ...]:
-    """Return the longer films with the facts of what comes very often alone."""
-    often = [tuple(fact for fact in world.facts if len(fact.spans) >= _OFTEN) for world in longer_worlds()]
-    return tuple(replace(world, facts=facts) for world, facts in zip(longer_worlds(), often, strict=True))
+    """Return the longer films with the facts of deeds and words that come very often alone; stays may be sampled."""
+    worlds = longer_worlds()
+    often = [tuple(fact for fact in world.facts if len(fact.spans) >= _OFTEN) for world in worlds]
+    often = [tuple(fact for fact in facts if fact.kind not in ("looks", "category")) for facts in often]
+    return tuple(replace(world, facts=facts) for world, facts in zip(worlds, often, strict=True))
 
 
 @cache
