@@ -12,6 +12,7 @@ import pytest
 
 from controller.records import Journal, replay_recorded
 from tests.support.command_line import Cli, Outcome
+from tests.support.detected_worlds import STAGES, seen
 from world_api.chat import Capabilities, Endpoint, keep_finding
 
 QUESTION = "When does the person in red first appear?"
@@ -93,6 +94,20 @@ def test_what_the_tools_behind_an_answer_could_not_judge_is_told(
     doubts = json.loads(ask("made", question, *tools, "--json").out)["uncertain"]
     assert doubts[-1]["tool"] == ("locate_first_appearance" if tools else "detect_objects")
     assert all(word in str(doubt) for doubt in doubts)
+
+
+@pytest.mark.parametrize("tools", [(), ("--tools", "hand_A")], ids=["operations", "library"])
+def test_a_count_of_people_who_may_be_the_same_is_a_range(ask: Ask, make_world: Any, tools: tuple[str, ...]) -> None:
+    tracks = [row for place in range(3) for row in seen(f"t000{place}_01", 20.0 * place, 20.0 * place + 6)]
+    make_world({"sightings": tracks}, profile="neural", stages=STAGES, video_id="three")
+    outcome = ask("three", "How many people are there?", *tools)
+    assert outcome.out.startswith("[rule-based] 1 to 3 for 'people'")
+    [line] = [line for line in outcome.out.splitlines() if line.startswith("uncertain")]
+    assert "1 to 3" in line
+    assert "different from those before" in line
+    cannot = ask("three", "How many dogs are there?", *tools).out
+    assert cannot.startswith("[rule-based] It cannot be told how many there are of 'dogs'")
+    assert "not judged: dog" in cannot.replace('"', "")
 
 
 @pytest.mark.parametrize("tools", [(), ("--tools", "hand_A")], ids=["operations", "library"])
