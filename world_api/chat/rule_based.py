@@ -230,7 +230,7 @@ class _Planner:
     def _count(self) -> _Steps[_Conclusion]:
         """Call a library tool that counts, else count what ``detect_objects`` finds in the whole video.
 
-        The value is the sure number; the text says up to how many are possible, or that it cannot be told.
+        The value is the sure number; the text says up to how many are possible, or that it is unknown.
         """
         [result] = yield from self._by_library("times" if self._intent == "times" else "count")
         fields = [item for node in _objects(result) for item in node.items()]
