@@ -13,6 +13,7 @@ from eval.inspect_logs import conditions_of, export_run, log_record
 from eval.runs import read_run
 from tests.support.command_line import Cli
 from world_api.core import BackendFault, EvalFault
+from world_api.installation import install_command
 
 with_inspect = pytest.mark.skipif(find_spec("inspect_ai") is None, reason="the extra inspect is not installed")
 
@@ -25,7 +26,7 @@ def test_without_the_extra_the_fault_says_what_to_install(
     outcome = cli("eval", "export", str(small_run), "--out", str(tmp_path / "x.eval"), "--json", store=None)
     assert outcome.status == 1
     assert outcome.json["error"]["code"] == "extra_missing"
-    assert outcome.json["error"]["hint"] == "pip install 'video-world-api[inspect]'"
+    assert outcome.json["error"]["hint"] == install_command("inspect")
     with pytest.raises(BackendFault):
         list(export_run(read_run(small_run), tmp_path / "x.eval"))
 
