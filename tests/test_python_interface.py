@@ -18,6 +18,7 @@ from eval.commands import COMMANDS as EVAL_COMMANDS
 from tests.conftest import Rows, WorldMaker
 from tests.support.runs import prepare
 from videoworld.command import COMMANDS
+from world_api.installation import install_command
 
 HOSTILE = '<img src=x onerror="alert(1)"></td></div><script>alert(2)</script>\u202e'
 
@@ -129,7 +130,7 @@ def test_numbers_of_numpy_are_numbers(world: vw.World) -> None:
 def test_without_pandas_the_extra_is_named(world: vw.World, monkeypatch: pytest.MonkeyPatch) -> None:
     scenes = world.scenes()
     monkeypatch.setitem(sys.modules, "pandas", None)
-    assert "video-world-api[eval]" in refused(scenes.to_pandas).hint
+    assert refused(scenes.to_pandas).hint == install_command("eval")
 
 
 def test_asking_gives_an_episode_with_evidence(world: vw.World, tmp_path: Path) -> None:

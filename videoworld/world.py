@@ -42,9 +42,9 @@ class World(PublicNames):
     All methods go through the operations that a model calls. ``session`` is the session for the functions of ``world_api``.
     """
 
-    def __init__(self, session: Session, store: Path) -> None:
+    def __init__(self, session: Session, store: str | PathLike[str]) -> None:
         self.session = session
-        self.store = store
+        self.store = Path(store)
 
     @property
     def id(self) -> str:

@@ -33,7 +33,7 @@ def test_neither_yes_nor_no_is_said_of_a_neighbour(upper: Any, lower: Any, asked
         rows += looks("t0000_01", 0.0, {part: [word], f"near_{part}": sorted(near - {word})}, frames)
         rows += looks("t0000_01", frames / 2, {part: [], f"near_{part}": []}, FRAMES - frames)
     words = COLOURS[asked]
-    query = f"a person in {asked} trousers" if not is_chinese else f"穿{words[1][0]}裤子的人"
+    query = f"a person in {asked} bottoms" if not is_chinese else f"穿{words[1][0]}下装的人"
     negated = f"a person not in {asked}" if not is_chinese else f"不穿{words[1][0]}衣服的人"
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder)

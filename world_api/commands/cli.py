@@ -517,7 +517,13 @@ class VisionOptions:
         )  # fmt: skip
 
     def confirm(
-        self, store: Path, video: str, config: VisionConfig | None, *, prices: Prices | None = None, during: str
+        self,
+        store: str | PathLike[str],
+        video: str,
+        config: VisionConfig | None,
+        *,
+        prices: Prices | None = None,
+        during: str,
     ) -> None:
         """Show an upper bound of what is sent to a vision model, and return only if the user agrees.
 
@@ -532,7 +538,7 @@ class VisionOptions:
         from world_api.chat.messages import Prices
         from world_api.session.captioning import estimate_question
 
-        estimate = estimate_question(config, *_frame_size(store, video))
+        estimate = estimate_question(config, *_frame_size(Path(store), video))
         known = Prices.read(self.prices) if prices is None else prices
         confirm(estimate_text(f"looking, {during}", estimate, config, known), yes=self.yes)
 

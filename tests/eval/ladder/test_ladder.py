@@ -159,7 +159,9 @@ def test_an_episode_says_who_stood_in_and_replays_byte_for_byte(on: Any, tmp_pat
     question = Question(text="How many people are there?", kind="count")
     context = SystemContext(model=RuleBasedChatModel(), clock=SystemClock())
     journal = Journal(tmp_path / "records")
-    episode, name = answer_recorded(question, on("detect_objects+list_entities"), system="flat", context=context, journal=journal)
+    episode, name = answer_recorded(
+        question, on("detect_objects+list_entities"), system="flat", context=context, journal=journal
+    )
     assert episode.value == 2
     assert episode.task.settings["stood_in"]["detect_objects"]["profile"] == "classical"  # as the made world says
     assert replay_recorded(journal, name).identical
