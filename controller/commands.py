@@ -189,13 +189,15 @@ def ask(
         ),
         language=language, vision=vision, session=session, commit=commit, record=record,
     )  # fmt: skip
+    if html is not None:
+        from world_api.page.world_page import refuse_other_file
+
+        refuse_other_file(html)
     asking = Asking(query, options)
     asking.confirm(video)
     with progress_bars() as bars:
         video_id = ensure_world(video, store, progress=bars, clock=SystemClock(), profile=vision.base)
     asked = asking.answer(video_id, say=note)
-    if html is not None:
-        _write_page(asked.episode, asked.session, html)
     episode, name, committed = asked.episode, asked.recorded_as, asked.committed
     summary = summary_record(episode, recorded_as=name)
     show(
@@ -203,6 +205,8 @@ def ask(
         as_json=as_json,
         text=lambda: summary_text(episode, recorded_as=name, committed=committed),
     )
+    if html is not None:  # after the answer, which a full disk shall not cost
+        _write_page(episode, asked.session, html)
 
 
 def _write_page(episode: Episode, session: Session, path: Path) -> None:

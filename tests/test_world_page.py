@@ -78,7 +78,13 @@ def test_a_page_that_cannot_be_written_is_a_fault(cli: Cli, make_world: WorldMak
     (tmp_path / "file").write_text("", encoding="utf-8")
     outcome = cli("inspect", "made", "--html", str(tmp_path / "file" / "page.html"), "--json")
     assert (outcome.status, outcome.json["error"]["code"]) == (1, "store_not_writable")
-    assert cli("inspect", "made", "--html", "").status == 2
+    film = tmp_path / "film.mp4"
+    film.write_bytes(b"no page")
+    for target in (film, tmp_path):
+        for command in (["inspect", "made"], ["ask", "made", "Who is there?"]):
+            refused = cli(*command, "--html", str(target), "--json")
+            assert (refused.status, refused.json["error"]["code"]) == (1, "file_exists")
+    assert film.read_bytes() == b"no page"
 
 
 @pytest.fixture

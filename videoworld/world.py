@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import difflib
 import os
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -18,14 +17,12 @@ from videoworld.results import PublicNames, Result, WorldEpisode, pil_frames
 from world_api.api import NoProgress, build_world, ensure_world, open_session
 from world_api.commands.cli import DEFAULT_SESSION, DEFAULT_VISION, VisionOptions, default_store, note, progress_bars
 from world_api.core.execution import SystemClock, async_variant
-from world_api.core.faults import StoreFault
 from world_api.core.identifiers import clock_text, plural, visible
 from world_api.core.ports import WireChoice
 from world_api.operations import run
 from world_api.operations.evidence import beyond, holes_in_words, moment
 from world_api.options import AUTO, BuildOptions, Listening
 from world_api.world.storage import MANIFEST
-from world_api.world.store import list_worlds
 
 if TYPE_CHECKING:
     from PIL.Image import Image as PilImage
@@ -218,7 +215,8 @@ def build(
 ) -> World:
     """Build the world of a video, as ``videoworld build`` does, and open it; one that is there already is opened at once.
 
-    The arguments are the options of the command. ``store`` is by default the folder ``VIDEOWORLD_STORE``, else ``worlds``;
+    The arguments are the main options of the command; a vision model has no part in it. ``store`` is by default
+    the folder ``VIDEOWORLD_STORE``, else ``worlds``;
     ``progress`` is shown on stderr. ``build_world`` takes all options (limits, recordings that grow).
 
     Raises MediaFault, StoreFault, BackendFault: those of ``build_world``.
@@ -257,13 +255,8 @@ def open_world(
     name, folder = os.fspath(video), default_store(store)
     if store is None and (Path(name) / MANIFEST).is_file() and Path(name).resolve().name != name:
         name, folder = Path(name).resolve().name, Path(name).resolve().parent
-    try:
-        with _progress(progress) as shown:
-            video_id = ensure_world(name, folder, progress=shown, clock=SystemClock(), profile=profile)
-    except StoreFault as fault:
-        if fault.code == "no_such_world" and (near := difflib.get_close_matches(name, list_worlds(folder), n=1)):
-            fault.hint = f"did you mean {near[0]!r}? {fault.hint}"
-        raise
+    with _progress(progress) as shown:
+        video_id = ensure_world(name, folder, progress=shown, clock=SystemClock(), profile=profile)
     return World(open_session(folder, video_id, as_of=as_of, name=session, groups=groups), folder)
 
 

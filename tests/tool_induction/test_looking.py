@@ -110,13 +110,14 @@ def test_a_tool_has_several_stretches_looked_at_and_tells_what_was_sent(
 def test_what_looking_costs_is_agreed_to_before_anything_is_served(
     cli: Cli, film_store: Path, vision_server: VisionServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    served: list[dict[str, Any]] = []
-    monkeypatch.setattr("world_api.schemas.mcp.serve_stdio", lambda call, **more: served.append(more))
+    served: list[Any] = []
+    monkeypatch.setattr("world_api.schemas.mcp.mcp_server", lambda call, **more: more["groups"])
+    monkeypatch.setattr("world_api.schemas.mcp.serve_stdio", served.append)
     refused = cli("serve", "film", *CHOSEN, "--json", store=film_store)
     assert refused.json["error"]["code"] == "consent_needed"
     assert served == []
     assert cli("serve", "film", *CHOSEN, "--yes", store=film_store).status == 0
-    assert served == [{"groups": frozenset({"inspect"})}]
+    assert served == [frozenset({"inspect"})]
     assert vision_server.requests == []
 
 

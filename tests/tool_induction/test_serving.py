@@ -74,7 +74,12 @@ def test_every_tool_gives_a_result_that_fits_its_output_schema(talk: Any) -> Non
     assert all(data["evidence"] for data in told.values())
     # Two people are in black, and the folder is only spoken of, so it is not known to be what happens.
     others = {name: data["status"] for name, data in told.items() if data["status"] != "ok"}
-    assert others == {"count_appearances": "ambiguous", "find_occurrences": "partial", "locate_event": "partial"}
+    assert others == {
+        "count_appearances": "ambiguous",
+        "find_occurrences": "partial",
+        "list_things_in_view": "partial",  # things at rest are not seen by profile classical
+        "locate_event": "partial",
+    }
 
 
 def test_an_operation_still_answers(talk: Any) -> None:

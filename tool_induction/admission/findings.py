@@ -629,12 +629,17 @@ def _shared(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
             continue
         if kind == types.BOOL and not own & ROLES["looks"]:
             is_right = bool(value) is (seconds > 0)
-        elif types.is_numeric(kind) and kind != types.INT and own & SECONDS and unit in SCALES:
+        elif edge_of(item.name) and kind == types.TIME and seconds and intent.said & TOGETHER - {"both"}:
+            # "both" alone may mean the moment by which both have been seen
+            is_right = bool(near(TimeSpan(start=float(value), end=float(value)), common, 2 * EXACT))
+        elif types.is_numeric(kind) and kind not in (types.INT, types.TIME) and own & SECONDS and unit in SCALES:
             is_right = abs(float(value) / SCALES[unit] - seconds) <= max(2 * EXACT, _SHARE_OFF * seconds)
         else:
             continue
         asked = " and ".join(repr(fact.text) for fact in probe.each[:2])
-        says = f"asked for {asked} it says {item.name} = {canonical_json(value)[:60]}; in all they are there together {seconds:.1f} s"
+        where = ", ".join(f"{span.start:.1f} to {span.end:.1f}" for span in merge_spans(common)) or "never"
+        given = f"{item.name} = {canonical_json(value)[:60]}"
+        says = f"asked for {asked} it says {given}; they are there together {seconds:.1f} s: {where}"
         yield Finding(about=f"{item.name} {'together' if seconds else 'apart'}", difference="" if is_right else says)
 
 

@@ -68,8 +68,8 @@ class Doubt:
             return ""
         is_open = self.most is None or math.isinf(self.most)
         most = self.least + (self.possible or 0) if is_open or self.most is None else self.most
-        upper = f" to {round(most, 2):g}" if most > self.least else ""
-        return f"{round(self.least, 2):g}{upper}{' or more' if is_open else ''}"
+        upper = f" to {_number(most)}" if most > self.least else ""
+        return f"{_number(self.least)}{upper}{' or more' if is_open else ''}"
 
     def field(self, key: str) -> Doubt | None:
         """Return what is in doubt about one field of the record; all that is if it is no output."""
@@ -102,6 +102,11 @@ class Scope:
             self.doubts[name] = doubt
         elif self.doubts:
             self.doubts.pop(name, None)
+
+
+def _number(value: float) -> str:
+    """Return a number as text, whole ones in full, others with two decimals at most."""
+    return str(int(value)) if float(value).is_integer() else f"{round(value, 2)}"
 
 
 def lacked(item: Json) -> tuple[str, ...]:

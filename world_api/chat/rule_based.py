@@ -241,8 +241,9 @@ class _Planner:
             [result] = yield [self._look(0, time_range={"start_time": 0, "end_time": about.get("duration", 0)})]
             found = {str(item.get("entity_id", place)): item for place, item in enumerate(_rows(result, "detections"))}
             [listed] = (yield [self._call("list_entities")]) if found else [{}]
-            again = {str(item.get("entity_id")) for item in _rows(listed, "entities") if item.get("lacks")}
-            is_sure = [not item.get("lacks") and entity_id not in again for entity_id, item in found.items()]
+            # One that is not in the list, or of which the list says that it may be another again, is possible only.
+            different = {str(item.get("entity_id")) for item in _rows(listed, "entities") if not item.get("lacks")}
+            is_sure = [not item.get("lacks") and entity_id in different for entity_id, item in found.items()]
             is_open = not (found or _judged(result, "not_found")) or _is_open(result, "detections")
             least, most = sum(is_sure), len(is_sure)
         else:

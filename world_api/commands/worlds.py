@@ -25,7 +25,7 @@ from world_api.core.identifiers import clock_text, plural
 from world_api.core.ports import Image
 from world_api.core.spans import TimeSpan, round_time
 from world_api.operations.evidence import brief
-from world_api.page.world_page import write_world_page
+from world_api.page.world_page import refuse_other_file, write_world_page
 from world_api.search import catalogue
 from world_api.session.session import commit_session, drop_session, list_sessions
 from world_api.world.storage import Loss
@@ -162,9 +162,8 @@ def inspect(
     world = open_world(store, video_id)
     if check:
         typer.echo("checked: every file is as the manifest lists it, and no row breaks a rule of its table", err=True)
-    if html is not None and html.is_dir():
-        raise typer.BadParameter(f"{html} is a folder; give a file", param_hint="--html")
     if html is not None:
+        refuse_other_file(html)
         size = write_world_page(View(world, as_of), html)
         show({"page": str(html), "bytes": size}, as_json=as_json, text=lambda: f"wrote {html} ({_megabytes(size)})")
         return

@@ -349,7 +349,8 @@ def find_objects(
         hint = "followed apart: one that was lost from view may be listed again, so this is no count of different ones"
     if found and all(one.lacks for one in found):
         hint = "nothing was seen to fit all words; what may is given with what it lacks"
-    looks = _looks_at(session, [track for track, _ in matches]) if attributes else []
+    shown_tracks = [one.seen for one in found if isinstance(one.seen, Track)]
+    looks = _looks_at(session, shown_tracks or [track for track, _ in matches]) if attributes else []
     if looks:
         hint = "; ".join(filter(None, [hint, f"{', '.join(attributes)}: {_NAMED_BY} {looks[0].producer}"]))
     return Detections(
@@ -403,7 +404,7 @@ def _read_attributes(
 ) -> list[str]:
     """Return the unmatched words of a category and a description that a vision model was asked about one of these tracks."""
     judged = {word for look in _looks_at(session, near) for word in look.parameters["words"]}
-    if not judged:
+    if not judged or reading.kinds == frozenset():  # "hat" as a category is what a person wears, and no kind of thing
         return []
     asked = (asked_attributes(category) | asked_attributes(text)) & judged
     return [word for word in reading.unmatched if attribute_of(word) in asked]

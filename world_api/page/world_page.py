@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from world_api.core.files import write_atomically
+from world_api.core.faults import StoreFault
+from world_api.core.files import open_regular, write_atomically
 from world_api.core.spans import TimeSpan
 from world_api.operations.evidence import brief
 from world_api.page.html import asset, packed, render
@@ -33,6 +34,22 @@ _MOST_TEXT = 2_000  #: characters of a scene
 _SCRIPT, _STYLE, _TEMPLATE = "world.js", "world.css", "world.html.jinja"
 #: A page that is opened as a file has no origin of its own, and its neighbours are files.
 _BESIDE = "'self' file:"
+
+
+_DOCTYPE = b"<!doctype html>"
+
+
+def refuse_other_file(path: Path) -> None:
+    """Raise StoreFault, ``file_exists``, if a folder, or a file that is no page, is where a page shall be written."""
+    try:
+        with open_regular(path) as file:
+            is_page = file.read(len(_DOCTYPE)).lower() == _DOCTYPE
+    except (FileNotFoundError, NotADirectoryError):  # writing says what is wrong
+        return
+    except OSError:
+        is_page = False
+    if not is_page:
+        raise StoreFault("file_exists", f"{path} exists and is no page", hint="choose another file, or remove this one")
 
 
 def write_world_page(view: View, path: Path, *, episode: Mapping[str, Any] | None = None) -> int:

@@ -105,7 +105,11 @@ def mcp_server(
         read = (resources or {}).get(request.uri.removeprefix(_SCHEME))
         if read is None:
             raise MCPError(types.INVALID_PARAMS, "there is no such resource; list the resources")
-        text = json.dumps(_unicode(await anyio.to_thread.run_sync(read)), ensure_ascii=False)
+        try:
+            found = await anyio.to_thread.run_sync(read, limiter=one_at_a_time)
+        except VideoWorldError as fault:
+            raise MCPError(types.INTERNAL_ERROR, fault.message, fault.record()["error"]) from fault
+        text = json.dumps(_unicode(found), ensure_ascii=False)
         content = types.TextResourceContents(uri=request.uri, mime_type=_JSON, text=text)
         return types.ReadResourceResult(contents=[content])
 

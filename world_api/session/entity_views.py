@@ -30,9 +30,10 @@ _NEAR = 1.0
 _THOUSAND = 1000
 _SHARPNESS_SIDE = 128  #: pixels; crops are compared at one size
 
-_ID = r"ent_\w+"
+_ID = r"ent_[A-Za-z0-9_]+"  #: ASCII, so that a Chinese word may follow without a space
+_DONE = "\0"  #: marks ids that are links already
 _BRACKETED = re.compile(rf"\s*[\[(（]\s*({_ID}(?:[\s,;、]+(?:and\s+)?{_ID})*)\s*[\])）]")
-_BARE = re.compile(rf"(?<![\w(]){_ID}\b")
+_BARE = re.compile(rf"(?<![A-Za-z0-9_{_DONE}]){_ID}")
 _LINK = re.compile(rf" ?\(({_ID})\)")
 
 
@@ -113,15 +114,16 @@ def with_links(text: str, hints: dict[str, str]) -> tuple[str, str]:
     def bracketed(match: re.Match[str]) -> str:
         ids = re.findall(_ID, match[1])
         unknown.update(name for name in ids if name not in hints)
-        return "".join(f" ({name})" for name in dict.fromkeys(ids) if name in hints)
+        return "".join(f" ({_DONE}{name})" for name in dict.fromkeys(ids) if name in hints)
 
     def bare(match: re.Match[str]) -> str:
         if match.group() in hints:
-            return f"{hints[match.group()]} ({match.group()})"
+            return f"{hints[match.group()]} ({_DONE}{match.group()})"
         unknown.add(match.group())
         return ""
 
-    linked = " ".join(_BARE.sub(bare, _BRACKETED.sub(bracketed, text)).split())
+    marked = _BARE.sub(bare, _BRACKETED.sub(bracketed, text.replace(_DONE, " ")))
+    linked = " ".join(marked.replace(_DONE, "").split())
     count = len(unknown)
     note = (
         f"{count} id{'s' * (count > 1)} of no entity in this part {'were' if count > 1 else 'was'} left out"

@@ -203,7 +203,8 @@ def test_a_tool_that_leaves_out_what_lacks_a_word_does_not_say_that_it_is_absent
     document = tool(steps, n=("int", "{{ n }}"), is_there=("bool", "{{ is_there }}"))
     result = told(FakeWorld(a=[possible(thing(5))], b=[]), document)
     assert (result["status"], result["outputs"]) == ("partial", {"n": 0, "is_there": False})
-    assert result["unsure"] == {key: {"lacks": [WORD], "why": "lacks"} for key in ("n", "is_there")}
+    why = {"lacks": [WORD], "why": "lacks"}
+    assert result["unsure"] == {"n": {"range": "0 or more", **why}, "is_there": why}
     stop = {"type": "require", "condition": "{{ (a.not_judged | length) == 0 }}", "status": "empty", "reason": "none"}
     world = FakeWorld(a=[], b=[])
     world.said["a"] = {"unmatched": ["zebra"], "not_judged": ["zebra"]}
@@ -223,7 +224,7 @@ def test_stretches_that_nobody_examined_make_a_count_unsure() -> None:
     world = FakeWorld(a=[], b=[])
     world.said["a"] = {"not_examined": [{"start_time": 0, "end_time": 9}]}
     result = told(world, tool([aggregate("count", "a", "n")], n=("int", "{{ n }}")))
-    assert (result["status"], result["unsure"]) == ("partial", {"n": {"why": "not_examined"}})
+    assert (result["status"], result["unsure"]) == ("partial", {"n": {"range": "0 or more", "why": "not_examined"}})
 
 
 def test_a_caller_keeps_the_doubt_of_each_output_of_the_tool_it_calls() -> None:

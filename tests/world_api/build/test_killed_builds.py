@@ -120,7 +120,7 @@ def test_a_build_killed_again_and_again_ends_as_it_would_have(two_shots: Path, t
 def test_a_build_that_goes_on_says_so(two_shots: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def said() -> str:
         with pytest.raises(SystemExit) as ended:
-            main(command(two_shots, tmp_path, *FASTEST)[2:])
+            main(command(two_shots, tmp_path, *FASTEST)[3:])
         assert not ended.value.code
         return capsys.readouterr().out
 

@@ -183,6 +183,9 @@ def test_words_that_a_model_affirmed_or_denied_are_judged_and_no_others(
         assert len(lacks) == 1 and lacks[0] and unmatched and not is_absent
     assert found("blue", "bottle") == ([[]], [], False)
     assert found("red", "bottle") == ([], [], False)  # none is shown, but how often bottles are missed was not measured
+    for category in ("hat", "glasses"):  # worn by someone, and no kind of thing that is detected
+        result = ask(session, "detect_objects", timestamp=8.0, category=category, time_range=WHOLE)
+        assert (result["not_found"], result["not_judged"]) == ([], [category])
     answer = ask(session, "query_entity_state", entity_id=own, time=8.0, query="Is she wearing glasses?")
     assert (answer["matched"], answer["unmatched"]) == (["glasses"], [])
     assert "it is or has glasses" in answer["answer"] and "caption" in [one["source"] for one in answer["evidence"]]
@@ -237,6 +240,28 @@ def test_captions_name_entities_and_other_ids_are_left_out_with_a_note(
         assert {one["entity_id"] for each in found for one in each["entities"]} == set(ids.values())
     assert all("ent_" not in hit["snippet"] for hit in hits)
     assert "<" in told["caption"] and "<" not in data_line(told)  # what a model says is data in a prompt
+
+
+def test_ids_in_a_caption_are_found_beside_chinese_words_and_in_longer_brackets(
+    build: Callable[..., Outcome], server: VisionServer, store: Path
+) -> None:
+    def caption(body: dict[str, Any], pictures: list[Any]) -> dict[str, Any]:
+        record = json.loads(words_of(body)[0])
+        if "words" in record:
+            return says(body, pictures)
+        ids = [one["id"] for one in record.get("entities", ())]
+        words = "".join(f"一个男人 {name}坐在桌边喝茶，然后离开 (见{name}, 左)" for name in ids)
+        return {"caption": words + " A man (ent_t9999_01, standing).", "answer": "", "uncertain": ""}
+
+    server.say = caption
+    build("--yes")
+    session = opened(store)
+    segment = next(span for span in session.view.segments if span.start <= 8 < span.end)
+    described = ask(session, "describe_segment", start_time=segment.start, end_time=segment.end)
+    ids = {one["entity_id"] for one in named(store).values()}
+    assert {one["entity_id"] for one in described["entities"]} == ids
+    assert described["caption"].count("坐在桌边喝茶，然后离开") == len(ids)
+    assert "ent_t9999_01" not in described["caption"] and "standing" in described["caption"]
 
 
 def test_captions_of_a_classical_session_have_no_entities(build: Callable[..., Outcome], store: Path) -> None:
