@@ -73,7 +73,9 @@ def recipe_for(
             ),
         )
     raise BackendFault(
-        "no_such_profile", f"there is no profile {profile!r}", hint="the profiles are classical, neural and oracle"
+        "no_such_profile",
+        f"there is no profile {profile!r}",
+        hint="profiles of a build are auto, classical, neural and oracle",
     )
 
 

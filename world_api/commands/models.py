@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -74,6 +75,11 @@ def pull(
         with progress_bars(" bytes") as bars:
             fetched.append({"name": model.name, "fetched": models.pull(model, offered=offered, shown=bars.update)})
     said = [f"{one['name']}: {'fetched' if one['fetched'] else 'already there'}" for one in fetched]
+    said.append(f"in {models.folder}")
+    if folder is not None and models.folder != _folder(None).folder:
+        said.append(
+            f"other commands look there only with: export VIDEOWORLD_MODELS={shlex.quote(str(folder.resolve()))}"
+        )
     show({"folder": str(models.folder), "models": fetched}, as_json=as_json, text=lambda: "\n".join(said))
 
 
