@@ -241,9 +241,11 @@ class _Planner:
             [result] = yield [self._look(0, time_range={"start_time": 0, "end_time": about.get("duration", 0)})]
             found = {str(item.get("entity_id", place)): item for place, item in enumerate(_rows(result, "detections"))}
             [listed] = (yield [self._call("list_entities")]) if found else [{}]
-            # One that is not in the list, or of which the list says that it may be another again, is possible only.
-            different = {str(item.get("entity_id")) for item in _rows(listed, "entities") if not item.get("lacks")}
-            is_sure = [not item.get("lacks") and entity_id in different for entity_id, item in found.items()]
+            # The list says which may be another again; of those that a cut list leaves out, or a failed call, nothing is known.
+            rows = _rows(listed, "entities")
+            is_whole = "entities" in listed and not _is_open(listed, "entities")
+            known = {str(item.get("entity_id")): not item.get("lacks") for item in rows}
+            is_sure = [not item.get("lacks") and known.get(name, is_whole) for name, item in found.items()]
             is_open = not (found or _judged(result, "not_found")) or _is_open(result, "detections")
             least, most = sum(is_sure), len(is_sure)
         else:

@@ -84,7 +84,10 @@ def test_an_interval_is_the_stretch_that_was_found() -> None:
 def test_a_count_is_a_number() -> None:
     people = {"detections": [{"entity_id": f"e{n}", "category": "person"} for n in range(3)]}
     question = Question(text="How many people are there?", kind="count")
-    assert asked(question, {"detect_objects": lambda _: people})[0] == 3
+    seen = {"detect_objects": lambda _: people}
+    listed = {"entities": [{"entity_id": f"e{n}"} for n in range(3)]}
+    assert asked(question, {**seen, "list_entities": lambda _: listed})[0] == 3
+    assert asked(question, seen)[0] == 0  # whether they are others again is not known
     assert asked(question, {})[0] == 0
 
 
