@@ -132,7 +132,7 @@ def _pair(inputs: ex.Expr, spec: AggregateSpec, at: Inference) -> tuple[ex.Expr,
         entries = list(zip(("a", "b"), inputs.items, strict=True))
     is_record = isinstance(inputs, ex.JsonRecord)
     if len(entries) != 2:
-        if not is_record:
+        if not is_record and not isinstance(inputs, ex.Broken):
             suggestion = '"inputs" is a record of two lists, {"a": ..., "b": ...}'
             at.note("E_TYPE", f"{spec.name} takes two lists", suggestion=suggestion)
         return inputs, [ty.ListType(item=ty.ANY), ty.ListType(item=ty.ANY)]

@@ -73,6 +73,14 @@ FAULTS: list[tuple[str, list[Any], Any, str, str, str]] = [
     ),
     ("a parameter is missing", ["steps", 0, "params", "top_k"], ..., "E_MISSING_PARAM", "$.steps[0].params", ""),
     (
+        "two lists are missing",
+        ["steps", 3],
+        {"type": "aggregate", "operation": "intersect_by", "params": {"key": "start_time"}, "save_as": "both"},
+        "E_MISSING_PARAM",
+        "$.steps[3]",
+        "a pair of lists {a, b}",
+    ),
+    (
         "an expression does not parse",
         ["steps", 0, "params", "query"],
         "{{ person_query && 1 }}",
