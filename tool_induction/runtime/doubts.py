@@ -314,7 +314,11 @@ def of_iteration(
     ]
     if doubt is not None and doubt.extent == Extent.VALUE:
         made = [with_lacks(row, doubt.words, unsure=True) for row in made]
-        doubt = replace(doubt, extent=Extent.MISSING) if is_list else None
+        bare = [row for row in made if not isinstance(row, dict)]  # these cannot say themselves what they lack
+        if is_list or (bare and all(row is None for row in bare)):
+            doubt = replace(doubt, extent=Extent.MISSING)  # a null, too, stands for an item that there may be
+        elif not bare:
+            doubt = None
     return made, joined(doubt, Doubt(words=words) if words and not all(isinstance(row, dict) for row in rows) else None)
 
 
