@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from controller.answers import Question
 from controller.episode import Episode, refuse_unpriced
 from controller.options import Budget
-from world_api.commands.cli import DEFAULT_VISION, VisionOptions
 from world_api.core.faults import EpisodeFault, StoreFault
 from world_api.core.ports import WireChoice
+from world_api.options import DEFAULT_VISION, VisionOptions
 
 if TYPE_CHECKING:
     from controller.systems.base import SystemContext
@@ -94,7 +94,7 @@ class Asking:
         from controller.systems.base import SystemContext
         from controller.systems.registry import build_system
         from tool_induction.domains.domain_file import load_domain
-        from tool_induction.judge.options import judge_from_options
+        from tool_induction.judge.models import judge_from_options
         from world_api.api import vision_config
         from world_api.chat.messages import Prices
         from world_api.chat.models import chat_model, images_and_window

@@ -56,8 +56,8 @@ if TYPE_CHECKING:
         run as run,
     )
     from world_api.chat import RuleBasedChatModel as RuleBasedChatModel, chat_model as chat_model
-    from world_api.commands.cli import VisionOptions as VisionOptions
     from world_api.core.faults import VideoWorldError as VideoWorldError
+    from world_api.options import VisionOptions as VisionOptions
 
 __getattr__, _, __all__ = lazy_names(__name__)
 

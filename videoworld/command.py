@@ -114,8 +114,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(given: list[str]) -> None:
-    from world_api.commands.cli import fail
     from world_api.core.faults import StoreFault, VideoWorldError
+    from world_api.terminal import fail
 
     as_json = "--json" in given
     try:
@@ -135,8 +135,8 @@ def _run(given: list[str]) -> None:
 
 def _explain_usage(given: Sequence[str], *, as_json: bool) -> None:
     """After wrong usage, write a hint if an argument with a leading ``-`` is a file; with ``as_json`` a JSON fault."""
-    from world_api.commands.cli import fail, note
     from world_api.core.faults import VideoWorldError
+    from world_api.terminal import fail, note
 
     taken = None
     with suppress(OSError):  # such as a name that is too long

@@ -15,13 +15,21 @@ from controller.asking import Asking, AskOptions
 from controller.options import Budget, Kind
 from videoworld.results import PublicNames, Result, WorldEpisode, pil_frames
 from world_api.api import NoProgress, build_world, ensure_world, open_session
-from world_api.commands.cli import DEFAULT_SESSION, DEFAULT_VISION, VisionOptions, default_store, note, progress_bars
 from world_api.core.execution import SystemClock, async_variant
 from world_api.core.identifiers import clock_text, plural, visible
 from world_api.core.ports import WireChoice
 from world_api.operations import run
 from world_api.operations.evidence import beyond, holes_in_words, moment
-from world_api.options import AUTO, BuildOptions, Listening
+from world_api.options import (
+    AUTO,
+    DEFAULT_SESSION,
+    DEFAULT_VISION,
+    BuildOptions,
+    Listening,
+    VisionOptions,
+    default_store,
+)
+from world_api.terminal import note, progress_bars
 from world_api.world.storage import MANIFEST
 
 if TYPE_CHECKING:

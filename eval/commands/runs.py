@@ -22,18 +22,11 @@ from controller.commands import (
     WireOption,
 )
 from eval.commands import JudgePromptOption, end_command
-from world_api.commands.cli import (
-    DEFAULT_STORE,
-    JsonOption,
-    StoreOption,
-    WithoutOption,
-    help_sections,
-    note,
-    progress_bars,
-    show,
-)
+from world_api.commands.cli import JsonOption, StoreOption, WithoutOption, help_sections
 from world_api.core.faults import EvalFault
 from world_api.installation import program_name
+from world_api.options import DEFAULT_STORE
+from world_api.terminal import note, progress_bars, show
 
 if TYPE_CHECKING:
     from eval.runs.experiment import RunOutcome

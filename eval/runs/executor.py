@@ -142,7 +142,7 @@ class SampleRunner:
     @functools.cached_property
     def judge(self) -> Judge | None:
         """The model that answers the judge steps of tools; None if the configuration names none."""
-        from tool_induction.judge.options import judge_from_options
+        from tool_induction.judge.models import judge_from_options
 
         part = self.configuration.document.tool_judge
         if part is None:

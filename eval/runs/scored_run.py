@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from eval.runs.experiment import Experiment, RunOutcome, open_experiment, run_experiment
 from eval.runs.scheduler import progress_display, progress_text
 from eval.runs.scoring import JUDGE_WORKERS, Scored, configured_judge, score_run
-from world_api.commands.cli import note, progress_bars
 from world_api.core.execution import SystemClock
 from world_api.core.faults import EvalFault, VideoWorldError
 from world_api.installation import from_extra
+from world_api.terminal import note, progress_bars
 
 if TYPE_CHECKING:
     import pandas as pd

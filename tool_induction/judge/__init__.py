@@ -1,7 +1,7 @@
 """The judge step: a closed question about each item, answered by a fixed model; it is off unless switched on.
 
 ``port`` has the protocol, the price and the text that is sent for an item; ``models`` judges with a chat model or from
-a file; ``options`` are the options with which commands allow judging.
+a file.
 """
 
 from __future__ import annotations

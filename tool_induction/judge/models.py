@@ -19,7 +19,7 @@ from world_api.chat.recording import append_line, check_schema, read_lines
 from world_api.core.canonical import content_hash
 from world_api.core.cost import Spent, charge, ledger
 from world_api.core.faults import EpisodeFault, ToolFault
-from world_api.core.ports import ChatModel
+from world_api.core.ports import ChatModel, Clock
 
 #: tokens of a reply; an answer has at most forty characters
 _REPLY_TOKENS = 40
@@ -173,3 +173,25 @@ class FileJudge:
         record = {"schema_version": SCHEMA_VERSION, **vars(kept)} | {"answers": list(answers)}
         append_line(self._file, record | {"spent": [charged.record() for charged in kept.spent]})
         return answer
+
+
+def judge_from_options(
+    allowed: bool, model: str | None, record: Path | None, *, clock: Clock, environment: Mapping[str, str]
+) -> Judge:
+    """Return the judge that the options describe: a model, a file of judgements, or both; at least one must be named.
+
+    Raises:
+        ToolFault: ``judge_not_allowed``: a judge is named but judging is not switched on.
+        BackendFault: ``endpoint_not_configured`` and other faults of the endpoint's configuration.
+        EpisodeFault: ``recording_damaged``, ``recording_schema``.
+    """
+    from world_api.chat.models import endpoint_model
+
+    if not allowed:
+        raise ToolFault("judge_not_allowed", "a judge is named and not allowed", hint="add --allow-judge")
+    judge = None if model is None else ChatJudge(endpoint_model(model, clock=clock, environment=environment))
+    if record is not None:
+        return FileJudge(record, judge)
+    if judge is None:
+        raise ValueError("neither a model nor a file of judgements is named")
+    return judge

@@ -10,25 +10,23 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from world_api.commands.cli import (
-    DEFAULT_STORE,
-    DEFAULT_VISION,
-    JsonOption,
-    StoreOption,
-    VisionOptions,
-    confirm,
-    estimate_text,
-    help_sections,
-    loss_lines,
-    note,
-    progress_bars,
-    show,
-    with_vision_options,
-)
+from world_api.commands.cli import JsonOption, StoreOption, help_sections, with_vision_options
 from world_api.core.faults import StoreFault, VideoWorldError
 from world_api.core.identifiers import clock_text, plural, video_id_from_file_name
 from world_api.media.container import DEFAULT_LIMITS, Limits
-from world_api.options import AUTO, LOOKING, NEURAL, BuildOptions, Listening
+from world_api.options import (
+    AUTO,
+    DEFAULT_STORE,
+    DEFAULT_VISION,
+    LOOKING,
+    NEURAL,
+    BuildOptions,
+    Listening,
+    VisionOptions,
+    confirm,
+    estimate_text,
+)
+from world_api.terminal import loss_lines, note, progress_bars, show
 
 if TYPE_CHECKING:
     from world_api.perception.detector import DetectorModel
