@@ -20,16 +20,18 @@ from world_api.core.clauses import ENDING, JOINING, TOKEN, Clause, clauses
 from world_api.core.lexicon import (
     ANY,
     CATEGORIES,
+    COCO,
     COLOURS,
     JUDGED_BY_PROFILE,
     MORE_CATEGORIES,
+    NARROWER_OBJECTS,
     NARROWER_WORDS,
     OTHER_CHINESE,
+    OTHER_OBJECTS_CHINESE,
     SHADES,
     STOP_CHINESE,
     STOP_WORDS,
 )
-from world_api.core.object_names import COCO, NARROWER_OBJECTS, OTHER_OBJECTS_CHINESE
 from world_api.core.outfits import LooksReader, PartLook
 
 #: Chinese characters that join words. At the edge of a run of three or more, or inside a run of four or more

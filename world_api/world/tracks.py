@@ -21,8 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from world_api.core.lexicon import CATEGORIES, COLOURS, NEIGHBOURS
-from world_api.core.object_names import COCO
+from world_api.core.lexicon import CATEGORIES, COCO, COLOURS, NEIGHBOURS
 from world_api.core.outfits import Outfit, in_chinese, in_words
 from world_api.core.ports import UPRIGHT
 from world_api.core.spans import Box, TimeSpan, round_time
