@@ -15,7 +15,7 @@ try:
     import typer
 
     from world_api.commands.cli import LazyCommand, group_app
-    from world_api.core import lazy
+    from world_api.core import execution
 except KeyboardInterrupt:  # these imports are most of the time a short command takes
     sys.exit(130)
 
@@ -106,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # Imports make many objects and no garbage: looking for it among them would take as long as an import, now and at the end.
     gc.set_threshold(50_000)
     atexit.register(gc.freeze)
-    lazy.is_command = True
+    execution.is_command = True
     try:
         _run(list(sys.argv[1:] if arguments is None else arguments))
     except KeyboardInterrupt:
