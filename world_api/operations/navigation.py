@@ -25,8 +25,7 @@ from world_api.operations.evidence import (
     times,
 )
 from world_api.operations.matches import listed_entities
-from world_api.operations.moments import with_moments
-from world_api.operations.query_matches import candidates, judged_hits
+from world_api.operations.query_matches import candidates, judged_hits, with_moments
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
     Candidates,

@@ -22,7 +22,7 @@ from world_api.operations.evidence import (
     times,
 )
 from world_api.operations.matches import actions_in, find_objects
-from world_api.operations.moments import caption_of
+from world_api.operations.query_matches import caption_of
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
     Action,
