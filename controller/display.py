@@ -11,8 +11,7 @@ from controller.answers import SUBMIT_ANSWER
 from controller.episode import PARTS, Account, Accounts, CallRecord, Episode, RoundRecord, accounts_of, total
 from controller.episode_tools import judging_tokens
 from controller.messages import spans_in
-from controller.records.conditions import Conditions
-from controller.records.journal import JournalEntry
+from controller.records.journal import Conditions, JournalEntry
 from world_api.chat.messages import READ_MORE, text_of
 from world_api.chat.rule_based import RULE_BASED
 from world_api.core.canonical import canonical_json

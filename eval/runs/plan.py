@@ -16,7 +16,7 @@ from typing import Any
 
 from controller.episode import refuse_unpriced
 from controller.prompts import LANGUAGES, Prompts
-from controller.records.conditions import loop_hash
+from controller.records.journal import loop_hash
 from controller.systems.registry import build_system, own_system, system_names
 from eval.datasets.items import Dataset, Item, VideoFile, item_record
 from eval.datasets.loading import load_dataset
