@@ -94,7 +94,7 @@ class Asking:
         from controller.systems.base import SystemContext
         from controller.systems.registry import build_system
         from tool_induction.domains.domain_file import load_domain
-        from tool_induction.judge.models import judge_from_options
+        from tool_induction.judge.judges import judge_from_options
         from world_api.api import vision_config
         from world_api.chat.messages import Prices
         from world_api.chat.models import chat_model, images_and_window

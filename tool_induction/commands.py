@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tool_induction.compiler.compilation import Compilation
     from tool_induction.domains import Domain
     from tool_induction.inducer import InductionResult
-    from tool_induction.judge.port import Judge
+    from tool_induction.judge.judges import Judge
     from tool_induction.library import ToolLibrary
     from world_api.session.vision import VisionConfig
 
@@ -184,7 +184,7 @@ def _models(
     allow_judge: bool, judge_model: str | None, judge_record: Path | None, vision: VisionOptions
 ) -> tuple[Judge | None, VisionConfig | None]:
     """Return the judge and the vision model that the options describe."""
-    from tool_induction.judge.models import judge_from_options
+    from tool_induction.judge.judges import judge_from_options
     from world_api.api import vision_config
     from world_api.core.execution import SystemClock
 

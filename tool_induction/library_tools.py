@@ -12,7 +12,7 @@ from world_api.core.faults import tool_result_or_error
 
 if TYPE_CHECKING:
     from tool_induction.compiler.compilation import CompiledTool
-    from tool_induction.judge.port import Judge
+    from tool_induction.judge.judges import Judge
     from tool_induction.library import ToolLibrary
     from tool_induction.runtime.budget import RunLimits
     from tool_induction.runtime.calls import Caller, WorldState

@@ -48,7 +48,7 @@ from world_api.installation import project_version
 _APART = frozenset({"records", "display.py", "commands.py"})
 #: Modules outside the controller that influence an episode's bytes: writing and counting requests, reading replies.
 _BESIDE = (
-    "tool_induction.judge.port",
+    "tool_induction.judge.judges",
     "tool_induction.library_tools",
     "world_api.chat.recording",
     "world_api.chat.messages",

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from controller.answers import Question
     from tool_induction.domains import Domain
-    from tool_induction.judge.port import Judge
+    from tool_induction.judge.judges import Judge
     from tool_induction.library import ToolLibrary
     from world_api.session.session import Session
 

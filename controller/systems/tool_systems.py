@@ -25,7 +25,7 @@ from controller.episode_tools import (
 from controller.options import Budget
 from controller.prompts import Preamble
 from controller.systems.base import LoopSystem, Options, Setup, SystemContext
-from tool_induction.judge.port import RememberedJudge
+from tool_induction.judge.judges import RememberedJudge
 from tool_induction.library_tools import LibraryTools, ToolDeclaration
 from world_api.core.canonical import closed_object
 from world_api.core.faults import EpisodeFault, ToolFault, tool_result_or_error
@@ -34,7 +34,7 @@ from world_api.operations import run
 if TYPE_CHECKING:
     from controller.answers import Question
     from tool_induction.compiler.compilation import Compilation, CompiledTool
-    from tool_induction.judge.port import Judge
+    from tool_induction.judge.judges import Judge
     from tool_induction.library import ToolLibrary
     from world_api.core.ports import ChatModel, Clock
     from world_api.session.session import Session

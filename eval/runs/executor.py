@@ -40,7 +40,7 @@ from world_api.core.faults import EvalFault, VideoWorldError
 from world_api.core.ports import ChatModel, Clock
 
 if TYPE_CHECKING:
-    from tool_induction.judge.port import Judge
+    from tool_induction.judge.judges import Judge
     from world_api.session.vision import VisionConfig
 
 _SERVE = "from eval.runs.executor import main; main()"  #: what a worker process executes
@@ -142,7 +142,7 @@ class SampleRunner:
     @functools.cached_property
     def judge(self) -> Judge | None:
         """The model that answers the judge steps of tools; None if the configuration names none."""
-        from tool_induction.judge.models import judge_from_options
+        from tool_induction.judge.judges import judge_from_options
 
         part = self.configuration.document.tool_judge
         if part is None:

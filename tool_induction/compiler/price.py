@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from tool_induction import limits
-from tool_induction.judge.port import JUDGEMENT
+from tool_induction.judge.judges import JUDGEMENT
 from tool_induction.language.diagnostics import Findings
 from tool_induction.language.model import Block, Call, If, JudgeStep, Require, Step, Tool
 from world_api.core.cost import Cost

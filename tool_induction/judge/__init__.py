@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING
 from world_api.core.execution import lazy_names
 
 if TYPE_CHECKING:
-    from tool_induction.judge.models import ChatJudge, FileJudge
-    from tool_induction.judge.port import JUDGEMENT, Judge, RememberedJudge, chosen, plain_answer
+    from tool_induction.judge.judges import (
+        JUDGEMENT,
+        ChatJudge,
+        FileJudge,
+        Judge,
+        RememberedJudge,
+        chosen,
+        plain_answer,
+    )
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from tool_induction.aggregates import AGGREGATES, AggregateSpec
 from tool_induction.aggregates.functions import evidence_of, span_of, times
 from tool_induction.compiler.compilation import CompiledTool
-from tool_induction.judge.port import JUDGEMENT, Judge, chosen, item_text, question_text
+from tool_induction.judge.judges import JUDGEMENT, Judge, chosen, item_text, question_text
 from tool_induction.language import model
 from tool_induction.language.evaluation import Json, as_text, evaluate, truth
 from tool_induction.language.expressions import Compare, Const, Expr, Name

@@ -8,7 +8,7 @@ from typing import Any
 
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.compiler.declarations import asks_judge, inputs_schema
-from tool_induction.judge.port import Judge
+from tool_induction.judge.judges import Judge
 from tool_induction.language.evaluation import Json
 from tool_induction.language.model import Output
 from tool_induction.language.types import plain, show
