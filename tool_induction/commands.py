@@ -137,7 +137,7 @@ def run(
 ) -> None:
     """Run one tool on a world, as a model would, and print its result. Exit status 1 when a fault stopped it."""
     from tool_induction.compiler.declarations import inputs_schema
-    from tool_induction.runtime.budget import RunLimits
+    from tool_induction.runtime.limits import RunLimits
     from tool_induction.runtime.runner import run_tool
     from tool_induction.runtime.trace import Trace, tree_lines
     from world_api.api import open_session

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tool_induction.checker.environment import Environment, Fact, Typed, facts_of, is_list, is_path, list_field
-from tool_induction.checker.nulls import (
+from tool_induction.checker.operands import (
     Demand,
     as_condition,
     is_score,

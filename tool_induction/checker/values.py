@@ -9,7 +9,7 @@ from typing import Any
 
 from tool_induction.checker.environment import Environment, Typed, TypedList, facts_of, list_field, value_field
 from tool_induction.checker.expressions import Inference
-from tool_induction.checker.nulls import (
+from tool_induction.checker.operands import (
     Demand,
     base_name,
     implicit_require,

@@ -30,8 +30,8 @@ from tool_induction.runtime.doubts import (
     lacked,
     with_lacks,
 )
+from tool_induction.runtime.limits import completed
 from tool_induction.runtime.trace import TraceNode
-from tool_induction.runtime.values import completed
 from world_api.core.canonical import canonical_json
 from world_api.core.faults import ToolFault, VideoWorldError
 from world_api.core.spans import merge_spans
