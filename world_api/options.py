@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from world_api.build.following import Following
     from world_api.chat.messages import Prices
     from world_api.core.cost import Spent
-    from world_api.session.captioning import LookEstimate
     from world_api.session.vision import VisionConfig
+    from world_api.session.whole_video import LookEstimate
 
 DEFAULT_STORE = Path("worlds")
 STORE_VARIABLE = "VIDEOWORLD_STORE"
@@ -194,7 +194,7 @@ class VisionOptions:
         if config is None:
             return
         from world_api.chat.messages import Prices
-        from world_api.session.captioning import estimate_question
+        from world_api.session.whole_video import estimate_question
 
         estimate = estimate_question(config, *_frame_size(Path(store), video))
         known = Prices.read(self.prices) if prices is None else prices

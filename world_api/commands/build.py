@@ -262,13 +262,13 @@ def _estimated_looks(
     """
     from world_api.api import open_session
     from world_api.chat.messages import Prices
-    from world_api.session.captioning import estimate_captions
+    from world_api.session.whole_video import estimate_looks
     from world_api.world.timeline import MAX_SECONDS
 
     if (store / report["video_id"]).is_dir():
         session = open_session(store, report["video_id"], name=None, seeing=config)
         assert session.backends.seeing is not None  # noqa: S101 - a vision model was given
-        counted = estimate_captions(session.view, session.backends.seeing, config)
+        counted = estimate_looks(session.view, session.backends.seeing, config)
         text = estimate_text(_WHAT, counted, config, Prices.read(vision.prices))
         return {"looks": {**asdict(counted), "is_counted": True}, "text": f"{report['text']}\n{text}"}
     least = math.ceil(report["duration"] / MAX_SECONDS)
@@ -366,14 +366,14 @@ def caption_world(store: Path, video_id: str, config: VisionConfig, vision: Visi
     from world_api.api import open_session
     from world_api.chat.messages import Prices
     from world_api.core.cost import ledger
-    from world_api.session.captioning import caption_segments, estimate_captions, name_captions
+    from world_api.session.whole_video import estimate_looks, make_looks, publish_looks
 
     session = open_session(store, video_id, name=None, seeing=config)
     seeing = session.backends.seeing
     assert seeing is not None  # noqa: S101 - a vision model was given
-    estimate = estimate_captions(session.view, seeing, config)
+    estimate = estimate_looks(session.view, seeing, config)
     if estimate.requests == 0:
-        name_captions(session.view, seeing)
+        publish_looks(session.view, seeing)
         session = open_session(store, video_id, name=None, seeing=config)  # which searches them
     if estimate.requests == 0 and not _without_vectors(session):
         captions = len(session.view.segments)
@@ -389,7 +389,7 @@ def caption_world(store: Path, video_id: str, config: VisionConfig, vision: Visi
     text = estimate_text(what, estimate, config, Prices.read(vision.prices))
     confirm(text, yes=vision.yes)
     with progress_bars() as bars, ledger() as book:
-        done = caption_segments(
+        done = make_looks(
             session.view, seeing, config, progress=lambda done, total: bars.update("captions", done, total)
         )
         session = open_session(store, video_id, name=None, seeing=config)
