@@ -22,7 +22,7 @@ from controller.episode import Episode
 from world_api.core.faults import MediaFault, OperationFault, StoreFault
 from world_api.core.identifiers import clock_text, plural, visible
 from world_api.core.spans import Box, TimeSpan
-from world_api.installation import from_extra
+from world_api.installation import data_frame
 from world_api.operations.registry import BESIDE
 
 if TYPE_CHECKING:
@@ -242,14 +242,6 @@ class WorldEpisode(PublicNames, Episode):
             ],
             foot=[f"{plural(len(calls), 'call')}, {plural(len(self.rounds), 'round')}, {self.usage.total} tokens"],
         ).html()  # fmt: skip
-
-
-def data_frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return rows as a table. Raises BackendFault: ``extra_missing``, if pandas is not installed."""
-    with from_extra("eval"):
-        import pandas as pd
-
-    return pd.DataFrame(list(rows))
 
 
 def pil_frames(view: View, times: Sequence[float], *, boxes: bool) -> list[PilImage]:

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING
 
 from world_api.core.execution import SystemClock
 from world_api.core.faults import BackendFault, MediaFault, StoreFault, VideoWorldError
-from world_api.core.identifiers import check_session_name, is_name, video_id_from_file_name
+from world_api.core.identifiers import check_session_name, check_video_id, is_name, video_id_from_file_name
 from world_api.core.ports import Clock, FrameSource, ImageTextEncoder, ObjectDetector, SceneDetector, TextEmbedder
 from world_api.installation import models_folder
+from world_api.media.container import check_file
 from world_api.options import AUTO, CLASSICAL, ENDPOINT, LOOKING, NEURAL, BuildOptions, VisionChoices
 from world_api.perception import adapter, adapter_class
+from world_api.terminal import NoProgress
 
 if TYPE_CHECKING:
     from world_api.build.builder import BuildReport
@@ -29,16 +31,6 @@ if TYPE_CHECKING:
     from world_api.session.session import Session
     from world_api.session.vision import VisionConfig
     from world_api.world.store import World
-
-
-class NoProgress:
-    """A ``Progress`` that shows nothing."""
-
-    def update(self, stage: str, done: float, total: float) -> None:
-        """Do nothing with the progress of a stage (seconds of video)."""
-
-    def say(self, text: str) -> None:
-        """Do nothing with a line of text."""
 
 
 def build_world(
@@ -65,7 +57,9 @@ def build_world(
     chosen = options or BuildOptions()
     profile, detector, people, tagger = chosen.profile, None, None, None
     if profile == AUTO:
-        named = video_id or video_id_from_file_name(Path(video).stem)
+        if chosen.following is None and "://" not in str(video):
+            check_file(Path(video).expanduser())  # before it is said which profile is used
+        named = check_video_id(video_id or video_id_from_file_name(Path(video).stem))
         profile = profile_for(Path(store), named, chosen, progress or NoProgress())
     if profile == NEURAL:
         models = model_folder(chosen.models)

@@ -90,12 +90,25 @@ class _ProgressLines:
         note(f"  {text}")
 
 
+class NoProgress:
+    """A ``Progress``, or another display, that shows nothing."""
+
+    def update(self, *args: Any, **named: Any) -> None:
+        """Do nothing with the progress."""
+
+    def say(self, text: str) -> None:
+        """Do nothing with a line of text."""
+
+
 @contextmanager
-def progress_bars(unit: str = " s of video") -> Iterator[Progress]:
+def progress_bars(unit: str = " s of video", *, shown: bool = True) -> Iterator[Progress]:
     """Show progress bars on stderr inside the block, one per stage, with the time left; plain lines without a terminal.
 
-    ``unit`` is what is counted, as the lines name it.
+    ``unit`` is what is counted, as the lines name it. Without ``shown`` nothing is written.
     """
+    if not shown:
+        yield NoProgress()
+        return
     if not sys.stderr.isatty():
         yield _ProgressLines(unit)
         return
@@ -110,17 +123,17 @@ def progress_bars(unit: str = " s of video") -> Iterator[Progress]:
     )
 
     columns = (TextColumn("  {task.description:14}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with RichProgress(*columns, console=Console(stderr=True)) as shown:
+    with RichProgress(*columns, console=Console(stderr=True)) as display:
         tasks: dict[str, TaskID] = {}
 
         class Bars:
             def update(self, stage: str, done: float, total: float) -> None:
                 if stage not in tasks:
-                    tasks[stage] = shown.add_task(stage, total=total)
-                shown.update(tasks[stage], completed=done, total=total)
+                    tasks[stage] = display.add_task(stage, total=total)
+                display.update(tasks[stage], completed=done, total=total)
 
             def say(self, text: str) -> None:
-                shown.console.print(
+                display.console.print(
                     f"  {text}".replace("`videoworld ", f"`{program_name()} "), markup=False, highlight=False
                 )
 

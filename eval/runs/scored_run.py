@@ -14,8 +14,8 @@ from eval.runs.scheduler import progress_display, progress_text
 from eval.runs.scoring import JUDGE_WORKERS, Scored, configured_judge, score_run
 from world_api.core.execution import SystemClock
 from world_api.core.faults import EvalFault, VideoWorldError
-from world_api.installation import from_extra
-from world_api.terminal import note, progress_bars
+from world_api.installation import data_frame
+from world_api.terminal import progress_bars
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,15 +52,12 @@ class ScoredRun:
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the arms as a table: how many samples are done, scored and right. Raises BackendFault: ``extra_missing``."""
-        with from_extra("eval"):
-            import pandas as pd
-
         arms = self.outcome.tally.arms.items()
         rows = [
             {"arm": name, "done": arm.done, "scored": arm.scored, "right": arm.right, "accuracy": arm.accuracy}
             for name, arm in arms
         ]
-        return pd.DataFrame(rows)
+        return data_frame(rows)
 
     def __repr__(self) -> str:
         return f"run {self.folder}\n{progress_text(self.outcome.tally)}"
@@ -72,15 +69,17 @@ def run_and_score(
     settings: Collection[str] = (),
     out: str | PathLike[str] | None = None,
     yes: bool = False,
+    progress: bool = True,
 ) -> ScoredRun:
     """Run an experiment and score it, as ``videoworld eval run`` does; the same call continues a run that was stopped.
 
     ``what`` is a configuration, or the folder of a run; ``settings`` are ``KEY=VALUE`` texts that replace values of the
-    configuration; ``yes`` agrees that frames are sent to an endpoint. Finished questions are never asked again.
+    configuration; ``yes`` agrees that frames are sent to an endpoint; ``progress`` is shown on stderr. Finished questions are
+    never asked again.
 
     Raises EvalFault, BackendFault, VideoWorldError: what stopped the run or its scoring; KeyboardInterrupt: it was interrupted.
     """
-    done = begin_run(what, settings=settings, out=out, yes=yes)
+    done = begin_run(what, settings=settings, out=out, yes=yes, progress=progress)
     if done.outcome.ended.interrupted:
         raise KeyboardInterrupt
     if done.fault is not None:
@@ -95,8 +94,9 @@ def begin_run(
     out: str | PathLike[str] | None = None,
     yes: bool = False,
     as_json: bool = False,
+    progress: bool = True,
 ) -> ScoredRun:
-    """Run and score an experiment as far as possible, with progress on stderr; what stopped it is in the result.
+    """Run and score an experiment as far as possible; what stopped it is in the result. ``progress`` is shown on stderr.
 
     Raises EvalFault: ``consent_needed``, and the faults of the configuration and the plan.
     """
@@ -107,13 +107,18 @@ def begin_run(
         hint = "see with --dry-run what that may take, then agree: add --yes, from Python yes=True"
         raise EvalFault("consent_needed", what_is_sent, hint=hint)
     _judge(found, say=lambda _: None)  # a judge that is not available is reported before hours of questions
-    with progress_bars() as bars, progress_display(clock, as_json=as_json) as watch:
+    with (
+        progress_bars(shown=progress) as bars,
+        progress_display(clock, as_json=as_json, shown=progress) as watch,
+    ):
         outcome = run_experiment(found, clock=clock, environment=os.environ, display=watch, building=bars)
     scored: Scored | None = None
     unscored: VideoWorldError | None = None
     try:
-        with progress_bars(" samples") as bars:
-            scored = score_run(found.folder, judge=_judge(found, say=note), workers=JUDGE_WORKERS, progress=bars.update)
+        with progress_bars(" samples", shown=progress) as bars:
+            scored = score_run(
+                found.folder, judge=_judge(found, say=bars.say), workers=JUDGE_WORKERS, progress=bars.update
+            )
         outcome.tally.settle(scored.arms)
     except VideoWorldError as fault:
         unscored = fault

@@ -125,7 +125,7 @@ class LookSet(BaseModel, extra="forbid", frozen=True, populate_by_name=True):
     schema_version: Literal[1] = 1
     hash: str = ""
     #: Stored under the name of the first kind of looks.
-    looks: tuple[ListedLook, ...] = Field((), validation_alias="captions", serialization_alias="captions")
+    looks: tuple[ListedLook, ...] = Field(default=(), validation_alias="captions", serialization_alias="captions")
 
     @classmethod
     def of(cls, looks: Sequence[CachedLook]) -> LookSet:
