@@ -13,6 +13,7 @@ from world_api.core.execution import lazy_names
 
 if TYPE_CHECKING:
     from controller.answers import Question as Question
+    from controller.conversation import FirstCall as FirstCall, Preamble as Preamble
     from controller.episode import (
         Accounts as Accounts,
         Episode as Episode,
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
         Toolset as Toolset,
     )
     from controller.options import Budget as Budget
-    from controller.prompts import FirstCall as FirstCall, Preamble as Preamble
     from controller.records.journal import Journal as Journal
     from controller.records.recorder import (
         Answered as Answered,

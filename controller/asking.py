@@ -90,7 +90,7 @@ class Asking:
         from dataclasses import replace
 
         import tool_induction
-        from controller.prompts import language_of
+        from controller.conversation import language_of
         from controller.systems.base import SystemContext
         from controller.systems.registry import build_system
         from tool_induction.domains.domain_file import load_domain

@@ -35,7 +35,19 @@ from controller.answers import (
     submit_answer_tool,
     usable_answer,
 )
-from controller.conversation import Conversation, ModelReply, ModelRequests, NoFurtherRound
+from controller.conversation import (
+    EMPTY_PREAMBLE,
+    Conversation,
+    FirstCall,
+    ModelReply,
+    ModelRequests,
+    NoFurtherRound,
+    Pictures,
+    Preamble,
+    Prompts,
+    first_message,
+    no_pictures,
+)
 from controller.digest import digest_in_lines
 from controller.episode import (
     BudgetMeter,
@@ -59,7 +71,6 @@ from controller.episode_tools import (
 )
 from controller.messages import DIGEST, Problem, Reply, ToolCall, cite, read_reply
 from controller.options import Budget
-from controller.prompts import EMPTY_PREAMBLE, FirstCall, Pictures, Preamble, Prompts, first_message, no_pictures
 from controller.rendering import Observation, call_slip, lean, read_more_tool
 from world_api.chat.messages import CURSOR, MAX_RESULT_CHARACTERS, READ_MORE, Page, Prices, ResultPages, call_position
 from world_api.core.canonical import canonical_json, content_hash, json_line

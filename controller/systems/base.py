@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cas
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from controller.conversation import EMPTY_PREAMBLE, Pictures, Preamble, Prompts, no_pictures
 from controller.digest import digest_of
 from controller.episode import Episode, Library, Task
 from controller.episode_tools import Hidden, Toolset, nothing_hidden, refused
 from controller.loop import run_episode
 from controller.options import Budget
-from controller.prompts import EMPTY_PREAMBLE, Pictures, Preamble, Prompts, no_pictures
 from tool_induction.domains.domain import SplitName
 from tool_induction.library_tools import ToolDeclaration
 from world_api.chat.messages import Prices

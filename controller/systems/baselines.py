@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
+from controller.conversation import PICTURE, FirstCall, Preamble
 from controller.episode_tools import AtomicTools
-from controller.prompts import PICTURE, FirstCall, Preamble
 from controller.systems.base import LoopSystem, Options, OwnCall, OwnCalls, Setup
 from world_api.chat.messages import estimate_tokens
 from world_api.chat.rule_based import RULE_BASED

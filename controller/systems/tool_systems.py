@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
+from controller.conversation import Preamble
 from controller.episode_tools import (
     AtomicTools,
     CombinedTools,
@@ -23,7 +24,6 @@ from controller.episode_tools import (
     operations_hidden,
 )
 from controller.options import Budget
-from controller.prompts import Preamble
 from controller.systems.base import LoopSystem, Options, Setup, SystemContext
 from tool_induction.judge.judges import RememberedJudge
 from tool_induction.library_tools import LibraryTools, ToolDeclaration

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import TypeAdapter
 
+from controller.conversation import language_of
 from controller.episode import Episode, FaultRecord, accounts_of, total
 from controller.options import Budget
-from controller.prompts import language_of
 from controller.records.journal import Journal
 from controller.records.recorder import answer, opened
 from controller.systems.base import SystemContext

@@ -14,8 +14,8 @@ from itertools import product, zip_longest
 from pathlib import Path
 from typing import Any
 
+from controller.conversation import LANGUAGES, Prompts
 from controller.episode import refuse_unpriced
-from controller.prompts import LANGUAGES, Prompts
 from controller.records.journal import loop_hash
 from controller.systems.registry import build_system, own_system, system_names
 from eval.datasets.items import Dataset, Item, VideoFile, item_record

@@ -97,7 +97,7 @@ class Wordy:
         self._context, self._more = context, more
 
     def answer(self, question: Question, session: Session) -> Episode:
-        from controller.prompts import Preamble, Prompts
+        from controller.conversation import Preamble, Prompts
 
         given, ground = self._context, self._context.inputs
         task = Task.of(question, session, system="flat", settings=self._more)
@@ -144,7 +144,7 @@ class Plain(Wordy):
     """The loop without any tools."""
 
     def answer(self, question: Question, session: Session) -> Episode:
-        from controller.prompts import Prompts
+        from controller.conversation import Prompts
 
         given = self._context
         return run_episode(
