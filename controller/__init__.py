@@ -42,7 +42,11 @@ if TYPE_CHECKING:
         System as System,
         SystemContext as SystemContext,
     )
-    from controller.systems.registry import build_system as build_system, system_names as system_names
-    from controller.systems.tool_systems import flat as flat, hier as hier
+    from controller.systems.tool_systems import (
+        build_system as build_system,
+        flat as flat,
+        hier as hier,
+        system_names as system_names,
+    )
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

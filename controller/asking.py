@@ -92,7 +92,7 @@ class Asking:
         import tool_induction
         from controller.conversation import language_of
         from controller.systems.base import SystemContext
-        from controller.systems.registry import build_system
+        from controller.systems.tool_systems import build_system
         from tool_induction.domains.domain_file import load_domain
         from tool_induction.judge.judges import judge_from_options
         from world_api.api import vision_config

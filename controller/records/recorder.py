@@ -16,7 +16,7 @@ from controller.episode import CallRecord, Episode, FaultRecord, Library, Task, 
 from controller.episode_tools import Toolset, split_result
 from controller.records.journal import Conditions, EpisodeWriter, Journal, label_for, with_rounds
 from controller.systems.base import EpisodeInputs, SystemBuilder, SystemContext
-from controller.systems.registry import build_system
+from controller.systems.tool_systems import build_system
 from tool_induction.library_tools import ToolDeclaration
 from world_api.chat.messages import PromptHashes, noting_prompts
 from world_api.chat.recording import Exchange, RecordingChatModel, RecordingClock

@@ -17,7 +17,7 @@ from typing import Any
 from controller.conversation import LANGUAGES, Prompts
 from controller.episode import refuse_unpriced
 from controller.records.journal import loop_hash
-from controller.systems.registry import build_system, own_system, system_names
+from controller.systems.tool_systems import build_system, own_system, system_names
 from eval.datasets.items import Dataset, Item, VideoFile, item_record
 from eval.datasets.loading import load_dataset
 from eval.runs.configuration import ArmPart, Configuration, ConfigurationDocument, DatasetPart
