@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
     from eval.datasets import load_dataset as load_dataset
     from eval.runs import read_run as read_run
-    from eval.runs.scored_run import ScoredRun as ScoredRun
+    from eval.runs.scoring import ScoredRun as ScoredRun
     from eval.scoring import score_value as score_value
     from tool_induction import (
         LibraryTools as LibraryTools,

@@ -78,7 +78,7 @@ def run(
         expected = estimate_run(found, pilot=pilot, effect=effect, clock=SystemClock(), environment=os.environ)
         show(expected.record(), as_json=as_json, text=expected.text)
         return
-    from eval.runs.scored_run import begin_run
+    from eval.runs.scoring import begin_run
 
     done = begin_run(what, settings=tuple(settings or ()), out=out, yes=yes, as_json=as_json)
     show(done.record(), as_json=as_json, text=lambda: _run_text(done.outcome, done.scored))
