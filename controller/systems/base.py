@@ -129,7 +129,7 @@ def refuse_shown(question: Question, session: Session, context: SystemContext, *
     domain, library = context.domain, context.library
     if domain is None and library is None:
         return
-    from tool_induction.domains.guard import PlannedQuestion, Seen, normal, refuse_leaks
+    from tool_induction.domains.domain import PlannedQuestion, Seen, normal, refuse_leaks
 
     if domain is not None and split is not None:
         item = PlannedQuestion(video_id=session.video_id, question=question.text)
