@@ -253,7 +253,7 @@ def pil_frames(view: View, times: Sequence[float], *, boxes: bool) -> list[PilIm
         return []
     from PIL.Image import fromarray
 
-    from world_api.frames import frames_played_at
+    from world_api.api import frames_played_at
 
     rising = sorted(set(times))
     images = zip(rising, frames_played_at(view, rising, boxes=boxes), strict=True)
@@ -271,7 +271,7 @@ def pictures_of(
     ``boxes`` are drawn in the very frames instead of those of tracks. If the video cannot be read, the nearest key frame
     with the boxes of tracks serves, whose caption says its time.
     """
-    from world_api.frames import frames_played_at
+    from world_api.api import frames_played_at
     from world_api.page.notebook import drawn_picture, key_pictures, track_boxes
 
     stored = view.rows("key_frames").column("time").to_pylist()

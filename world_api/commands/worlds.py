@@ -310,7 +310,7 @@ def frames(
     as_json: JsonOption = False,
 ) -> None:
     """Write frames of a video as pictures, with the boxes of what is tracked in them."""
-    from world_api.frames import frames_played_at
+    from world_api.api import frames_played_at
 
     world = open_world(store, video_id)
     view = View(world, as_of)
