@@ -4,8 +4,8 @@ A cell holds its value with interval, the number of samples and videos behind it
 computed is blank and holds the reason. Shares are from 0 to 1 and differences of shares from -1 to 1; only the writers
 convert to percent.
 
-Tables as text are for a terminal, LaTeX and CSV.
-A cell has the same text in a terminal and in LaTeX: shares in percent, differences with their sign, blanks as a dash.
+As text a table is for a terminal, LaTeX or CSV. A cell has the same text in a terminal and in LaTeX: shares in percent,
+differences with their sign, blanks as a dash.
 LaTeX and CSV are written by pandas (extra ``eval``; ``BackendFault`` ``extra_missing``). LaTeX uses ``booktabs``; all
 text from outside is escaped. CSV (RFC 4180) has unformatted figures, shares from 0 to 1, with the ends of intervals in
 columns of their own; text that a spreadsheet would read as a formula gets an apostrophe in front.
