@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from world_api.core.lazy import lazy_names
+from world_api.core.execution import lazy_names
 
 if TYPE_CHECKING:
     from controller.answers import Question as Question
+    from controller.conversation import FirstCall as FirstCall, Preamble as Preamble
     from controller.episode import (
         Accounts as Accounts,
         Episode as Episode,
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
         Toolset as Toolset,
     )
     from controller.options import Budget as Budget
-    from controller.prompts import FirstCall as FirstCall, Preamble as Preamble
     from controller.records.journal import Journal as Journal
     from controller.records.recorder import (
         Answered as Answered,
@@ -42,7 +42,11 @@ if TYPE_CHECKING:
         System as System,
         SystemContext as SystemContext,
     )
-    from controller.systems.registry import build_system as build_system, system_names as system_names
-    from controller.systems.tool_systems import flat as flat, hier as hier
+    from controller.systems.tool_systems import (
+        build_system as build_system,
+        flat as flat,
+        hier as hier,
+        system_names as system_names,
+    )
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from controller.answers import Question
 from controller.episode import Episode, refuse_unpriced
 from controller.options import Budget
-from world_api.commands.cli import DEFAULT_VISION, VisionOptions
 from world_api.core.faults import EpisodeFault, StoreFault
 from world_api.core.ports import WireChoice
+from world_api.options import DEFAULT_VISION, VisionOptions
 
 if TYPE_CHECKING:
     from controller.systems.base import SystemContext
@@ -90,11 +90,11 @@ class Asking:
         from dataclasses import replace
 
         import tool_induction
-        from controller.prompts import language_of
+        from controller.conversation import language_of
         from controller.systems.base import SystemContext
-        from controller.systems.registry import build_system
+        from controller.systems.tool_systems import build_system
         from tool_induction.domains.domain_file import load_domain
-        from tool_induction.judge.options import judge_from_options
+        from tool_induction.judge.judges import judge_from_options
         from world_api.api import vision_config
         from world_api.chat.messages import Prices
         from world_api.chat.models import chat_model, images_and_window

@@ -8,24 +8,22 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from controller.options import Budget, Kind
-from tool_induction.judge.options import AllowJudgeOption, JudgeModelOption, JudgeRecordOption
 from world_api.commands.cli import (
-    DEFAULT_STORE,
-    DEFAULT_VISION,
+    AllowJudgeOption,
     AsOfOption,
     JsonOption,
+    JudgeModelOption,
+    JudgeRecordOption,
     StoreOption,
-    VisionOptions,
     WithOption,
     WithoutOption,
     help_sections,
-    note,
-    progress_bars,
     read_arguments,
-    show,
     with_vision_options,
 )
 from world_api.core.ports import WireChoice
+from world_api.options import DEFAULT_STORE, DEFAULT_VISION, VisionOptions
+from world_api.terminal import note, progress_bars, show
 
 if TYPE_CHECKING:
     from controller.episode import Episode

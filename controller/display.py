@@ -11,15 +11,14 @@ from controller.answers import SUBMIT_ANSWER
 from controller.episode import PARTS, Account, Accounts, CallRecord, Episode, RoundRecord, accounts_of, total
 from controller.episode_tools import judging_tokens
 from controller.messages import spans_in
-from controller.records.conditions import Conditions
-from controller.records.journal import JournalEntry
+from controller.records.journal import Conditions, JournalEntry
 from world_api.chat.messages import READ_MORE, text_of
 from world_api.chat.rule_based import RULE_BASED
-from world_api.commands.cli import to_json
 from world_api.core.canonical import canonical_json
 from world_api.core.cost import Spent
 from world_api.core.faults import EpisodeFault
 from world_api.core.identifiers import clock_text, columns, pictured, plural
+from world_api.terminal import to_json
 
 #: The note beside every answer of the rule-based model.
 WATERMARK = "plumbing, not a result: the rule-based model answered"

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, Literal, Protocol
 
 from tool_induction import limits
-from tool_induction.judge.port import JUDGEMENT, Judge, chosen, item_text, question_text
+from tool_induction.judge.judges import JUDGEMENT, Judge, chosen, item_text, question_text
 from tool_induction.library_tools import ToolDeclaration
 from world_api.core.canonical import closed_object
 from world_api.core.faults import INTERNAL_FAULT, OperationFault, ToolFault, tool_result_or_error

@@ -27,8 +27,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
+from controller.conversation import Prompts
 from controller.messages import Problem, ToolCall, leaves, spans_in
-from controller.prompts import Prompts
 from tool_induction.library_tools import ToolDeclaration
 from world_api.chat.messages import CURSOR, DATA, READ_MORE, Page, ResultPages, data_line, first_page
 from world_api.core.canonical import closed_object, is_finite_number

@@ -406,5 +406,7 @@ def test_hints_name_the_program_as_it_can_be_typed(cli: Cli, tmp_path: Path, mon
 def test_a_file_that_is_not_there_is_answered_with_the_nearest_beside_it(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "holiday.mp4").touch()
     for command in (["build", str(tmp_path / "holidy.mp4")], ["ask", str(tmp_path / "holidy.mp4"), "When?"]):
-        assert cli(*command, "--json").json["error"]["hint"] == "did you mean 'holiday.mp4'?"
+        outcome = cli(*command, "--json")
+        assert outcome.json["error"]["hint"] == "did you mean 'holiday.mp4'?"
+        assert "profile" not in outcome.err, "the profile is named before a trivial fault"
     assert cli("build", str(tmp_path / "zzz" / "a.mp4"), "--json").json["error"]["hint"] == "check the path"

@@ -11,8 +11,8 @@ import pytest
 
 from tests.support.command_line import Cli, Outcome
 from tests.support.vision_server import VisionServer
-from world_api.commands.cli import confirm
 from world_api.core import BackendFault
+from world_api.options import confirm
 
 pytestmark = pytest.mark.media
 

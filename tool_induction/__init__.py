@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from world_api.core.lazy import lazy_names
+from world_api.core.execution import lazy_names
 
 if TYPE_CHECKING:
     from tool_induction.compiler.compilation import (
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
         load_library as load_library,
     )
     from tool_induction.library_tools import LibraryTools as LibraryTools, ToolDeclaration as ToolDeclaration
-    from tool_induction.runtime.budget import RunLimits as RunLimits
     from tool_induction.runtime.calls import Memo as Memo
+    from tool_induction.runtime.limits import RunLimits as RunLimits
     from tool_induction.runtime.runner import run_tool as run_tool
     from tool_induction.runtime.trace import Trace as Trace
     from world_api.core.faults import ToolFault as ToolFault

@@ -16,16 +16,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from tool_induction.judge.options import AllowJudgeOption, JudgeModelOption, JudgeRecordOption
 from tool_induction.limits import AT_A_TIME
 from world_api.commands import cli
-from world_api.commands.cli import DEFAULT_VISION, VisionOptions, with_vision_options
+from world_api.commands.cli import AllowJudgeOption, JudgeModelOption, JudgeRecordOption, with_vision_options
+from world_api.options import DEFAULT_SESSION, DEFAULT_STORE, DEFAULT_VISION, VisionOptions
+from world_api.terminal import first_part, note, show, to_json
 
 if TYPE_CHECKING:
     from tool_induction.compiler.compilation import Compilation
     from tool_induction.domains import Domain
     from tool_induction.inducer import InductionResult
-    from tool_induction.judge.port import Judge
+    from tool_induction.judge.judges import Judge
     from tool_induction.library import ToolLibrary
     from world_api.session.vision import VisionConfig
 
@@ -70,7 +71,7 @@ def check(
     if summary:
         counts = count_codes(compilations)
         record: Any = {source: dict(sorted(one.items())) for source, one in counts.items()}
-        cli.show(record, as_json=as_json, text=lambda: codes_table(counts))
+        show(record, as_json=as_json, text=lambda: codes_table(counts))
     else:
         records = {source: one.record() for source, one in compilations.items()}
         record = next(iter(records.values())) if len(records) == 1 else {"files": records}
@@ -78,7 +79,7 @@ def check(
             (f"{source}\n" if len(checked) > 1 else "") + report(one, text, notes=notes)
             for source, (one, text) in checked.items()
         ]
-        cli.show(record, as_json=as_json, text=lambda: "\n\n".join(texts))
+        show(record, as_json=as_json, text=lambda: "\n\n".join(texts))
     if not all(one.ok for one in compilations.values()):
         raise typer.Exit(1)
 
@@ -106,7 +107,7 @@ def language(as_json: cli.JsonOption = False) -> None:
     from tool_induction.documents import language_schema
     from tool_induction.reference import language_page
 
-    cli.show(language_schema(), as_json=as_json, text=lambda: language_page().rstrip())
+    show(language_schema(), as_json=as_json, text=lambda: language_page().rstrip())
 
 
 @app.command()
@@ -117,9 +118,9 @@ def run(
     tool: Annotated[str, typer.Argument(metavar="TOOL", help="Which tool of it.")],
     pairs: cli.PairsArgument = None,
     video: cli.VideoOption = "",
-    store: cli.StoreOption = cli.DEFAULT_STORE,
+    store: cli.StoreOption = DEFAULT_STORE,
     as_of: cli.AsOfOption = None,
-    session: cli.SessionOption = cli.DEFAULT_SESSION,
+    session: cli.SessionOption = DEFAULT_SESSION,
     args: cli.ArgsOption = None,
     as_json: cli.JsonOption = False,
     trace: Annotated[
@@ -136,13 +137,13 @@ def run(
 ) -> None:
     """Run one tool on a world, as a model would, and print its result. Exit status 1 when a fault stopped it."""
     from tool_induction.compiler.declarations import inputs_schema
-    from tool_induction.runtime.budget import RunLimits
+    from tool_induction.runtime.limits import RunLimits
     from tool_induction.runtime.runner import run_tool
     from tool_induction.runtime.trace import Trace, tree_lines
     from world_api.api import open_session
-    from world_api.commands.cli import spent_text
     from world_api.core.cost import ledger
     from world_api.operations import run as run_operation
+    from world_api.options import spent_text
 
     if not video:
         raise typer.BadParameter("is missing: which video?", param_hint="--video")
@@ -168,12 +169,12 @@ def run(
             judge=judge,
         )
     if config is not None:
-        cli.note(spent_text(book.items, config))
+        note(spent_text(book.items, config))
     shown = result | ({"trace": [node.record() for node in recorded.root.children]} if trace else {})
-    cli.show(
+    show(
         shown,
         as_json=as_json,
-        text=lambda: "\n".join([cli.first_part(result), *(tree_lines(recorded.root) if trace else ())]),
+        text=lambda: "\n".join([first_part(result), *(tree_lines(recorded.root) if trace else ())]),
     )
     if result["status"] == "error":
         raise typer.Exit(1)
@@ -183,7 +184,7 @@ def _models(
     allow_judge: bool, judge_model: str | None, judge_record: Path | None, vision: VisionOptions
 ) -> tuple[Judge | None, VisionConfig | None]:
     """Return the judge and the vision model that the options describe."""
-    from tool_induction.judge.options import judge_from_options
+    from tool_induction.judge.judges import judge_from_options
     from world_api.api import vision_config
     from world_api.core.execution import SystemClock
 
@@ -204,7 +205,7 @@ NameOption = Annotated[str | None, typer.Option("--name", metavar="NAME", help="
 def review(
     source: Source,
     video: cli.VideoOption = "",
-    store: cli.StoreOption = cli.DEFAULT_STORE,
+    store: cli.StoreOption = DEFAULT_STORE,
     args: Annotated[
         str | None,
         typer.Option("--args", metavar="JSON", help='Arguments of the examples, {"TOOL": {...}}; others are made up.'),
@@ -242,10 +243,10 @@ def review(
     record = review_library(library, compilation.diagnostics, examples)
     if html is not None:
         html.write_text(review_html(record), encoding="utf-8")
-        cli.note(f"written to {html}")
+        note(f"written to {html}")
         if not as_json:
             return
-    cli.show(record, as_json=as_json, text=lambda: review_text(record))
+    show(record, as_json=as_json, text=lambda: review_text(record))
 
 
 def _loaded(source: str, *, allow_judge: bool, groups: Sequence[str] | None, wanted: str | None = None) -> ToolLibrary:
@@ -263,7 +264,7 @@ def _verified(source: str, *, allow_judge: bool, groups: Sequence[str]) -> ToolL
     if found.is_dir():
         missing = check_companions(found, library.manifest, allow_judge=allow_judge, groups=groups)
         if missing:
-            cli.note(f"{library.name}: missing now, so not compared: {', '.join(missing)}")
+            note(f"{library.name}: missing now, so not compared: {', '.join(missing)}")
     return library
 
 
@@ -308,7 +309,7 @@ def fork(
         allow_judge=allow_judge,
         groups=groups or (),
     )
-    cli.show(
+    show(
         made.record(),
         as_json=as_json,
         text=lambda: comparison_text(compared(made.parent, made.library)) + f"\nfrozen in {out}",
@@ -328,7 +329,7 @@ def diff(
 
     libraries = (_loaded(source, allow_judge=allow_judge, groups=groups) for source in (before, after))
     record = compared(*libraries)
-    cli.show(record, as_json=as_json, text=lambda: comparison_text(record))
+    show(record, as_json=as_json, text=lambda: comparison_text(record))
 
 
 @app.command()
@@ -348,10 +349,8 @@ def schemas(
     if wanted == "openai-strict":
         for tool in made:
             if isinstance(tool, dict) and not tool["function"]["strict"]:
-                cli.note(f"{tool['function']['name']}: strict mode cannot express its inputs; offered without it")
-    cli.show(
-        made, as_json=as_json, text=lambda: "\n\n".join(map(str, made)) if wanted == "cards" else cli.to_json(made)
-    )
+                note(f"{tool['function']['name']}: strict mode cannot express its inputs; offered without it")
+    show(made, as_json=as_json, text=lambda: "\n\n".join(map(str, made)) if wanted == "cards" else to_json(made))
 
 
 @app.command()
@@ -391,7 +390,7 @@ def arm(
     )
     record = {"name": made.name, "hash": made.hash, "arm": kind, "of": {"name": parent.name, "hash": parent.hash}}
     lines = [f"{item.name}: {priced(item.price.record())}" for item in made.tools.values()]
-    cli.show(
+    show(
         {**record, "tools": list(made.tools)},
         as_json=as_json,
         text=lambda: "\n".join([*lines, "", f"{kind} arm of {parent.name}, frozen in {out}"]),
@@ -412,14 +411,14 @@ def domains(
 
     if domain is None:
         found = [load_domain(name) for name in packaged_domains()]
-        cli.show(
+        show(
             [_domain_in_short(item) for item in found],
             as_json=as_json,
             text=lambda: "\n".join(map(_domain_line, found)),
         )
         return
     one = load_domain(domain)
-    cli.show(_domain_record(one), as_json=as_json, text=lambda: _domain_page(one))
+    show(_domain_record(one), as_json=as_json, text=lambda: _domain_page(one))
 
 
 def _domain_record(domain: Domain) -> dict[str, Any]:
@@ -509,7 +508,7 @@ def induce(
     schema_worlds_only: Annotated[
         bool, typer.Option("--schema-worlds-only", help="Try tools on made worlds alone.")
     ] = False,
-    store: cli.StoreOption = cli.DEFAULT_STORE,
+    store: cli.StoreOption = DEFAULT_STORE,
     prices: Annotated[
         Path | None,
         typer.Option("--prices", metavar="FILE", help="Prices of models in USD per million tokens, as JSON or YAML."),
@@ -558,10 +557,10 @@ def induce(
         )  # fmt: skip
     except KeyboardInterrupt:
         if Checkpoint(out).folder.exists():
-            cli.note(f"interrupted; the same command continues from {Checkpoint(out).folder}")
+            note(f"interrupted; the same command continues from {Checkpoint(out).folder}")
         raise
     record = _induced(done, out)
-    cli.show(record, as_json=as_json, text=lambda: _induced_text(record))
+    show(record, as_json=as_json, text=lambda: _induced_text(record))
 
 
 def _show_prompt(domain: str, prompt_hash: str, system: str, request: str, *, as_json: bool) -> None:
@@ -574,7 +573,7 @@ def _show_prompt(domain: str, prompt_hash: str, system: str, request: str, *, as
     parts.append(
         f"==== about {tokens['system']} tokens of language and {tokens['request']} of domain; nothing was sent ===="
     )
-    cli.show(record, as_json=as_json, text=lambda: "\n\n".join([*parts, f"prompt hash {prompt_hash}"]))
+    show(record, as_json=as_json, text=lambda: "\n\n".join([*parts, f"prompt hash {prompt_hash}"]))
 
 
 def _induced(done: InductionResult, out: Path) -> dict[str, Any]:
@@ -619,12 +618,12 @@ def _induced_text(record: dict[str, Any]) -> str:
 @with_vision_options()
 def serve(
     video_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the video's world.")],
-    store: cli.StoreOption = cli.DEFAULT_STORE,
+    store: cli.StoreOption = DEFAULT_STORE,
     tools: Annotated[
         str | None, typer.Option("--tools", metavar="LIBRARY", help="Offer a tool library too, by name or folder.")
     ] = None,
     as_of: cli.AsOfOption = None,
-    session: cli.SessionOption = cli.DEFAULT_SESSION,
+    session: cli.SessionOption = DEFAULT_SESSION,
     groups: cli.WithOption = None,
     allow_judge: AllowJudgeOption = False,
     judge_model: JudgeModelOption = None,
@@ -655,7 +654,7 @@ def serve(
     offered = f"{len(operations_for(opened.groups))} operations"
     offered += "" if library is None else f", {len(library.tools)} tools of {library.name}"
     cut = "" if as_of is None else f" up to {as_of:g} s"
-    cli.note(
+    note(
         f"serving {video_id}{cut} of {store} over MCP on stdin and stdout, until the client closes them\n"
         f"  offered: {offered}; session {session}; resources {', '.join(resources)}"
     )

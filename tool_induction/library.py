@@ -23,7 +23,7 @@ from tool_induction.compiler.compilation import CompiledTool, compile_document
 from tool_induction.compiler.source import decode, holds_secret
 from tool_induction.language.diagnostics import Findings, Path as JsonPath, format_path, shorten
 from tool_induction.language.model import Call, walk_steps
-from tool_induction.runtime.values import Unfit, check_json
+from tool_induction.runtime.limits import Unfit, check_json
 from world_api.core.canonical import canonical_json, content_hash
 from world_api.core.faults import ToolFault
 from world_api.core.files import hash_bytes, open_regular

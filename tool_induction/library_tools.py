@@ -12,17 +12,17 @@ from world_api.core.faults import tool_result_or_error
 
 if TYPE_CHECKING:
     from tool_induction.compiler.compilation import CompiledTool
-    from tool_induction.judge.port import Judge
+    from tool_induction.judge.judges import Judge
     from tool_induction.library import ToolLibrary
-    from tool_induction.runtime.budget import RunLimits
     from tool_induction.runtime.calls import Caller, WorldState
+    from tool_induction.runtime.limits import RunLimits
     from tool_induction.runtime.trace import Trace
     from world_api.session.session import Session
 
 
 def limits_for_models() -> RunLimits:
     """Return the limits of a run for a model, which makes several calls at a time."""
-    from tool_induction.runtime.budget import RunLimits
+    from tool_induction.runtime.limits import RunLimits
 
     return RunLimits(concurrency=AT_A_TIME)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from world_api.core.lazy import lazy_names
+from world_api.core.execution import lazy_names
 
 if TYPE_CHECKING:
     from controller import (
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
     from eval.datasets import load_dataset as load_dataset
     from eval.runs import read_run as read_run
-    from eval.runs.scored_run import ScoredRun as ScoredRun
+    from eval.runs.scoring import ScoredRun as ScoredRun
     from eval.scoring import score_value as score_value
     from tool_induction import (
         LibraryTools as LibraryTools,
@@ -56,8 +56,8 @@ if TYPE_CHECKING:
         run as run,
     )
     from world_api.chat import RuleBasedChatModel as RuleBasedChatModel, chat_model as chat_model
-    from world_api.commands.cli import VisionOptions as VisionOptions
     from world_api.core.faults import VideoWorldError as VideoWorldError
+    from world_api.options import VisionOptions as VisionOptions
 
 __getattr__, _, __all__ = lazy_names(__name__)
 

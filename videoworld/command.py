@@ -15,7 +15,7 @@ try:
     import typer
 
     from world_api.commands.cli import LazyCommand, group_app
-    from world_api.core import lazy
+    from world_api.core import execution
 except KeyboardInterrupt:  # these imports are most of the time a short command takes
     sys.exit(130)
 
@@ -106,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # Imports make many objects and no garbage: looking for it among them would take as long as an import, now and at the end.
     gc.set_threshold(50_000)
     atexit.register(gc.freeze)
-    lazy.is_command = True
+    execution.is_command = True
     try:
         _run(list(sys.argv[1:] if arguments is None else arguments))
     except KeyboardInterrupt:
@@ -114,8 +114,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(given: list[str]) -> None:
-    from world_api.commands.cli import fail
     from world_api.core.faults import StoreFault, VideoWorldError
+    from world_api.terminal import fail
 
     as_json = "--json" in given
     try:
@@ -135,8 +135,8 @@ def _run(given: list[str]) -> None:
 
 def _explain_usage(given: Sequence[str], *, as_json: bool) -> None:
     """After wrong usage, write a hint if an argument with a leading ``-`` is a file; with ``as_json`` a JSON fault."""
-    from world_api.commands.cli import fail, note
     from world_api.core.faults import VideoWorldError
+    from world_api.terminal import fail, note
 
     taken = None
     with suppress(OSError):  # such as a name that is too long

@@ -22,7 +22,7 @@ from controller.episode import Episode
 from world_api.core.faults import MediaFault, OperationFault, StoreFault
 from world_api.core.identifiers import clock_text, plural, visible
 from world_api.core.spans import Box, TimeSpan
-from world_api.installation import from_extra
+from world_api.installation import data_frame
 from world_api.operations.registry import BESIDE
 
 if TYPE_CHECKING:
@@ -244,14 +244,6 @@ class WorldEpisode(PublicNames, Episode):
         ).html()  # fmt: skip
 
 
-def data_frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return rows as a table. Raises BackendFault: ``extra_missing``, if pandas is not installed."""
-    with from_extra("eval"):
-        import pandas as pd
-
-    return pd.DataFrame(list(rows))
-
-
 def pil_frames(view: View, times: Sequence[float], *, boxes: bool) -> list[PilImage]:
     """Return the frames played at visible moments as PIL pictures (RGB), in the order of ``times``.
 
@@ -261,7 +253,7 @@ def pil_frames(view: View, times: Sequence[float], *, boxes: bool) -> list[PilIm
         return []
     from PIL.Image import fromarray
 
-    from world_api.frames import frames_played_at
+    from world_api.api import frames_played_at
 
     rising = sorted(set(times))
     images = zip(rising, frames_played_at(view, rising, boxes=boxes), strict=True)
@@ -279,7 +271,7 @@ def pictures_of(
     ``boxes`` are drawn in the very frames instead of those of tracks. If the video cannot be read, the nearest key frame
     with the boxes of tracks serves, whose caption says its time.
     """
-    from world_api.frames import frames_played_at
+    from world_api.api import frames_played_at
     from world_api.page.notebook import drawn_picture, key_pictures, track_boxes
 
     stored = view.rows("key_frames").column("time").to_pylist()

@@ -1,6 +1,6 @@
 """Inducing libraries and running experiments from Python, with their async variants."""
 
-from eval.runs.scored_run import run_and_score
+from eval.runs.scoring import run_and_score
 from tool_induction.inducer import induce_library
 from world_api.core.execution import async_variant
 

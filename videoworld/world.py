@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,20 +13,27 @@ from controller.answers import Question
 from controller.asking import Asking, AskOptions
 from controller.options import Budget, Kind
 from videoworld.results import PublicNames, Result, WorldEpisode, pil_frames
-from world_api.api import NoProgress, build_world, ensure_world, open_session
-from world_api.commands.cli import DEFAULT_SESSION, DEFAULT_VISION, VisionOptions, default_store, note, progress_bars
+from world_api.api import build_world, ensure_world, open_session
 from world_api.core.execution import SystemClock, async_variant
 from world_api.core.identifiers import clock_text, plural, visible
 from world_api.core.ports import WireChoice
 from world_api.operations import run
 from world_api.operations.evidence import beyond, holes_in_words, moment
-from world_api.options import AUTO, BuildOptions, Listening
+from world_api.options import (
+    AUTO,
+    DEFAULT_SESSION,
+    DEFAULT_VISION,
+    BuildOptions,
+    Listening,
+    VisionOptions,
+    default_store,
+)
+from world_api.terminal import note, progress_bars
 from world_api.world.storage import MANIFEST
 
 if TYPE_CHECKING:
     from PIL.Image import Image as PilImage
 
-    from world_api.build.scheduler import Progress
     from world_api.session.session import Session
 
 AnyPath = str | PathLike[str]
@@ -229,9 +235,9 @@ def build(
         detector=detector,
         waits=True,
     )
-    folder = default_store(store)
-    with _progress(progress) as shown:
-        report = build_world(os.fspath(video), folder, video_id=video_id, options=options, progress=shown)
+    name, folder = _file_name(video), default_store(store)
+    with progress_bars(shown=progress) as shown:
+        report = build_world(name, folder, video_id=video_id, options=options, progress=shown)
     return open_world(report.video_id, store=folder)
 
 
@@ -252,10 +258,10 @@ def open_world(
 
     Raises StoreFault: ``no_such_world``, ``world_damaged``; MediaFault: ``no_such_file``; OperationFault: ``bad_as_of``.
     """
-    name, folder = os.fspath(video), default_store(store)
+    name, folder = _file_name(video), default_store(store)
     if store is None and (Path(name) / MANIFEST).is_file() and Path(name).resolve().name != name:
         name, folder = Path(name).resolve().name, Path(name).resolve().parent
-    with _progress(progress) as shown:
+    with progress_bars(shown=progress) as shown:
         video_id = ensure_world(name, folder, progress=shown, clock=SystemClock(), profile=profile)
     return World(open_session(folder, video_id, as_of=as_of, name=session, groups=groups), folder)
 
@@ -264,8 +270,11 @@ open = open_world  # noqa: A001 - as in `vw.open`
 abuild = async_variant(build)
 
 
-def _progress(shown: bool) -> AbstractContextManager[Progress]:
-    return progress_bars() if shown else nullcontext(NoProgress())
+def _file_name(video: AnyPath) -> str:
+    """Return what names a video or world as text. Raises TypeError: it is no text and no path, such as None."""
+    if not isinstance(video, str | os.PathLike):
+        raise TypeError(f"the id or folder of a world or the path of a video is needed, not {video!r}")
+    return os.fspath(video)
 
 
 def _text(path: AnyPath | None) -> str | None:

@@ -7,7 +7,7 @@ modules are imported inside functions, because a build starts its processes firs
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
@@ -15,30 +15,25 @@ from typing import TYPE_CHECKING
 
 from world_api.core.execution import SystemClock
 from world_api.core.faults import BackendFault, MediaFault, StoreFault, VideoWorldError
-from world_api.core.identifiers import check_session_name, is_name, video_id_from_file_name
+from world_api.core.identifiers import check_session_name, check_video_id, is_name, video_id_from_file_name
 from world_api.core.ports import Clock, FrameSource, ImageTextEncoder, ObjectDetector, SceneDetector, TextEmbedder
 from world_api.installation import models_folder
+from world_api.media.container import check_file
 from world_api.options import AUTO, CLASSICAL, ENDPOINT, LOOKING, NEURAL, BuildOptions, VisionChoices
 from world_api.perception import adapter, adapter_class
+from world_api.terminal import NoProgress
 
 if TYPE_CHECKING:
     from world_api.build.builder import BuildReport
     from world_api.build.scheduler import Progress
+    from world_api.core.ports import Image
     from world_api.perception.detector import DetectorModel
     from world_api.perception.models import ModelFolder
     from world_api.session.session import Session
     from world_api.session.vision import VisionConfig
     from world_api.world.store import World
-
-
-class NoProgress:
-    """A ``Progress`` that shows nothing."""
-
-    def update(self, stage: str, done: float, total: float) -> None:
-        """Do nothing with the progress of a stage (seconds of video)."""
-
-    def say(self, text: str) -> None:
-        """Do nothing with a line of text."""
+    from world_api.world.tracks import Track
+    from world_api.world.view import View
 
 
 def build_world(
@@ -65,7 +60,9 @@ def build_world(
     chosen = options or BuildOptions()
     profile, detector, people, tagger = chosen.profile, None, None, None
     if profile == AUTO:
-        named = video_id or video_id_from_file_name(Path(video).stem)
+        if chosen.following is None and "://" not in str(video):
+            check_file(Path(video).expanduser())  # before it is said which profile is used
+        named = check_video_id(video_id or video_id_from_file_name(Path(video).stem))
         profile = profile_for(Path(store), named, chosen, progress or NoProgress())
     if profile == NEURAL:
         models = model_folder(chosen.models)
@@ -405,3 +402,49 @@ def source_path(world: World) -> Path | None:
     from world_api.build.source import find_source
 
     return find_source(world.folder, world.manifest)
+
+
+#: Colours of boxes (BGR).
+_PERSON_COLOUR, _THING_COLOUR = (0, 94, 213), (115, 158, 0)
+
+
+def frames_played_at(view: View, times: Sequence[float], *, boxes: bool = False) -> Iterator[Image]:
+    """Yield the frames (BGR) that a player shows at rising visible moments, in seconds; with ``boxes`` drawn in them.
+
+    Raises StoreFault: ``source_missing``; MediaFault: the video cannot be decoded.
+    """
+    from world_api.media.decoder import VideoFrames
+
+    world = view.world
+    if (source := source_path(world)) is None:
+        video_id = world.manifest.video_id
+        raise StoreFault(
+            "source_missing",
+            f"the video of {video_id} is not on this machine",
+            hint=f"put {world.manifest.source.file_name} where it was built from, or use `videoworld inspect {video_id} "
+            "--html FILE`, which has the key frames",
+        )
+    with closing(VideoFrames(source)) as video:
+        for time in times:
+            (picture,) = video.pictures_played_at([time], None)
+            yield with_boxes(picture, view.tracks_at(time), time, view) if boxes else picture
+
+
+def with_boxes(picture: Image, tracks: Sequence[Track], time: float, view: View) -> Image:
+    """Return a copy of a frame (BGR) with the box of each track at a moment, and its id and looks above."""
+    import cv2
+
+    drawn = picture.copy()
+    video, (height, width) = view.world.manifest.video, picture.shape[:2]
+    size = max(1, round(height / 360))
+    for track in tracks:
+        box = track.box(track.nearest(time, view.shot_at(time))).scaled(width / video.width, height / video.height)
+        colour = _PERSON_COLOUR if track.category == "person" else _THING_COLOUR
+        x, y = round(box.x1), round(box.y1)
+        cv2.rectangle(drawn, (x, y), (round(box.x2), round(box.y2)), colour, 2 * size)
+        text, font, scale = f"{track.entity_id} {track.hint}", cv2.FONT_HERSHEY_SIMPLEX, 0.42 * size
+        (wide, _), _ = cv2.getTextSize(text, font, scale, 4 * size)
+        place = (max(0, min(x, width - wide)), max(12 * size, y - 4 * size))
+        for thickness, ink in ((4 * size, (0, 0, 0)), (size, (255, 255, 255))):
+            cv2.putText(drawn, text, place, font, scale, ink, thickness, cv2.LINE_AA)
+    return drawn

@@ -5,14 +5,17 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from world_api.core.faults import BackendFault, VideoWorldError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DISTRIBUTION, PROGRAM = "video-world-api", "videoworld"
 UNKNOWN = "unknown"  #: the version, where none is known
@@ -117,3 +120,11 @@ def from_extra(extra: str) -> Iterator[None]:
             f"this needs the extra `{extra}`, which is not installed ({error})",
             hint=install_command(extra),
         ) from None
+
+
+def data_frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return rows as a table. Raises BackendFault: ``extra_missing``, if pandas is not installed."""
+    with from_extra("eval"):
+        import pandas as pd
+
+    return pd.DataFrame(list(rows))

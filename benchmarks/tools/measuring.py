@@ -27,7 +27,7 @@ from benchmarks.tools.plans import ARGUMENTS, Measured, World, plans, slow_plans
 from tool_induction.compiler.compilation import CompiledTool, compile_document
 from tool_induction.library import load_library
 from tool_induction.limits import AT_A_TIME
-from tool_induction.runtime.budget import RunLimits
+from tool_induction.runtime.limits import RunLimits
 from tool_induction.runtime.runner import run_tool
 from tool_induction.runtime.trace import Trace
 

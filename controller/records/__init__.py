@@ -5,7 +5,15 @@ with the model and its materials; ``answer_many`` does so for many questions in 
 without endpoint, world or video: the bytes are equal, or the first difference is named.
 """
 
-from controller.records.conditions import Conditions
-from controller.records.journal import EPISODES, RECORDINGS, DamagedEntry, Journal, JournalEntry, exchange_sum, sealed
+from controller.records.journal import (
+    EPISODES,
+    RECORDINGS,
+    Conditions,
+    DamagedEntry,
+    Journal,
+    JournalEntry,
+    exchange_sum,
+    sealed,
+)
 from controller.records.recorder import Answered, Unanswered, answer, answer_many, answer_recorded
 from controller.records.replay import Replayed, replay_entry, replay_recorded

@@ -14,10 +14,9 @@ from typing import Any
 from controller.answers import Question
 from controller.episode import CallRecord, Episode, FaultRecord, Library, Task, refuse_unpriced
 from controller.episode_tools import Toolset, split_result
-from controller.records.conditions import Conditions
-from controller.records.journal import EpisodeWriter, Journal, label_for, with_rounds
+from controller.records.journal import Conditions, EpisodeWriter, Journal, label_for, with_rounds
 from controller.systems.base import EpisodeInputs, SystemBuilder, SystemContext
-from controller.systems.registry import build_system
+from controller.systems.tool_systems import build_system
 from tool_induction.library_tools import ToolDeclaration
 from world_api.chat.messages import PromptHashes, noting_prompts
 from world_api.chat.recording import Exchange, RecordingChatModel, RecordingClock

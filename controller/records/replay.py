@@ -18,8 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 from controller.answers import SUBMIT_ANSWER, Question
 from controller.episode import CallRecord, Episode, Task
 from controller.episode_tools import TRACE, Toolset
-from controller.records.conditions import Conditions
-from controller.records.journal import Journal, JournalEntry
+from controller.records.journal import Conditions, Journal, JournalEntry
 from controller.records.recorder import run_system
 from controller.systems.base import EpisodeInputs, SystemBuilder, SystemContext
 from tool_induction.library_tools import ToolDeclaration

@@ -15,8 +15,7 @@ from controller.systems.base import (
     refuse_shown,
 )
 from controller.systems.baselines import USUAL_TOKENS, clips
-from controller.systems.registry import ENTRY_POINT_GROUP, build_system, own_system, system_names
-from controller.systems.tool_systems import flat, hier
+from controller.systems.tool_systems import ENTRY_POINT_GROUP, build_system, flat, hier, own_system, system_names
 
 __all__ = [
     "ENTRY_POINT_GROUP", "USUAL_TOKENS", "LoopSystem", "Options", "OwnCalls", "Setup", "System", "SystemBuilder",

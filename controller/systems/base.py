@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, cas
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from controller.conversation import EMPTY_PREAMBLE, Pictures, Preamble, Prompts, no_pictures
 from controller.digest import digest_of
 from controller.episode import Episode, Library, Task
 from controller.episode_tools import Hidden, Toolset, nothing_hidden, refused
 from controller.loop import run_episode
 from controller.options import Budget
-from controller.prompts import EMPTY_PREAMBLE, Pictures, Preamble, Prompts, no_pictures
 from tool_induction.domains.domain import SplitName
 from tool_induction.library_tools import ToolDeclaration
 from world_api.chat.messages import Prices
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from controller.answers import Question
     from tool_induction.domains import Domain
-    from tool_induction.judge.port import Judge
+    from tool_induction.judge.judges import Judge
     from tool_induction.library import ToolLibrary
     from world_api.session.session import Session
 
@@ -129,7 +129,7 @@ def refuse_shown(question: Question, session: Session, context: SystemContext, *
     domain, library = context.domain, context.library
     if domain is None and library is None:
         return
-    from tool_induction.domains.guard import PlannedQuestion, Seen, normal, refuse_leaks
+    from tool_induction.domains.domain import PlannedQuestion, Seen, normal, refuse_leaks
 
     if domain is not None and split is not None:
         item = PlannedQuestion(video_id=session.video_id, question=question.text)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
+from controller.conversation import PICTURE, FirstCall, Preamble
 from controller.episode_tools import AtomicTools
-from controller.prompts import PICTURE, FirstCall, Preamble
 from controller.systems.base import LoopSystem, Options, OwnCall, OwnCalls, Setup
 from world_api.chat.messages import estimate_tokens
 from world_api.chat.rule_based import RULE_BASED
@@ -24,7 +24,7 @@ from world_api.core.faults import INTERNAL_FAULT, EpisodeFault, MediaFault, Oper
 from world_api.core.ports import Picture
 from world_api.core.spans import round_time
 from world_api.perception.endpoint import data_url
-from world_api.session.captioning import SINGLE_SEGMENT_FAULTS
+from world_api.session.whole_video import SINGLE_SEGMENT_FAULTS
 
 if TYPE_CHECKING:
     from controller.answers import Question

@@ -1,14 +1,24 @@
-"""Systems that act with tools: ``flat`` and its controls, ``hints``, ``hier`` and ``pipeline``."""
+"""Systems that act with tools: ``flat`` and its controls, ``hints``, ``hier`` and ``pipeline``.
+
+Systems are found by name: those that come with the product, and those that others add by entry point. A third party adds one
+in its own package::
+
+    [project.entry-points."video_world_api.systems"]
+    mine = "their_package.their_module:build"
+
+``build`` takes a ``SystemContext`` and returns a ``System``. The product's own names cannot be used.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
+from controller.conversation import Preamble
 from controller.episode_tools import (
     AtomicTools,
     CombinedTools,
@@ -23,18 +33,20 @@ from controller.episode_tools import (
     operations_hidden,
 )
 from controller.options import Budget
-from controller.prompts import Preamble
-from controller.systems.base import LoopSystem, Options, Setup, SystemContext
-from tool_induction.judge.port import RememberedJudge
+from controller.systems.base import LoopSystem, Options, Setup, System, SystemBuilder, SystemContext
+from controller.systems.baselines import Blind, Direct, Socratic
+from tool_induction.judge.judges import RememberedJudge
 from tool_induction.library_tools import LibraryTools, ToolDeclaration
 from world_api.core.canonical import closed_object
 from world_api.core.faults import EpisodeFault, ToolFault, tool_result_or_error
+from world_api.core.identifiers import suggestion
+from world_api.installation import added, load_added
 from world_api.operations import run
 
 if TYPE_CHECKING:
     from controller.answers import Question
     from tool_induction.compiler.compilation import Compilation, CompiledTool
-    from tool_induction.judge.port import Judge
+    from tool_induction.judge.judges import Judge
     from tool_induction.library import ToolLibrary
     from world_api.core.ports import ChatModel, Clock
     from world_api.session.session import Session
@@ -380,3 +392,46 @@ class Pipeline(_Composing):
     def settings(self) -> dict[str, Any]:
         """Return how many documents are accepted."""
         return {"documents": PIPELINE_DOCUMENTS}
+
+
+ENTRY_POINT_GROUP = "video_world_api.systems"
+
+_KINDS: tuple[type[LoopSystem[Any]], ...] = (
+    Flat, FlatWithDomain, FlatWithReview, Hints, FlatCompose, Hier, Pipeline, Direct, Socratic, Blind,
+)  # fmt: skip
+_OWN: Mapping[str, SystemBuilder] = {kind.name: kind for kind in _KINDS}
+
+
+def system_names() -> tuple[str, ...]:
+    """Return the names of all systems: the product's own, then those of other packages, sorted."""
+    return (*_OWN, *sorted(added(ENTRY_POINT_GROUP, own=_OWN)))
+
+
+def own_system(name: str) -> type[LoopSystem[Any]] | None:
+    """Return the class of one of the product's own systems; None for any other name."""
+    return next((kind for kind in _KINDS if kind.name == name), None)
+
+
+def build_system(name: str, context: SystemContext) -> System:
+    """Build a system by name.
+
+    Raises EpisodeFault: ``unknown_system``; ``system_not_loadable``; the faults of the system itself.
+    """
+    if name in _OWN:
+        return _OWN[name](context)
+    found = added(ENTRY_POINT_GROUP, own=_OWN).get(name)
+    if found is None:
+        raise EpisodeFault(
+            "unknown_system",
+            f"there is no system {name[:64]!r}",
+            hint=suggestion(name, system_names()),
+        )
+    builder: SystemBuilder = load_added(
+        found,
+        lambda point, why: EpisodeFault(
+            "system_not_loadable",
+            f"the system {point.name!r} ({point.value}) cannot be loaded: {why[:200]}",
+            hint="mend or uninstall the package that adds it",
+        ),
+    )
+    return builder(context)

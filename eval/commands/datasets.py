@@ -10,9 +10,11 @@ from typing import Annotated, Any
 import typer
 
 from tool_induction.domains.domain import SplitName
-from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, group_app, note, progress_bars, show
+from world_api.commands.cli import JsonOption, StoreOption, group_app
 from world_api.core.identifiers import plural
 from world_api.installation import program_name
+from world_api.options import DEFAULT_STORE
+from world_api.terminal import note, progress_bars, show
 
 _MOST_SHOWN = 8
 #: The text for worlds that exist and cannot be used, by their state.

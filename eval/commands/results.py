@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eval.commands import JudgePromptOption, RunArgument, RunOrBundle
-from world_api.commands.cli import JsonOption, progress_bars, show
+from world_api.commands.cli import JsonOption
 from world_api.core.faults import EvalFault
+from world_api.terminal import progress_bars, show
 
 if TYPE_CHECKING:
     from eval.report import WrittenReport

@@ -22,18 +22,11 @@ from controller.commands import (
     WireOption,
 )
 from eval.commands import JudgePromptOption, end_command
-from world_api.commands.cli import (
-    DEFAULT_STORE,
-    JsonOption,
-    StoreOption,
-    WithoutOption,
-    help_sections,
-    note,
-    progress_bars,
-    show,
-)
+from world_api.commands.cli import JsonOption, StoreOption, WithoutOption, help_sections
 from world_api.core.faults import EvalFault
 from world_api.installation import program_name
+from world_api.options import DEFAULT_STORE
+from world_api.terminal import note, progress_bars, show
 
 if TYPE_CHECKING:
     from eval.runs.experiment import RunOutcome
@@ -85,7 +78,7 @@ def run(
         expected = estimate_run(found, pilot=pilot, effect=effect, clock=SystemClock(), environment=os.environ)
         show(expected.record(), as_json=as_json, text=expected.text)
         return
-    from eval.runs.scored_run import begin_run
+    from eval.runs.scoring import begin_run
 
     done = begin_run(what, settings=tuple(settings or ()), out=out, yes=yes, as_json=as_json)
     show(done.record(), as_json=as_json, text=lambda: _run_text(done.outcome, done.scored))

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from eval.commands import RunOrBundle
-from tool_induction.judge.options import AllowJudgeOption
-from world_api.commands.cli import JsonOption, WithOption, show, with_options
+from world_api.commands.cli import AllowJudgeOption, JsonOption, WithOption, with_options
+from world_api.terminal import show
 
 if TYPE_CHECKING:
     from eval.tables import ArmComparison, Selected, Study

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from eval.datasets.dialogues import PROFILE
 from eval.datasets.items import Dataset, VideoFile
 from tool_induction.domains import packaged_domains
-from tool_induction.domains.domain import SplitName
+from tool_induction.domains.domain import PlannedQuestion, SplitName, leaks
 from tool_induction.domains.domain_file import load_domain
-from tool_induction.domains.guard import PlannedQuestion, leaks
 from world_api.core.faults import StoreFault, ToolFault
 
 if TYPE_CHECKING:

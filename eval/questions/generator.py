@@ -22,9 +22,8 @@ from eval.questions.pairs import PAIR, absent_twin, by_name, known_names, unknow
 from eval.questions.phrasing import Unsayable, Wording, spoken, wording
 from eval.sandbox.facts import FilmFacts
 from eval.scoring.scorers import ABSENCE
-from tool_induction.domains.domain import SplitName
+from tool_induction.domains.domain import PLACEHOLDER, SplitName
 from tool_induction.domains.domain_file import load_domain
-from tool_induction.domains.guard import PLACEHOLDER
 from world_api.core.faults import EvalFault
 from world_api.core.files import exclusive, hash_bytes, write_atomically
 from world_api.core.spans import TimeSpan

@@ -18,8 +18,7 @@ from xml.etree import ElementTree
 from markupsafe import Markup
 
 from eval.report.episodes import Sets
-from eval.tables.table import Column, Table, TableCell
-from eval.tables.writing import cell_text
+from eval.tables.table import Column, Table, TableCell, cell_text
 from world_api.page.html import asset
 
 if TYPE_CHECKING:

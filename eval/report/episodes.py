@@ -15,7 +15,7 @@ from typing import Any
 from controller import display
 from controller.answers import SUBMIT_ANSWER, Question
 from controller.episode import CallRecord, Episode, RoundRecord, accounts_of
-from controller.records.conditions import Conditions
+from controller.records.journal import Conditions
 from eval.datasets.items import Item
 from eval.report.pictures import Chosen, FrameKey, ShownMoment, moments_of
 from eval.runs.stored_run import Run

@@ -32,8 +32,7 @@ from eval.runs.stored_run import Run, read_run
 from eval.tables.registry import tables_of
 from eval.tables.rows import SampleRow
 from eval.tables.study import study_of
-from eval.tables.table import Column, Table
-from eval.tables.writing import cell_text, heading, remarks, value_text, write_tables
+from eval.tables.table import Column, Table, cell_text, heading, remarks, value_text, write_tables
 from world_api.core.canonical import canonical_json, content_hash
 from world_api.core.files import write_atomically
 from world_api.core.identifiers import plural

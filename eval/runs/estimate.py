@@ -26,7 +26,7 @@ from controller.systems.baselines import (
     transcript,
     transcript_tokens,
 )
-from controller.systems.registry import build_system, own_system
+from controller.systems.tool_systems import build_system, own_system
 from eval.datasets.items import Item
 from eval.runs.configuration import PrimaryPart
 from eval.runs.experiment import Experiment, check_limits, check_same_run, resume_state

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import TypeAdapter
 
+from controller.conversation import language_of
 from controller.episode import Episode, FaultRecord, accounts_of, total
 from controller.options import Budget
-from controller.prompts import language_of
 from controller.records.journal import Journal
 from controller.records.recorder import answer, opened
 from controller.systems.base import SystemContext
@@ -40,7 +40,7 @@ from world_api.core.faults import EvalFault, VideoWorldError
 from world_api.core.ports import ChatModel, Clock
 
 if TYPE_CHECKING:
-    from tool_induction.judge.port import Judge
+    from tool_induction.judge.judges import Judge
     from world_api.session.vision import VisionConfig
 
 _SERVE = "from eval.runs.executor import main; main()"  #: what a worker process executes
@@ -142,7 +142,7 @@ class SampleRunner:
     @functools.cached_property
     def judge(self) -> Judge | None:
         """The model that answers the judge steps of tools; None if the configuration names none."""
-        from tool_induction.judge.options import judge_from_options
+        from tool_induction.judge.judges import judge_from_options
 
         part = self.configuration.document.tool_judge
         if part is None:

@@ -14,10 +14,10 @@ from itertools import product, zip_longest
 from pathlib import Path
 from typing import Any
 
+from controller.conversation import LANGUAGES, Prompts
 from controller.episode import refuse_unpriced
-from controller.prompts import LANGUAGES, Prompts
-from controller.records.conditions import loop_hash
-from controller.systems.registry import build_system, own_system, system_names
+from controller.records.journal import loop_hash
+from controller.systems.tool_systems import build_system, own_system, system_names
 from eval.datasets.items import Dataset, Item, VideoFile, item_record
 from eval.datasets.loading import load_dataset
 from eval.runs.configuration import ArmPart, Configuration, ConfigurationDocument, DatasetPart
@@ -26,8 +26,7 @@ from eval.runs.libraries import libraries_of, library_record, name_of
 from eval.runs.records import Arm, Cell, DatasetRecord, LibraryRecord, RunFolder, RunManifest, Sample
 from eval.runs.worlds import can_be_built, hash_of, profiles_of
 from eval.scoring.scorers import check_protocol
-from tool_induction.domains.domain import SplitName
-from tool_induction.domains.guard import PlannedQuestion, refuse_leaks, refuse_seen
+from tool_induction.domains.domain import PlannedQuestion, SplitName, refuse_leaks, refuse_seen
 from tool_induction.library import ToolLibrary, check_groups_on, groups_needed, operations_used
 from world_api.chat.rule_based import RULE_BASED
 from world_api.core.canonical import content_hash

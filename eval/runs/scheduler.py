@@ -20,6 +20,7 @@ from eval.runs.records import Cell, RunFolder, Sample, SampleCost, SampleLine, a
 from world_api.core.canonical import json_line
 from world_api.core.faults import EvalFault, VideoWorldError, internal_fault
 from world_api.core.ports import Clock
+from world_api.terminal import NoProgress
 
 _WARM_UP = 10  #: samples before the time left is estimated, as workers are still loading
 _INTERVAL = 5.0  #: seconds between two lines of progress
@@ -124,8 +125,11 @@ class ProgressLog:
 
 
 @contextmanager
-def progress_display(clock: Clock, *, as_json: bool) -> Iterator[ProgressDisplay]:
-    """Yield a display: a live line if stderr is a terminal and ``as_json`` is false, else log lines."""
+def progress_display(clock: Clock, *, as_json: bool, shown: bool = True) -> Iterator[ProgressDisplay]:
+    """Yield a display: a live line if stderr is a terminal and ``as_json`` is false, else log lines; nothing unless ``shown``."""
+    if not shown:
+        yield NoProgress()
+        return
     from rich.console import Console
     from rich.live import Live
 

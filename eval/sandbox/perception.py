@@ -372,7 +372,7 @@ def check_films(folder: Path, store: Path, *, tell: Callable[[str], None]) -> li
         hint = "videoworld sandbox make makes films with truth"
         raise EvalFault("no_films", f"no film with its truth is in {folder}", hint=hint)
     from world_api.api import build_world, open_session
-    from world_api.commands.cli import progress_bars
+    from world_api.terminal import progress_bars
 
     films = []
     for video in videos:

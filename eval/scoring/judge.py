@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from controller.prompts import LANGUAGES, language_of
+from controller.conversation import LANGUAGES, language_of
 from eval.scoring.kinds import AnswerJudge, AnswerVerdict, cjk_tokens, has_cjk, overlap, squad_tokens
 from world_api.chat.messages import OptionalSettings, PromptFiles, Usage, data_line, first_message, from_cache, usage_of
 from world_api.chat.recording import Exchange, append_line, check_schema, read_lines

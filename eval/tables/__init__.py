@@ -24,5 +24,16 @@ from eval.tables.registry import tables_of
 from eval.tables.rows import LibraryFacts, SampleRow, ToolUse, read_rows, rows_of
 from eval.tables.selection import Selected, check_split, choose, evidence_of, library_rows
 from eval.tables.study import Labels, Study, chosen, filtered, grouped, independent, opened_study, study_of
-from eval.tables.table import Column, Kind, Row, Table, TableCell
-from eval.tables.writing import cell_text, comma_separated, fields_text, latex, table_text, write_tables
+from eval.tables.table import (
+    Column,
+    Kind,
+    Row,
+    Table,
+    TableCell,
+    cell_text,
+    comma_separated,
+    fields_text,
+    latex,
+    table_text,
+    write_tables,
+)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from controller.answers import Question
+from controller.conversation import Preamble, Prompts
 from controller.episode import Budget, Episode, Task
 from controller.loop import run_episode
-from controller.prompts import Preamble, Prompts
 from tests.support.scripted import ScriptedChatModel
 from tool_induction import ToolDeclaration
 from world_api.chat import Call, Prices, completion

@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from jsonschema import Draft202012Validator
 
 from controller.answers import FinalAnswer, Question, parse_answer, submit_answer_tool
-from controller.prompts import Prompts
+from controller.conversation import Prompts
 
 QUESTIONS = {
     "open": Question(text="Why?"),

@@ -9,10 +9,10 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from controller.answers import Question, value_of
+from controller.conversation import Prompts
 from controller.episode import Budget, Episode, Task, episode_from_record
 from controller.episode_tools import AtomicTools
 from controller.loop import run_episode
-from controller.prompts import Prompts
 from controller.records import Conditions, JournalEntry, replay_entry
 from controller.systems import SystemContext
 from tests.support.scripted import ScriptedChatModel

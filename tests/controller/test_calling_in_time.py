@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from controller.episode import Budget
+from controller.loop import CallExecutor
 from controller.messages import ToolCall
-from controller.turns import CallExecutor
 from tool_induction import ToolDeclaration
 from world_api import SystemClock
 from world_api.core import Spent, charge, remaining

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from controller.answers import Question
+from controller.conversation import Preamble
 from controller.digest import digest_in_lines, digest_of
 from controller.display import summary_text
 from controller.messages import ToolCall, cite, spans_in
-from controller.prompts import Preamble
 from controller.rendering import Observation, lean
 from controller.systems import hier
 from tool_induction import load_library

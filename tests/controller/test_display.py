@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from controller.answers import Question
+from controller.conversation import Preamble
 from controller.display import WIDTH, cut, episode_page, result_text, single_line, wrapped
 from controller.episode import Budget, Episode
-from controller.prompts import Preamble
 from controller.records import Conditions, JournalEntry
 from controller.systems import flat, hier
 from tool_induction import load_library

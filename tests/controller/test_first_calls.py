@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from controller.answers import Question
+from controller.conversation import FirstCall, Preamble, Prompts
 from controller.episode import Budget, Episode, Task
 from controller.loop import run_episode
-from controller.prompts import FirstCall, Preamble, Prompts
 from controller.systems import OwnCalls
 from tests.support.scripted import ScriptedChatModel
 from tests.support.systems import data_in

@@ -11,8 +11,8 @@ import pytest
 from jinja2 import UndefinedError
 
 from controller.answers import KINDS, Kind, Question, submit_answer_tool
+from controller.conversation import LANGUAGES, Prompts, language_of
 from controller.messages import Problem
-from controller.prompts import LANGUAGES, Prompts, language_of
 from world_api.core import EpisodeFault, json_line
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "controller"

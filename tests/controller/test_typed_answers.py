@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from controller.answers import Question
+from controller.conversation import Prompts
 from controller.episode import Budget
-from controller.prompts import Prompts
 from world_api.chat import Call
 
 CHOICE = Question(text="Where does it rain?", kind="choice", options=("in the kitchen", "in the garden"))

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from controller.conversation import Preamble
 from controller.episode import Budget
-from controller.prompts import Preamble
 from tests.support.scripted import ScriptedChatModel
 from world_api.chat import Call, estimate_tokens
 from world_api.core import BackendFault

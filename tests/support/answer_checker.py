@@ -23,8 +23,7 @@ from eval.questions.phrasing import Unsayable, Wording, wording
 from eval.sandbox import FilmFacts
 from eval.sandbox.facts import Event, Person, Place, Relation, Thing
 from tool_induction.domains import load_domain
-from tool_induction.domains.domain import Template
-from tool_induction.domains.guard import PLACEHOLDER
+from tool_induction.domains.domain import PLACEHOLDER, Template
 from world_api.core import TimeSpan
 
 _FRAMES = 20  #: moments a second at which people are counted

@@ -19,8 +19,8 @@ from tool_induction.admission.intents import Intent
 from tool_induction.admission.schema_world import VIDEO
 from tool_induction.admission.trials import TrialRun
 from tool_induction.admission.weaknesses import Weakness, behind, origins_of, warning
+from tool_induction.compiler.advice import entities_in
 from tool_induction.compiler.compilation import CompiledTool
-from tool_induction.compiler.lint import entities_in
 from tool_induction.language import model
 from tool_induction.language.evaluation import Json
 from tool_induction.language.expressions import Const, names, walk

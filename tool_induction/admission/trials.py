@@ -23,8 +23,8 @@ from tool_induction.language.model import Call, Tool, values, walk_steps
 from tool_induction.language.types import AnyType, OptionalType
 from tool_induction.library_tools import limits_for_models
 from tool_induction.runtime.calls import Caller, Memo, WorldState
+from tool_induction.runtime.limits import validator_of
 from tool_induction.runtime.runner import run_tool
-from tool_induction.runtime.values import validator_of
 from world_api.core.canonical import canonical_json
 from world_api.core.cost import Cost
 from world_api.core.faults import OperationFault, ToolFault, VideoWorldError

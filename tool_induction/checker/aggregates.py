@@ -7,9 +7,8 @@ from dataclasses import replace
 from tool_induction.aggregates import AGGREGATES, AggregateSpec, Parameter, field_type, surely_timed
 from tool_induction.checker.environment import DISTINCT, KEPT, Environment, Fact, TypedList, list_field
 from tool_induction.checker.expressions import Inference, no_number
-from tool_induction.checker.nulls import own_lists
+from tool_induction.checker.operands import is_score, own_lists, refuse_mixture, refuse_score, refuse_score_argument
 from tool_induction.checker.ranges import OTHER_DEFAULT, is_result, whole_condition
-from tool_induction.checker.scores import is_score, refuse_mixture, refuse_score, refuse_score_argument
 from tool_induction.checker.values import want, want_list
 from tool_induction.language import expressions as ex, types as ty
 from tool_induction.language.diagnostics import Findings, leave_out

@@ -9,9 +9,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tool_induction.checker.environment import Environment, Fact, Typed, facts_of, is_list, is_path, list_field
-from tool_induction.checker.nulls import Demand, as_condition, null_not_handled, own_lists, with_default
+from tool_induction.checker.operands import (
+    Demand,
+    as_condition,
+    is_score,
+    null_not_handled,
+    own_lists,
+    refuse_comparison,
+    refuse_mixture,
+    with_default,
+)
 from tool_induction.checker.ranges import check_divisor, check_span, named_type, whole_condition
-from tool_induction.checker.scores import is_score, refuse_comparison, refuse_mixture
 from tool_induction.language import expressions as ex, types as ty
 from tool_induction.language.diagnostics import Code, Findings, Path, Suggestion
 from world_api.core.identifiers import did_you_mean

@@ -13,7 +13,7 @@ from math import floor
 from typing import TYPE_CHECKING
 
 from tool_induction.checker.environment import MIRRORED, OPPOSITE, Typed, facts_of, shifted
-from tool_induction.checker.nulls import as_condition, ask_for, missing
+from tool_induction.checker.operands import as_condition, ask_for, missing
 from tool_induction.language import expressions as ex, types as ty
 from tool_induction.language.evaluation import COMPUTED
 

@@ -10,8 +10,7 @@ from tool_induction.checker import ranges
 from tool_induction.checker.aggregates import check_aggregate
 from tool_induction.checker.environment import Environment, Fact, facts_of, is_path, joined_field, list_field
 from tool_induction.checker.expressions import Inference
-from tool_induction.checker.nulls import base_name, implicit_require
-from tool_induction.checker.scores import refuse_score_argument
+from tool_induction.checker.operands import base_name, implicit_require, refuse_score_argument
 from tool_induction.checker.values import check_constant, want, want_list
 from tool_induction.language import expressions as ex, model, types as ty
 from tool_induction.language.diagnostics import Findings

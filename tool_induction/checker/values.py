@@ -9,9 +9,15 @@ from typing import Any
 
 from tool_induction.checker.environment import Environment, Typed, TypedList, facts_of, list_field, value_field
 from tool_induction.checker.expressions import Inference
-from tool_induction.checker.nulls import Demand, base_name, implicit_require, null_not_handled, optional_root
+from tool_induction.checker.operands import (
+    Demand,
+    base_name,
+    implicit_require,
+    null_not_handled,
+    optional_root,
+    with_scores,
+)
 from tool_induction.checker.ranges import OTHER_DEFAULT, check_span, check_value, from_the_start
-from tool_induction.checker.scores import with_scores
 from tool_induction.language import expressions as ex, types as ty
 from tool_induction.language.diagnostics import Edit, Findings, Suggestion, shorten, write_value
 from tool_induction.language.model import Output, Require, Step, Tool, binds

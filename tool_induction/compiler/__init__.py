@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from world_api.core.lazy import lazy_names
+from world_api.core.execution import lazy_names
 
 if TYPE_CHECKING:
+    from tool_induction.compiler.advice import ToolPrice, fold
     from tool_induction.compiler.compilation import Compilation, compile_document
     from tool_induction.compiler.declarations import (
         asks_judge,
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
         signature_card,
         writes_of,
     )
-    from tool_induction.compiler.lint import fold
-    from tool_induction.compiler.price import ToolPrice
     from tool_induction.compiler.shape import check_shape
     from tool_induction.compiler.source import at_line, locate_all, without_secrets
 

@@ -16,9 +16,8 @@ from tool_induction import limits
 from tool_induction.aggregates import AGGREGATES, ALIASES
 from tool_induction.checker.steps import Signature, StepChecker
 from tool_induction.checker.values import bind_outputs, check_answers
-from tool_induction.compiler.lint import lint, lint_entities, lint_library
+from tool_induction.compiler.advice import ToolPrice, lint, lint_entities, lint_library, price_of
 from tool_induction.compiler.names import resolve
-from tool_induction.compiler.price import ToolPrice, price_of
 from tool_induction.compiler.scope import ScopeChecker
 from tool_induction.compiler.shape import canonical_spelling, check_shape, name_of, split_document
 from tool_induction.compiler.source import check_visible, decode

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from tool_induction import limits
 from tool_induction.aggregates import AGGREGATES, ALIASES, spellings
-from tool_induction.judge.port import plain_answer
+from tool_induction.judge.judges import plain_answer
 from tool_induction.language import model
 from tool_induction.language.diagnostics import Findings, Path, Suggestion, move_to, shorten, write
 from tool_induction.language.evaluation import weight

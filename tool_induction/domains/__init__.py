@@ -4,9 +4,19 @@
 against what the induction of a library saw.
 """
 
-from tool_induction.domains.domain import SPLITS, AnswerType, Domain, Split, SplitName, WorkedExample
+from tool_induction.domains.domain import (
+    SPLITS,
+    AnswerType,
+    Domain,
+    PlannedQuestion,
+    Seen,
+    Split,
+    SplitName,
+    WorkedExample,
+    leaks,
+    refuse_leaks,
+)
 from tool_induction.domains.domain_file import load_domain, packaged_domains
-from tool_induction.domains.guard import PlannedQuestion, Seen, leaks, refuse_leaks
 
 __all__ = [
     "SPLITS", "AnswerType", "Domain", "PlannedQuestion", "Seen", "Split", "SplitName", "WorkedExample", "leaks",

@@ -13,7 +13,7 @@ from typing import Annotated, Any, get_args
 from pydantic import Field, TypeAdapter, ValidationError
 
 from tool_induction.domains import domain as stored
-from tool_induction.domains.guard import PLACEHOLDER, check_domain, example_template
+from tool_induction.domains.domain import PLACEHOLDER, check_domain, example_template
 from world_api.core.faults import ToolFault
 from world_api.core.files import hash_bytes, open_regular
 from world_api.core.identifiers import suggestion

@@ -104,8 +104,9 @@ def induce_library(
 
     Raises ToolFault: ``no_such_domain``, ``bad_induction``, and those of ``run_induction``; BackendFault: the endpoint's.
     """
-    from world_api.commands.cli import default_store, note
     from world_api.operations import check_groups
+    from world_api.options import default_store
+    from world_api.terminal import note
 
     switched_on = check_groups(groups)
     if not (1 <= count <= _MOST_TOOLS and 0 <= repairs <= MAX_REPAIRS):

@@ -5,8 +5,7 @@
 where outputs came from.
 """
 
-from tool_induction.runtime.budget import RunLimits
 from tool_induction.runtime.calls import Memo
+from tool_induction.runtime.limits import RunLimits, Unfit, check_json, fitted
 from tool_induction.runtime.runner import check_arguments, run_tool
 from tool_induction.runtime.trace import Trace, TraceNode, tree_lines
-from tool_induction.runtime.values import Unfit, check_json, fitted

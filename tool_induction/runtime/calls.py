@@ -17,9 +17,8 @@ from tool_induction.aggregates.functions import span_of
 from tool_induction.checker.environment import list_field
 from tool_induction.language.evaluation import Json
 from tool_induction.language.types import INT, RecordType, operation_types, plain
-from tool_induction.runtime.budget import RunMeter
+from tool_induction.runtime.limits import RunMeter, Unfit, check_json
 from tool_induction.runtime.trace import Trace
-from tool_induction.runtime.values import Unfit, check_json
 from world_api.core.canonical import canonical_json
 from world_api.core.cost import Cost
 from world_api.core.faults import ToolFault

@@ -38,8 +38,8 @@ class Doubt:
 
     ``words``: words that possible items lack, or that were not judged. ``least`` and ``most``: the bounds of a number,
     if known. ``possible``: how many items, or how much of a number, are only possible. ``is_field``: whether it is
-    about a field of a candidate. ``fields``: for the record of a called tool, the doubt of each output. ``alternatives``: of a
-    value that was chosen among sure items, the one that would have been chosen among all; empty if there is no other.
+    about a field of a candidate. ``fields``: for the record of a called tool, the doubt of each output. ``alternative``: of a
+    value that was chosen among sure items, the one that would have been chosen among all; None if there is no other.
     """
 
     words: tuple[str, ...] = (NOT_EXAMINED,)
@@ -49,7 +49,7 @@ class Doubt:
     possible: float | None = None
     is_field: bool = False
     fields: Mapping[str, Doubt | None] | None = None
-    alternatives: tuple[Json, ...] = ()
+    alternative: Json = None
 
     def record(self, judged: Callable[[str], bool]) -> dict[str, Json]:
         """Return the doubt as a result has it; ``judged``: whether a word could be judged at all."""
@@ -58,7 +58,7 @@ class Doubt:
         why = "not_judged" if not is_judged else "lacks" if words else "not_examined"
         found: dict[str, Json] = {"range": self.range, "possible": self.possible}
         found = {key: value for key, value in found.items() if value not in (None, "")}
-        found |= {"alternative": self.alternatives[0]} if self.alternatives else {}
+        found |= {} if self.alternative is None else {"alternative": self.alternative}
         return found | ({"lacks": words} if words else {}) | {"why": why}
 
     @property
@@ -216,7 +216,7 @@ def read(expr: ex.Expr, scope: Scope) -> tuple[Json, Doubt | None]:
             own = doubt_of_record(record)
             own = own if isinstance(record.get(key), list) else as_value(own)
             found = joined(doubt, own, _of_item(base, record, scope))
-            return record.get(key), found and replace(found, is_field=bool(lacked(record)), alternatives=())
+            return record.get(key), found and replace(found, is_field=bool(lacked(record)), alternative=None)
         case ex.Index(base, number):
             rows, doubt = read(base, scope)
             if not isinstance(rows, list):
@@ -369,7 +369,7 @@ def aggregated(
                 return made, None
             found = as_value(doubt)
             if found is not None and least not in (None, made):  # what is sure leads
-                made, found = least, replace(found, alternatives=(made,))
+                made, found = least, replace(found, alternative=made)
             return with_lacks(made, doubt.words, unsure=True), found
         case "kept" | "remade":
             if spec.name == "difference_by":

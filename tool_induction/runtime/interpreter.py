@@ -13,11 +13,10 @@ from dataclasses import dataclass, field, replace
 from tool_induction.aggregates import AGGREGATES, AggregateSpec
 from tool_induction.aggregates.functions import evidence_of, span_of, times
 from tool_induction.compiler.compilation import CompiledTool
-from tool_induction.judge.port import JUDGEMENT, Judge, chosen, item_text, question_text
+from tool_induction.judge.judges import JUDGEMENT, Judge, chosen, item_text, question_text
 from tool_induction.language import model
 from tool_induction.language.evaluation import Json, as_text, evaluate, truth
 from tool_induction.language.expressions import Compare, Const, Expr, Name
-from tool_induction.runtime.budget import BudgetExhausted, RunMeter, Stopped
 from tool_induction.runtime.calls import Asks, CallResult, Memo, listed_under
 from tool_induction.runtime.doubts import (
     Doubt,
@@ -37,10 +36,10 @@ from tool_induction.runtime.doubts import (
     settled,
     with_lacks,
 )
+from tool_induction.runtime.limits import BudgetExhausted, RunMeter, Stopped, Unfit, completed, fitted
 from tool_induction.runtime.parallel import Abandoned, Parallel, Steps, Task
 from tool_induction.runtime.results import Judged, ToolOutcome, named, outcome_of
 from tool_induction.runtime.trace import Calls, Origins, Source, Trace
-from tool_induction.runtime.values import Unfit, completed, fitted
 from world_api.core.canonical import canonical_json
 from world_api.core.cost import Cost
 from world_api.core.faults import ToolFault, VideoWorldError

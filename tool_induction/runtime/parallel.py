@@ -20,8 +20,8 @@ from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.language.evaluation import Json
 from tool_induction.language.expressions import names
 from tool_induction.language.model import Block, Call, JudgeStep, Require, Step, binds, blocks, values
-from tool_induction.runtime.budget import RunMeter
 from tool_induction.runtime.calls import Asks, CallResult, Memo, OperationCalls, WorldCalls, whole_numbers
+from tool_induction.runtime.limits import RunMeter
 from world_api.core.execution import ordered_map
 from world_api.operations import EVERY_OPERATION
 

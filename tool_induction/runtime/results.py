@@ -30,8 +30,8 @@ from tool_induction.runtime.doubts import (
     lacked,
     with_lacks,
 )
+from tool_induction.runtime.limits import completed
 from tool_induction.runtime.trace import TraceNode
-from tool_induction.runtime.values import completed
 from world_api.core.canonical import canonical_json
 from world_api.core.faults import ToolFault, VideoWorldError
 from world_api.core.spans import merge_spans
@@ -85,7 +85,7 @@ def outcome_of(
     values = scope.values
     outputs: dict[str, Json] = {}
     doubts: dict[str, Doubt] = {}
-    others = {name: other for name, doubt in scope.doubts.items() for other in doubt.alternatives}
+    others = {name: doubt.alternative for name, doubt in scope.doubts.items() if doubt.alternative is not None}
     found_out = False
     for output in tool.outputs:
         try:
@@ -96,7 +96,7 @@ def outcome_of(
             if (doubt := joined(judged.control, own)) is not None:
                 doubts[output.name] = doubt if own is None else replace(own, words=doubt.words)
                 if output.name != "evidence" and (other := _value(output, {**values, **others})) not in (None, value):
-                    doubts[output.name] = replace(doubts[output.name], alternatives=(presented(other, output),))
+                    doubts[output.name] = replace(doubts[output.name], alternative=presented(other, output))
         except VideoWorldError as unreadable:
             value = None
             if status == "ok":
@@ -215,8 +215,8 @@ def _summary(tool: Tool, outputs: Mapping[str, Json], doubts: Mapping[str, Doubt
             continue
         doubt = doubts.get(output.name)
         said = _short(value, output)
-        if doubt is not None and doubt.alternatives:
-            said += f" (possibly {', '.join(_short(other, output) for other in doubt.alternatives)})"
+        if doubt is not None and doubt.alternative is not None:
+            said += f" (possibly {_short(doubt.alternative, output)})"
         elif doubt is not None and isinstance(value, int | float) and doubt.range:
             said = f"{doubt.range}{_unit(output)}"
         elif doubt is not None and isinstance(value, list) and doubt.extent in (Extent.ITEMS, Extent.MISSING):

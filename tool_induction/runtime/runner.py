@@ -8,17 +8,16 @@ from typing import Any
 
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.compiler.declarations import asks_judge, inputs_schema
-from tool_induction.judge.port import Judge
+from tool_induction.judge.judges import Judge
 from tool_induction.language.evaluation import Json
 from tool_induction.language.model import Output
 from tool_induction.language.types import plain, show
-from tool_induction.runtime.budget import RunLimits, RunMeter
 from tool_induction.runtime.calls import Caller, Memo, OperationCalls, WorldCalls, WorldState
 from tool_induction.runtime.interpreter import Interpreter, JudgeCalls, no_judge
+from tool_induction.runtime.limits import RunLimits, RunMeter, Unfit, check_json, fitted, validator_of
 from tool_induction.runtime.parallel import Parallel
 from tool_induction.runtime.results import ToolOutcome, cited, note_evidence, presented, surely
 from tool_induction.runtime.trace import Trace
-from tool_induction.runtime.values import Unfit, check_json, fitted, validator_of
 from world_api.core.canonical import canonical_json
 from world_api.core.cost import Cost
 from world_api.core.faults import ToolFault

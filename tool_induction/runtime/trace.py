@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from tool_induction.language.diagnostics import format_path
 from tool_induction.language.expressions import Expr, names
 from tool_induction.language.model import Aggregate, Call, If, Require, Step, binds, values, walk_steps
-from tool_induction.runtime.budget import Stopped
+from tool_induction.runtime.limits import Stopped
 from world_api.core.faults import VideoWorldError
 
 _MOST_ITEMS = 8  #: items of one loop that are shown though they gave no evidence and did not fail

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from world_api.build.descriptors import Look, look_of
 from world_api.build.stage import Clip, Record, Records, Sampling, StageSpec
-from world_api.core import lazy
+from world_api.core import execution
 from world_api.core.ports import Image, Vectors
 from world_api.core.spans import TimeSpan, known_time, round_time
 from world_api.media.frames import Frame
@@ -50,7 +50,7 @@ class ShotChanges:
 
     def __init__(self, *, rate: float, shortest: int) -> None:
         # Imports the whole package: done while the first frames are decoded. Half of that would be for tqdm's progress bars.
-        with lazy.hidden("tqdm") if lazy.is_command else nullcontext():
+        with execution.hidden("tqdm") if execution.is_command else nullcontext():
             from scenedetect import FrameTimecode
             from scenedetect.detector import FlashFilter
             from scenedetect.detectors import ThresholdDetector

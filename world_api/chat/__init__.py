@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from world_api.core.lazy import lazy_names
+from world_api.core.execution import lazy_names
 
 if TYPE_CHECKING:
     from world_api.chat.capabilities import (

@@ -10,27 +10,26 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from world_api.commands.cli import (
-    DEFAULT_STORE,
-    DEFAULT_VISION,
-    JsonOption,
-    StoreOption,
-    VisionOptions,
-    confirm,
-    estimate_text,
-    help_sections,
-    loss_lines,
-    note,
-    progress_bars,
-    show,
-    with_vision_options,
-)
+from world_api.commands.cli import JsonOption, StoreOption, help_sections, with_vision_options
 from world_api.core.faults import StoreFault, VideoWorldError
 from world_api.core.identifiers import clock_text, plural, video_id_from_file_name
 from world_api.media.container import DEFAULT_LIMITS, Limits
-from world_api.options import AUTO, LOOKING, NEURAL, BuildOptions, Listening
+from world_api.options import (
+    AUTO,
+    DEFAULT_STORE,
+    DEFAULT_VISION,
+    LOOKING,
+    NEURAL,
+    BuildOptions,
+    Listening,
+    VisionOptions,
+    confirm,
+    estimate_text,
+)
+from world_api.terminal import NoProgress, loss_lines, note, progress_bars, show
 
 if TYPE_CHECKING:
+    from world_api.build.following import Following
     from world_api.perception.detector import DetectorModel
     from world_api.session.session import Session
     from world_api.session.vision import VisionConfig
@@ -147,7 +146,7 @@ def build(
     what is sent to the endpoint was confirmed; captions are kept beside the world and are not made twice. With --profile
     neural+endpoint the world is that of neural, the model is shown pictures of each entity, too, and captions name entities.
     """
-    from world_api.api import build_world, vision_config
+    from world_api.api import vision_config
     from world_api.core.execution import SystemClock
 
     if video_id is not None and len(videos) > 1:
@@ -161,13 +160,6 @@ def build(
         from world_api.chat.messages import Prices
 
         Prices.read(vision.prices)  # a faulty file is named before anything is built
-    following = None
-    if follow:  # this imports the whole builder, which is otherwise done while the processes start
-        from world_api.build.following import Following
-
-        following = Following(
-            settled=settled, published=lambda seconds: note(f"the first {clock_text(seconds)} can be queried")
-        )
     options = BuildOptions(
         profile=LOOKING.get(profile, profile),
         listening=Listening(
@@ -182,7 +174,7 @@ def build(
         detector=detector,
         limits=Limits(pixels=round(max_megapixels * 1e6), duration=max_hours * 3600, network=allow_network),
         waits=wait,
-        following=following,
+        following=_following(settled) if follow else None,
         record=record,
     )
     if estimate:
@@ -193,13 +185,7 @@ def build(
     faults: list[VideoWorldError] = []
     for video in videos:
         try:
-            before = _rows_of_stages(store, video_id or video_id_from_file_name(Path(video).stem))
-            with progress_bars() as bars:
-                made = build_world(video, store, video_id=video_id, options=options, progress=bars, clock=SystemClock())
-            report = made.record()
-            after = _rows_of_stages(store, report["video_id"]) if report["changed"] and before else before
-            report["sightings"] = _sightings_of(store, report["video_id"])
-            report["dropped"] = {name: rows for name, rows in before.items() if rows and name not in after}
+            report = _built(video, store, video_id, options)
             reports.append(report)
             if config is not None:
                 report["captions"] = caption_world(store, report["video_id"], config, vision)
@@ -207,7 +193,49 @@ def build(
             faults.append(fault)
             if len(videos) > 1:
                 note(f"{video}: {fault}")
-    if len(videos) == 1 and faults:
+        except KeyboardInterrupt:
+            note(_how_to_go_on(store / (video_id or video_id_from_file_name(Path(video).stem)), force=force))
+            raise
+    _show_built(reports, faults, is_one=len(videos) == 1, as_json=as_json)
+
+
+def _following(settled: float) -> Following:
+    """Return how a growing file is followed. This imports the whole builder, which is otherwise done while the processes start."""
+    from world_api.build.following import Following
+
+    return Following(settled=settled, published=lambda seconds: note(f"the first {clock_text(seconds)} can be queried"))
+
+
+def _built(video: str, store: Path, video_id: str | None, options: BuildOptions) -> dict[str, Any]:
+    """Build a world with progress on stderr; return its report as JSON, with ``sightings`` and rows that were ``dropped``."""
+    from world_api.api import build_world
+    from world_api.core.execution import SystemClock
+
+    before = _rows_of_stages(store, video_id or video_id_from_file_name(Path(video).stem))
+    with progress_bars() as bars:
+        made = build_world(video, store, video_id=video_id, options=options, progress=bars, clock=SystemClock())
+    report = made.record()
+    after = _rows_of_stages(store, report["video_id"]) if report["changed"] and before else before
+    report["sightings"] = _sightings_of(store, report["video_id"])
+    report["dropped"] = {name: rows for name, rows in before.items() if rows and name not in after}
+    return report
+
+
+def _how_to_go_on(folder: Path, *, force: bool) -> str:
+    """Return one line on a build that was interrupted: what of it is kept in the world's folder, and the command that resumes it."""
+    from world_api.world.storage import is_unfinished, resume_command
+
+    if is_unfinished(folder):
+        return f"interrupted; what is done is kept: `{resume_command(folder)}` continues, with the options it was begun with"
+    if not folder.is_dir():
+        return "interrupted before anything was stored; the same command begins again"
+    again = "the same command without --force" if force else "the same command"
+    return f"interrupted; what is done is kept, and {again} continues"
+
+
+def _show_built(reports: list[dict[str, Any]], faults: list[VideoWorldError], *, is_one: bool, as_json: bool) -> None:
+    """Print the reports of all worlds. Raises the fault of the one video, or typer.Exit if one of several failed."""
+    if is_one and faults:
         if reports:  # only its captions are missing
             note(_lines(reports[0]))
         raise faults[0]
@@ -235,7 +263,7 @@ def _estimated(
     """
     from contextlib import closing
 
-    from world_api.api import NoProgress, model_folder, profile_for
+    from world_api.api import model_folder, profile_for
     from world_api.media.decoder import MediaWorker
     from world_api.recipes import recipe_for
 
@@ -264,13 +292,13 @@ def _estimated_looks(
     """
     from world_api.api import open_session
     from world_api.chat.messages import Prices
-    from world_api.session.captioning import estimate_captions
+    from world_api.session.whole_video import estimate_looks
     from world_api.world.timeline import MAX_SECONDS
 
     if (store / report["video_id"]).is_dir():
         session = open_session(store, report["video_id"], name=None, seeing=config)
         assert session.backends.seeing is not None  # noqa: S101 - a vision model was given
-        counted = estimate_captions(session.view, session.backends.seeing, config)
+        counted = estimate_looks(session.view, session.backends.seeing, config)
         text = estimate_text(_WHAT, counted, config, Prices.read(vision.prices))
         return {"looks": {**asdict(counted), "is_counted": True}, "text": f"{report['text']}\n{text}"}
     least = math.ceil(report["duration"] / MAX_SECONDS)
@@ -368,14 +396,14 @@ def caption_world(store: Path, video_id: str, config: VisionConfig, vision: Visi
     from world_api.api import open_session
     from world_api.chat.messages import Prices
     from world_api.core.cost import ledger
-    from world_api.session.captioning import caption_segments, estimate_captions, name_captions
+    from world_api.session.whole_video import estimate_looks, make_looks, publish_looks
 
     session = open_session(store, video_id, name=None, seeing=config)
     seeing = session.backends.seeing
     assert seeing is not None  # noqa: S101 - a vision model was given
-    estimate = estimate_captions(session.view, seeing, config)
+    estimate = estimate_looks(session.view, seeing, config)
     if estimate.requests == 0:
-        name_captions(session.view, seeing)
+        publish_looks(session.view, seeing)
         session = open_session(store, video_id, name=None, seeing=config)  # which searches them
     if estimate.requests == 0 and not _without_vectors(session):
         captions = len(session.view.segments)
@@ -391,7 +419,7 @@ def caption_world(store: Path, video_id: str, config: VisionConfig, vision: Visi
     text = estimate_text(what, estimate, config, Prices.read(vision.prices))
     confirm(text, yes=vision.yes)
     with progress_bars() as bars, ledger() as book:
-        done = caption_segments(
+        done = make_looks(
             session.view, seeing, config, progress=lambda done, total: bars.update("captions", done, total)
         )
         session = open_session(store, video_id, name=None, seeing=config)

@@ -1,7 +1,7 @@
-"""The code that all sub-commands share: lazy groups, options, argument values, output, progress, faults.
+"""The code that all sub-commands share: lazy groups, options, argument values; their output is in ``world_api.terminal``.
 
 Results are written to stdout (as JSON with ``--json``), progress and errors to stderr. Exit status: 0 success, 1 a
-fault, 2 wrong usage. With ``--json`` a fault is ``{"error": {...}}`` on stdout.
+fault, 2 wrong usage, 130 interrupted. With ``--json`` a fault is ``{"error": {...}}`` on stdout.
 
 A command with a parameter ``vision: VisionOptions`` and the decorator ``with_vision_options`` has the options that choose
 a vision model; an estimate is shown and confirmed before anything is sent to it.
@@ -12,51 +12,24 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
-import json
-import os
 import re
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
-from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from world_api.core.canonical import parse_json
-from world_api.core.faults import BackendFault, OperationFault, VideoWorldError
-from world_api.core.identifiers import plural, visible
-from world_api.core.spans import DECODER_RESTARTED, SESSIONS_SET_ASIDE
-from world_api.installation import program_name
-from world_api.options import (
-    DEFAULT_FRAMES,
-    DEFAULT_LANGUAGE,
-    DEFAULT_LOOKS,
-    DEFAULT_SIDE,
-    LOOKING,
-    LookLanguage,
-    VisionChoices,
-)
+from world_api.core.faults import OperationFault
+from world_api.core.identifiers import plural
+from world_api.options import STORE_VARIABLE, VisionOptions
 
-if TYPE_CHECKING:
-    from world_api.build.scheduler import Progress
-    from world_api.chat.messages import Prices
-    from world_api.core.cost import Spent
-    from world_api.session.captioning import LookEstimate
-    from world_api.session.vision import VisionConfig
+# --- commands -------------------------------------------------------------------------------------------------------
 
-# --- commands and output --------------------------------------------------------------------------------------------
-
-DEFAULT_STORE = Path("worlds")
-STORE_VARIABLE = "VIDEOWORLD_STORE"
-DEFAULT_SESSION = "default"
 #: A time as players show it: minutes and seconds, or hours, minutes and seconds.
 _CLOCK = re.compile(r"\d{1,4}(:\d{1,2}){1,2}(\.\d{1,6})?", re.ASCII)
-_LOSSES = 20  #: losses of a world that commands print
 _Command = Callable[..., None]
 
 
@@ -281,59 +254,17 @@ WithoutOption = Annotated[
 ]
 
 
-def default_store(given: str | PathLike[str] | None) -> Path:
-    """Return the folder of worlds as ``--store`` has it: the given one, else that of the environment, else ``worlds``."""
-    return Path(os.environ.get(STORE_VARIABLE) or DEFAULT_STORE) if given is None else Path(given)
-
-
-def show(record: Any, *, as_json: bool, text: Callable[[], str]) -> None:
-    """Print a result on stdout: ``record`` as JSON, or ``text()``. Control characters are written as escapes."""
-    sys.stdout.write((to_json(record) if as_json else visible(text())) + "\n")
-
-
-def first_part(record: Mapping[str, Any]) -> str:
-    """Return a result as indented JSON; of a long one only the first part, and a note on stderr says how much that is."""
-    from world_api.chat.messages import MAX_RESULT_CHARACTERS, first_page
-
-    page = first_page(record, MAX_RESULT_CHARACTERS)
-    if page.rest is not None:
-        parts = ", ".join(f"{name} {part}" for name, part in page.parts.items())
-        note(f"a first part is shown ({parts}); --json prints the whole result")
-    return to_json(page.shown)
-
-
-def to_json(record: Any) -> str:
-    """Return indented JSON with readable Unicode. Raises ValueError for NaN and infinity."""
-    return visible(json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False))
-
-
-def loss_lines(losses: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return a line for each of the losses of a world, given as JSON values; of very many only the first, and how many more."""
-    notes = (DECODER_RESTARTED, SESSIONS_SET_ASIDE)
-    lines = [f"  {'note' if loss['code'] in notes else 'lost'}: {loss['message']}" for loss in losses[:_LOSSES]]
-    left_out = len(losses) - len(lines)
-    return [*lines, f"  ... {left_out} more losses (--json shows all)"] if left_out > 0 else lines
-
-
-def note(message: str) -> None:
-    """Print a message on stderr, so that stdout holds the result alone. Control characters are escaped.
-
-    Commands in backquotes, as hints have them, are written as they can be typed here.
-    """
-    sys.stderr.write(visible(message.replace("`videoworld ", f"`{program_name()} ")) + "\n")
-
-
-def fail(error: VideoWorldError, *, as_json: bool) -> int:
-    """Print a fault, as JSON on stdout or as text on stderr, and return the exit status 1."""
-    if as_json:
-        sys.stdout.write(to_json(error.record()) + "\n")
-    else:
-        note(f"error: {error.message} [{error.code}]")
-        for line in getattr(error, "__notes__", ()):
-            note(f"  {line}")
-        if error.hint:
-            note(f"  hint: {error.hint}")
-    return 1
+AllowJudgeOption = Annotated[
+    bool, typer.Option("--allow-judge", help="Allow judge steps: closed questions to a fixed model.")
+]
+JudgeModelOption = Annotated[
+    str | None,
+    typer.Option("--judge-model", metavar="MODEL", help="Who judges: a model on the endpoint of OPENAI_BASE_URL."),
+]
+JudgeRecordOption = Annotated[
+    Path | None,
+    typer.Option("--judge-record", metavar="FILE", help="Keep judgements there; what it holds is not asked again."),
+]
 
 
 def read_arguments(
@@ -393,166 +324,21 @@ def _types(schema: Mapping[str, Any]) -> set[str]:
     return found
 
 
-class _ProgressLines:
-    """Progress for logs, without a terminal: one line when a stage is done."""
-
-    def __init__(self, unit: str) -> None:
-        self._done: set[str] = set()
-        self._unit = unit
-
-    def update(self, stage: str, done: float, total: float) -> None:
-        """Print a line when a stage is done ; only once per stage."""
-        if done >= total and stage not in self._done:
-            self._done.add(stage)
-            sys.stderr.write(f"  {stage}: {total:,.0f}{self._unit} done\n")
-
-    def say(self, text: str) -> None:
-        """Print a text to stderr as an indented line."""
-        note(f"  {text}")
+# --- groups of options ----------------------------------------------------------------------------------------------
 
 
-@contextmanager
-def progress_bars(unit: str = " s of video") -> Iterator[Progress]:
-    """Show progress bars on stderr inside the block, one per stage, with the time left; plain lines without a terminal.
-
-    ``unit`` is what is counted, as the lines name it.
-    """
-    if not sys.stderr.isatty():
-        yield _ProgressLines(unit)
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress as RichProgress,
-        TaskID,
-        TaskProgressColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (TextColumn("  {task.description:14}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with RichProgress(*columns, console=Console(stderr=True)) as shown:
-        tasks: dict[str, TaskID] = {}
-
-        class Bars:
-            def update(self, stage: str, done: float, total: float) -> None:
-                if stage not in tasks:
-                    tasks[stage] = shown.add_task(stage, total=total)
-                shown.update(tasks[stage], completed=done, total=total)
-
-            def say(self, text: str) -> None:
-                shown.console.print(
-                    f"  {text}".replace("`videoworld ", f"`{program_name()} "), markup=False, highlight=False
-                )
-
-        yield Bars()
-
-
-# --- the vision model -----------------------------------------------------------------------------------------------
-
-#: The perception behind operations that need more than the stored rows contain.
-Perception = Literal["auto", "classical", "neural", "endpoint", "neural+endpoint"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class VisionOptions:
-    """The options of a command that choose a vision model."""
-
-    profile: Annotated[
-        Perception,
-        typer.Option(
-            help="endpoint: a model looks at frames, which are sent to the endpoint; neural+endpoint: the same, at what the "
-            "detector tracked; with the others nothing leaves this machine. They say how a world is built where there is none "
-            "(auto: neural where a detector is here)."
-        ),
-    ] = "auto"
-    vision_model: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="With --profile endpoint: the vision model; by default --model.")
-    ] = None
-    embedding_model: Annotated[
-        str | None,
-        typer.Option(metavar="MODEL", help="With --profile endpoint: what makes captions comparable in meaning."),
-    ] = None
-    frames: Annotated[
-        int, typer.Option(min=1, max=64, help="With --profile endpoint: frames of an interval, at most.")
-    ] = DEFAULT_FRAMES
-    side: Annotated[
-        int, typer.Option(min=64, max=4096, help="With --profile endpoint: longer side of a frame sent, in pixels.")
-    ] = DEFAULT_SIDE
-    look_language: Annotated[
-        LookLanguage | None, typer.Option(help="With --profile endpoint: language of the vision model's replies.")
-    ] = None
-    looks: Annotated[
-        int, typer.Option(min=0, help="With --profile endpoint: different looks for one question, at most.")
-    ] = DEFAULT_LOOKS
-    prices: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="USD per million tokens, by model, so that costs are shown in money."),
-    ] = None
-    yes: Annotated[bool, typer.Option("--yes", help="Agree to the estimate without a question.")] = False
-
-    @property
-    def base(self) -> str:
-        """The profile of worlds that are built: with ``endpoint`` alone, classical ones are looked at."""
-        return LOOKING.get(self.profile, self.profile)
-
-    def refuse_unused(self, *, model: str | None = None, profile: str | None = None) -> None:
-        """Raise ``perception_not_chosen`` if an option is given that only a vision model uses, and none was chosen.
-
-        ``model``: the command's --model, if it names nothing else; ``profile``: that of a command with a --profile of its own.
-        """
-        given = [name for name, value in (("--model", model), ("--prices", self.prices)) if value is not None]
-        if given and (profile or self.profile) not in LOOKING:
-            raise BackendFault(
-                "perception_not_chosen",
-                f"{' and '.join(given)} without --profile endpoint: no model is asked for anything",
-                hint=f"add --profile endpoint, or leave out {' and '.join(given)}",
-            )
-
-    def choices(self, *, model: str | None = None, language: str = DEFAULT_LANGUAGE) -> VisionChoices:
-        """Return the chosen options; ``model`` (the controller's) and ``language`` serve if no vision model or language was chosen."""
-        return VisionChoices(
-            profile=self.profile, model=model, vision_model=self.vision_model, embedding_model=self.embedding_model,
-            frames=self.frames, side=self.side, looks=self.looks, language=self.look_language or language,
-        )  # fmt: skip
-
-    def confirm(
-        self,
-        store: str | PathLike[str],
-        video: str,
-        config: VisionConfig | None,
-        *,
-        prices: Prices | None = None,
-        during: str,
-    ) -> None:
-        """Show an upper bound of what is sent to a vision model, and return only if the user agrees.
-
-        ``video`` is the id of a world, or a file; no world is built of it. ``during`` names the occasion in the text,
-        such as "for this call". Without ``config`` nothing is shown; ``prices``: None for those of the options.
-
-        Raises BackendFault: ``consent_needed``, ``consent_refused``; StoreFault, MediaFault: those of opening a world
-        and probing a file.
-        """
-        if config is None:
-            return
-        from world_api.chat.messages import Prices
-        from world_api.session.captioning import estimate_question
-
-        estimate = estimate_question(config, *_frame_size(Path(store), video))
-        known = Prices.read(self.prices) if prices is None else prices
-        confirm(estimate_text(f"looking, {during}", estimate, config, known), yes=self.yes)
-
-
-DEFAULT_VISION = VisionOptions()
-
-
-def with_options(name: str, kind: type[Any], *left_out: str) -> Callable[[_Command], _Command]:
+def with_options(
+    name: str, kind: type[Any], *left_out: str, described: Mapping[str, Any] | None = None
+) -> Callable[[_Command], _Command]:
     """Return a decorator that gives a command options for the fields of ``kind``, the dataclass of its parameter ``name``.
 
-    Fields that are named in ``left_out`` are omitted and keep their defaults.
+    Fields that are named in ``left_out`` are omitted and keep their defaults. ``described`` has Typer's options by field; by
+    default the fields are annotated with them.
     """
     options = inspect.signature(kind, eval_str=True).parameters.values()
     added = [option for option in options if option.name not in left_out]
+    if described is not None:
+        added = [one.replace(annotation=Annotated[one.annotation, described[one.name]]) for one in added]
 
     def decorate(command: _Command) -> _Command:
         signature = inspect.signature(command, eval_str=True)
@@ -575,90 +361,26 @@ def with_options(name: str, kind: type[Any], *left_out: str) -> Callable[[_Comma
     return decorate
 
 
+_VISION_OPTIONS = {
+    "profile": typer.Option(
+        help="endpoint: a model looks at frames, which are sent to the endpoint; neural+endpoint: the same, at what the "
+        "detector tracked; with the others nothing leaves this machine. They say how a world is built where there is none "
+        "(auto: neural where a detector is here)."
+    ),
+    "vision_model": typer.Option(
+        metavar="MODEL", help="With --profile endpoint: the vision model; by default --model."
+    ),
+    "embedding_model": typer.Option(
+        metavar="MODEL", help="With --profile endpoint: what makes captions comparable in meaning."
+    ),
+    "frames": typer.Option(min=1, max=64, help="With --profile endpoint: frames of an interval, at most."),
+    "side": typer.Option(
+        min=64, max=4096, help="With --profile endpoint: longer side of a frame sent, in pixels."
+    ),
+    "look_language": typer.Option(help="With --profile endpoint: language of the vision model's replies."),
+    "looks": typer.Option(min=0, help="With --profile endpoint: different looks for one question, at most."),
+    "prices": typer.Option(metavar="FILE", help="USD per million tokens, by model, so that costs are shown in money."),
+    "yes": typer.Option("--yes", help="Agree to the estimate without a question."),
+}  # fmt: skip
 #: A command with a parameter ``vision`` gets the fields of ``VisionOptions``.
-with_vision_options = functools.partial(with_options, "vision", VisionOptions)
-
-
-def estimate_text(what: str, estimate: LookEstimate, config: VisionConfig, prices: Prices) -> str:
-    """Return an estimate as lines of text that begin with ``what``: requests, model, host, frames, tokens, money, assumptions."""
-    from world_api.chat.messages import Usage
-
-    tokens = Usage(prompt=estimate.prompt, completion=estimate.completion)
-    most = "at most " if estimate.is_bound else ""
-    model = config.vision.name
-    price = prices.of(model)
-    lines = [
-        f"{what}: {most}{plural(estimate.requests, 'request')} to {model} at {config.host}",
-        f"  frames: {most}{estimate.frames:,}, none larger than {config.vision.longest_side} pixels; "
-        "they leave this machine",
-        f"  tokens: about {estimate.prompt:,} sent and {estimate.completion:,} written"
-        + (f" ({estimate.assumed})" if estimate.assumed else ""),
-        f"  money:  about {price.money(tokens):.2f} USD"
-        if price is not None
-        else f"  money:  not known; --prices FILE says what {model} costs",
-    ]
-    if estimate.is_bound:
-        lines.append("  not counted: what is sent again because no answer came")
-    if config.embedder is not None:
-        lines.append(f"  words:  captions and search queries go to {config.embedder.name} there, a few tokens each")
-    if estimate.kept:
-        lines.append(
-            f"  kept:   {plural(estimate.kept, 'look' if estimate.entities else 'caption')} from before, which cost nothing"
-        )
-    return "\n".join(lines)
-
-
-def confirm(text: str, *, yes: bool) -> None:
-    """Show an estimate on stderr; return if ``yes`` is true or the user at the terminal agrees.
-
-    Raises BackendFault: ``consent_needed`` if there is no terminal; ``consent_refused``.
-    """
-    hint = "choose fewer --frames or a smaller --side"
-    ask(text, "Send that?", yes=yes, kept="nothing was sent", agree="to agree to this estimate", hint=hint)
-
-
-def ask(text: str, question: str, *, yes: bool, kept: str, agree: str = "to agree", hint: str = "") -> None:
-    """Show a text on stderr, then a question; return if ``yes`` is true or the user at the terminal agrees.
-
-    ``kept`` says what did not happen otherwise. Raises BackendFault: ``consent_needed`` if there is no terminal;
-    ``consent_refused``.
-    """
-    note(text)
-    if yes:
-        return
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise BackendFault("consent_needed", f"{kept}: there is no terminal to ask at", hint=f"add --yes {agree}")
-    sys.stderr.write(f"{question} Type yes to agree: ")
-    sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise BackendFault("consent_refused", kept, hint=hint)
-
-
-def _frame_size(store: Path, video: str) -> tuple[int, int]:
-    """Return width and height, in pixels, of the frames of a world (``video`` is its id) or of a file (its path)."""
-    from world_api.core.identifiers import is_name
-    from world_api.media.decoder import MediaWorker
-    from world_api.world.store import open_world
-
-    path = Path(video).expanduser()
-    if is_name(video) and not path.is_file():
-        known = open_world(store, video).manifest.video
-        return known.width, known.height
-    with closing(MediaWorker()) as worker:
-        found = worker.probe(path)
-    return found.width, found.height
-
-
-def spent_text(spent: Sequence[Spent], config: VisionConfig) -> str:
-    """Return a line of text: the requests, frames and tokens sent to a vision model, or that nothing was sent."""
-    sent = [item for item in spent if item.physical]
-    if not sent:
-        kept = "; all replies were kept from before" if spent else ""
-        return f"nothing was sent to {config.host}{kept}"
-    frames, prompt = sum(item.images for item in sent), sum(item.prompt for item in sent)
-    written = sum(item.completion for item in sent)
-    about = "about " if any(item.estimated for item in sent) else ""
-    return (
-        f"sent to {config.host}: {plural(len(sent), 'request')} with {plural(frames, 'frame')}, "
-        f"{about}{prompt:,} tokens; {written:,} written"
-    )
+with_vision_options = functools.partial(with_options, "vision", VisionOptions, described=_VISION_OPTIONS)

@@ -13,10 +13,11 @@ from typing import Annotated, Any
 
 import typer
 
-from world_api.commands.cli import DEFAULT_STORE, JsonOption, StoreOption, note, show
+from world_api.commands.cli import JsonOption, StoreOption
 from world_api.core.faults import BackendFault
 from world_api.installation import cache_folder, install_command, installed, project_version
-from world_api.options import CLASSICAL, NEURAL
+from world_api.options import CLASSICAL, DEFAULT_STORE, NEURAL
+from world_api.terminal import note, show
 
 #: extra (empty: the core, of which nothing may be missing) -> purpose -> the distributions that serve it.
 _PURPOSES = {

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from world_api.commands.cli import JsonOption, ask, group_app, note, progress_bars, show
+from world_api.commands.cli import JsonOption, group_app
 from world_api.core.faults import BackendFault
 from world_api.options import NEURAL
+from world_api.terminal import ask, note, progress_bars, show
 
 if TYPE_CHECKING:
     from world_api.perception.models import Model, ModelFolder

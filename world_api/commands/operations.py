@@ -10,9 +10,6 @@ import typer
 
 from world_api.api import open_session, vision_config
 from world_api.commands.cli import (
-    DEFAULT_SESSION,
-    DEFAULT_STORE,
-    DEFAULT_VISION,
     ArgsOption,
     AsOfOption,
     JsonOption,
@@ -20,21 +17,18 @@ from world_api.commands.cli import (
     SessionOption,
     StoreOption,
     VideoOption,
-    VisionOptions,
     WithOption,
-    first_part,
     help_sections,
-    note,
     read_arguments,
-    show,
-    spent_text,
     with_vision_options,
 )
 from world_api.core.cost import ledger
 from world_api.core.execution import SystemClock
 from world_api.operations import EVERY_OPERATION, operations_for, run
+from world_api.options import DEFAULT_SESSION, DEFAULT_STORE, DEFAULT_VISION, VisionOptions, spent_text
 from world_api.perception.endpoint import MAY_BE_REFUSED
 from world_api.schemas.formats import Format, render
+from world_api.terminal import first_part, note, show
 
 
 @help_sections("video store as_of session args groups profile model yes as_json")

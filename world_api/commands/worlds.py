@@ -9,25 +9,18 @@ from typing import Annotated, Any
 import typer
 
 from world_api.build.source import clear_beside, find_beside
-from world_api.commands.cli import (
-    DEFAULT_SESSION,
-    DEFAULT_STORE,
-    AsOfOption,
-    JsonOption,
-    StoreOption,
-    group_app,
-    loss_lines,
-    show,
-)
+from world_api.commands.cli import AsOfOption, JsonOption, StoreOption, group_app
 from world_api.core.faults import StoreFault
 from world_api.core.files import write_atomically
 from world_api.core.identifiers import clock_text, plural
 from world_api.core.ports import Image
 from world_api.core.spans import TimeSpan, round_time
 from world_api.operations.evidence import brief
+from world_api.options import DEFAULT_SESSION, DEFAULT_STORE
 from world_api.page.world_page import refuse_other_file, write_world_page
 from world_api.search import catalogue
 from world_api.session.session import commit_session, drop_session, list_sessions
+from world_api.terminal import loss_lines, show
 from world_api.world.storage import Loss
 from world_api.world.store import DERIVED_FOLDER, World, list_unfinished, list_worlds, open_world
 from world_api.world.tables import TABLES
@@ -317,7 +310,7 @@ def frames(
     as_json: JsonOption = False,
 ) -> None:
     """Write frames of a video as pictures, with the boxes of what is tracked in them."""
-    from world_api.frames import frames_played_at
+    from world_api.api import frames_played_at
 
     world = open_world(store, video_id)
     view = View(world, as_of)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from world_api.core.lazy import lazy_names
+from world_api.core.execution import lazy_names
 
 if TYPE_CHECKING:
     from world_api.core.canonical import MAX_LEVELS, canonical_json, content_hash, is_deep, json_line, parse_json

@@ -8,7 +8,7 @@ here.
 from collections import ChainMap
 from collections.abc import Mapping
 
-from world_api.operations import entities, inspection, memory, navigation, perception  # they register operations
+from world_api.operations import entities, inspection, memory, navigation  # they register operations
 from world_api.operations.registry import (
     CATEGORIES as CATEGORIES,
     WITHOUT as WITHOUT,

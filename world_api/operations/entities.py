@@ -35,7 +35,7 @@ from world_api.operations.evidence import (
     times,
 )
 from world_api.operations.matches import UNCHECKED, actions_in, find_entity, identify, look_alikes, side_left
-from world_api.operations.moments import place_of
+from world_api.operations.query_matches import place_of
 from world_api.operations.recorded import recorded_words
 from world_api.operations.registry import operation
 from world_api.operations.schema import (

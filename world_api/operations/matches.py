@@ -32,9 +32,8 @@ from world_api.search.pictures import pictures_of
 from world_api.search.searcher import terms_of
 from world_api.session.session import SEEN, Registration, Session
 from world_api.session.vision_cache import CachedLook
-from world_api.world.distinct import DistinctTracks
 from world_api.world.tracks import Side, Track
-from world_api.world.view import View
+from world_api.world.view import DistinctTracks, View
 
 #: Why a frame was not looked at.
 Unseen = MediaFault | BackendFault

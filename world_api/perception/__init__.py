@@ -12,7 +12,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from world_api.core.lazy import lazy_names
+from world_api.core.execution import lazy_names
 
 if TYPE_CHECKING:
     from world_api.perception.appearance import ColourAppearance

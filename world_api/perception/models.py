@@ -336,7 +336,7 @@ class ModelFolder:
         return first
 
     def _as_detector(self, model: Model) -> DetectorModel:
-        from world_api.core.object_names import COCO, category_of_label
+        from world_api.core.lexicon import COCO, category_of_label
         from world_api.perception.detector import LAYOUTS, DetectorModel
 
         try:

@@ -501,10 +501,12 @@ class Session:
         #: Operation name -> stand-in; empty except in measurements.
         self.stand_ins: Mapping[str, StandIn] = {}
         seeing = backends.seeing
-        #: The captions that captioning runs listed; fixed while the session is open.
+        #: The looks that runs over the whole video listed; fixed while the session is open.
         self._listed = None if seeing is None else seeing.kept.listed()
-        said = [] if seeing is None or self._listed is None else seeing.said(self._listed, until=view.duration)
-        self.captions = CaptionIndex(said)
+        listed = self._listed
+        self.captions = CaptionIndex(
+            [] if seeing is None or listed is None else seeing.captions_of(listed, until=view.duration)
+        )
 
     @property
     def video_id(self) -> str:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import BoundedSemaphore, RLock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from pydantic import TypeAdapter
@@ -46,7 +46,7 @@ from world_api.session.entity_views import (
     with_links,
     without_links,
 )
-from world_api.session.vision_cache import CachedAction, CachedCost, CachedLook, CaptionSet, VisionCache
+from world_api.session.vision_cache import CachedAction, CachedCost, CachedLook, LookSet, VisionCache
 from world_api.world.tracks import Track
 from world_api.world.view import View
 
@@ -247,6 +247,15 @@ class FrameLooker:
 _DETECTIONS = TypeAdapter(list[DetectedObject])
 
 
+class SearchedCaption(NamedTuple):
+    """A caption as a session searches it: interval, text without ids, the time of one of its frames, entities by id."""
+
+    span: TimeSpan
+    text: str
+    frame_time: float
+    entities: tuple[str, ...]
+
+
 class Vision:
     """Requests looks at one world's video from a vision model, for one session. Threads may share it.
 
@@ -357,50 +366,50 @@ class Vision:
         """Return the cached look at a tracked entity; None if there is none."""
         return self.kept.get(self._name("attributes", self._attribute_parameters(track)))
 
-    def search_from_now(self, spans: Sequence[TimeSpan], tracks: Sequence[Track] = (), *, until: float) -> CaptionSet:
+    def search_from_now(self, spans: Sequence[TimeSpan], tracks: Sequence[Track] = (), *, until: float) -> LookSet:
         """Let new sessions use exactly the cached captions of ``spans``, cut at ``until`` (seconds), and looks at ``tracks``.
 
         Returns their set.
         """
-        looks = [self.kept_caption(span, until=until) for span in spans]
-        looks += [self.kept_attributes(track) for track in tracks]
-        captions = CaptionSet.of([kept for kept in looks if kept is not None])
-        if captions != self.kept.listed():
-            self.kept.list_captions(captions)
-        return captions
+        kept = [self.kept_caption(span, until=until) for span in spans]
+        kept += [self.kept_attributes(track) for track in tracks]
+        looks = LookSet.of([look for look in kept if look is not None])
+        if looks != self.kept.listed():
+            self.kept.store_listed(looks)
+        return looks
 
-    def said(self, captions: CaptionSet, *, until: float) -> list[tuple[TimeSpan, str, float, tuple[str, ...]]]:
-        """Return the captions of a set that end by ``until`` (seconds): interval, text, the time of one of its frames, entities.
+    def captions_of(self, looks: LookSet, *, until: float) -> list[SearchedCaption]:
+        """Return the captions of a set that end by ``until`` (seconds).
 
         A caption that is no longer cached with the listed content is left out, and so is one that names entities as this
         view does not know them, since it rests on what is beyond the cut.
         """
         return [
-            (
-                TimeSpan(start=kept.start, end=kept.end),
-                without_links(kept.text) if (linked := self.linked(kept)) else kept.text,
-                kept.frame_times[len(kept.frame_times) // 2],
-                tuple(linked),
+            SearchedCaption(
+                span=TimeSpan(start=kept.start, end=kept.end),
+                text=without_links(kept.text) if (linked := self.linked(kept)) else kept.text,
+                frame_time=kept.frame_times[len(kept.frame_times) // 2],
+                entities=tuple(linked),
             )
-            for kept in self._listed(captions, "caption", until)
+            for kept in self._listed(looks, "caption", until)
             if "entities" not in kept.parameters or self._is_of_view(kept, until)
         ]
 
-    def judged(self, captions: CaptionSet, *, until: float) -> dict[str, CachedLook]:
+    def judged(self, looks: LookSet, *, until: float) -> dict[str, CachedLook]:
         """Return the looks at entities of a set, by entity id, of which the view has the same sightings."""
-        looks = self._listed(captions, "attributes", until)
-        return {str(kept.parameters["entity"]): kept for kept in looks if self._is_of_view(kept, until)}
+        found = self._listed(looks, "attributes", until)
+        return {str(kept.parameters["entity"]): kept for kept in found if self._is_of_view(kept, until)}
 
     def linked(self, caption: CachedLook) -> list[str]:
         """Return the ids of the entities that a caption names."""
         return linked_ids(caption.text, [str(one["id"]) for one in caption.parameters.get("entities", ())])
 
-    def _listed(self, captions: CaptionSet, task: LookTask, until: float) -> list[CachedLook]:
-        looks = (self.kept.get(item.request) for item in captions.captions if item.end <= until)
-        listed = {item.digest for item in captions.captions}
+    def _listed(self, looks: LookSet, task: LookTask, until: float) -> list[CachedLook]:
+        found = (self.kept.get(item.request) for item in looks.looks if item.end <= until)
+        listed = {item.digest for item in looks.looks}
         return [
             kept
-            for kept in looks
+            for kept in found
             if kept is not None and kept.digest in listed and kept.task == task and kept.end <= until
         ]
 

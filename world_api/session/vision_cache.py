@@ -1,4 +1,4 @@
-"""The vision cache, one file per look, and the list of captions that sessions search.
+"""The vision cache, one file per look, and the list of captions that sessions search and of looks at entities that they use.
 
 ::
 
@@ -110,7 +110,7 @@ class CachedLook(BaseModel, extra="forbid", frozen=True, populate_by_name=True):
         return content_hash(self.model_dump(mode="json", exclude={"digest"}, by_alias=True))
 
 
-class ListedCaption(BaseModel, extra="forbid", frozen=True):
+class ListedLook(BaseModel, extra="forbid", frozen=True):
     """A caption of a set, or a look at an entity: the hash of its request, its interval in seconds, and the hash of its content."""
 
     request: str
@@ -119,27 +119,28 @@ class ListedCaption(BaseModel, extra="forbid", frozen=True):
     digest: str
 
 
-class CaptionSet(BaseModel, extra="forbid", frozen=True):
+class LookSet(BaseModel, extra="forbid", frozen=True, populate_by_name=True):
     """The captions that are searched, and looks at entities, sorted by interval. ``hash`` covers all; empty without any."""
 
     schema_version: Literal[1] = 1
     hash: str = ""
-    captions: tuple[ListedCaption, ...] = ()
+    #: Stored under the name of the first kind of looks.
+    looks: tuple[ListedLook, ...] = Field(default=(), validation_alias="captions", serialization_alias="captions")
 
     @classmethod
-    def of(cls, looks: Sequence[CachedLook]) -> CaptionSet:
-        """Return the set of the captions in these looks."""
-        captions = [ListedCaption.model_validate(look, from_attributes=True) for look in looks]
-        captions.sort(key=lambda item: (item.start, item.end, item.request))
-        return cls(hash=_hash(captions), captions=tuple(captions))
+    def of(cls, looks: Sequence[CachedLook]) -> LookSet:
+        """Return the set of these looks."""
+        listed = [ListedLook.model_validate(look, from_attributes=True) for look in looks]
+        listed.sort(key=lambda item: (item.start, item.end, item.request))
+        return cls(hash=_hash(listed), looks=tuple(listed))
 
 
-#: Where the folder of a cache lists the captions that are searched.
-_CAPTIONS = "captions/set.json"
+#: Where the folder of a cache lists the looks that sessions use.
+_LISTED = "captions/set.json"
 
 
 class VisionCache:
-    """The cached looks of one producer at one world, and the list of searched captions.
+    """The cached looks of one producer at one world, and the list of those that sessions use.
 
     They are in memory if the folder is read-only. ``name`` computes a look's ``request``, a hash that names its file, from
     its content; a file with another name is not used.
@@ -149,7 +150,7 @@ class VisionCache:
         self._folder = folder
         self._name = name
         self._memory: dict[str, CachedLook] = {}
-        self._captions = CaptionSet()
+        self._listed = LookSet()
 
     def get(self, request: str) -> CachedLook | None:
         """Return the cached look of a request; None if there is none that can be read."""
@@ -189,20 +190,20 @@ class VisionCache:
             return None
         return kept if is_sound else None
 
-    def listed(self) -> CaptionSet:
-        """Return the captions that new sessions search; an empty set if there is no list that can be read."""
-        if self._captions.captions:
-            return self._captions
+    def listed(self) -> LookSet:
+        """Return the looks that new sessions use; an empty set if there is no list that can be read."""
+        if self._listed.looks:
+            return self._listed
         try:
-            found = CaptionSet.model_validate_json((self._folder / _CAPTIONS).read_bytes())
+            found = LookSet.model_validate_json((self._folder / _LISTED).read_bytes())
         except (OSError, ValidationError):
-            return CaptionSet()
-        return found if found.hash == _hash(found.captions) else CaptionSet()
+            return LookSet()
+        return found if found.hash == _hash(found.looks) else LookSet()
 
-    def list_captions(self, captions: CaptionSet) -> None:
-        """Store the set of captions that new sessions search."""
-        if not self._write(_CAPTIONS, captions):
-            self._captions = captions
+    def store_listed(self, looks: LookSet) -> None:
+        """Store the set of looks that new sessions use."""
+        if not self._write(_LISTED, looks):
+            self._listed = looks
 
     def _write(self, name: str, record: BaseModel) -> bool:
         """Store a record in the folder; False if it cannot be written. A read-only store can still be queried."""
@@ -213,5 +214,5 @@ class VisionCache:
         return True
 
 
-def _hash(captions: Sequence[ListedCaption]) -> str:
-    return content_hash([item.model_dump(mode="json") for item in captions])[:32] if captions else ""
+def _hash(looks: Sequence[ListedLook]) -> str:
+    return content_hash([item.model_dump(mode="json") for item in looks])[:32] if looks else ""

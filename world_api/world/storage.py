@@ -338,18 +338,22 @@ def _missing(folder: Path) -> StoreFault:
             f"there is no world {folder.name!r} in {folder.parent}",
             hint=_hint_of_worlds(folder),
         )
+    return StoreFault(
+        "no_such_world",
+        f"the build of world {folder.name!r} in {folder.parent} is not finished",
+        hint=f"unless it is still running, `{resume_command(folder)}` continues it; add the options that it was begun with",
+    )
+
+
+def resume_command(folder: Path) -> str:
+    """Return the command that continues the unfinished build in a folder, without the options that it was begun with."""
     video = "FILE"
     with suppress(OSError, ValueError, TypeError, KeyError):
         path = read_local(folder)["source_path"]
         # A file from anywhere: only what is surely the path of a file belongs into a command that may be pasted.
         if Path(path).is_absolute() and path.isprintable() and "`" not in path and len(path) <= _LONGEST_PATH:
             video = path
-    command = shlex.join(["videoworld", "build", video, "--store", str(folder.parent), "--id", folder.name])
-    return StoreFault(
-        "no_such_world",
-        f"the build of world {folder.name!r} in {folder.parent} is not finished",
-        hint=f"unless it is still running, `{command}` continues it; add the options that it was begun with",
-    )
+    return shlex.join(["videoworld", "build", video, "--store", str(folder.parent), "--id", folder.name])
 
 
 def _hint_of_worlds(folder: Path) -> str:

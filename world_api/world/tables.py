@@ -17,13 +17,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from world_api.core import lazy
+from world_api.core import execution
 from world_api.core.ports import TagKind
 
-if lazy.is_command and "pandas" not in sys.modules:
+if execution.is_command and "pandas" not in sys.modules:
     # With the first value that it converts, pyarrow imports pandas if that is installed: 0.15 s for nothing. Not in other
     # programs: without it ``pa.array`` takes the missing values of a pandas Series for plain objects.
-    with lazy.hidden("pandas"):
+    with execution.hidden("pandas"):
         pa.array([])
 
 # --- the tables -----------------------------------------------------------------------------------------------------

@@ -21,12 +21,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from world_api.core.lexicon import CATEGORIES, COLOURS, NEIGHBOURS
-from world_api.core.object_names import COCO
-from world_api.core.outfits import Outfit, in_chinese, in_words
+from world_api.core.lexicon import CATEGORIES, COCO, COLOURS, NEIGHBOURS
+from world_api.core.outfits import Outfit, in_chinese, in_words, sum_up
 from world_api.core.ports import UPRIGHT
 from world_api.core.spans import Box, TimeSpan, round_time
-from world_api.world.outfits import sum_up
 from world_api.world.store import World
 from world_api.world.tables import Cut, one
 from world_api.world.timeline import Items, Positions, Times, ranges
@@ -523,7 +521,7 @@ class JoinedTracks:
     def outfits(self) -> list[Outfit]:
         """The outfit of each track."""
         parts = self.place_of_part if self.person_looks.num_rows else {}
-        return sum_up(self.person_looks, parts, self.count)
+        return sum_up(self.person_looks.select(["track", "part", "words"]).to_pylist(), parts, self.count)
 
     @cached_property
     def colours(self) -> list[tuple[str, ...]]:

@@ -14,7 +14,7 @@ import world_api.chat.messages as prompt_files
 from controller.answers import Question
 from controller.episode import Episode, Task
 from controller.loop import run_episode
-from controller.records import Journal, Replayed, answer, conditions, replay_recorded
+from controller.records import Journal, Replayed, answer, journal as journal_module, replay_recorded
 from controller.systems import System, SystemContext
 from tests.support.scripted import ScriptedChatModel
 from world_api import SystemClock
@@ -80,13 +80,13 @@ def test_an_episode_from_before_results_were_shortened_is_refused_by_name(
     with monkeypatch.context() as earlier:
         earlier.setattr("controller.rendering.lean", lambda result, arguments=None: dict(result))
         answer(ASKED, open_made(), system="flat", context=context, journal=made)
-    monkeypatch.setattr("controller.records.conditions.loop_hash", lambda: "f" * 64)
+    monkeypatch.setattr("controller.records.journal.loop_hash", lambda: "f" * 64)
     with pytest.raises(EpisodeFault, match="loop_changed"):
         replay(made)
 
 
 def test_another_loop_that_gives_the_same_bytes_replays(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("controller.records.conditions.loop_hash", lambda: "f" * 64)
+    monkeypatch.setattr("controller.records.journal.loop_hash", lambda: "f" * 64)
     assert replay(journal).identical
 
 
@@ -97,7 +97,7 @@ class Wordy:
         self._context, self._more = context, more
 
     def answer(self, question: Question, session: Session) -> Episode:
-        from controller.prompts import Preamble, Prompts
+        from controller.conversation import Preamble, Prompts
 
         given, ground = self._context, self._context.inputs
         task = Task.of(question, session, system="flat", settings=self._more)
@@ -121,7 +121,7 @@ def test_another_loop_that_asks_something_else_is_refused_by_its_version(
 ) -> None:
     with pytest.raises(EpisodeFault, match="replay_mismatch"):
         replay(journal, build=Wordy)
-    monkeypatch.setattr("controller.records.conditions.loop_hash", lambda: "f" * 64)
+    monkeypatch.setattr("controller.records.journal.loop_hash", lambda: "f" * 64)
     with pytest.raises(EpisodeFault, match="loop_changed") as caught:
         replay(journal, build=Wordy)
     assert "another version of the loop" in caught.value.message
@@ -144,7 +144,7 @@ class Plain(Wordy):
     """The loop without any tools."""
 
     def answer(self, question: Question, session: Session) -> Episode:
-        from controller.prompts import Prompts
+        from controller.conversation import Prompts
 
         given = self._context
         return run_episode(
@@ -239,23 +239,23 @@ def test_an_episode_of_the_schema_before_is_refused_with_what_to_do(journal: Jou
 
 
 def test_code_beside_the_controller_that_decides_bytes_is_in_the_hash(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = conditions.loop_hash.__wrapped__()
-    real = conditions._module
+    before = journal_module.loop_hash.__wrapped__()
+    real = journal_module._module
     monkeypatch.setattr(
-        conditions, "_module", lambda name: b"other" if name == "world_api.chat.messages" else real(name)
+        journal_module, "_module", lambda name: b"other" if name == "world_api.chat.messages" else real(name)
     )
-    assert conditions.loop_hash.__wrapped__() != before
+    assert journal_module.loop_hash.__wrapped__() != before
 
 
 def test_prompts_recorded_under_the_earlier_name_of_their_package_are_found() -> None:
     now = dict(prompt_files.PromptFiles("world_api.perception").hashes)
     place = "world_api.perception/prompts"
-    assert conditions.Conditions(system="flat", prompts={place: now}).changed_prompts() == []
-    changed = conditions.Conditions(system="flat", prompts={place: {**now, "caption": "0" * 64}})
+    assert journal_module.Conditions(system="flat", prompts={place: now}).changed_prompts() == []
+    changed = journal_module.Conditions(system="flat", prompts={place: {**now, "caption": "0" * 64}})
     assert changed.changed_prompts() == [f"{place}/caption"]
 
 
 def test_each_module_that_counts_for_the_hash_of_the_loop_is_named_once_and_each_that_does_not_exists() -> None:
-    assert len(set(conditions._BESIDE)) == len(conditions._BESIDE)
+    assert len(set(journal_module._BESIDE)) == len(journal_module._BESIDE)
     there = {item.name for item in resources.files("controller").iterdir()}
-    assert there >= conditions._APART
+    assert there >= journal_module._APART

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.prompts import LANGUAGES, Prompts
+from controller.conversation import LANGUAGES, Prompts
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "controller" / "systems"
 TOOLS = [

@@ -9,7 +9,7 @@ import re
 from hypothesis import given, strategies as st
 
 from eval.tables import Column, Kind, Row, Table, TableCell, cell_text, comma_separated, latex
-from eval.tables.writing import escaped, guarded, value_text
+from eval.tables.table import escaped, guarded, value_text
 
 #: Commands that escaped text may hold; nothing else may begin with a backslash.
 _ALLOWED = re.compile(

@@ -7,7 +7,7 @@ import shlex
 import shutil
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -169,6 +169,29 @@ def test_a_build_that_lost_files_makes_those_again_and_equals_the_whole(
     assert resumed.world_hash == whole.world_hash
     assert 0 < resumed.clips_made <= len(lost)
     assert resumed.clips_reused > resumed.clips_made
+
+
+def test_an_interrupted_command_says_what_is_kept_and_the_command_that_resumes(
+    two_shots: Path, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = tmp_path / "store"
+    command = ("build", str(two_shots), "--without", "screen_texts")
+
+    class Interrupting:
+        def say(self, text: str) -> None: ...
+
+        def update(self, stage: str, done: float, total: float) -> None:
+            if list(store.glob("*/rows/*/000000-*")):
+                raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("world_api.commands.build.progress_bars", lambda: nullcontext(Interrupting()))
+        broken = cli(*command, store=store)
+    assert broken.status == 130
+    assert broken.err.startswith("interrupted; what is done is kept: `videoworld build ")
+    assert f"{two_shots} --store {store} --id two_shots` continues" in broken.err
+    assert len(broken.err.splitlines()) == 1
+    assert "resumed: " in cli(*command, store=store).out
 
 
 def test_a_broken_build_leaves_no_world_and_goes_on_where_it_stopped(two_shots: Path, tmp_path: Path) -> None:

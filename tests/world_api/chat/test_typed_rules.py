@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from controller.answers import KINDS, Question, submit_answer_tool
-from controller.prompts import Prompts
+from controller.conversation import Prompts
 from world_api.chat import RuleBasedChatModel
 from world_api.core import json_line
 from world_api.schemas import openai_tool

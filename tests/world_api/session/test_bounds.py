@@ -27,8 +27,8 @@ from world_api.session import (
     LookSpot,
     Session,
     VisionConfig,
-    caption_segments,
     estimate_question,
+    make_looks,
 )
 
 pytestmark = pytest.mark.media
@@ -190,6 +190,6 @@ def test_a_model_whose_code_fails_spends_its_allowance(open_film: Open) -> None:
 def test_a_caption_that_cannot_be_kept_does_not_end_a_run(open_film: Open) -> None:
     eyes = VisionConfig(vision=Odd(says="half \udfff"), at_once=1)
     session = open_film(eyes=eyes)
-    done = caption_segments(session.view, seeing_of(session), eyes, progress=lambda done, total: None)
+    done = make_looks(session.view, seeing_of(session), eyes, progress=lambda done, total: None)
     assert [fault.code for _, fault in done.failed] == ["sight_unreadable"]
     assert done.made == len(session.view.segments) - 1

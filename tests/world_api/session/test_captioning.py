@@ -12,7 +12,7 @@ from tests.support.numbered_film import number_in
 from tests.support.vision_server import VisionServer, pictures_of
 from tests.world_api.session.conftest import numbers_sent
 from world_api.core import BackendFault, VideoWorldError, ledger
-from world_api.session import Captioned, LookEstimate, Session, VisionConfig, caption_segments, estimate_captions
+from world_api.session import LookEstimate, MadeLooks, Session, VisionConfig, estimate_looks, make_looks
 
 pytestmark = pytest.mark.media
 Open = Callable[..., Session]
@@ -20,13 +20,13 @@ Open = Callable[..., Session]
 
 def estimated(session: Session, eyes: VisionConfig) -> LookEstimate:
     assert session.backends.seeing is not None
-    return estimate_captions(session.view, session.backends.seeing, eyes)
+    return estimate_looks(session.view, session.backends.seeing, eyes)
 
 
-def captioned(session: Session, eyes: VisionConfig, told: list[tuple[float, float]] | None = None) -> Captioned:
+def captioned(session: Session, eyes: VisionConfig, told: list[tuple[float, float]] | None = None) -> MadeLooks:
     assert session.backends.seeing is not None
     note = (told if told is not None else []).append
-    return caption_segments(
+    return make_looks(
         session.view, session.backends.seeing, eyes, progress=lambda done, total: note((done, total))
     )  # fmt: skip
 
@@ -177,7 +177,7 @@ def test_a_display_that_fails_ends_the_run_with_its_fault(
     session = open_film(eyes=eyes)
     assert session.backends.seeing is not None
     with pytest.raises(BrokenPipeError):
-        caption_segments(session.view, session.backends.seeing, eyes, progress=broken)
+        make_looks(session.view, session.backends.seeing, eyes, progress=broken)
 
 
 def test_behind_a_cut_only_the_visible_part_is_captioned(

@@ -15,7 +15,7 @@ from tests.world_api.session.conftest import kept_files
 from world_api.api import open_session
 from world_api.core import BackendFault, ledger
 from world_api.operations import run
-from world_api.session import Session, VisionConfig, caption_segments, commit_session
+from world_api.session import Session, VisionConfig, commit_session, make_looks
 
 pytestmark = pytest.mark.media
 Open = Callable[..., Session]
@@ -27,7 +27,7 @@ def ask(session: Session, operation: str, **arguments: Any) -> dict[str, Any]:
 
 def caption_all(session: Session, eyes: VisionConfig) -> None:
     assert session.backends.seeing is not None
-    caption_segments(session.view, session.backends.seeing, eyes, progress=lambda done, total: None)
+    make_looks(session.view, session.backends.seeing, eyes, progress=lambda done, total: None)
 
 
 def test_captions_are_found_by_their_words_once_they_exist(

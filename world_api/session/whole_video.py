@@ -52,7 +52,7 @@ class LookEstimate:
     is_bound: bool = False
 
 
-def estimate_captions(view: View, seeing: Vision, config: VisionConfig) -> LookEstimate:
+def estimate_looks(view: View, seeing: Vision, config: VisionConfig) -> LookEstimate:
     """Estimate looking at every visible entity without a cached look, and captioning every segment without a cached caption.
 
     Tokens of captions are those of earlier ones of this video if a server counted enough of them; otherwise they are assumed.
@@ -113,7 +113,7 @@ def estimate_question(config: VisionConfig, width: int, height: int) -> LookEsti
 
 
 @dataclass(frozen=True, kw_only=True)
-class Captioned:
+class MadeLooks:
     """Result of a captioning run: numbers of captions ``made`` and ``kept`` (cached), and the same of looks at entities.
 
     ``failed`` are the segments without a caption and the spans of the entities without a look, with their faults.
@@ -126,14 +126,14 @@ class Captioned:
     entities_kept: int = 0
 
 
-def caption_segments(
+def make_looks(
     view: View, seeing: Vision, config: VisionConfig, *, progress: Callable[[float, float], None]
-) -> Captioned:
+) -> MadeLooks:
     """Look at every entity and caption every segment without a cached look.
 
     ``progress`` gets the seconds of video that are done, and those in total; an entity counts as a second. Several threads
     work until all is done or a fault occurs that would affect everything. Other faults are only recorded. Sessions that are
-    opened afterwards use the looks (``name_captions``).
+    opened afterwards use the looks (``publish_looks``).
 
     Raises VideoWorldError: a fault of every segment: an unreachable endpoint, a refused key, pictures not accepted.
     """
@@ -192,9 +192,9 @@ def caption_segments(
             kept = f"{made[TimeSpan]} of {len(missing)} captions were made and are kept; run it again to go on"
             ending[0].hint = "; ".join(filter(None, [ending[0].hint, kept]))
         raise ending[0]
-    name_captions(view, seeing)
+    publish_looks(view, seeing)
     failed.sort(key=lambda item: item[0])
-    return Captioned(
+    return MadeLooks(
         made=made[TimeSpan],
         kept=len(view.segments) - len(missing),
         failed=tuple(failed),
@@ -203,7 +203,7 @@ def caption_segments(
     )
 
 
-def name_captions(view: View, seeing: Vision) -> None:
+def publish_looks(view: View, seeing: Vision) -> None:
     """Let sessions that are opened from now on search the cached captions of all segments, and use the looks at entities.
 
     Does nothing behind a causal cut, where the last segment is not complete.
