@@ -46,7 +46,8 @@ class Fact:
     things, and one of occurrences, may give (empty: unknown); ``seconds``: in all; ``category``: of the thing, or of the
     one who does it; ``who``: the looks of the one who does it; ``doers``: the entity ids of those who do it, span by
     span (empty: unknown); ``instead``: how words are there that are absent as asked for, said or written; ``sides``: from
-    which side of the picture one thing comes, and to which it leaves, span by span (empty text: unknown).
+    which side of the picture one thing comes, and to which it leaves, span by span (empty text: unknown); ``each``: the
+    spans of all things one by one, of which some may overlap; ``ids``: the entity ids of what looks so.
     """
 
     kind: FactKind
@@ -60,6 +61,8 @@ class Fact:
     doers: tuple[str, ...] = ()
     instead: Literal["said", "written", ""] = ""
     sides: tuple[tuple[str, str], ...] = ()
+    each: tuple[TimeSpan, ...] = ()
+    ids: frozenset[str] = frozenset()
 
     @property
     def seconds(self) -> float:
@@ -96,7 +99,7 @@ def _present(kind: FactKind, text: str, spans: Iterable[TimeSpan], *, things: in
     joined = [span for place, span in enumerate(merged) if not place or span.start - merged[place - 1].end > _APART]
     known = frozenset() if things is None else frozenset({things})
     times = frozenset({len(each), len(merged), len(joined)})
-    return Fact(kind=kind, text=text, spans=tuple(merged), things=known, times=times, **more)
+    return Fact(kind=kind, text=text, spans=tuple(merged), things=known, times=times, each=tuple(each), **more)
 
 
 def facts_of(session: Session) -> tuple[Fact, ...]:
@@ -133,7 +136,8 @@ def _looks(session: Session, *, is_true: bool) -> Iterator[Fact]:
                 (track.enters_from(span) or "", track.leaves_to(span) or "") for track in fitting[:1] for span in spans
             ]
             known = tuple(sides) if len(fitting) == 1 else ()
-            yield _present("looks", hint, spans, things=number, category=fitting[0].category, sides=known)
+            ids = frozenset(track.entity_id for track in fitting if track.entity_id)
+            yield _present("looks", hint, spans, things=number, category=fitting[0].category, sides=known, ids=ids)
 
 
 def _deeds(session: Session, looks: set[str]) -> Iterator[Fact]:

@@ -89,7 +89,9 @@ _LISTS = frozenset("times appearances occurrences spans intervals visits".split(
 NEGATIONS = frozenset("not never no missing absent without".split())
 ORDER = FIRST | {"before", "order", "ordered", "earlier", "precedes", "sequence", "sorted", "after", "later"}
 _LONG = 4.0  #: a span must be this long for its ends to be distinguished
-_SHARE_OFF = 0.25  #: of a duration
+_SHARE_OFF = 0.25  #: of a duration of two things, which are compared
+_OFF = 0.1  #: of a duration
+_BRIEF = 5.0  #: seconds of a stay between two moments of a coarse sampling
 _AT_LEAST = 2  #: wrong answers that refuse a tool
 _NONE_OF = 4  #: questions about what is there, all of which find nothing
 _SIDES = ("left", "right", "top", "bottom")
@@ -225,8 +227,13 @@ class _Answer:
             return  # how often it is there in a part of the film is not known
         if claim == "count" and self.fact.times == frozenset({1}):
             about += " once"
-        if claim == "time" and self.intent.which(item.name, self.probe.arguments) and len(self.fact.spans) > 1:
+        is_choice = self.intent.which(item.name, self.probe.arguments) or _statistic(
+            words_in(item.name) | self.intent.said
+        )
+        if claim in ("time", "seconds") and is_choice and len(self.fact.spans) > 1:
             about += " of several"
+        if self.existence == "present" and max(span.duration for span in self.fact.spans) < _BRIEF and self.fact.kind == "looks":
+            about += " briefly"
         if claim in ("count", "list") and min(self.fact.times, default=0) >= _OFTEN:
             about += " often"
         if self.existence == "present":
@@ -423,17 +430,20 @@ class _Answer:
         right = [total] if is_total else [total, *each]
         right = [values[statistic]] if statistic else right
         seconds = value / scales[unit]
-        if any(abs(seconds - one) <= max(2 * EXACT, _SHARE_OFF * one) for one in right):
+        doubled = sum(span.duration for span in self.fact.each)
+        is_double = abs(seconds - doubled) <= EXACT < doubled - total and abs(seconds - total) > EXACT
+        if any(abs(seconds - one) <= max(2 * EXACT, _OFF * one) for one in right) and not is_double:
             return Finding(about="")
         meant = [name for name, scale in scales.items() if abs(value / scale - total) <= _CLOSE * total]
         # Of several things that look alike one may be meant.
         is_one = self.fact.things == frozenset({1})
         more = f": that is {meant[0]}, and not {unit}" if meant else "" if is_one else ", of several that look so"
+        more = ": the time in which several of them are there at once counts twice" if is_double else more
         says = self._says(
             item, value, f"{values[statistic]:.1f} s {statistic}" if statistic else f"{total:.1f} s in all{more}"
         )
         flaw: Flaw = "one_of_several" if not is_one and is_total and seconds < total else "other_amount"
-        is_certain = bool(meant) or (is_one and unit not in shares and (is_total or bool(statistic) or seconds < EXACT))
+        is_certain = is_double or bool(meant) or (is_one and unit not in shares and (is_total or bool(statistic) or seconds < EXACT))
         return Finding(
             about="",
             difference=says,
@@ -633,7 +643,7 @@ def _shared(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
             # "both" alone may mean the moment by which both have been seen
             is_right = bool(near(TimeSpan(start=float(value), end=float(value)), common, 2 * EXACT))
         elif types.is_numeric(kind) and kind not in (types.INT, types.TIME) and own & SECONDS and unit in SCALES:
-            is_right = abs(float(value) / SCALES[unit] - seconds) <= max(2 * EXACT, _SHARE_OFF * seconds)
+            is_right = abs(float(value) / SCALES[unit] - seconds) <= max(2 * EXACT, _OFF * seconds)
         else:
             continue
         asked = " and ".join(repr(fact.text) for fact in probe.each[:2])
@@ -773,6 +783,8 @@ def judged(findings: Sequence[Finding]) -> tuple[list[str], list[tuple[Flaw | No
             max(_NONE_OF, len(found)) if about == "finds" else max(_AT_LEAST, _SHARE_NAMED * len(found))
         ):
             noted.append((named[0].flaw, f"{named[0].difference} ({len(named)} of {len(found)} answers)"))
+        elif len(wrong) >= max(_AT_LEAST, _SHARE_NAMED * sum(finding.certain for finding in found)):
+            noted.append(("partly_wrong", f"{wrong[0].difference} ({len(wrong)} of {len(found)} answers)"))
         elif wrong or (len(differing) >= _AT_LEAST and (about not in _IN_GENERAL or 2 * len(differing) > len(found))):
             noted.append((None, f"{differing[0].difference} ({len(differing)} of {len(found)} answers)"))
     return certain, noted

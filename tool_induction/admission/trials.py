@@ -288,7 +288,7 @@ def tried(
 ) -> TrialRun:
     """Run a tool once and return the record; a fault is recorded, not raised. ``MadeUpJudge`` answers judge steps.
 
-    ``memo``: results of calls, shared by the runs on worlds whose facts are known.
+    ``memo``: results of calls, shared by the runs on made worlds and on those whose facts are known.
     """
     compiled = tools[name]
     facts: dict[str, Any] = {"world": trial.world, "arguments": dict(trial.arguments), "example": trial.example}
@@ -301,7 +301,7 @@ def tried(
             trial.arguments,
             call=watched,
             world=trial.state,
-            memo=memo if memo is not None and trial.probe is not None else Memo(),
+            memo=memo if memo is not None and (trial.probe is not None or not trial.example) else Memo(),
             limits=LIMITS,
             monotonic=monotonic,
             judge=MadeUpJudge(),
