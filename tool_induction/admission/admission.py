@@ -23,7 +23,7 @@ from tool_induction.admission.rules import (
     refusal_of,
 )
 from tool_induction.admission.schema_world import WORDS
-from tool_induction.admission.weaknesses import unverified, weaknesses
+from tool_induction.admission.weaknesses import Weakness, unverified, warning, weaknesses
 from tool_induction.compiler.compilation import CompiledTool, calls_of
 from tool_induction.language.model import Tool
 from tool_induction.language.types import show
@@ -123,13 +123,13 @@ def _verdict(
     found_weak = (
         *known_films.weaknesses,
         *weaknesses(name, tools),
+        *(_unread(tool, unread) if refusal is None else ()),
         *relations(Subject(name=name, tools=tools, runs=runs, run_of=partial(run_of, name), known=known)),
     )
     notes = (
         *known_films.notes,
         *unverified(name, tools),
         *notes_of(case),
-        *(f"the input {item} changed nothing in the trials" for item in unread),
     )
     explanation = f"it did what it declares in {len(runs)} runs"
     verdict = Verdict(
@@ -143,6 +143,12 @@ def _verdict(
         runs=runs,
     )
     return verdict if refusal is None else replace(verdict, admitted=False, **vars(refusal))
+
+
+def _unread(tool: Tool, unread: Sequence[str]) -> Iterator[Weakness]:
+    """Yield that inputs changed nothing in any trial; those of which known films tell are examined there."""
+    for item in unread:
+        yield warning("dead_input", f"{item} changed nothing in the trials, on {trials.FILMS_FOR_INPUTS + 1} films")
 
 
 def _refuse_callers(tools: Tools, verdicts: dict[str, Verdict]) -> None:

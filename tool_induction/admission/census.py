@@ -15,12 +15,24 @@ from tool_induction.admission.findings import (
     NEGATIONS,
     STATISTICS,
     Finding,
+    is_evidence,
     near,
     own_outputs,
     span_of,
 )
-from tool_induction.admission.intents import AROUND, COUNT, DISTINCT, REPEATED, ROLES, SECONDS, WAYS, Intent, words_in
-from tool_induction.admission.probes import EXACT, Probe
+from tool_induction.admission.intents import (
+    AROUND,
+    COMPANY,
+    COUNT,
+    DISTINCT,
+    REPEATED,
+    ROLES,
+    SECONDS,
+    WAYS,
+    Intent,
+    words_in,
+)
+from tool_induction.admission.probes import EXACT, Probe, near_moment
 from tool_induction.language import model, types
 from tool_induction.language.evaluation import Json
 from world_api.core.canonical import canonical_json
@@ -38,6 +50,8 @@ def census(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
     asked = [fact for name, fact in probe.facts.items() if name]
     who = asked[0] if len(asked) == 1 and isinstance(asked[0], Fact) else None
     is_of_one = who is not None and who.kind == "looks" and who.things == frozenset({1}) and " " in who.text
+    if who is not None and is_of_one:
+        yield from _beside(intent, probe, run, who)
     amounts = [item for item in intent.tool.inputs if item.required and not is_moment(item.name, item.type)]
     has_limits = any(types.is_numeric(types.plain(item.type)) for item in amounts)
     if (asked and not is_of_one) or has_limits or intent.said & (_SURROUNDINGS | NEGATIONS):
@@ -46,7 +60,7 @@ def census(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
         kind = _kind(intent, item)
         facts = [fact for fact in probe.film if (fact.kind, fact.existence) == (kind, "present") and " " in fact.text]
         mine = [fact for fact in facts if who is None or fact.who == who.text]
-        inside = [(fact, span) for fact in mine for span in fact.spans if _is_inside(span, probe.bounds)]
+        inside = [(fact, span) for fact in mine for span in fact.spans if _is_inside(span, probe)]
         if isinstance(value, list) and not (who is not None and kind != "deed") and facts:
             yield from _listed(item, value, facts, inside, probe, who)
         elif isinstance(value, int) and _is_number_of_all(item) and inside and not (who and kind != "deed"):
@@ -79,8 +93,51 @@ def _is_number_of_all(item: model.Output) -> bool:
     return types.plain(item.type) == types.INT and bool(words_in(item.name) & named)
 
 
-def _is_inside(span: TimeSpan, bounds: TimeSpan) -> bool:
-    return bounds.start + EXACT <= span.start and span.end <= bounds.end - EXACT
+def _is_inside(span: TimeSpan, probe: Probe) -> bool:
+    """Whether something is there in all of the moment that is asked about, or begins and ends within the part that is."""
+    if probe.at is not None:
+        return span.start + EXACT <= probe.at <= span.end - EXACT
+    return probe.bounds.start + EXACT <= span.start and span.end <= probe.bounds.end - EXACT
+
+
+def _beside(intent: Intent, probe: Probe, run: TrialRun, who: Fact) -> Iterator[Finding]:
+    """Yield whether those who are there beside one person hold that person, or one who is never there at the same time."""
+    people = [fact for fact in probe.film if (fact.kind, fact.existence) == ("looks", "present") and " " in fact.text]
+    others = [fact for fact in people if fact.text != who.text]
+    beside = [one for one in others if any(a.overlaps(b) for a in one.spans for b in who.spans)]
+    for item, value in own_outputs(intent.tool, run):
+        own = words_in(item.name)
+        is_text = isinstance(value, str | list) and not is_evidence(item)
+        if not (own | intent.said) & COMPANY or not (own & (COMPANY | COUNT | ROLES["looks"] | {"people"}) or is_text):
+            continue
+        asked = f"asked who is there beside {who.text!r}"
+        if is_text:
+            given = _texts(value)
+            itself = [text for text in given if text == who.text or text in who.ids]
+            never = [
+                one
+                for one in others
+                if one not in beside and any(text == one.text or text in one.ids for text in given)
+            ]
+            says = f"{asked} {item.name} has {itself[0]!r}, which is the one asked for" if itself else ""
+            more = (
+                f"{asked} {item.name} has {never[0].text!r}, which is never there with it"
+                if never and not itself
+                else ""
+            )
+            yield Finding(about=f"{item.name} beside", difference=says or more, flaw="other_person")
+        elif types.plain(item.type) == types.INT and own & (COUNT | COMPANY) and value and not beside:
+            says = f"{asked} it says {item.name} = {value}; nothing else is ever there with it"
+            yield Finding(about=f"{item.name} beside", difference=says)
+        elif types.plain(item.type) == types.INT:
+            yield Finding(about=f"{item.name} beside")
+
+
+def _texts(value: Json) -> list[str]:
+    """Return a text, or the texts of a list and of the records in it, but not those within these."""
+    items = value if isinstance(value, list) else [value]
+    inner = [one for item in items for one in (item.values() if isinstance(item, dict) else [item])]
+    return [one for one in inner if isinstance(one, str)]
 
 
 def _listed(
@@ -98,6 +155,11 @@ def _listed(
     if who is not None and named:
         says = f"{asked} {item.name} has {others[0].text!r}, which only {others[0].who!r} does" if others else ""
         yield Finding(about=f"{item.name} others", difference=says, certain=False, flaw="other_person")
+    if probe.at is not None and named:
+        at = probe.at
+        gone = [fact for fact in named if not any(near_moment(at, span) for span in fact.spans)]
+        says = f"{asked} {item.name} has {gone[0].text!r}, which is not there then" if gone else ""
+        yield Finding(about=f"{item.name} then", difference=says, flaw="other_person")
     missing = [one for one in inside if one[0].text not in text and not any(near(span, [one[1]], 0) for span in spans)]
     if inside and (named or spans or not value):
         lacks = f"{missing[0][0].text!r} at {missing[0][1].start:.1f} to {missing[0][1].end:.1f} s" if missing else ""
@@ -111,6 +173,8 @@ def _listed(
 
 
 def _part(probe: Probe) -> str:
+    if probe.at is not None:
+        return f"{probe.at:.1f} s"
     return f"{probe.bounds.start:.1f} to {probe.bounds.end:.1f} s" if probe.is_bounded else "the whole film"
 
 
@@ -119,8 +183,13 @@ def _counted(
 ) -> Finding:
     is_of_things = inside[0][0].kind == "looks" or bool((intent.said | words_in(item.name)) & DISTINCT)
     least = len({fact.text for fact, _ in inside}) if is_of_things else len(inside)
-    says = f"asked about {_part(probe)} it says {item.name} = {value}; the film has at least {least} there"
-    return Finding(about=f"{item.name} all", difference=says if value < least else "")
+    is_too_many = False
+    if probe.at is not None and inside[0][0].kind == "looks":  # two who look the same may be there at once
+        each = [span for fact in probe.film if (fact.kind, fact.text) == ("category", "person") for span in fact.each]
+        least = sum(_is_inside(span, probe) for span in each)
+        is_too_many = value > sum(near_moment(probe.at, span) for span in each)
+    says = f"asked about {_part(probe)} it says {item.name} = {value}; the film has {least} there"
+    return Finding(about=f"{item.name} all", difference=says if value < least or is_too_many else "")
 
 
 def _ranked(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:

@@ -10,11 +10,13 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from tool_induction.admission.arguments import is_interval, is_moment
 from tool_induction.admission.facts import Fact
 from tool_induction.admission.intents import (
+    ABSENCE,
     AFTER,
     AROUND,
     ARRIVES,
@@ -31,6 +33,7 @@ from tool_induction.admission.intents import (
     ROLES,
     SECONDS,
     TOGETHER,
+    WAYS,
     Edge,
     Intent,
     edge_of,
@@ -85,7 +88,7 @@ _REST = frozenset(
 )  #: of seconds from the end of something to that of the film
 _OFTEN = 8  #: occurrences that a short list has no room for
 _GAP = frozenset("between gap apart pause 间隔".split())
-_LISTS = frozenset("times appearances occurrences spans intervals visits".split())
+_LISTS = frozenset("times appearances occurrences spans intervals visits sightings stays moments mentions".split())
 NEGATIONS = frozenset("not never no missing absent without".split())
 ORDER = FIRST | {"before", "order", "ordered", "earlier", "precedes", "sequence", "sorted", "after", "later"}
 _LONG = 4.0  #: a span must be this long for its ends to be distinguished
@@ -136,7 +139,7 @@ def findings_of(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding
         yield from _compared(intent, probe, run)
         if intent.said & ORDER and not intent.said & MORE_OR_LESS:
             yield from _related(probe, outputs, existence)
-    yield from _undecided(run, facts, probe, existence)
+    yield from _undecided(intent, run, facts, probe, existence)
     if run.status != "ok" or is_of_several_looks:
         return
     deed = next((fact for fact in facts if fact.kind == "deed"), facts[0])
@@ -179,12 +182,15 @@ def claim_of(intent: Intent, item: model.Output) -> str:
     return "person" if kind == types.STRING and item.name.endswith("entity_id") else ""
 
 
-def _undecided(run: TrialRun, facts: Sequence[Fact], probe: Probe, existence: str) -> Iterator[Finding]:
+def _undecided(intent: Intent, run: TrialRun, facts: Sequence[Fact], probe: Probe, existence: str) -> Iterator[Finding]:
     texts = ", ".join(repr(fact.text) for fact in facts)
     is_there = existence == "present" and all(fact.within(probe.bounds) for fact in facts)
     if is_there and run.status in ("ok", "empty"):
         says = f"asked for {texts} it finds nothing: {_world(facts[0], probe)}" if run.status == "empty" else ""
         yield Finding(about="finds", difference=says, certain=False, flaw="finds_nothing")
+        way = next((fact.instead for fact in probe.film if fact.instead and fact.text == facts[0].text), "")
+        if way and facts[0].kind == "words" and intent.promised & WAYS[way]:
+            yield Finding(about=f"finds {way}", difference=says, certain=False, flaw="finds_nothing")
     if run.status == "partial" and existence != "unjudged" and not run.failed_calls:
         says = f"asked for {texts} it cannot tell, although the world decides it"
         yield Finding(about="decided", difference=says, certain=False)
@@ -213,7 +219,7 @@ class _Answer:
         """Yield what one output says."""
         yield from self._doer(item, value)
         claim = self._claim(item, value)
-        if claim is None:
+        if claim is None or (self.probe.at is not None and claim != "presence"):
             return
         if (
             claim in ("time", "seconds")
@@ -227,12 +233,18 @@ class _Answer:
             return  # how often it is there in a part of the film is not known
         if claim == "count" and self.fact.times == frozenset({1}):
             about += " once"
-        is_choice = self.intent.which(item.name, self.probe.arguments) or _statistic(
-            words_in(item.name) | self.intent.said
+        is_choice = (
+            self.probe.ordinal
+            or self.intent.which(item.name, self.probe.arguments)
+            or _statistic(words_in(item.name) | self.intent.said)
         )
         if claim in ("time", "seconds") and is_choice and len(self.fact.spans) > 1:
             about += " of several"
-        if self.existence == "present" and max(span.duration for span in self.fact.spans) < _BRIEF and self.fact.kind == "looks":
+        if (
+            self.existence == "present"
+            and max(span.duration for span in self.fact.spans) < _BRIEF
+            and self.fact.kind == "looks"
+        ):
             about += " briefly"
         if claim in ("count", "list") and min(self.fact.times, default=0) >= _OFTEN:
             about += " often"
@@ -257,8 +269,11 @@ class _Answer:
             (self.probe.is_bounded or self.probe.moment is not None) and own & (_TIMES | PRESENCE | {"start", "end"})
         )
         is_time = is_moment(item.name, item.type)
-        if self._seconds_from(own) and types.is_numeric(kind) and kind != types.INT and not is_time:
+        is_amount = types.is_numeric(kind) and kind != types.INT and not is_time
+        if self._seconds_from(own) and is_amount:
             return "distance"
+        if (own | self.intent.said) & ABSENCE and is_amount and own & SECONDS and self.existence == "present":
+            return None if self.probe.is_bounded or own & PRESENCE else "absence"
         is_in_part = self.probe.is_bounded and self.intent.said & AROUND <= {"between"}
         is_named = is_named or bool(is_in_part and own & (COUNT | SECONDS))
         around = own & (AROUND - EDGES - (BEFORE | AFTER if self.probe.is_bounded else frozenset()))
@@ -292,6 +307,8 @@ class _Answer:
             return self._time(item, value, spans)
         if claim == "seconds" and isinstance(value, int | float):
             return self._seconds(item, value, spans)
+        if claim == "absence" and isinstance(value, int | float):
+            return self._absence(item, value)
         if claim == "count":
             return self._count(item, value)
         if claim == "distance" and isinstance(value, int | float):
@@ -299,15 +316,38 @@ class _Answer:
         if claim == "side":
             return self._side(item, value)
         if claim == "list" and isinstance(value, list) and not self.probe.is_bounded:
-            least = min(self.fact.times, default=1)
-            is_short = len(value) < (least if least >= _OFTEN else 1)
-            says = (
-                self._says(item, value, f"the film has it {least} times, and {len(value)} are listed")
-                if is_short
-                else ""
-            )
-            return Finding(about="", difference=says, certain=False, flaw="short_lists" if value else "finds_nothing")
+            return self._list(item, value, spans)
         return Finding(about="")
+
+    def _list(self, item: model.Output, value: list[Json], spans: Sequence[TimeSpan]) -> Finding:
+        """Return what a list of occurrences says: whether each is one, and whether none is left out."""
+        listed = [span for one in value if (span := span_of(one)) is not None]
+        wrong = [span for span in listed if not near(span, spans, ROUGH)]
+        if wrong:
+            return Finding(about="", difference=self._says(item, [wrong[0].start, wrong[0].end]))
+        least = min(self.fact.times, default=1)
+        is_short = len(value) < least or any(listed and not near(span, listed, 0) for span in spans)
+        says = self._says(item, value, f"the film has it {least} times, and {len(value)} are listed")
+        return Finding(
+            about="",
+            difference=says if is_short else "",
+            certain=False,
+            flaw="short_lists" if value else "finds_nothing",
+        )
+
+    def _absence(self, item: model.Output, value: float) -> Finding:
+        """Return what seconds say in which a thing is not there: one pause, all of them, or all of the film's other time."""
+        pauses = [later.start - earlier.end for earlier, later in pairwise(self.fact.spans)]
+        if not pauses or self.fact.things != frozenset({1}):
+            return Finding(about="", certain=False)
+        ends = [self.fact.spans[0].start, self.probe.duration - self.fact.spans[-1].end]
+        values = {"average": sum(pauses) / len(pauses), "longest": max(pauses), "shortest": min(pauses)}
+        statistic = _statistic(words_in(item.name) | self.intent.said)
+        known = [values[statistic]] if statistic else [*pauses, sum(pauses), self.probe.duration - self.fact.seconds]
+        known += [max(*pauses, *ends)] if statistic == "longest" else []
+        is_right = any(abs(value / SCALES.get(unit_of(item), 1.0) - one) <= 2 * EXACT for one in known)
+        right = " or ".join(f"{one:.1f}" for one in known[:4])
+        return Finding(about="", difference="" if is_right else self._says(item, value, f"away it is {right} s"))
 
     def _side(self, item: model.Output, value: Json) -> Finding:
         """Return what an output says of the side of the picture where a thing comes in or goes out."""
@@ -361,6 +401,8 @@ class _Answer:
             return Finding(about="", certain=False)
         wanted = {"first": 0, "last": len(spans) - 1}.get(which, place if extreme and place is not None else close[0])
         moment = self.probe.moment
+        if self.probe.ordinal:
+            wanted, which, extreme = self.probe.ordinal - 1, "", f"number {self.probe.ordinal}"
         if moment is not None:
             wanted = min(range(len(spans)), key=lambda place: abs(spans[place].start - moment))
         if wanted not in close:
@@ -443,7 +485,11 @@ class _Answer:
             item, value, f"{values[statistic]:.1f} s {statistic}" if statistic else f"{total:.1f} s in all{more}"
         )
         flaw: Flaw = "one_of_several" if not is_one and is_total and seconds < total else "other_amount"
-        is_certain = is_double or bool(meant) or (is_one and unit not in shares and (is_total or bool(statistic) or seconds < EXACT))
+        is_certain = (
+            is_double
+            or bool(meant)
+            or (is_one and unit not in shares and (is_total or bool(statistic) or seconds < EXACT))
+        )
         return Finding(
             about="",
             difference=says,
@@ -780,11 +826,14 @@ def judged(findings: Sequence[Finding]) -> tuple[list[str], list[tuple[Flaw | No
         if len(wrong) >= _AT_LEAST and 2 * len(wrong) > sum(finding.certain for finding in found):
             certain.append(f"{wrong[0].difference} ({len(wrong)} of {len(found)} answers)")
         elif len(named) >= (
-            max(_NONE_OF, len(found)) if about == "finds" else max(_AT_LEAST, _SHARE_NAMED * len(found))
+            max(_NONE_OF, len(found)) if about.startswith("finds") else max(_AT_LEAST, _SHARE_NAMED * len(found))
         ):
             noted.append((named[0].flaw, f"{named[0].difference} ({len(named)} of {len(found)} answers)"))
         elif len(wrong) >= max(_AT_LEAST, _SHARE_NAMED * sum(finding.certain for finding in found)):
             noted.append(("partly_wrong", f"{wrong[0].difference} ({len(wrong)} of {len(found)} answers)"))
-        elif wrong or (len(differing) >= _AT_LEAST and (about not in _IN_GENERAL or 2 * len(differing) > len(found))):
+        elif wrong or (
+            len(differing) >= _AT_LEAST
+            and (about.split(" ", 1)[0] not in _IN_GENERAL or 2 * len(differing) > len(found))
+        ):
             noted.append((None, f"{differing[0].difference} ({len(differing)} of {len(found)} answers)"))
     return certain, noted

@@ -25,12 +25,14 @@ from tool_induction.language import model, types
 from world_api.core.spans import TimeSpan
 
 #: Facts that a tool with one input is asked about, by existence.
-_ASKED: Mapping[Existence, int] = {"present": 5, "absent": 2, "unjudged": 2}
+_ASKED: Mapping[Existence, int] = {"present": 7, "absent": 2, "unjudged": 2}
 _APART = 3  #: things that two inputs are asked about in turn
 _AMOUNTS: Mapping[types.Type, Any] = {types.INT: 10, types.FLOAT: 20.0, types.NUMBER: 20.0, types.BOOL: True}
+_EACH_WAY = 3  #: words that are only said, or only written
 _THINGS = frozenset("thing things object objects item items something 东西 物体".split())
 _PEOPLE = frozenset("people persons person 人".split())
 _WHICH = FIRST | LAST | BEFORE | AFTER
+_MOMENTS = 4  #: of a film, about which is asked
 _PARTS = ((0.1, 0.3), (0.55, 0.9), (0.3, 0.55))  #: of a film
 _WHOLE = TimeSpan(start=0.0, end=1e7)
 EXACT = 1.0  #: seconds by which a time may be off
@@ -42,7 +44,8 @@ class Probe:
     """What a tool is asked on a world with known facts.
 
     ``facts``: the fact of each input that has one, or a list of facts; ``bounds``: the interval that it is asked about;
-    ``moment``: the time whose nearest occurrence is asked for; ``duration``: of the film (times in seconds); ``film``: all
+    ``moment``: the time whose nearest occurrence is asked for; ``at``: the time about which it is asked, around which the
+    bounds are; ``ordinal``: which occurrence is asked for, from 1; ``duration``: of the film (times in seconds); ``film``: all
     that is known of it; ``cuts``: whether a bound is within an occurrence, so that only the side of the answer is known.
     """
 
@@ -50,6 +53,8 @@ class Probe:
     facts: Mapping[str, Fact | tuple[Fact, ...]] = field(default_factory=dict)
     bounds: TimeSpan = _WHOLE
     moment: float | None = None
+    at: float | None = None
+    ordinal: int | None = None
     duration: float = 0.0
     film: tuple[Fact, ...] = ()
     cuts: bool = False
@@ -85,7 +90,7 @@ def probes_for(
         return
     usual[VIDEO] = video_id
     texts = [item.name for item in tool.inputs if item.required and item.name in roles and item.name not in usual]
-    nearest = _nearest(tool)
+    nearest, at, ordinal = _nearest(tool), _at(tool), Intent(tool=tool).ordinal
     # A kind of thing is that of the fact that another text is about.
     texts = [name for name in texts if roles[name] != "category"] or texts
     for chosen in _chosen(tool, texts, roles, facts):
@@ -103,11 +108,20 @@ def probes_for(
         probe = Probe(arguments=given, facts=chosen, duration=duration, film=tuple(facts))
         if about is not None and nearest:
             yield from _near_moments(nearest, probe, about, duration)
+        elif at:
+            is_of_one = about is not None and about.spans and about.kind != "category"
+            yield from _at_moments(at, probe, [about] if about is not None and is_of_one else facts)
+        elif ordinal and about is not None:
+            numbers = range(1, len(about.spans) + 1) if about.times == frozenset({len(about.spans)}) else ()
+            numbered = (replace(probe, arguments={**given, ordinal: one}, ordinal=one) for one in numbers)
+            yield from numbered if numbers else [probe] * (about.existence != "present")
         else:
             yield from _with_each_word(tool, probe)
         if about is not None and len(chosen) == 1 and about.spans:
             yield from _bounded(tool, probe, about, duration)
-    if not texts:
+    if not texts and at and not _chosen_people(tool, facts):
+        yield from _at_moments(at, Probe(arguments=usual, duration=duration, film=tuple(facts)), facts)
+    elif not texts:
         yield from _parts(tool, Probe(arguments=usual, duration=duration, film=tuple(facts)))
 
 
@@ -122,7 +136,9 @@ def _usual(tool: model.Tool, roles: Mapping[str, Role], duration: float) -> dict
             usual[item.name] = kind.values[0]
         elif kind == types.INTERVAL:
             usual[item.name] = {"start_time": 0.0, "end_time": duration}
-        elif bound or item.name == _nearest(tool):
+        elif item.name == Intent(tool=tool).ordinal:
+            usual[item.name] = 1
+        elif bound or item.name in (_nearest(tool), _at(tool)):
             usual[item.name] = 0.0 if bound == "lower" else duration
         elif is_moment(item.name, item.type) or (kind not in _AMOUNTS and item.name not in roles):
             return None
@@ -145,6 +161,29 @@ def _nearest(tool: model.Tool) -> str:
     times = [item.name for item in tool.inputs if is_moment(item.name, item.type)]
     intent = Intent(tool=tool)
     return times[0] if len(times) == 1 and intent.said & NEAREST and not intent.side({}) else ""
+
+
+def _at(tool: model.Tool) -> str:
+    """Return the input, a time, about which a tool says what is there at this moment; empty if there is none."""
+    times = [item.name for item in tool.inputs if is_moment(item.name, item.type)]
+    is_other = len(times) != 1 or bool(_nearest(tool)) or bool(Intent(tool=tool).said & _WHICH)
+    return "" if is_other or any(_bound(tool, item) for item in tool.inputs if item.name == times[0]) else times[0]
+
+
+def _at_moments(name: str, probe: Probe, facts: Sequence[Fact]) -> Iterator[Probe]:
+    """Yield the probe for moments in the middle of what is there, and for one at which nothing of it is."""
+    told = [fact for fact in facts if fact.existence == "present" and " " in fact.text]
+    spans = [span for fact in told for span in fact.spans[:2] if span.duration > 2 * EXACT]
+    moments = [round(span.center, 1) for span in spans[:: max(1, len(spans) // _MOMENTS)]]
+    free = [one for one in range(int(probe.duration)) if not any(near_moment(one, span) for span in spans)]
+    for moment in (*moments, *map(float, free[:1])):
+        bounds = TimeSpan(start=max(0.0, moment - EXACT / 2), end=moment + EXACT / 2)
+        yield replace(probe, arguments={**probe.arguments, name: moment}, at=moment, bounds=bounds)
+
+
+def near_moment(moment: float, span: TimeSpan) -> bool:
+    """Whether a moment is in a span, or so close to it that it may count as such."""
+    return span.start - 2 * EXACT <= moment <= span.end + 2 * EXACT
 
 
 def _near_moments(name: str, probe: Probe, about: Fact, duration: float) -> Iterator[Probe]:
@@ -229,13 +268,18 @@ def _chosen(
         facts = [fact for fact in facts if fact.category == "person"]
     lists = {item.name for item in tool.inputs if isinstance(types.plain(item.type), types.ListType)} & {*texts}
     if not texts:
-        people = next((fact for fact in facts if fact.kind == "category" and fact.category == "person"), None)
-        if people is not None and said & _PEOPLE:
+        people = _chosen_people(tool, facts)
+        if people is not None:
             yield {"": people}
     elif len(texts) == 1 and not lists:
         for existence, most in _ASKED.items():
             instead = [fact for fact in facts if fact.instead]
-            for fact in (*_some(facts, kinds[0], existence, most), *_some(instead, kinds[0], existence, most)):
+            found = (*_some(facts, kinds[0], existence, most), *_some(instead, kinds[0], existence, most))
+            if (
+                kinds[0] == "words" and existence == "present"
+            ):  # some that are only written, and some that are only said
+                found += tuple(fact for way in ("said", "written") for fact in _only(facts, way)[:_EACH_WAY])
+            for fact in dict.fromkeys(found):
                 yield {texts[0]: fact}
     elif len(texts) == 2 and {*kinds} == {"looks"} and not lists:
         apart = _never_together(_some(facts, "looks", "present", len(facts)))
@@ -258,6 +302,12 @@ def _chosen(
             yield {deed: done, looks: who}
 
 
+def _chosen_people(tool: model.Tool, facts: Sequence[Fact]) -> Fact | None:
+    """Return the fact of all people, if a tool says that it is about people."""
+    people = (fact for fact in facts if fact.kind == "category" and fact.category == "person")
+    return next(people, None) if Intent(tool=tool).said & _PEOPLE else None
+
+
 def _doings(facts: Sequence[Fact], *, is_done: bool) -> Iterator[tuple[Fact, Fact]]:
     """Yield deeds with looks: of the one who does it; of another one, where the deed is absent or ``is_done`` by others."""
     who = {fact.text: fact for fact in facts if fact.kind == "looks"}
@@ -270,6 +320,12 @@ def _doings(facts: Sequence[Fact], *, is_done: bool) -> Iterator[tuple[Fact, Fac
         others = (one for one in who.values() if all(_are_apart(a, b) for a in one.spans for b in fact.spans))
         for other in islice(others, 1):
             yield fact.not_done_by(other.text), other
+
+
+def _only(facts: Sequence[Fact], way: str) -> list[Fact]:
+    """Return the words that are there in one way alone: said, or written."""
+    other = {fact.text for fact in facts if fact.instead == way}
+    return [fact for fact in facts if (fact.kind, fact.existence) == ("words", "present") and fact.text in other]
 
 
 def _never_together(facts: Sequence[Fact]) -> list[Fact]:

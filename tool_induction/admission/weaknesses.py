@@ -150,7 +150,11 @@ def weaknesses(name: str, tools: Mapping[str, CompiledTool]) -> Iterator[Weaknes
 def _samples(tool: model.Tool, origins: Mapping[str, set[str]]) -> Iterator[Weakness]:
     """Yield answers that rest on moments some seconds apart, although they speak of the time between them, too."""
     for item in tool.outputs:
-        rests, own, kind = set() if item.source is None else behind(item.source, origins), words_in(item.name), types.plain(item.type)
+        rests, own, kind = (
+            set() if item.source is None else behind(item.source, origins),
+            words_in(item.name),
+            types.plain(item.type),
+        )
         steps = sorted(one.removeprefix(_SAMPLED) for one in rests if one.startswith(_SAMPLED))
         claims = kind == types.BOOL or own & COUNT or is_moment(item.name, item.type) or own & SECONDS
         if steps and claims:
