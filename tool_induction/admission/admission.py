@@ -26,7 +26,7 @@ from tool_induction.admission.schema_world import WORDS
 from tool_induction.admission.weaknesses import Weakness, unverified, warning, weaknesses
 from tool_induction.compiler.compilation import CompiledTool, calls_of
 from tool_induction.language.model import Tool
-from tool_induction.language.types import show
+from tool_induction.language.types import FLOAT, NUMBER, SCORE, plain, show
 from tool_induction.runtime.calls import Memo
 from world_api.core.canonical import canonical_json, content_hash
 
@@ -146,8 +146,9 @@ def _verdict(
 
 
 def _unread(tool: Tool, unread: Sequence[str]) -> Iterator[Weakness]:
-    """Yield that inputs changed nothing in any trial; those of which known films tell are examined there."""
-    for item in unread:
+    """Yield that inputs changed nothing in any trial. Amounts are left out: made films need not have what a threshold parts."""
+    amounts = {item.name for item in tool.inputs if plain(item.type) in (FLOAT, NUMBER, SCORE)}
+    for item in (one for one in unread if one not in amounts):
         yield warning("dead_input", f"{item} changed nothing in the trials, on {trials.FILMS_FOR_INPUTS + 1} films")
 
 

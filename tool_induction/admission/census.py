@@ -50,7 +50,7 @@ def census(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
     asked = [fact for name, fact in probe.facts.items() if name]
     who = asked[0] if len(asked) == 1 and isinstance(asked[0], Fact) else None
     is_of_one = who is not None and who.kind == "looks" and who.things == frozenset({1}) and " " in who.text
-    if who is not None and is_of_one:
+    if who is not None and (is_of_one or who.doers):
         yield from _beside(intent, probe, run, who)
     amounts = [item for item in intent.tool.inputs if item.required and not is_moment(item.name, item.type)]
     has_limits = any(types.is_numeric(types.plain(item.type)) for item in amounts)
@@ -103,17 +103,18 @@ def _is_inside(span: TimeSpan, probe: Probe) -> bool:
 def _beside(intent: Intent, probe: Probe, run: TrialRun, who: Fact) -> Iterator[Finding]:
     """Yield whether those who are there beside one person hold that person, or one who is never there at the same time."""
     people = [fact for fact in probe.film if (fact.kind, fact.existence) == ("looks", "present") and " " in fact.text]
-    others = [fact for fact in people if fact.text != who.text]
+    me, mine = who.who or who.text, who.ids | {*who.doers}
+    others = [fact for fact in people if fact.text != me and not fact.ids & mine]
     beside = [one for one in others if any(a.overlaps(b) for a in one.spans for b in who.spans)]
     for item, value in own_outputs(intent.tool, run):
         own = words_in(item.name)
         is_text = isinstance(value, str | list) and not is_evidence(item)
-        if not (own | intent.said) & COMPANY or not (own & (COMPANY | COUNT | ROLES["looks"] | {"people"}) or is_text):
+        if not (own | words_in(intent.tool.name)) & COMPANY or not (own & (COMPANY | COUNT | ROLES["looks"] | {"people"}) or is_text):
             continue
-        asked = f"asked who is there beside {who.text!r}"
+        asked = f"asked who is there beside {me!r}"
         if is_text:
             given = _texts(value)
-            itself = [text for text in given if text == who.text or text in who.ids]
+            itself = [text for text in given if text == me or text in mine]
             never = [
                 one
                 for one in others

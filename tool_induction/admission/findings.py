@@ -87,6 +87,8 @@ _REST = frozenset(
     "remaining remain remains left rest 剩余".split()
 )  #: of seconds from the end of something to that of the film
 _OFTEN = 8  #: occurrences that a short list has no room for
+#: of a boolean: that something comes more than once
+_AGAIN = frozenset("repeated repeats again returns reappears recurs recurring returned twice repeatedly".split())
 _GAP = frozenset("between gap apart pause 间隔".split())
 _LISTS = frozenset("times appearances occurrences spans intervals visits sightings stays moments mentions".split())
 NEGATIONS = frozenset("not never no missing absent without".split())
@@ -231,7 +233,9 @@ class _Answer:
         about = f"{item.name} {'elsewhere' if is_elsewhere else self.existence}"
         if claim == "count" and self.probe.is_bounded and self.fact.within(self.probe.bounds) and not self._numbers():
             return  # how often it is there in a part of the film is not known
-        if claim == "count" and self.fact.times == frozenset({1}):
+        if claim == "again" and len(self.fact.times) > 1:
+            return
+        if claim in ("count", "again") and self.fact.times == frozenset({1}):
             about += " once"
         is_choice = (
             self.probe.ordinal
@@ -284,6 +288,8 @@ class _Answer:
             return "side" if self.fact.sides and ends[0] is not ends[1] else None
         if is_time or is_interval(item.type):
             return "time" if span_of(value) else None
+        if kind == types.BOOL and own & _AGAIN and not self.probe.is_bounded:
+            return "again" if not own & NEGATIONS else None
         if kind == types.BOOL:
             return "presence" if own & PRESENCE and not own & NEGATIONS else None
         is_number = own & (COUNT | DISTINCT) or sum(one.type == item.type for one in self.intent.tool.outputs) == 1
@@ -297,8 +303,8 @@ class _Answer:
 
     def _present(self, claim: str, item: model.Output, value: Json) -> Finding:
         spans = self.fact.within(self.probe.bounds)
-        if claim == "presence":
-            is_right = bool(value) == bool(spans)
+        if claim in ("presence", "again"):
+            is_right = bool(value) == (bool(spans) if claim == "presence" else len(self.fact.spans) > 1)
             return Finding(about="", difference="" if is_right else self._says(item, value))
         if not spans:
             found = Finding(about="", difference=self._says(item, value) if _claims(value) else "")
@@ -421,7 +427,7 @@ class _Answer:
                     difference=self._says(item, value, f"{_world(self.fact, self.probe)}: that is the other end"),
                 )
             if own > 2 * EXACT:
-                flaw: Flaw | None = "rough_times" if has_own_times else None
+                flaw: Flaw | None = "rough_times"
                 return Finding(about="", difference=self._says(item, value), certain=False, flaw=flaw)
         elif given.duration == 0 and has_own_times and not near(given, [span], 2 * EXACT):
             return Finding(about="", difference=self._says(item, value), certain=False, flaw="rough_times")
@@ -466,11 +472,13 @@ class _Answer:
         shares = {name: whole / self.probe.duration for name, whole in SHARES.items()}
         scales = shares if unit in shares else SCALES
         is_total = bool((self.intent.said | words_in(item.name)) & TOTAL) or unit in shares
-        each = [span.duration for span in spans]
+        each, lengths = [span.duration for span in spans], [span.duration for span in self.fact.each]
         values = {"average": total / len(each), "longest": max(each), "shortest": min(each)}
         statistic = _statistic(words_in(item.name)) or ("" if is_total else _statistic(self.intent.said))
         right = [total] if is_total else [total, *each]
-        right = [values[statistic]] if statistic else right
+        if statistic:  # of several things that overlap, either one's stay or the time without a break may be meant
+            alone = {"average": sum(lengths) / len(lengths), "longest": max(lengths), "shortest": min(lengths)}
+            right = [values[statistic], alone[statistic]]
         seconds = value / scales[unit]
         doubled = sum(span.duration for span in self.fact.each)
         is_double = abs(seconds - doubled) <= EXACT < doubled - total and abs(seconds - total) > EXACT
@@ -579,6 +587,8 @@ def _wrong_side(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding
     side, event = intent.side(probe.arguments), next(iter(probe.each), None)
     for item, value in own_outputs(intent.tool, run) if side else ():
         own, says = words_in(item.name), ""
+        if bool(own & BEFORE) is not bool(own & AFTER):  # the output's own side is the one that is meant
+            side = "before" if own & BEFORE else "after"
         edge = {"before": probe.bounds.end, "after": probe.bounds.start}[side]
         if is_moment(item.name, item.type) and isinstance(value, int | float):
             if not probe.cuts or edge_of(item.name) == "end":
@@ -614,7 +624,8 @@ def _outside(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
         return
     for item in intent.tool.outputs:
         value = run.outputs.get(item.name)
-        spans = [span for one in value if (span := span_of(one)) is not None] if isinstance(value, list) else []
+        is_list = isinstance(value, list) and not (is_evidence(item) and (probe.at or intent.said & NEGATIONS))
+        spans = [span for one in value if (span := span_of(one)) is not None] if is_list else []
         out = [one for one in spans if not near(one, [bounds], EXACT if one.duration < EXACT else ROUGH)]
         if spans:
             says = (
@@ -752,6 +763,8 @@ def _related(probe: Probe, outputs: Sequence[tuple[model.Output, Json]], existen
             waits = [facts[1].spans[0].start - edge for edge in _edges(facts[0])] if not absent else []
             scale = SCALES.get(unit_of(item), 1.0)
             right = any(abs(value / scale - one) <= 2 * EXACT for one in waits)
+        elif kind == types.BOOL and "same" in own and len(facts) == 2 and all(fact.doers for fact in facts):
+            right = value is bool({*facts[0].doers} & {*facts[1].doers})
         elif kind == types.BOOL and own & ORDER and len(facts) == 2:
             in_order = not absent and present[0] is facts[0]
             right = not absent and value is (

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice, permutations
 from typing import Any, Literal
 
-from tool_induction.admission.arguments import bound_of, is_moment
+from tool_induction.admission.arguments import bound_of, is_interval, is_moment
 from tool_induction.admission.facts import Existence, Fact
 from tool_induction.admission.intents import (
     AFTER,
@@ -134,7 +134,7 @@ def _usual(tool: model.Tool, roles: Mapping[str, Role], duration: float) -> dict
             continue
         if isinstance(kind, types.EnumType):
             usual[item.name] = kind.values[0]
-        elif kind == types.INTERVAL:
+        elif is_interval(kind):
             usual[item.name] = {"start_time": 0.0, "end_time": duration}
         elif item.name == Intent(tool=tool).ordinal:
             usual[item.name] = 1
@@ -212,7 +212,7 @@ def _within(tool: model.Tool, arguments: Mapping[str, Any], bounds: TimeSpan) ->
     """Return the arguments with an interval in the inputs that are bounds of time; None if they do not bound both sides."""
     ends = {"lower": bounds.start, "upper": bounds.end}
     given = {item.name: ends[bound] for item in tool.inputs if (bound := bound_of(item.name, item.type))}
-    whole = [item.name for item in tool.inputs if types.plain(item.type) == types.INTERVAL]
+    whole = [item.name for item in tool.inputs if is_interval(item.type)]
     if sorted(given.values()) != sorted(ends.values()) and not (len(whole) == 1 and not given):
         return None
     return {**arguments, **given, **{name: {"start_time": bounds.start, "end_time": bounds.end} for name in whole}}
