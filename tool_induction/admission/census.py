@@ -5,7 +5,7 @@ What is listed is read from the words of an output, else of the tool: deeds, peo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from tool_induction.admission.arguments import is_moment
@@ -25,6 +25,8 @@ from tool_induction.admission.intents import (
     COMPANY,
     COUNT,
     DISTINCT,
+    FIRST,
+    LAST,
     REPEATED,
     ROLES,
     SECONDS,
@@ -59,13 +61,19 @@ def census(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
     for item, value in own_outputs(intent.tool, run):
         kind = _kind(intent, item)
         facts = [fact for fact in probe.film if (fact.kind, fact.existence) == (kind, "present") and " " in fact.text]
-        mine = [fact for fact in facts if who is None or fact.who == who.text]
-        inside = [(fact, span) for fact in mine for span in fact.spans if _is_inside(span, probe)]
+        inside = [
+            (fact, span) for fact in facts for place, span in enumerate(fact.spans)
+            if _is_inside(span, probe) and (who is None or fact.who == who.text or {*fact.doers[place:place + 1]} & who.ids)
+        ]  # fmt: skip
         if isinstance(value, list) and not (who is not None and kind != "deed") and facts:
             yield from _listed(item, value, facts, inside, probe, who)
+        elif isinstance(value, str) and probe.at is not None and inside and kind in WAYS:
+            says = f"asked about {_part(probe)} it says {item.name} = {value[:60]!r}; then it is {inside[0][0].text!r}"
+            is_right = any(fact.text in value for fact, _ in inside)
+            yield Finding(about=f"{item.name} then", difference="" if is_right else says)
         elif isinstance(value, int) and _is_number_of_all(item) and inside and not (who and kind != "deed"):
             yield _counted(intent, item, value, inside, probe)
-    if who is None and not probe.is_bounded and intent.said & _MOST:
+    if who is None and not probe.is_bounded and intent.said & (_MOST | FIRST | LAST):
         yield from _ranked(intent, probe, run)
 
 
@@ -109,7 +117,9 @@ def _beside(intent: Intent, probe: Probe, run: TrialRun, who: Fact) -> Iterator[
     for item, value in own_outputs(intent.tool, run):
         own = words_in(item.name)
         is_text = isinstance(value, str | list) and not is_evidence(item)
-        if not (own | words_in(intent.tool.name)) & COMPANY or not (own & (COMPANY | COUNT | ROLES["looks"] | {"people"}) or is_text):
+        if not (own | words_in(intent.tool.name)) & COMPANY or not (
+            own & (COMPANY | COUNT | ROLES["looks"] | {"people"}) or is_text
+        ):
             continue
         asked = f"asked who is there beside {me!r}"
         if is_text:
@@ -161,7 +171,10 @@ def _listed(
         gone = [fact for fact in named if not any(near_moment(at, span) for span in fact.spans)]
         says = f"{asked} {item.name} has {gone[0].text!r}, which is not there then" if gone else ""
         yield Finding(about=f"{item.name} then", difference=says, flaw="other_person")
-    missing = [one for one in inside if one[0].text not in text and not any(near(span, [one[1]], 0) for span in spans)]
+    missing = [
+        (fact, span) for fact, span in inside
+        if not (any(near(one, [span], 0) for one in spans) if spans else fact.text in text)
+    ]  # fmt: skip
     if inside and (named or spans or not value):
         lacks = f"{missing[0][0].text!r} at {missing[0][1].start:.1f} to {missing[0][1].end:.1f} s" if missing else ""
         says = f"{asked} {item.name} has {len(value)} items; the film has {lacks}, too" if missing else ""
@@ -199,10 +212,14 @@ def _ranked(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
         fact for fact in probe.film if (fact.kind, fact.existence, fact.category) == ("looks", "present", "person")
     ]
     people = [fact for fact in people if " " in fact.text]
-    keys = [lambda fact: len(fact.spans)]
-    if not intent.said & REPEATED:
+    keys: list[Callable[[Fact], float]] = [lambda fact: len(fact.spans)]
+    if intent.said & FIRST and not intent.said & _MOST:
+        keys = [lambda fact: -fact.spans[0].start]
+    elif not intent.said & _MOST:
+        keys = [lambda fact: fact.spans[-1].end, lambda fact: fact.spans[0].start, lambda fact: fact.spans[-1].start]
+    elif not intent.said & REPEATED:
         keys = [lambda fact: fact.seconds, lambda fact: max(span.duration for span in fact.spans)]
-    most = {max(people, key=key).text for key in keys} if people else set()
+    most = {fact.text for key in keys for fact in people if key(fact) == max(map(key, people))}
     for item, value in own_outputs(intent.tool, run):
         named = [fact.text for fact in people if isinstance(value, str) and fact.text in value]
         if len(named) == 1:

@@ -19,8 +19,8 @@ from world_api.core.spans import TimeSpan, merge_spans
 if TYPE_CHECKING:
     from world_api.session.session import Session
 
-#: What a text says of a thing: its looks, what is done, what is said or written (words: either), or its kind.
-FactKind = Literal["looks", "deed", "words", "said", "written", "category"]
+#: What a text says of a thing: its looks, what is done, what is said or written (words: either), its kind; or a scene.
+FactKind = Literal["looks", "deed", "words", "said", "written", "category", "scene"]
 #: present: at the spans; absent: nowhere; unjudged: of a thing that is there, with a word that nothing can judge
 Existence = Literal["present", "absent", "unjudged"]
 _MOST = 6  #: facts of one kind
@@ -74,6 +74,14 @@ class Fact:
         """The shortest time between two occurrences, in seconds; infinite for one."""
         return min((later.start - earlier.end for earlier, later in pairwise(self.spans)), default=math.inf)
 
+    def lasting(self, least: float) -> Fact:
+        """Return the fact of the occurrences that last at least so many seconds; the same of several things that look alike."""
+        spans = tuple(span for span in self.spans if span.duration >= least)
+        if len(self.things) != 1 or self.times != frozenset({len(self.spans)}) or not self.spans:
+            return self
+        left = replace(self, spans=spans, each=spans, times=frozenset({len(spans)}), sides=(), doers=())
+        return left if spans else replace(left, existence="absent", things=frozenset({0}))
+
     def not_done_by(self, looks: str) -> Fact:
         """Return that a deed, which is there, is never done by what has these looks."""
         none = frozenset({0})
@@ -114,6 +122,7 @@ def facts_of(session: Session) -> tuple[Fact, ...]:
     if is_true:
         several = (fact for fact in _categories(session) if fact.things != frozenset({1}))
         present += [replace(fact, kind="looks") for fact in several]
+        present += [_present("scene", f"scene {scene.ordinal + 1}", [scene.span]) for scene in session.view.scenes]
         present += [*_deeds(session, {fact.text for fact in looks}), *_categories(session)]
         present += [*_absent(session, present), *_unjudged(session, looks)]
     return tuple(present)

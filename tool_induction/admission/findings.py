@@ -90,6 +90,7 @@ _OFTEN = 8  #: occurrences that a short list has no room for
 #: of a boolean: that something comes more than once
 _AGAIN = frozenset("repeated repeats again returns reappears recurs recurring returned twice repeatedly".split())
 _GAP = frozenset("between gap apart pause 间隔".split())
+_WHILE = frozenset("while during when whenever 期间 时".split())
 _LISTS = frozenset("times appearances occurrences spans intervals visits sightings stays moments mentions".split())
 NEGATIONS = frozenset("not never no missing absent without".split())
 ORDER = FIRST | {"before", "order", "ordered", "earlier", "precedes", "sequence", "sorted", "after", "later"}
@@ -125,9 +126,9 @@ def findings_of(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding
     """Yield what the run of a probe says of the facts, output by output."""
     facts = probe.each
     if run.status == "ok":
-        yield from _outside(intent, probe, run)
+        yield from outside(intent, probe, run)
         yield from _wrong_side(intent, probe, run)
-    if not facts or probe.cuts:
+    if not facts or (probe.cuts and probe.bounds.end > probe.duration) or (probe.cuts and not probe.bounds.start):
         return
     if run.status == "ok":
         yield Finding(about="decided")
@@ -141,6 +142,10 @@ def findings_of(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding
         yield from _compared(intent, probe, run)
         if intent.said & ORDER and not intent.said & MORE_OR_LESS:
             yield from _related(probe, outputs, existence)
+    if run.status == "ok":
+        yield from _scenes(intent, probe, run)
+        yield from _at_the_same_time(intent, probe, run)
+        yield from _between(intent, probe, run)
     yield from _undecided(intent, run, facts, probe, existence)
     if run.status != "ok" or is_of_several_looks:
         return
@@ -153,6 +158,52 @@ def findings_of(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding
         judged = _Answer(intent=intent, probe=probe, fact=deed, existence=existence)
         for item, value in outputs:
             yield from judged.findings(item, value)
+
+
+def _scenes(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
+    """Yield whether the ends and the number of a scene are those of one that holds the occurrence that is meant."""
+    fact, scenes = probe.each[0], [one.spans[0] for one in probe.film if one.kind == "scene"]
+    if len(probe.each) > 1 or probe.is_bounded or fact.existence != "present" or intent.side(probe.arguments):
+        return
+    for item, value in own_outputs(intent.tool, run):
+        own, which = words_in(item.name), intent.which(item.name, probe.arguments)
+        spans = {"first": fact.spans[:1], "last": fact.spans[-1:]}.get(which, fact.spans)
+        holding = [place for span in spans for place in near(span, scenes, 0)]
+        if not own & {"scene", "场景"} or not holding or not isinstance(value, int | float) or isinstance(value, bool):
+            continue
+        if is_moment(item.name, item.type) and edge_of(item.name):
+            known = [getattr(scenes[place], edge_of(item.name)) for place in holding]
+        elif types.plain(item.type) == types.INT and own & {"number", "index"}:
+            known = [float(place + step) for place in holding for step in (0, 1)]
+        else:
+            continue
+        says = f"asked for {fact.text!r} it says {item.name} = {value:g}; its scenes have {', '.join(f'{one:g}' for one in known[:4])}"
+        yield Finding(
+            about=f"{item.name} scene", difference="" if any(abs(value - one) <= EXACT for one in known) else says
+        )
+
+
+def _at_the_same_time(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
+    """Yield whether an answer is right about one being there while something is done, which is done once."""
+    deed = next((fact for fact in probe.each if fact.kind == "deed" and len(fact.spans) == 1), None)
+    looks = next((fact for fact in probe.each if fact.kind == "looks"), None)
+    if deed is None or looks is None or not intent.said & _WHILE:
+        return
+    for item, value in own_outputs(intent.tool, run):
+        if types.plain(item.type) == types.BOOL and words_in(item.name) & (PRESENCE | TOGETHER):
+            is_there = bool(near(deed.spans[0], looks.spans, 0))
+            says = f"asked for {looks.text!r} while {deed.text!r} it says {item.name} = {canonical_json(value)}"
+            about = f"{item.name} {'then' if is_there else 'not then'}"
+            yield Finding(about=about, difference="" if value is is_there else f"{says}; {_world(looks, probe)}")
+
+
+def _between(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
+    """Yield whether what is listed of the time between two events is from that time."""
+    if "between" in intent.said and len(probe.each) == 2 and all(len(fact.spans) == 1 for fact in probe.each):
+        first, last = sorted((fact.spans[0] for fact in probe.each), key=lambda span: span.start)
+        if first.end < last.start and not probe.is_bounded:
+            between = replace(probe, bounds=TimeSpan(start=first.end, end=last.start))
+            yield from outside(intent, between, run, is_between=True)
 
 
 def own_outputs(tool: model.Tool, run: TrialRun) -> list[tuple[model.Output, Json]]:
@@ -223,6 +274,10 @@ class _Answer:
         claim = self._claim(item, value)
         if claim is None or (self.probe.at is not None and claim != "presence"):
             return
+        if self.probe.cuts and claim != "seconds":
+            return
+        if claim in ("list", "count") and self.probe.limits:
+            return
         if (
             claim in ("time", "seconds")
             and _statistic(words_in(item.name) | self.intent.said)
@@ -250,6 +305,8 @@ class _Answer:
             and self.fact.kind == "looks"
         ):
             about += " briefly"
+        if self.probe.cuts:
+            about += " cut"
         if claim in ("count", "list") and min(self.fact.times, default=0) >= _OFTEN:
             about += " often"
         if self.existence == "present":
@@ -440,7 +497,7 @@ class _Answer:
         """Return "longest" or "shortest", if an output is of that occurrence, and its place; None if that is not clear."""
         kind = _statistic(words_in(item.name)) or _statistic(self.intent.said)
         lengths = sorted(span.duration for span in spans)
-        if self.probe.is_bounded or kind not in ("longest", "shortest") or self.fact.things != frozenset({1}):
+        if self.probe.is_bounded or kind not in ("longest", "shortest") or self.fact.times != frozenset({len(spans)}):
             return kind if kind in ("longest", "shortest") else "", None
         pair = lengths[-2:] if kind == "longest" else lengths[:2]
         is_clear = len(pair) == 1 or pair[0] + EXACT < pair[1]
@@ -496,7 +553,7 @@ class _Answer:
         is_certain = (
             is_double
             or bool(meant)
-            or (is_one and unit not in shares and (is_total or bool(statistic) or seconds < EXACT))
+            or (is_one and unit not in shares and (is_total or self.probe.cuts or bool(statistic) or seconds < EXACT))
         )
         return Finding(
             about="",
@@ -616,11 +673,11 @@ def _wrong_side(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding
         yield Finding(about=f"{item.name} side", difference=says, certain=False, flaw="wrong_side")
 
 
-def _outside(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
+def outside(intent: Intent, probe: Probe, run: TrialRun, *, is_between: bool = False) -> Iterator[Finding]:
     """Yield whether all items of a list are in the part of the film that is asked about, as far as both ends are given."""
     bounds = probe.bounds
     around = AROUND - BEFORE - AFTER if intent.side(probe.arguments) else AROUND
-    if bounds.end > probe.duration or intent.said & around:
+    if bounds.end > probe.duration or (intent.said & around and not is_between):
         return
     for item in intent.tool.outputs:
         value = run.outputs.get(item.name)

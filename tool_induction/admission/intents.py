@@ -45,7 +45,7 @@ LAST = frozenset("last latest final finally 最后 最晚".split())
 COUNT = frozenset("count counts number times many often occurrences total n 次数 数量 多少 几次 几处 几个 一共".split())
 EVERYTHING = COUNT | frozenset("every all each whole entire everything 所有 全部".split())
 DISTINCT = frozenset("different distinct unique individual individuals 不同".split())
-REPEATED = frozenset("times often occurrences occasions visits appearances repeatedly 次数".split())
+REPEATED = frozenset("times often frequent frequently occurrences occasions visits appearances repeatedly 次数".split())
 SECONDS = frozenset("seconds duration long time total minutes hours milliseconds 时长 多久".split())
 PRESENCE = frozenset(
     "seen present found exists exist appears reappears returns happens happened ever there shown visible occurs said".split()

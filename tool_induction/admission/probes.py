@@ -15,6 +15,7 @@ from tool_induction.admission.intents import (
     FIRST,
     LAST,
     NEAREST,
+    SECONDS,
     TOGETHER,
     Intent,
     Role,
@@ -31,6 +32,7 @@ _AMOUNTS: Mapping[types.Type, Any] = {types.INT: 10, types.FLOAT: 20.0, types.NU
 _EACH_WAY = 3  #: words that are only said, or only written
 _THINGS = frozenset("thing things object objects item items something 东西 物体".split())
 _PEOPLE = frozenset("people persons person 人".split())
+_LEAST = frozenset("min minimum least".split())
 _WHICH = FIRST | LAST | BEFORE | AFTER
 _MOMENTS = 4  #: of a film, about which is asked
 _PARTS = ((0.1, 0.3), (0.55, 0.9), (0.3, 0.55))  #: of a film
@@ -45,7 +47,8 @@ class Probe:
 
     ``facts``: the fact of each input that has one, or a list of facts; ``bounds``: the interval that it is asked about;
     ``moment``: the time whose nearest occurrence is asked for; ``at``: the time about which it is asked, around which the
-    bounds are; ``ordinal``: which occurrence is asked for, from 1; ``duration``: of the film (times in seconds); ``film``: all
+    bounds are; ``ordinal``: which occurrence is asked for, from 1; ``least``: seconds
+    that one lasts which counts; ``duration``: of the film (times in seconds); ``film``: all
     that is known of it; ``cuts``: whether a bound is within an occurrence, so that only the side of the answer is known.
     """
 
@@ -55,9 +58,17 @@ class Probe:
     moment: float | None = None
     at: float | None = None
     ordinal: int | None = None
+    least: float | None = None
     duration: float = 0.0
     film: tuple[Fact, ...] = ()
     cuts: bool = False
+
+    @property
+    def limits(self) -> bool:
+        """Whether an amount is among the arguments, such as a least duration, so that not all that is there may be meant."""
+        given = (value for value in self.arguments.values() if isinstance(value, int | float))
+        times = (self.bounds.start, self.bounds.end, self.moment, self.at, self.ordinal, self.least)
+        return any(value not in times and not isinstance(value, bool) for value in given)
 
     @property
     def looks(self) -> tuple[str, ...]:
@@ -93,6 +104,7 @@ def probes_for(
     nearest, at, ordinal = _nearest(tool), _at(tool), Intent(tool=tool).ordinal
     # A kind of thing is that of the fact that another text is about.
     texts = [name for name in texts if roles[name] != "category"] or texts
+    least = _least(tool, usual)
     for chosen in _chosen(tool, texts, roles, facts):
         given = usual | {
             name: [one.text for one in fact] if isinstance(fact, tuple) else fact.text
@@ -105,7 +117,13 @@ def probes_for(
                 item.name for item in tool.inputs if roles.get(item.name) == "category" and item.name not in chosen
             )
             given |= dict.fromkeys(kinds, about.category)
-        probe = Probe(arguments=given, facts=chosen, duration=duration, film=tuple(facts))
+        if least is not None and about is not None:
+            about = about.lasting(least)
+            chosen = {
+                name: about if isinstance(fact, Fact) and fact.kind == "looks" else fact
+                for name, fact in chosen.items()
+            }
+        probe = Probe(arguments=given, facts=chosen, duration=duration, film=tuple(facts), least=least)
         if about is not None and nearest:
             yield from _near_moments(nearest, probe, about, duration)
         elif at:
@@ -147,6 +165,16 @@ def _usual(tool: model.Tool, roles: Mapping[str, Role], duration: float) -> dict
     return usual
 
 
+def _least(tool: model.Tool, usual: Mapping[str, Any]) -> float | None:
+    """Return the seconds that an occurrence must last to count, if an input says so."""
+    for item in tool.inputs:
+        own = words_in(item.name)
+        if own & _LEAST and own & SECONDS and types.is_numeric(types.plain(item.type)):
+            value = usual.get(item.name, None if item.default is None else item.default.value)
+            return float(value) if isinstance(value, int | float) else None
+    return None
+
+
 def _bound(tool: model.Tool, item: model.Input) -> Literal["lower", "upper", ""]:
     """Return which bound of time an input is: by its name, or by what the tool says that it finds beside the moment."""
     bound = bound_of(item.name, item.type)
@@ -172,11 +200,12 @@ def _at(tool: model.Tool) -> str:
 
 def _at_moments(name: str, probe: Probe, facts: Sequence[Fact]) -> Iterator[Probe]:
     """Yield the probe for moments in the middle of what is there, and for one at which nothing of it is."""
-    told = [fact for fact in facts if fact.existence == "present" and " " in fact.text]
+    told = [fact for fact in facts if fact.existence == "present" and " " in fact.text and fact.kind != "scene"]
     spans = [span for fact in told for span in fact.spans[:2] if span.duration > 2 * EXACT]
     moments = [round(span.center, 1) for span in spans[:: max(1, len(spans) // _MOMENTS)]]
-    free = [one for one in range(int(probe.duration)) if not any(near_moment(one, span) for span in spans)]
-    for moment in (*moments, *map(float, free[:1])):
+    all_spans = [span for fact in told for span in fact.spans]
+    free = [one for one in range(int(probe.duration)) if not any(near_moment(one, span) for span in all_spans)]
+    for moment in (*moments, *(float(free[place * (len(free) - 1) // 2]) for place in range(3) if free)):
         bounds = TimeSpan(start=max(0.0, moment - EXACT / 2), end=moment + EXACT / 2)
         yield replace(probe, arguments={**probe.arguments, name: moment}, at=moment, bounds=bounds)
 
@@ -242,6 +271,11 @@ def _bounded(tool: model.Tool, probe: Probe, about: Fact, duration: float) -> It
         given = None if bounds is None else _within(tool, probe.arguments, bounds)
         if given is not None and bounds is not None:
             yield replace(probe, arguments=given, bounds=bounds)
+    for span in about.spans[-1:]:
+        bounds = TimeSpan(start=round(span.center, 1), end=min(duration, round(span.end + ROUGH, 1)))
+        given = _within(tool, probe.arguments, bounds)
+        if given is not None:
+            yield replace(probe, arguments=given, bounds=bounds, cuts=True)
     for item in tool.inputs:
         bound = _bound(tool, item)
         places = {"lower": (1, len(about.spans)), "upper": (len(about.spans) - 1, 0)}.get(bound, ())
@@ -316,10 +350,10 @@ def _doings(facts: Sequence[Fact], *, is_done: bool) -> Iterator[tuple[Fact, Fac
         yield fact, who[fact.who]
     for fact in _some(facts, "deed", "absent", _ASKED["absent"]) if done else ():
         yield fact, who[done[0].who]
-    for fact in done if is_done else ():
+    for fact in done:
         others = (one for one in who.values() if all(_are_apart(a, b) for a in one.spans for b in fact.spans))
         for other in islice(others, 1):
-            yield fact.not_done_by(other.text), other
+            yield (fact.not_done_by(other.text) if is_done else fact), other
 
 
 def _only(facts: Sequence[Fact], way: str) -> list[Fact]:

@@ -59,9 +59,9 @@ _WALKS = {
 }  #: left edges at first and at last; the others walk to the right
 #: Who is seen in each scene, besides the bystander: the person seen three times, once, twice, briefly; twins (alike); the thing.
 _SCENES = (
-    ("once",),
+    ("once", "brief"),
     ("thrice",),
-    ("brief",),
+    (),
     ("twice", "thing"),
     ("twin_1", "twin_2"),
     ("thrice",),
@@ -74,6 +74,9 @@ _SCENES = (
 _STAYS = {(1, "thrice"): (15.5, 17.5), (5, "thrice"): (20.0, 24.0), (8, "thrice"): (13.0, 14.0), (3, "twice"): (19.0, 22.0),
           (6, "twice"): (14.0, 16.0), (3, "thing"): (13.0, 15.0), (8, "thing"): (18.0, 21.0)}  # fmt: skip
 _ANY_STAY = (13.0, 24.0)
+#: The same of what is done there; the others last as long as any.
+_LASTS = {(1, 0): (2.5, 3.0), (6, 0): (4.8, 5.4), (8, 0): (2.5, 3.0)}
+_ANY_DEED = (2.5, 4.5)
 _BRIEFLY = 3.5  #: seconds; such a stay lies between two multiples of five seconds, and of all that five divides
 _GRID = 5.0
 #: scene, who, deed (by number), and whether it is done while much is said
@@ -206,7 +209,7 @@ def _play(script: _Script, scene: int, present: Sequence[str], start: float, wor
         for place, who, number in _DONE:
             if (place, who) == (scene, name):
                 done = round(first + script.between(5.0, 7.0), 1)
-                ended = round(done + script.between(2.5, 4.5), 1)
+                ended = round(done + script.between(*_LASTS.get((scene, number), _ANY_DEED)), 1)
                 script.do(name, done, ended, words["deeds"][number])
                 if scene not in _TALKATIVE:  # something is said shortly before it and shortly after it
                     script.say(round(done - 3.0, 1), words["asides"][2 * number])
