@@ -75,10 +75,10 @@ class Fact:
         return min((later.start - earlier.end for earlier, later in pairwise(self.spans)), default=math.inf)
 
     def lasting(self, least: float) -> Fact:
-        """Return the fact of the occurrences that last at least so many seconds; the same of several things that look alike."""
-        spans = tuple(span for span in self.spans if span.duration >= least)
-        if len(self.things) != 1 or self.times != frozenset({len(self.spans)}) or not self.spans:
+        """Return the fact of the occurrences, which do not overlap, that last at least so many seconds."""
+        if not self.spans:
             return self
+        spans = tuple(span for span in self.spans if span.duration >= least)
         left = replace(self, spans=spans, each=spans, times=frozenset({len(spans)}), sides=(), doers=())
         return left if spans else replace(left, existence="absent", things=frozenset({0}))
 

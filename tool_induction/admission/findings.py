@@ -32,7 +32,6 @@ from tool_induction.admission.intents import (
     REPEATED,
     ROLES,
     SECONDS,
-    TOGETHER,
     WAYS,
     Edge,
     Intent,
@@ -45,7 +44,7 @@ from tool_induction.language import model, types
 from tool_induction.language.evaluation import Json
 from tool_induction.language.expressions import names
 from world_api.core.canonical import canonical_json
-from world_api.core.spans import TimeSpan, merge_spans
+from world_api.core.spans import TimeSpan
 
 if TYPE_CHECKING:
     from tool_induction.admission.trials import TrialRun
@@ -60,10 +59,8 @@ _DOER = re.compile(
 )
 _WHO = frozenset("who doer actor".split())
 MORE = frozenset("longer longest more most oftener greater 更长 更久 更多".split())
-_LESS = frozenset("shorter shortest less least fewer 更短 更少".split())
-MORE_OR_LESS = MORE | _LESS
-_FIRST_OF_TWO = frozenset("first one a former 第一".split())
-_OTHER = frozenset("other second two b latter 第二 另一".split())
+LESS = frozenset("shorter shortest less least fewer 更短 更少".split())
+MORE_OR_LESS = MORE | LESS
 _UNITS: Mapping[str, frozenset[str]] = {
     "percent": frozenset("percent percentage pct 百分比".split()),
     "a share of 1": frozenset("share fraction proportion 比例 占比".split()),
@@ -82,21 +79,18 @@ _STATISTIC_WORDS: Mapping[str, frozenset[str]] = {
 }
 #: Words of a number that is one of several, or their mean.
 STATISTICS = frozenset[str]().union(*_STATISTIC_WORDS.values())
-_UNTIL = frozenset("until wait waits waiting later".split())  #: of seconds from a moment to what comes next
+UNTIL = frozenset("until wait waits waiting later".split())  #: of seconds from a moment to what comes next
 _REST = frozenset(
     "remaining remain remains left rest 剩余".split()
 )  #: of seconds from the end of something to that of the film
 _OFTEN = 8  #: occurrences that a short list has no room for
 #: of a boolean: that something comes more than once
 _AGAIN = frozenset("repeated repeats again returns reappears recurs recurring returned twice repeatedly".split())
-_GAP = frozenset("between gap apart pause 间隔".split())
-_WHILE = frozenset("while during when whenever 期间 时".split())
 _LISTS = frozenset("times appearances occurrences spans intervals visits sightings stays moments mentions".split())
 NEGATIONS = frozenset("not never no missing absent without".split())
 ORDER = FIRST | {"before", "order", "ordered", "earlier", "precedes", "sequence", "sorted", "after", "later"}
 _LONG = 4.0  #: a span must be this long for its ends to be distinguished
-_SHARE_OFF = 0.25  #: of a duration of two things, which are compared
-_OFF = 0.1  #: of a duration
+OFF = 0.1  #: of a duration
 _BRIEF = 5.0  #: seconds of a stay between two moments of a coarse sampling
 _AT_LEAST = 2  #: wrong answers that refuse a tool
 _NONE_OF = 4  #: questions about what is there, all of which find nothing
@@ -128,82 +122,20 @@ def findings_of(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding
     if run.status == "ok":
         yield from outside(intent, probe, run)
         yield from _wrong_side(intent, probe, run)
-    if not facts or (probe.cuts and probe.bounds.end > probe.duration) or (probe.cuts and not probe.bounds.start):
+    if not facts or probe.is_of_sides:
         return
     if run.status == "ok":
         yield Finding(about="decided")
-    standings = {fact.existence for fact in facts}
-    existence = "unjudged" if "unjudged" in standings else "absent" if "absent" in standings else "present"
-    is_of_several_looks = len(facts) > 1 and {fact.kind for fact in facts} == {"looks"}
-    if is_of_several_looks and run.status in ("ok", "partial") and not run.failed_calls:
-        yield from _cites_each(probe, run)
-    outputs = own_outputs(intent.tool, run)
-    if is_of_several_looks and run.status == "ok":
-        yield from _compared(intent, probe, run)
-        if intent.said & ORDER and not intent.said & MORE_OR_LESS:
-            yield from _related(probe, outputs, existence)
-    if run.status == "ok":
-        yield from _scenes(intent, probe, run)
-        yield from _at_the_same_time(intent, probe, run)
-        yield from _between(intent, probe, run)
+    existence = probe.existence
     yield from _undecided(intent, run, facts, probe, existence)
-    if run.status != "ok" or is_of_several_looks:
+    if run.status != "ok" or (len(facts) > 1 and len({fact.kind for fact in facts}) == 1):
         return
     deed = next((fact for fact in facts if fact.kind == "deed"), facts[0])
-    if len(facts) > 1 and len({fact.kind for fact in facts}) == 1:
-        yield from _related(probe, outputs, existence)
-    else:
-        if deed.kind == "deed" and len(deed.spans) == 1:
-            yield from _sides(intent, deed, probe, run)
-        judged = _Answer(intent=intent, probe=probe, fact=deed, existence=existence)
-        for item, value in outputs:
-            yield from judged.findings(item, value)
-
-
-def _scenes(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
-    """Yield whether the ends and the number of a scene are those of one that holds the occurrence that is meant."""
-    fact, scenes = probe.each[0], [one.spans[0] for one in probe.film if one.kind == "scene"]
-    if len(probe.each) > 1 or probe.is_bounded or fact.existence != "present" or intent.side(probe.arguments):
-        return
+    if deed.kind == "deed" and len(deed.spans) == 1:
+        yield from _sides(intent, deed, probe, run)
+    judged = _Answer(intent=intent, probe=probe, fact=deed, existence=existence)
     for item, value in own_outputs(intent.tool, run):
-        own, which = words_in(item.name), intent.which(item.name, probe.arguments)
-        spans = {"first": fact.spans[:1], "last": fact.spans[-1:]}.get(which, fact.spans)
-        holding = [place for span in spans for place in near(span, scenes, 0)]
-        if not own & {"scene", "场景"} or not holding or not isinstance(value, int | float) or isinstance(value, bool):
-            continue
-        if is_moment(item.name, item.type) and edge_of(item.name):
-            known = [getattr(scenes[place], edge_of(item.name)) for place in holding]
-        elif types.plain(item.type) == types.INT and own & {"number", "index"}:
-            known = [float(place + step) for place in holding for step in (0, 1)]
-        else:
-            continue
-        says = f"asked for {fact.text!r} it says {item.name} = {value:g}; its scenes have {', '.join(f'{one:g}' for one in known[:4])}"
-        yield Finding(
-            about=f"{item.name} scene", difference="" if any(abs(value - one) <= EXACT for one in known) else says
-        )
-
-
-def _at_the_same_time(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
-    """Yield whether an answer is right about one being there while something is done, which is done once."""
-    deed = next((fact for fact in probe.each if fact.kind == "deed" and len(fact.spans) == 1), None)
-    looks = next((fact for fact in probe.each if fact.kind == "looks"), None)
-    if deed is None or looks is None or not intent.said & _WHILE:
-        return
-    for item, value in own_outputs(intent.tool, run):
-        if types.plain(item.type) == types.BOOL and words_in(item.name) & (PRESENCE | TOGETHER):
-            is_there = bool(near(deed.spans[0], looks.spans, 0))
-            says = f"asked for {looks.text!r} while {deed.text!r} it says {item.name} = {canonical_json(value)}"
-            about = f"{item.name} {'then' if is_there else 'not then'}"
-            yield Finding(about=about, difference="" if value is is_there else f"{says}; {_world(looks, probe)}")
-
-
-def _between(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
-    """Yield whether what is listed of the time between two events is from that time."""
-    if "between" in intent.said and len(probe.each) == 2 and all(len(fact.spans) == 1 for fact in probe.each):
-        first, last = sorted((fact.spans[0] for fact in probe.each), key=lambda span: span.start)
-        if first.end < last.start and not probe.is_bounded:
-            between = replace(probe, bounds=TimeSpan(start=first.end, end=last.start))
-            yield from outside(intent, between, run, is_between=True)
+        yield from judged.findings(item, value)
 
 
 def own_outputs(tool: model.Tool, run: TrialRun) -> list[tuple[model.Output, Json]]:
@@ -239,17 +171,19 @@ def _undecided(intent: Intent, run: TrialRun, facts: Sequence[Fact], probe: Prob
     texts = ", ".join(repr(fact.text) for fact in facts)
     is_there = existence == "present" and all(fact.within(probe.bounds) for fact in facts)
     if is_there and run.status in ("ok", "empty"):
-        says = f"asked for {texts} it finds nothing: {_world(facts[0], probe)}" if run.status == "empty" else ""
+        says = f"asked for {texts} it finds nothing: {film_has(facts[0], probe)}" if run.status == "empty" else ""
         yield Finding(about="finds", difference=says, certain=False, flaw="finds_nothing")
-        way = next((fact.instead for fact in probe.film if fact.instead and fact.text == facts[0].text), "")
-        if way and facts[0].kind == "words" and intent.promised & WAYS[way]:
+        ways = [fact.instead for fact in probe.film if fact.instead and fact.text == facts[0].text]
+        for way in ways if facts[0].kind == "words" else ():
+            if not intent.promised & WAYS[way]:
+                continue
             yield Finding(about=f"finds {way}", difference=says, certain=False, flaw="finds_nothing")
     if run.status == "partial" and existence != "unjudged" and not run.failed_calls:
         says = f"asked for {texts} it cannot tell, although the world decides it"
         yield Finding(about="decided", difference=says, certain=False)
 
 
-def _world(fact: Fact, probe: Probe) -> str:
+def film_has(fact: Fact, probe: Probe) -> str:
     """Return what the world holds of a fact, in words."""
     if fact.existence == "absent":
         if fact.instead:
@@ -272,43 +206,9 @@ class _Answer:
         """Yield what one output says."""
         yield from self._doer(item, value)
         claim = self._claim(item, value)
-        if claim is None or (self.probe.at is not None and claim != "presence"):
+        if claim is None or not self._is_known(claim, item):
             return
-        if self.probe.cuts and claim != "seconds":
-            return
-        if claim in ("list", "count") and self.probe.limits:
-            return
-        if (
-            claim in ("time", "seconds")
-            and _statistic(words_in(item.name) | self.intent.said)
-            and len(self.fact.spans) == 1
-        ):
-            return  # one is the longest, the shortest and the average of itself
-        is_elsewhere = self.existence == "present" and not self.fact.within(self.probe.bounds)
-        about = f"{item.name} {'elsewhere' if is_elsewhere else self.existence}"
-        if claim == "count" and self.probe.is_bounded and self.fact.within(self.probe.bounds) and not self._numbers():
-            return  # how often it is there in a part of the film is not known
-        if claim == "again" and len(self.fact.times) > 1:
-            return
-        if claim in ("count", "again") and self.fact.times == frozenset({1}):
-            about += " once"
-        is_choice = (
-            self.probe.ordinal
-            or self.intent.which(item.name, self.probe.arguments)
-            or _statistic(words_in(item.name) | self.intent.said)
-        )
-        if claim in ("time", "seconds") and is_choice and len(self.fact.spans) > 1:
-            about += " of several"
-        if (
-            self.existence == "present"
-            and max(span.duration for span in self.fact.spans) < _BRIEF
-            and self.fact.kind == "looks"
-        ):
-            about += " briefly"
-        if self.probe.cuts:
-            about += " cut"
-        if claim in ("count", "list") and min(self.fact.times, default=0) >= _OFTEN:
-            about += " often"
+        about = self._kind_of_question(claim, item)
         if self.existence == "present":
             yield replace(self._present(claim, item, value), about=about)
         elif (claim == "list" and value) or _claims(value):
@@ -318,9 +218,38 @@ class _Answer:
         else:
             yield Finding(about=about)
 
+    def _is_known(self, claim: str, item: model.Output) -> bool:
+        """Whether the film decides what is claimed; of a moment, and of a part that cuts an occurrence, little is said."""
+        probe, fact = self.probe, self.fact
+        if (probe.at is not None and claim != "presence") or (probe.cuts and claim != "seconds"):
+            return False
+        if claim in ("time", "seconds") and len(fact.spans) == 1:
+            # One is the longest, the shortest and the average of itself.
+            return not _statistic(words_in(item.name) | self.intent.said)
+        if claim == "count" and probe.is_bounded and fact.within(probe.bounds) and not self._numbers():
+            return False
+        return not (claim in ("list", "count") and probe.limits) and not (claim == "again" and len(fact.times) > 1)
+
+    def _kind_of_question(self, claim: str, item: model.Output) -> str:
+        """Return the output and what sets the question apart, by which answers are put together."""
+        probe, fact, is_present = self.probe, self.fact, self.existence == "present"
+        is_elsewhere = is_present and not fact.within(probe.bounds)
+        statistic = _statistic(words_in(item.name) | self.intent.said)
+        is_choice = probe.ordinal or statistic or self.intent.which(item.name, probe.arguments)
+        is_short = fact.kind == "looks" and max((span.duration for span in fact.spans), default=_BRIEF) < _BRIEF
+        apart = {
+            " once": claim in ("count", "again") and fact.times == frozenset({1}),
+            " of several": claim in ("time", "seconds") and is_choice and len(fact.spans) > 1,
+            " briefly": is_present and is_short,
+            " cut": probe.cuts,
+            " often": claim in ("count", "list") and min(fact.times, default=0) >= _OFTEN,
+        }
+        kinds = "".join(kind for kind, is_meant in apart.items() if is_meant)
+        return f"{item.name} {'elsewhere' if is_elsewhere else self.existence}{kinds}"
+
     def _says(self, item: model.Output, value: Json, world: str = "") -> str:
         shown = canonical_json(value)[:60]
-        return f"asked for {self.fact.text!r} it says {item.name} = {shown}; {world or _world(self.fact, self.probe)}"
+        return f"asked for {self.fact.text!r} it says {item.name} = {shown}; {world or film_has(self.fact, self.probe)}"
 
     def _claim(self, item: model.Output, value: Json) -> str | None:
         """Return what an output says of the fact: time, seconds, count, presence or list; None if that is not clear."""
@@ -427,7 +356,7 @@ class _Answer:
             return "rest"
         bounds = self.probe.bounds
         is_open = bounds.start > 0 and bounds.end > self.probe.duration
-        return "next" if own & _UNTIL and own & SECONDS and is_open else ""
+        return "next" if own & UNTIL and own & SECONDS and is_open else ""
 
     def _distance(self, item: model.Output, value: float, spans: Sequence[TimeSpan]) -> Finding:
         """Return what seconds say that are measured from a moment, or to the end of the film."""
@@ -470,18 +399,20 @@ class _Answer:
             wanted = min(range(len(spans)), key=lambda place: abs(spans[place].start - moment))
         if wanted not in close:
             order = f"this is occurrence {close[0] + 1} of {len(spans)}, and it says {which or extreme or 'nearest'}"
-            found = Finding(about="", difference=self._says(item, value, f"{_world(self.fact, self.probe)}: {order}"))
+            found = Finding(about="", difference=self._says(item, value, f"{film_has(self.fact, self.probe)}: {order}"))
             return replace(found, certain=wanted not in around or close != around)
         span, edge = spans[wanted], self._edge(item)
         # A line has times of its own beside those of the hit.
         has_own_times = self.fact.kind in ("words", "said", "written")
         if given.duration == 0 and edge:
-            start, end = abs(given.start - span.start), abs(given.end - span.end)
+            # Of several things that look alike either one's stay may be meant.
+            mine = [span, *(one for one in self.fact.each if one.overlaps(span))]
+            start, end = (min(abs(given.start - getattr(one, side)) for one in mine) for side in ("start", "end"))
             own, other = (start, end) if edge == "start" else (end, start)
             if other <= EXACT < own and span.duration > _LONG:
                 return Finding(
                     about="",
-                    difference=self._says(item, value, f"{_world(self.fact, self.probe)}: that is the other end"),
+                    difference=self._says(item, value, f"{film_has(self.fact, self.probe)}: that is the other end"),
                 )
             if own > 2 * EXACT:
                 flaw: Flaw | None = "rough_times"
@@ -539,7 +470,7 @@ class _Answer:
         seconds = value / scales[unit]
         doubled = sum(span.duration for span in self.fact.each)
         is_double = abs(seconds - doubled) <= EXACT < doubled - total and abs(seconds - total) > EXACT
-        if any(abs(seconds - one) <= max(2 * EXACT, _OFF * one) for one in right) and not is_double:
+        if any(abs(seconds - one) <= max(2 * EXACT, OFF * one) for one in right) and not is_double:
             return Finding(about="")
         meant = [name for name, scale in scales.items() if abs(value / scale - total) <= _CLOSE * total]
         # Of several things that look alike one may be meant.
@@ -613,7 +544,7 @@ class _Answer:
             return Finding(about="")
         right = " or ".join(map(str, sorted(known)))
         is_cut = min(known) >= _OFTEN and isinstance(value, int) and value < min(known)
-        says = self._says(item, value, f"{_world(self.fact, self.probe)}: {right}")
+        says = self._says(item, value, f"{film_has(self.fact, self.probe)}: {right}")
         return Finding(about="", difference=says, certain=not is_cut, flaw="short_lists" if is_cut else None)
 
 
@@ -627,7 +558,7 @@ def _sides(intent: Intent, fact: Fact, probe: Probe, run: TrialRun) -> Iterator[
     wrong = [piece for piece in wrong if not near(piece, [event], EXACT) or piece.duration > ROUGH]
     if side and (right or wrong):
         cited = ", ".join(f"{piece.start:.1f} to {piece.end:.1f} s" for piece in wrong[:3])
-        says = f"asked what comes {side} {fact.text!r} it cites only {cited}; {_world(fact, probe)}"
+        says = f"asked what comes {side} {fact.text!r} it cites only {cited}; {film_has(fact, probe)}"
         yield Finding(about=f"side {side}", difference="" if right else says)
     far = {"before": "end", "after": "start"}.get(side)
     for item in intent.tool.outputs if far else ():
@@ -635,7 +566,7 @@ def _sides(intent: Intent, fact: Fact, probe: Probe, run: TrialRun) -> Iterator[
         is_far_end = is_moment(item.name, item.type) and words_in(item.name) & PLACES and edge_of(item.name) == far
         if is_far_end and isinstance(value, int | float):
             is_right = value <= event.end + EXACT if side == "before" else value >= event.start - EXACT
-            says = f"asked what comes {side} {fact.text!r} it says {item.name} = {value:g}; {_world(fact, probe)}"
+            says = f"asked what comes {side} {fact.text!r} it says {item.name} = {value:g}; {film_has(fact, probe)}"
             yield Finding(about=f"{item.name} {side}", difference="" if is_right else says)
 
 
@@ -680,9 +611,9 @@ def outside(intent: Intent, probe: Probe, run: TrialRun, *, is_between: bool = F
     if bounds.end > probe.duration or (intent.said & around and not is_between):
         return
     for item in intent.tool.outputs:
-        value = run.outputs.get(item.name)
-        is_list = isinstance(value, list) and not (is_evidence(item) and (probe.at or intent.said & NEGATIONS))
-        spans = [span for one in value if (span := span_of(one)) is not None] if is_list else []
+        value, is_of_elsewhere = run.outputs.get(item.name), probe.at is not None or bool(intent.said & NEGATIONS)
+        listed = value if isinstance(value, list) and not (is_of_elsewhere and is_evidence(item)) else []
+        spans = [span for one in listed if (span := span_of(one)) is not None]
         out = [one for one in spans if not near(one, [bounds], EXACT if one.duration < EXACT else ROUGH)]
         if spans:
             says = (
@@ -696,87 +627,10 @@ def outside(intent: Intent, probe: Probe, run: TrialRun, *, is_between: bool = F
             yield Finding(about=f"{item.name} outside", difference=says)
 
 
-def _cites_each(probe: Probe, run: TrialRun) -> Iterator[Finding]:
-    """Yield whether something is cited of each of several things that are there, never together."""
-    for place, fact in enumerate(probe.each):
-        if fact.spans and run.cited:
-            is_cited = any(near(piece, fact.spans, 0) for piece in run.cited)
-            asked = " and ".join(repr(one.text) for one in probe.each)
-            says = f"asked for {asked} it cites nothing of {fact.text!r}; {_world(fact, probe)}"
-            yield Finding(
-                about=f"thing {place}", difference="" if is_cited else says, certain=False, flaw="one_left_out"
-            )
-
-
-def _compared(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
-    """Yield whether the outputs say rightly which of two things is there longer, or more often."""
-    one, other = probe.each[:2]
-    yield from _shared(intent, probe, run)
-    is_often = bool(intent.said & REPEATED)
-    sizes = [len(fact.spans) if is_often else fact.seconds for fact in (one, other)]
-    if min(sizes) * (1 + _SHARE_OFF) > max(sizes):
-        return
-    # One of them is there longer, and the other one more often.
-    is_against = (one.seconds - other.seconds) * (len(one.spans) - len(other.spans)) < 0
-    for item in intent.tool.outputs:
-        own, kind, value = words_in(item.name), types.plain(item.type), run.outputs.get(item.name)
-        is_named = own & (MORE | _LESS)
-        more, less = (bool((own if is_named else intent.said) & words) for words in (MORE, _LESS))
-        said = _which_of(value, one.text, other.text, is_other=bool(own & _OTHER))
-        is_text = kind in (types.BOOL, types.STRING) or isinstance(kind, types.EnumType)
-        if more is less or said is None or not is_text or not (is_named or item is intent.tool.outputs[0]):
-            continue
-        is_one = (sizes[0] > sizes[1]) is more
-        sides = f"{sizes[0]:g} and {sizes[1]:g} {'times' if is_often else 's'}"
-        asked = f"asked for {one.text!r} and {other.text!r} it says {item.name} = {canonical_json(value)[:60]}"
-        says = "" if said is is_one else f"{asked}; in all the film has {sides}"
-        kind_of = "apart" if is_against else "first" if is_one else "other"
-        yield Finding(about=f"{item.name} {kind_of}", difference=says)
-
-
 def _statistic(words: frozenset[str]) -> str:
     """Return which number of several a name means: average, longest or shortest; empty for the whole, or if it says several."""
     found = [name for name, known in _STATISTIC_WORDS.items() if words & known]
     return found[0] if len(found) == 1 else ""
-
-
-def _shared(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
-    """Yield whether the outputs say rightly how long two things are there at the same time, or whether they ever are."""
-    one, other = (fact.spans for fact in probe.each[:2])
-    common = [cut for span in one for piece in other if (cut := span.clip(piece)) is not None]
-    seconds = sum(span.duration for span in merge_spans(common))
-    for item in intent.tool.outputs:
-        own, value = words_in(item.name), run.outputs.get(item.name)
-        is_meant = bool((own | (intent.said if item is intent.tool.outputs[0] else frozenset())) & TOGETHER)
-        kind, unit = types.plain(item.type), unit_of(item)
-        if not is_meant or intent.said & (MORE | _LESS | NEGATIONS) or probe.is_bounded or value is None:
-            continue
-        if kind == types.BOOL and not own & ROLES["looks"]:
-            is_right = bool(value) is (seconds > 0)
-        elif edge_of(item.name) and kind == types.TIME and seconds and intent.said & TOGETHER - {"both"}:
-            # "both" alone may mean the moment by which both have been seen
-            is_right = bool(near(TimeSpan(start=float(value), end=float(value)), common, 2 * EXACT))
-        elif types.is_numeric(kind) and kind not in (types.INT, types.TIME) and own & SECONDS and unit in SCALES:
-            is_right = abs(float(value) / SCALES[unit] - seconds) <= max(2 * EXACT, _OFF * seconds)
-        else:
-            continue
-        asked = " and ".join(repr(fact.text) for fact in probe.each[:2])
-        where = ", ".join(f"{span.start:.1f} to {span.end:.1f}" for span in merge_spans(common)) or "never"
-        given = f"{item.name} = {canonical_json(value)[:60]}"
-        says = f"asked for {asked} it says {given}; they are there together {seconds:.1f} s: {where}"
-        yield Finding(about=f"{item.name} {'together' if seconds else 'apart'}", difference="" if is_right else says)
-
-
-def _which_of(value: Json, one: str, other: str, *, is_other: bool) -> bool | None:
-    """Return whether a value names the first of two things, or says yes about it; None if it says neither."""
-    if isinstance(value, bool):
-        return value is not is_other
-    if not isinstance(value, str):
-        return None
-    found = [text in value for text in (one, other)]
-    if found == [False, False]:
-        found = [bool(words_in(value) & words) for words in (_FIRST_OF_TWO, _OTHER)]
-    return found[0] if found[0] is not found[1] else None
 
 
 def unit_of(item: model.Output, *, by_name: bool = False) -> str:
@@ -790,71 +644,6 @@ def unit_of(item: model.Output, *, by_name: bool = False) -> str:
             if own & words:
                 return unit
     return "" if by_name else "seconds"
-
-
-def _related(probe: Probe, outputs: Sequence[tuple[model.Output, Json]], existence: str) -> Iterator[Finding]:
-    """Yield what the outputs say of the order of several facts, each of which happens once."""
-    facts = probe.each
-    present = sorted((fact for fact in facts if fact.spans), key=lambda fact: fact.spans[0].start)
-    absent = [fact for fact in facts if not fact.spans]
-    shown = ", ".join(f"{fact.text!r} {_world(fact, probe)}" for fact in (*present, *absent))
-    of_inputs = frozenset[str]().union(*map(words_in, probe.facts))
-    for item, value in outputs:
-        own, kind = words_in(item.name), types.plain(item.type)
-        right: bool | None = None
-        named = [
-            fact for name, fact in probe.facts.items() if isinstance(fact, Fact) and _is_named_after(own, name, probe)
-        ]
-        is_time = is_moment(item.name, item.type) and isinstance(value, int | float)
-        if is_time and len(named) == 1 and not own & PLACES and isinstance(value, int | float):
-            moment = TimeSpan(start=float(max(0.0, value)), end=float(max(0.0, value)))
-            right = bool(near(moment, named[0].within(probe.bounds), ROUGH))
-        elif (
-            own & _GAP and len(facts) == 2 and not absent and types.is_numeric(kind) and isinstance(value, int | float)
-        ):
-            ends = [edge - other for edge in _edges(facts[0]) for other in _edges(facts[1])]
-            right = any(abs(abs(value / SCALES.get(unit_of(item), 1.0)) - abs(one)) <= 2 * EXACT for one in ends)
-        elif (
-            own & _UNTIL and own & SECONDS and len(facts) == 2 and isinstance(value, int | float) and kind != types.BOOL
-        ):
-            waits = [facts[1].spans[0].start - edge for edge in _edges(facts[0])] if not absent else []
-            scale = SCALES.get(unit_of(item), 1.0)
-            right = any(abs(value / scale - one) <= 2 * EXACT for one in waits)
-        elif kind == types.BOOL and "same" in own and len(facts) == 2 and all(fact.doers for fact in facts):
-            right = value is bool({*facts[0].doers} & {*facts[1].doers})
-        elif kind == types.BOOL and own & ORDER and len(facts) == 2:
-            in_order = not absent and present[0] is facts[0]
-            right = not absent and value is (
-                in_order if not own & {"after", "later", "other", "second"} else not in_order
-            )
-        elif own & ((ORDER | LAST) - of_inputs) and (text := _text_of(value)):
-            places = sorted((text.find(fact.text), fact.text) for fact in facts if fact.text in text)
-            if len(places) == 1 and len(facts) == 2:
-                wanted = present[-1] if own & (LAST | {"later", "second"}) else present[0]
-                right = not absent and places[0][1] == wanted.text
-            elif len(places) == len(present) and not absent:
-                right = [name for _, name in places] == [fact.text for fact in present]
-        if right is not None:
-            says = f"asked for {len(facts)} events it says {item.name} = {canonical_json(value)[:60]}; {shown}"
-            given = "in order" if present == [fact for fact in facts if fact.spans] else "in another order"
-            yield Finding(about=f"{item.name} {existence} {given}", difference="" if right else says)
-
-
-def _is_named_after(own: frozenset[str], name: str, probe: Probe) -> bool:
-    """Whether the words of an output's name are those of one input and of no other one that has a fact."""
-    others = frozenset[str]().union(*(words_in(other) for other in probe.facts if other != name))
-    return bool(own & (words_in(name) - others))
-
-
-def _edges(fact: Fact) -> tuple[float, ...]:
-    return tuple(edge for span in fact.spans for edge in (span.start, span.end))
-
-
-def _text_of(value: Json) -> str:
-    """Return a text, or the texts of a list one after the other; empty for anything else."""
-    if isinstance(value, list):
-        return "; ".join(one for one in value if isinstance(one, str))
-    return value if isinstance(value, str) else ""
 
 
 def span_of(value: Json) -> TimeSpan | None:

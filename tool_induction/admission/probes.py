@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, permutations
 from typing import Any, Literal
@@ -36,6 +36,7 @@ _LEAST = frozenset("min minimum least".split())
 _WHICH = FIRST | LAST | BEFORE | AFTER
 _MOMENTS = 4  #: of a film, about which is asked
 _PARTS = ((0.1, 0.3), (0.55, 0.9), (0.3, 0.55))  #: of a film
+_Choice = dict[str, Fact | tuple[Fact, ...]]  #: the facts of inputs
 _WHOLE = TimeSpan(start=0.0, end=1e7)
 EXACT = 1.0  #: seconds by which a time may be off
 ROUGH = 10.0  #: as long as a segment may be: a time that is farther off is not the thing's
@@ -77,6 +78,17 @@ class Probe:
         return tuple(text for text in known if " " in text)
 
     @property
+    def existence(self) -> Existence:
+        """Whether all facts that it is about are there; one that is absent, or cannot be judged, decides."""
+        standings: tuple[Existence, ...] = ("unjudged", "absent")
+        return next((one for one in standings if any(fact.existence == one for fact in self.each)), "present")
+
+    @property
+    def is_of_sides(self) -> bool:
+        """Whether one bound is within an occurrence and the other one is open, so that only sides are compared."""
+        return self.cuts and (self.bounds.end > self.duration or not self.bounds.start)
+
+    @property
     def is_bounded(self) -> bool:
         """Whether it is about a part of the film."""
         return self.bounds != _WHOLE
@@ -105,7 +117,7 @@ def probes_for(
     # A kind of thing is that of the fact that another text is about.
     texts = [name for name in texts if roles[name] != "category"] or texts
     least = _least(tool, usual)
-    for chosen in _chosen(tool, texts, roles, facts):
+    for chosen in _lasting(_chosen(tool, texts, roles, facts), least):
         given = usual | {
             name: [one.text for one in fact] if isinstance(fact, tuple) else fact.text
             for name, fact in chosen.items()
@@ -117,12 +129,6 @@ def probes_for(
                 item.name for item in tool.inputs if roles.get(item.name) == "category" and item.name not in chosen
             )
             given |= dict.fromkeys(kinds, about.category)
-        if least is not None and about is not None:
-            about = about.lasting(least)
-            chosen = {
-                name: about if isinstance(fact, Fact) and fact.kind == "looks" else fact
-                for name, fact in chosen.items()
-            }
         probe = Probe(arguments=given, facts=chosen, duration=duration, film=tuple(facts), least=least)
         if about is not None and nearest:
             yield from _near_moments(nearest, probe, about, duration)
@@ -173,6 +179,16 @@ def _least(tool: model.Tool, usual: Mapping[str, Any]) -> float | None:
             value = usual.get(item.name, None if item.default is None else item.default.value)
             return float(value) if isinstance(value, int | float) else None
     return None
+
+
+def _lasting(choices: Iterator[_Choice], least: float | None) -> Iterator[_Choice]:
+    """Yield the facts of the inputs, of stays that last at least so many seconds; not those of which some may overlap."""
+    for chosen in choices:
+        stays = {key: fact for key, fact in chosen.items() if isinstance(fact, Fact) and fact.kind == "looks"}
+        if least is None:
+            yield chosen
+        elif all(not fact.spans or fact.times == frozenset({len(fact.spans)}) for fact in stays.values()):
+            yield {**chosen, **{key: fact.lasting(least) for key, fact in stays.items()}}
 
 
 def _bound(tool: model.Tool, item: model.Input) -> Literal["lower", "upper", ""]:
@@ -294,7 +310,7 @@ def _bounded(tool: model.Tool, probe: Probe, about: Fact, duration: float) -> It
 
 def _chosen(
     tool: model.Tool, texts: Sequence[str], roles: Mapping[str, Role], facts: Sequence[Fact]
-) -> Iterator[dict[str, Fact | tuple[Fact, ...]]]:
+) -> Iterator[_Choice]:
     """Yield facts for the inputs ``texts``: of one, of two of the same role, of a list, or of looks and a deed."""
     kinds, said = [roles[name] for name in texts], Intent(tool=tool).said
     are_of_one_kind = "category" in roles.values() and len(texts) > 1
@@ -307,13 +323,7 @@ def _chosen(
             yield {"": people}
     elif len(texts) == 1 and not lists:
         for existence, most in _ASKED.items():
-            instead = [fact for fact in facts if fact.instead]
-            found = (*_some(facts, kinds[0], existence, most), *_some(instead, kinds[0], existence, most))
-            if (
-                kinds[0] == "words" and existence == "present"
-            ):  # some that are only written, and some that are only said
-                found += tuple(fact for way in ("said", "written") for fact in _only(facts, way)[:_EACH_WAY])
-            for fact in dict.fromkeys(found):
+            for fact in _of_one(facts, kinds[0], existence, most):
                 yield {texts[0]: fact}
     elif len(texts) == 2 and {*kinds} == {"looks"} and not lists:
         apart = _never_together(_some(facts, "looks", "present", len(facts)))
@@ -354,6 +364,15 @@ def _doings(facts: Sequence[Fact], *, is_done: bool) -> Iterator[tuple[Fact, Fac
         others = (one for one in who.values() if all(_are_apart(a, b) for a in one.spans for b in fact.spans))
         for other in islice(others, 1):
             yield (fact.not_done_by(other.text) if is_done else fact), other
+
+
+def _of_one(facts: Sequence[Fact], kind: Role, existence: Existence, most: int) -> Collection[Fact]:
+    """Return facts of a kind and existence, those of words that are there the other way, and words of each way."""
+    found = [*_some(facts, kind, existence, most)]
+    found += _some([fact for fact in facts if fact.instead], kind, existence, most)
+    if kind == "words" and existence == "present":
+        found += [fact for way in ("said", "written") for fact in _only(facts, way)[:_EACH_WAY]]
+    return dict.fromkeys(found)
 
 
 def _only(facts: Sequence[Fact], way: str) -> list[Fact]:

@@ -181,6 +181,16 @@ def _script(seed: int, *, longer: bool = False) -> dict[str, Any]:
     }
 
 
+def _stay(script: _Script, scene: int, name: str, start: float) -> tuple[float, float]:
+    """Return from when to when one is seen in a scene that begins at ``start``."""
+    first = round(start + script.between(3.0, 8.0), 1)
+    last = round(first + script.between(*_STAYS.get((scene, name), _ANY_STAY)), 1)
+    if name != "brief":
+        return first, last
+    first = round((first // _GRID + 1) * _GRID + (_GRID - _BRIEFLY) / 2, 2)
+    return first, first + _BRIEFLY
+
+
 def _play(script: _Script, scene: int, present: Sequence[str], start: float, words: dict[str, list[str]]) -> float:
     """Add what happens in one scene that begins at ``start``; return when it ends."""
     for place, number in _SHOWN:
@@ -200,11 +210,7 @@ def _play(script: _Script, scene: int, present: Sequence[str], start: float, wor
         script.see("bystander", start + 1.0, start + 30.0, still_at=_BESIDE[scene])
         end = start + 30.0
     for name in present:
-        first = round(start + script.between(3.0, 8.0), 1)
-        last = round(first + script.between(*_STAYS.get((scene, name), _ANY_STAY)), 1)
-        if name == "brief":
-            first = round((first // _GRID + 1) * _GRID + (_GRID - _BRIEFLY) / 2, 2)
-            last = first + _BRIEFLY
+        first, last = _stay(script, scene, name, start)
         script.see(name, first, last)
         for place, who, number in _DONE:
             if (place, who) == (scene, name):
