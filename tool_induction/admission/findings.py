@@ -89,6 +89,7 @@ _AGAIN = frozenset("repeated repeats again returns reappears recurs recurring re
 _LISTS = frozenset("times appearances occurrences spans intervals visits sightings stays moments mentions".split())
 NEGATIONS = frozenset("not never no missing absent without".split())
 ORDER = FIRST | {"before", "order", "ordered", "earlier", "precedes", "sequence", "sorted", "after", "later"}
+_LACKING = frozenset("absent missing unseen 缺席".split())  #: of a boolean: that something is not there
 _LONG = 4.0  #: a span must be this long for its ends to be distinguished
 OFF = 0.1  #: of a duration
 _BRIEF = 5.0  #: seconds of a stay between two moments of a coarse sampling
@@ -211,6 +212,9 @@ class _Answer:
         about = self._kind_of_question(claim, item)
         if self.existence == "present":
             yield replace(self._present(claim, item, value), about=about)
+        elif claim == "lack":
+            is_wrong = value is False and self.existence == "absent"
+            yield Finding(about=about, difference=self._says(item, value) if is_wrong else "")
         elif (claim == "list" and value) or _claims(value):
             why = "nothing can judge all of these words" if self.existence == "unjudged" else ""
             flaw: Flaw | None = "other_channel" if self.fact.instead else None
@@ -221,7 +225,7 @@ class _Answer:
     def _is_known(self, claim: str, item: model.Output) -> bool:
         """Whether the film decides what is claimed; of a moment, and of a part that cuts an occurrence, little is said."""
         probe, fact = self.probe, self.fact
-        if (probe.at is not None and claim != "presence") or (probe.cuts and claim != "seconds"):
+        if (probe.at is not None and claim not in ("presence", "lack")) or (probe.cuts and claim != "seconds"):
             return False
         if claim in ("time", "seconds") and len(fact.spans) == 1:
             # One is the longest, the shortest and the average of itself.
@@ -276,6 +280,8 @@ class _Answer:
             return "time" if span_of(value) else None
         if kind == types.BOOL and own & _AGAIN and not self.probe.is_bounded:
             return "again" if not own & NEGATIONS else None
+        if kind == types.BOOL and own & _LACKING and not own & (PRESENCE - {"ever"}):
+            return "lack"
         if kind == types.BOOL:
             return "presence" if own & PRESENCE and not own & NEGATIONS else None
         is_number = own & (COUNT | DISTINCT) or sum(one.type == item.type for one in self.intent.tool.outputs) == 1
@@ -289,8 +295,9 @@ class _Answer:
 
     def _present(self, claim: str, item: model.Output, value: Json) -> Finding:
         spans = self.fact.within(self.probe.bounds)
-        if claim in ("presence", "again"):
-            is_right = bool(value) == (bool(spans) if claim == "presence" else len(self.fact.spans) > 1)
+        if claim in ("presence", "again", "lack"):
+            known = {"presence": bool(spans), "lack": not spans, "again": len(self.fact.spans) > 1}
+            is_right = bool(value) == known[claim]
             return Finding(about="", difference="" if is_right else self._says(item, value))
         if not spans:
             found = Finding(about="", difference=self._says(item, value) if _claims(value) else "")

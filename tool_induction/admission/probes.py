@@ -336,7 +336,7 @@ def _chosen(
         absent = _some(facts, kinds[0], "absent", len(facts))
         absent = list(dict.fromkeys((*absent[:1], *absent[-1:])))
         number = 3 if lists else 2
-        groups = [once[:number][::-1], once[:number], *([[*once[1:number], once[0]]] if number > 2 else [])]
+        groups = [once[:number][::-1], once[:number], *([[*once[1:number], once[0]]] if number > 2 and once else [])]
         groups += [group for one in absent for group in ([*once[: number - 1], one], [one, *once[: number - 1]])]
         for group in (tuple(group) for group in groups if len(group) == number):
             yield {texts[0]: group} if lists else dict(zip(texts, group, strict=True))
