@@ -295,6 +295,7 @@ def schema_worlds(words: tuple[str, ...] = ()) -> Mapping[str, SchemaWorld]:
 Amount = Literal["none", "one", "many"]
 _IN_AN_INTERVAL = 3  #: entries about one interval or one id
 _IN_THE_FILM = 25  #: entries of an unbounded list, such as scenes
+_HITS = 60  #: entries of a search, no matter how many more were asked for; the default bound of a loop is below it
 _REFERRED = 6  #: different things that entries refer to
 _ANY_COUNT = (0, 1, 2, 3, 5, 8, 13)  #: entries about one interval or one id in a crowded film
 _SCENE = 8  #: moments of a scene
@@ -477,7 +478,7 @@ class Answering:
         if self.amount != "many":
             return int(self.amount == "one")
         if self._seeks():
-            most = self.question.most or 0
+            most = min(self.question.most or 0, _HITS)
             chance = self._chance("how many")
             return 1 + chance % most if self.film.crowded and most and chance % 3 else most
         if self.film.crowded and self._is_narrow():

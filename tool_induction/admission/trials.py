@@ -102,7 +102,7 @@ class TrialRun:
 
 #: Makes a run of one tool.
 Runner = Callable[[Trial], TrialRun]
-_FILMS_FOR_INPUTS = 3
+FILMS_FOR_INPUTS = 3
 _SURE = 2  #: pairs of runs that must have found the same before an input counts as unused
 
 
@@ -157,7 +157,7 @@ def unread_inputs(run: Runner, tool: Tool, texts: Sequence[str]) -> list[str]:
     ``run`` makes a trial. The above must hold on every film, and two of an input's pairs of runs must have ended as ``ok``.
     """
     worlds = schema_worlds((*words_of(tool), *texts))
-    films = [worlds["many"], *(worlds["crowded"].of_seed(seed) for seed in range(_FILMS_FOR_INPUTS))]
+    films = [worlds["many"], *(worlds["crowded"].of_seed(seed) for seed in range(FILMS_FOR_INPUTS))]
     offer = _offer(tool, films[0], texts)
     sets = [arguments_for(tool, offer, turn=turn, whole=True) for turn in (0, 1, 2)]
     if any(given is None for given in sets):
@@ -288,7 +288,7 @@ def tried(
 ) -> TrialRun:
     """Run a tool once and return the record; a fault is recorded, not raised. ``MadeUpJudge`` answers judge steps.
 
-    ``memo``: results of calls, shared by the runs on worlds whose facts are known.
+    ``memo``: results of calls, shared by the runs on made worlds and on those whose facts are known.
     """
     compiled = tools[name]
     facts: dict[str, Any] = {"world": trial.world, "arguments": dict(trial.arguments), "example": trial.example}
@@ -301,7 +301,7 @@ def tried(
             trial.arguments,
             call=watched,
             world=trial.state,
-            memo=memo if memo is not None and trial.probe is not None else Memo(),
+            memo=memo if memo is not None and (trial.probe is not None or not trial.example) else Memo(),
             limits=LIMITS,
             monotonic=monotonic,
             judge=MadeUpJudge(),
