@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import log2
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from world_api.core.cost import Spent
@@ -112,17 +113,25 @@ class SpeechRecogniser(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
-    """Limits of the inner product of a query and a line, and how they were measured.
+    """Limits of the greatest inner product of a query with any of a video's lines, and how they were measured.
 
-    From ``sure`` on a line is about the query, below ``doubtful`` it is not, between these it is uncertain. Of ``absent[1]``
-    queries about what no line of a video says, ``absent[0]`` had a line that reached ``sure``; of ``present[1]`` queries about
-    what one says, ``present[0]`` had none that reached ``doubtful``.
+    From ``sure`` on a line is about the query, below ``doubtful`` none is, between these it is uncertain. This holds for ``lines``
+    lines; both limits rise by ``growth`` whenever their number doubles, since one of more is near by chance. Of ``absent[1]``
+    queries about what no line says, ``absent[0]`` reached ``sure``; of ``present[1]`` about what one says, ``present[0]`` did
+    not reach ``doubtful``.
     """
 
     sure: float
     doubtful: float
+    lines: int
+    growth: float
     absent: tuple[int, int]
     present: tuple[int, int]
+
+    def limits(self, lines: int) -> tuple[float, float]:
+        """Return ``doubtful`` and ``sure`` for a number of lines."""
+        more = self.growth * log2(max(1, lines) / self.lines)
+        return self.doubtful + more, self.sure + more
 
 
 class TextEmbedder(Protocol):

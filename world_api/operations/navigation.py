@@ -26,7 +26,7 @@ from world_api.operations.evidence import (
 )
 from world_api.operations.matches import listed_entities
 from world_api.operations.moments import with_moments
-from world_api.operations.query_matches import candidates, judged_hits
+from world_api.operations.query_matches import asks_for_looks, candidates, judged_hits
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
     Candidates,
@@ -100,7 +100,7 @@ def search_segments_by_text(session: Session, *, video_id: VideoId, query: Query
     Good for names, quotes and descriptions of people ("a person in red"). The best match comes first.
     """
     session.check_video(video_id)
-    found = session.searcher.by_text(query, judged_hits(top_k))
+    found = session.searcher.by_text(query, judged_hits(top_k), of_looks=asks_for_looks(session, query))
     return with_moments(session, candidates(session, found, query, top_k), query)
 
 
@@ -152,7 +152,7 @@ def search_segments_by_semantics(
 ) -> Candidates:
     """Find segments whose content is close in meaning to the query."""
     within = optional_interval(session, video_id, time_range)
-    found = session.searcher.by_meaning(query, judged_hits(top_k), within)
+    found = session.searcher.by_meaning(query, judged_hits(top_k), within, of_looks=asks_for_looks(session, query))
     return with_moments(session, candidates(session, found, query, top_k, within), query)
 
 

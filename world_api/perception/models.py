@@ -341,9 +341,7 @@ class ModelFolder:
         kind = OnnxImageTextEncoder if found.options.kind == "onnx" else OpenClipEncoder
         return kind(found)
 
-    def _picture_model(
-        self, model: Model, kind: type[AnyOptions], *, checks: bool = True
-    ) -> PictureModel[AnyOptions]:
+    def _picture_model(self, model: Model, kind: type[AnyOptions], *, checks: bool = True) -> PictureModel[AnyOptions]:
         """Return a model with its options; ``checks``: compare the hashes of the files that no adapter compares."""
         from world_api.perception.image_text import ModelPart, PictureModel
 

@@ -39,6 +39,8 @@ class SentenceLimits(_Strict):
 
     sure: float = Field(gt=0, le=1)
     doubtful: float = Field(gt=0, le=1)
+    lines: int = Field(gt=0)
+    growth: float = Field(ge=0, lt=0.2)
     absent: tuple[int, int]
     present: tuple[int, int]
 
@@ -66,7 +68,6 @@ class SentenceOptions(_Strict):
 class _Encoder:
     """What all kinds have in common: identity, limits, batches of texts of similar length, vectors of unit length."""
 
-    noise_floor = 0.0
     understands = True
     _BATCH = 32
 
@@ -76,6 +77,7 @@ class _Encoder:
         self.producer = replace(model, options=model.options.model_copy(update={"calibration": None})).producer
         limits = model.options.calibration
         self.calibration = None if limits is None else Calibration(**limits.model_dump())
+        self.noise_floor = 0.0 if self.calibration is None else max(0.0, self.calibration.limits(1)[0])
 
     @cached_property
     def dimension(self) -> int:
@@ -191,12 +193,15 @@ class UseEncoder(_Encoder):
     """The multilingual Universal Sentence Encoder (version 3), with its vocabulary's vectors in 8 bits.
 
     The vectors of the tokens and three convolutions over 2, 3 and 5 of them are averaged, and a network with two residual
-    blocks makes one vector of 512 numbers of that. Numbers of a few tens of microseconds per token on one processor.
+    blocks makes one vector of 512 numbers of that.
     """
 
     dimension = 512
     _ORDERS = ((2, 0), (3, 1), (5, 2))  #: tokens of a window, and how many of them are before its own
-    _CHUNKS, _GAP = 17, 4  #: parts of the vocabulary; rows of zeros between two texts, at least as many as a window reaches
+    _CHUNKS, _GAP = (
+        17,
+        4,
+    )  #: parts of the vocabulary; rows of zeros between two texts, at least as many as a window reaches
 
     def __init__(self, model: PictureModel[SentenceOptions]) -> None:
         super().__init__(model)
@@ -243,9 +248,7 @@ class UseEncoder(_Encoder):
                 spread[inside] = values
                 at = np.flatnonzero(inside)[:, None] + np.arange(-before, order - before)
                 window = spread[at].reshape(len(at), -1)
-                values = values + np.maximum(
-                    window @ weights[f"w{layer}_{order}"] + weights[f"b{layer}_{order}"], 0
-                )
+                values = values + np.maximum(window @ weights[f"w{layer}_{order}"] + weights[f"b{layer}_{order}"], 0)
             found.append(values)
         every = self._normed(np.concatenate(found, axis=1), "")
         firsts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
@@ -307,7 +310,9 @@ class OnnxSentenceEncoder(_Encoder):
                 return one
         named = next((one for one in whole if one.ndim == 3 and one.shape[:2] == ids.shape), None)
         if named is None:
-            raise unusable(self.model.parts[0], "it has no output of vectors: texts x tokens x dimension, or texts x dimension")
+            raise unusable(
+                self.model.parts[0], "it has no output of vectors: texts x tokens x dimension, or texts x dimension"
+            )
         if self.options.pooling == "first":
             return named[:, 0]
         weights = mask[..., None].astype(np.float32)

@@ -71,6 +71,9 @@ class Texts:
         """Load the stored tables of texts and terms; compute those that are missing."""
         _ = self._tables
 
+    def __len__(self) -> int:
+        return len(self._texts)
+
     def text(self, number: int) -> str:
         """Return the text that has this number."""
         found: str = self._texts[number].as_py()
@@ -234,9 +237,13 @@ class Passages(Items[Passage]):
 
     def inside(self, span: TimeSpan) -> list[Passage]:
         """Return the passages that belong to an interval: speech, screen text, captions, tracks; each in time order."""
+        return [self._passage(place) for place in self.places_inside(span).tolist()]
+
+    def places_inside(self, span: TimeSpan) -> Positions:
+        """Return the positions of the passages that ``inside`` returns, in the same order."""
         found = self.touching(span)
         found = found[_belongs(self.sources[found], self.starts[found], self.ends[found], span.start, span.end)]
-        return [self._passage(i) for i in found[np.argsort(self.sources[found], kind="stable")].tolist()]
+        return found[np.argsort(self.sources[found], kind="stable")]
 
     def in_each(self, segments: Items[TimeSpan], first: int = 0) -> tuple[Positions, Positions]:
         """Return pairs of a segment and a passage that belongs to it, as two arrays of positions, segment by segment.
