@@ -142,10 +142,13 @@ class TextEmbedder(Protocol):
     """
 
     producer: str
-    dimension: int
     noise_floor: float
     understands: bool
     calibration: Calibration | None
+
+    @property
+    def dimension(self) -> int:
+        """The length of a vector."""
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text (``len(texts) x dimension``); zero for a text without words.

@@ -333,6 +333,10 @@ def candidates(
     if hits and all(hit.lacks for hit in hits):
         hint = "none of these is shown to have all of it; lacks names the words"
     about = session.searcher.lines_about(query)
+    if session.searcher.is_unprepared:
+        hint = "; ".join(
+            filter(None, [hint, "only words were searched: `videoworld reindex` prepares a search by meaning"])
+        )
     matched, unmatched, absent = judge.matched, judge.unmatched, judge.not_found(within)
     if about is not None:
         if about.verdict == "unmatched":

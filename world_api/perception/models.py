@@ -328,10 +328,19 @@ class ModelFolder:
 
     def text_encoder_of(self, model: Model) -> TextEmbedder:
         """Return the adapter of a text encoder. Raises BackendFault: ``bad_catalogue``, ``model_unusable``."""
+        return self._text_encoder(model, self.path)
+
+    @staticmethod
+    def _text_encoder(model: Model, path: Callable[[ModelFile], Path]) -> TextEmbedder:
+        from world_api.perception.image_text import ModelPart, PictureModel
         from world_api.perception.sentences import KINDS, SentenceOptions
 
-        found = self._picture_model(model, SentenceOptions, checks=False)
-        return KINDS[found.options.kind](found)
+        try:
+            options = SentenceOptions.model_validate(model.options)
+        except ValidationError as error:
+            raise _bad_catalogue(f"the options of {model.name}", _first(error)) from None
+        parts = tuple(ModelPart(name=model.name, path=path(file), sha256=file.sha256) for file in model.files)
+        return KINDS[options.kind](PictureModel(name=model.name, parts=parts, options=options))
 
     def encoder(self, model: Model) -> ImageTextEncoder:
         """Return the adapter of a pair of encoders. Raises BackendFault: ``bad_catalogue``, ``model_unusable``."""
@@ -349,8 +358,7 @@ class ModelFolder:
             options = kind.model_validate(model.options)
         except ValidationError as error:
             raise _bad_catalogue(f"the options of {model.name}", _first(error)) from None
-        if checks:
-            self._file_of(model)
+        self._file_of(model)
         parts = tuple(ModelPart(name=model.name, path=self.path(file), sha256=file.sha256) for file in model.files)
         return PictureModel(name=model.name, parts=parts, options=options)
 
@@ -441,15 +449,18 @@ class ModelFolder:
         """Copy a user's model into the folder and list it; return its entry.
 
         ``path`` is an ONNX file; of a pair of encoders the folder of its three files (``_files_of_pair``), or a checkpoint of
-        open_clip. What ``options`` does not say of a detector is read from the file: the layout from the shape of its
-        output, the labels and the side of the input from the notes that Ultralytics' exports contain.
+        open_clip; of a text encoder a folder (``_files_of_text_encoder``). What ``options`` does not say of a detector is
+        read from the file: the layout from the shape of its output, the labels and the side of the input from the notes
+        that Ultralytics' exports contain.
 
         It is loaded and run once before it is taken. No file of another model is replaced, and no name of one is taken.
 
         Raises BackendFault: ``model_missing``, ``model_unusable``, ``model_exists``, ``bad_catalogue``; StoreFault: those of
         writing.
         """
-        files = _files_of_pair(path) if task == IMAGE_TEXT and path.is_dir() else [path]
+        files = [path]
+        if path.is_dir() and task in (IMAGE_TEXT, TEXT_ENCODER):
+            files = _files_of_pair(path) if task == IMAGE_TEXT else _files_of_text_encoder(path)
         if not files[0].is_file():
             what = f"{path.resolve()} is a folder" if path.is_dir() else f"there is no file {path}"
             raise BackendFault("model_missing", what, hint=_WANTED[task])
@@ -458,10 +469,15 @@ class ModelFolder:
         noted, terms = _described(path) if task == DETECTOR else ({}, "")
         if task == IMAGE_TEXT and path.is_file():
             noted = {"kind": "open-clip"}
+        called = name or path.stem.casefold().replace(" ", "-")
+        inside = {one: one.name for one in files}
+        if task == TEXT_ENCODER and path.is_dir():  # its files have names that those of other encoders have, too
+            inside = {one: f"{called}/{one.relative_to(path).as_posix()}" for one in files}
+            noted = {"kind": "sentence-transformers" if files[0].name == _MODULES else "onnx"}
         entry = {
-            "name": name or path.stem.casefold().replace(" ", "-"),
+            "name": called,
             "task": task,
-            "files": [{"name": one.name, "sha256": hash_file(one), "bytes": one.stat().st_size} for one in files],
+            "files": [{"name": inside[one], "sha256": hash_file(one), "bytes": one.stat().st_size} for one in files],
             "licence": licence or terms or "not stated",
             "terms": "copyleft" if "AGPL" in (licence or terms) else "unknown",
             "options": {**noted, **{key: value for key, value in options.items() if value is not None}},
@@ -481,6 +497,9 @@ class ModelFolder:
             from world_api.perception.detector import try_detector
 
             try_detector(replace(self._as_detector(model), path=path))
+        elif task == TEXT_ENCODER:
+            there = ModelFolder(path if path.is_dir() else path.parent)
+            try_text_encoder(self._text_encoder(model, lambda file: there.folder / file.in_source))
         else:
             there.tagger_of(model)
         self.pull(model, offered=there.folder)
@@ -577,6 +596,36 @@ def _files_of_pair(folder: Path) -> list[Path]:
         hint = "name them image.onnx, text.onnx and tokenizer.json (or the BPE vocabulary .txt or .txt.gz)"
         raise BackendFault("model_missing", what, hint=hint)
     return [*(each[0] for each in found), *(path for path in there if path.name.endswith((".data", ".onnx_data")))]
+
+
+#: The file that describes a folder of sentence-transformers, and the ends of the names of files that it may consist of.
+_MODULES, _PARTS = "modules.json", (".json", ".txt", ".model", ".safetensors", ".bin")
+
+
+def _files_of_text_encoder(folder: Path) -> list[Path]:
+    """Return the files of a text encoder in a folder: of sentence-transformers, its description first; else of an ONNX export.
+
+    An export has one network, ``tokenizer.json``, and perhaps the network's weights. Raises BackendFault: ``model_missing``.
+    """
+    if (folder / _MODULES).is_file():
+        others = sorted(path for path in folder.rglob("*") if path.suffix in _PARTS and path != folder / _MODULES)
+        return [folder / _MODULES, *others]
+    networks, tokenizer = sorted(folder.glob("*.onnx")), folder / "tokenizer.json"
+    if len(networks) != 1 or not tokenizer.is_file():
+        what = f"{folder.resolve()} contains neither {_MODULES} nor one ONNX file and tokenizer.json"
+        raise BackendFault("model_missing", what, hint=_WANTED[TEXT_ENCODER])
+    weights = sorted(path for path in folder.iterdir() if path.name.endswith((".data", ".onnx_data")))
+    return [networks[0], tokenizer, *weights]
+
+
+def try_text_encoder(encoder: TextEmbedder) -> None:
+    """Embed two texts with a text encoder. Raises BackendFault: those of ``TextEmbedder.embed``; ``model_unusable``."""
+    import numpy as np
+
+    vectors = encoder.embed(["a dog in the park", "一只狗"])
+    if np.allclose(vectors[0], vectors[1]) or not vectors.any(axis=1).all():
+        what = f"the model {encoder.producer} gives two texts the same vector or none"
+        raise BackendFault("model_unusable", what, hint=_WANTED[TEXT_ENCODER])
 
 
 def _grey() -> NDArray[np.uint8]:

@@ -82,7 +82,7 @@ class _Encoder:
     @cached_property
     def dimension(self) -> int:
         """The length of a vector."""
-        return self._vectors(["a"]).shape[1]
+        return int(self._vectors(["a"]).shape[1])
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text, for what is searched; zero for a text without letters and digits."""

@@ -422,6 +422,15 @@ class Searcher:
         verdict: Verdict = "matched" if best >= sure else "unmatched" if best < doubtful else "not_judged"
         return LinesAbout(verdict=verdict, best=best, doubtful=doubtful, sure=sure, missed=calibration.present)
 
+    def scores_of(self, query: str, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Return a score for each of some texts that are no passages, such as memories; 0 if nothing in it matches."""
+        lexical = LexicalIndex.of_texts(texts)
+        if self._meanings_of_texts is None or not texts:
+            return lexical.scores(query)
+        near = self._meanings_of_texts.of(texts) @ self._embedder.embed_query(query)[0]
+        above = np.where(near > self._embedder.noise_floor, near, 0.0)
+        return words_and_meaning(lexical.shares(query), above)
+
     @property
     def ranks_by_meaning(self) -> bool:
         """Whether a sentence encoder ranks the texts."""
@@ -591,7 +600,8 @@ class Searcher:
 def _repeats_last(hits: Sequence[SegmentHit]) -> list[SegmentHit]:
     """Return hits in their order, but those last that quote the same line or caption as an earlier one."""
     quoted: set[Passage] = set()
-    first, repeats = [], []
+    first: list[SegmentHit] = []
+    repeats: list[SegmentHit] = []
     for hit in hits:
         repeated = hit.passage in quoted
         if hit.passage is not None and hit.passage.source != "tracker":

@@ -17,10 +17,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from world_api.core.ports import TextEmbedder, Vector, Vectors
+from world_api.core.spans import TimeSpan
 from world_api.search.passages import ORDER, Passages, Texts
 from world_api.world.store import World
 from world_api.world.tables import one
-from world_api.world.timeline import Items, Positions, TimeSpan
+from world_api.world.timeline import Items, Positions
 
 #: Texts that are compared in full. Of more, the nearest ones in ``_NEAR`` dimensions are chosen first.
 _EXACT, _NEAR, _CHOSEN = 20_000, 96, 1500
