@@ -45,7 +45,7 @@ def write_memory(
 
 @operation(category="memory", price=Cost(calls=1, seconds=0.002), depends_on_session=True)
 def read_memory(session: Session, *, video_id: VideoId, level: Level, query: Query, top_k: TopK) -> Memories:
-    """Search the memories of one level by words, and by meaning if there is a text encoder; the best match comes first."""
+    """Search the memories of one level by words; the best match comes first."""
     session.check_video(video_id)
     memories = session.memories(level)
     scores = session.searcher.scores_of(query, [memory.content for memory in memories])

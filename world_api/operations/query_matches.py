@@ -339,18 +339,13 @@ def candidates(
         )
     matched, unmatched, absent = judge.matched, judge.unmatched, judge.not_found(within)
     if about is not None:
-        if about.verdict == "unmatched":
-            missed, of = about.missed
-            said = f"no line is about that, by a text encoder: {about.best:.2f}, and {about.doubtful:.2f} would be needed; "
-            said += f"it missed {missed} of {of} that were said"
-            hint = "; ".join(filter(None, [hint, said]))
-        elif judge.may_be_in_other_words:
-            absent = []  # a line may say it in other words
+        hint = "; ".join(filter(None, [hint, about.in_words]))
+        if about.verdict != "unmatched" and judge.may_be_in_other_words:
+            absent = []
     if absent:
         hint += judge.limit
     return Candidates(
         candidates=hits,
-        lines_about=None if about is None else about.verdict,
         matched=matched,
         unmatched=unmatched,
         not_found=ranges(absent),

@@ -241,13 +241,6 @@ class Candidates(Result):
     unmatched: UnmatchedWords = []
     not_found: NotFound = []
     not_judged: NotJudged = []
-    lines_about: Annotated[
-        Literal["matched", "unmatched", "not_judged"] | None,
-        Field(
-            description="Whether anything said or written is about the query, by a text encoder; null without a calibrated one. "
-            "It says nothing of what is seen."
-        ),
-    ] = None
 
 
 class SimilarSegments(Result):

@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache, reduce
 from importlib import import_module
 from inspect import getsource
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -43,22 +43,26 @@ from world_api.search.indexes import (
 )
 from world_api.search.passages import (
     CaptionIndex,
+    Holders,
     Meanings,
     Passage,
     Passages,
     Texts,
     by_meaning,
+    holders,
     passages_of,
     segments_of,
     unchanged_segments,
 )
 from world_api.search.pictures import picture_rankings, pictures_of
-from world_api.search.text_vectors import Holders, TextVectors, holders
 from world_api.world.storage import read_manifest
 from world_api.world.store import Derived, World, derived_folder, derived_lock, list_worlds, world_folder
 from world_api.world.tables import SESSION_TABLES, TABLES, matrix
 from world_api.world.timeline import Positions, ranges, shared_prefix
 from world_api.world.view import View, WholeView
+
+if TYPE_CHECKING:
+    from world_api.search.text_vectors import TextVectors
 
 # --- indexes --------------------------------------------------------------------------------------------------------
 
@@ -83,6 +87,8 @@ class WholeDocuments:
 
     def meanings(self, embedder: TextEmbedder) -> TextVectors:
         """Return the vectors of all texts by a sentence encoder."""
+        from world_api.search.text_vectors import TextVectors
+
         key = embedder_key(embedder)
         return self._meanings.get(key, lambda: TextVectors(self._world, embedder, key))
 
@@ -260,6 +266,17 @@ class LinesAbout:
     doubtful: float
     sure: float
     missed: tuple[int, int]
+
+    @property
+    def in_words(self) -> str:
+        """The verdict as the hint of a result says it."""
+        if self.verdict == "matched":
+            return "a line is about that, by a text encoder"
+        if self.verdict == "not_judged":
+            return "whether a line is about that is not judged"
+        missed, of = self.missed
+        said = f"no line is about that, by a text encoder that missed {missed} of {of} lines that were"
+        return f"{said}; it does not judge what is seen"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -17,11 +16,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from world_api.core.ports import TextEmbedder, Vector, Vectors
-from world_api.core.spans import TimeSpan
-from world_api.search.passages import ORDER, Passages, Texts
+from world_api.search.passages import Texts
 from world_api.world.store import World
 from world_api.world.tables import one
-from world_api.world.timeline import Items, Positions
 
 #: Texts that are compared in full. Of more, the nearest ones in ``_NEAR`` dimensions are chosen first.
 _EXACT, _NEAR, _CHOSEN = 20_000, 96, 1500
@@ -31,8 +28,6 @@ MOST_UNPREPARED = 5_000
 _SAMPLE = 20_000
 #: The name before a line: it says who speaks, not what about.
 _SPEAKER = re.compile(r"^[^\W\d_][\w .'-]{0,30}[:：]\s*(?=\S)")
-#: The sources of what is said or written, as positions in ``ORDER``.
-_LINES = [ORDER.index("speech"), ORDER.index("screen_text")]
 
 
 class TextVectors:
@@ -119,44 +114,3 @@ class TextVectors:
 
 def _content(text: str) -> str:
     return _SPEAKER.sub("", text)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Holders:
-    """Which segments have which texts: pairs of positions and numbers of texts, in order of segments, shape (n,) each."""
-
-    segments: Positions
-    texts: Positions
-
-    def before(self, segment: int) -> Holders:
-        """Return the pairs of the segments before a position."""
-        return self.among(0, segment)
-
-    def among(self, first: int, end: int) -> Holders:
-        """Return the pairs of the segments from ``first`` to before ``end``."""
-        low, high = np.searchsorted(self.segments, [first, end]).tolist()
-        return Holders(segments=self.segments[low:high], texts=self.texts[low:high])
-
-    def joined(self, other: Holders) -> Holders:
-        """Return these pairs and those of later segments."""
-        return Holders(
-            segments=np.concatenate([self.segments, other.segments]), texts=np.concatenate([self.texts, other.texts])
-        )
-
-    def ranked(self, values: NDArray[np.float64], count: int) -> tuple[Positions, NDArray[np.float64]]:
-        """Return the best segments and their scores by their best text; ``values``: the score of each text, 0 for none."""
-        scores = values[self.texts]
-        found = np.flatnonzero(scores > 0)
-        order = found[np.argsort(-scores[found], kind="stable")]
-        _, firsts = np.unique(self.segments[order], return_index=True)
-        best = order[np.sort(firsts)[:count]]
-        return self.segments[best], scores[best]
-
-
-def holders(passages: Passages, segments: Items[TimeSpan], first: int = 0) -> tuple[Holders, Holders]:
-    """Return who has which text among the segments from ``first`` on: what is said or written, and what is seen."""
-    segment, passage = passages.in_each(segments, first)
-    texts, is_line = passages.texts[passage], np.isin(passages.sources[passage], _LINES)
-    each = (Holders(segments=segment[own], texts=texts[own]) for own in (is_line, ~is_line))
-    said, seen = each
-    return said, seen
