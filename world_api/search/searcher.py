@@ -609,7 +609,8 @@ class Searcher:
                 rows = [*self._rows_of(passages.texts[places]).tolist(), *map(self._row_of_caption, numbers)]
                 near = None if kept is None else kept[rows].tolist()
             best = wanted.best((*inside, *([] if shown is None else [shown])), near)
-            passage, lines = best[0] if best else None, wanted.lines(best)
+            means = near is not None and any(one > 0 and own in best for one, own in zip(near, inside, strict=True))
+            passage, lines = best[0] if best else None, wanted.lines(best, means=means)
             hits.append(SegmentHit(span=span, score=round(score, 4), passage=passage, lines=lines, inside=inside))
         return _repeats_last(hits)
 
@@ -658,14 +659,17 @@ class QueryMatcher:
         best = [passage for passage, key in zip(passages, keys, strict=True) if key == most]
         return sorted(best, key=lambda passage: (passage.source == "look", len(words(passage.text))))
 
-    def lines(self, best: Sequence[Passage]) -> tuple[MatchingPassage, ...]:
-        """Return those best passages of speech or screen text that contain the query or a content word of it, in time order."""
+    def lines(self, best: Sequence[Passage], *, means: bool = False) -> tuple[MatchingPassage, ...]:
+        """Return those best passages of speech or screen text that contain the query or a content word of it, in time order.
+
+        ``means``: they are the best by their meaning, so that they need not share a word.
+        """
         lines = [(p, *self._shared(p)) for p in best if _is_line(p)]
         lines.sort(key=lambda item: (item[0].span.start, item[0].span.end))
         return tuple(
             MatchingPassage(passage=passage, as_given=as_given)
             for passage, as_given, content, _ in lines
-            if as_given or content
+            if as_given or content or means
         )
 
     def _shared(self, passage: Passage) -> tuple[bool, int, int]:
