@@ -101,7 +101,9 @@ def build_world(
         else:
             report = following.follow_stream(job, address, chosen.following)
         try:
-            prepare(job.store, report.video_id, text_embedder())
+            prepare(job.store, report.video_id, text_embedder(chosen.models))
+        except BackendFault as fault:
+            shown.say(f"the vectors of texts are not stored, so searches make them: {fault.message}; {fault.hint}")
         except StoreFault as fault:
             # The world is complete without it; readers make in memory what is not there.
             shown.say(f"search data cannot be stored beside the world, so opening it takes longer: {fault.message}")
@@ -212,7 +214,7 @@ def open_session(
         named = view if world.manifest.profile == NEURAL else None
         vision = Vision(seeing, frames=_frames_of(world), world_key=key, cache=store / ON_DEMAND, view=named)
     backends = Backends(
-        text_embedder=text_embedder(),
+        text_embedder=text_embedder(models),
         looker=looker,
         seeing=vision,
         meanings=meanings,
@@ -391,10 +393,29 @@ def world_of_file(video: Path, store: Path) -> World | None:
     return None
 
 
-def text_embedder() -> TextEmbedder:
-    """Return the text embedder of the classical profile, which needs no download."""
+def text_embedder(models: Path | str | None = None) -> TextEmbedder:
+    """Return the first text encoder that is on this machine; without one the text embedder that needs no download.
+
+    ``models``: the folder of models; None for the configured one. The encoder is loaded when it embeds.
+    """
+    folder = Path(models) if models else models_folder(os.environ, home=Path.home())
+    if folder.is_dir():
+        from world_api.perception.models import TEXT_ENCODER
+
+        found = model_folder(folder)
+        with suppress(BackendFault):  # a catalogue that cannot be read
+            for model in found.catalogue():
+                if model.task == TEXT_ENCODER and found.is_present(model):
+                    return _shared_text_encoder(folder, model.name, model.model_dump_json())
     embedder: TextEmbedder = adapter("text_embedder")
     return embedder
+
+
+@lru_cache(maxsize=2)
+def _shared_text_encoder(folder: Path, name: str, _entry: str) -> TextEmbedder:
+    """Return the text encoder of an entry of the catalogue; sessions share it, so that it is loaded once."""
+    models = model_folder(folder)
+    return models.text_encoder_of(models.find(name))
 
 
 def source_path(world: World) -> Path | None:

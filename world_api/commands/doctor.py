@@ -127,22 +127,24 @@ def examine_installation(store: Path) -> dict[str, Any]:
 
 
 def _models() -> dict[str, Any]:
-    """Return as JSON the folder of models, which are there, the profile that ``auto`` means in a new build, and what tags pictures."""
+    """Return as JSON the folder of models, which are there, what ``auto`` means in a new build, what tags pictures and reads texts."""
     from world_api.api import model_folder
     from world_api.commands.models import described
 
     folder = model_folder()
     found: list[dict[str, Any]] = []
-    detector, tagger, problems = None, None, list[str]()
+    detector, tagger, encoder, problems = None, None, None, list[str]()
     try:
         found = [described(model, folder) for model in folder.catalogue()]
         detector, tagger = folder.detector(say=problems.append), folder.tagger(say=problems.append)
+        encoder = folder.text_encoder(say=problems.append)
     except BackendFault as fault:
         problems = problems or [fault.message]
     return {
         "folder": str(folder.folder), "auto": CLASSICAL if detector is None else NEURAL,
         "detector": None if detector is None else detector.name, "problem": "; ".join(problems), "models": found,
         "pictures": None if tagger is None else next(iter(tagger.parameters.values())),
+        "texts": None if encoder is None else {"producer": encoder.producer, "calibrated": encoder.calibration is not None},
     }  # fmt: skip
 
 
@@ -175,10 +177,17 @@ def _model_lines(record: dict[str, Any]) -> list[str]:
     chosen = (
         f"with the detector {record['detector']}" if record["detector"] else "`videoworld models pull` fetches neural's"
     )
+    texts = "by their words; `videoworld models pull use-multilingual-v3` fetches an encoder"
+    if record["texts"] is not None:
+        limits = (
+            "its limits were measured" if record["texts"]["calibrated"] else "uncalibrated: no limits were measured"
+        )
+        texts = f"by meaning, {record['texts']['producer']}; {limits}"
     return [
         *(f"  {line(model)}" for model in record["models"]),
         f"  models: {record['folder']}; --profile auto is {record['auto']} ({chosen})",
         f"  what pictures may show: {record['pictures'] or 'not judged; `videoworld models add` takes a model of your own'}",
+        f"  texts are compared {texts}",
     ]
 
 

@@ -90,7 +90,8 @@ def add(
         Path,
         typer.Argument(
             metavar="PATH",
-            help="An ONNX file; of an image-text pair the folder of image.onnx, text.onnx and the tokenizer, or a checkpoint.",
+            help="An ONNX file; of an image-text pair the folder of image.onnx, text.onnx and the tokenizer, or a checkpoint; "
+            "of a text encoder a folder of an ONNX file and tokenizer.json, or of sentence-transformers.",
         ),
     ],
     name: Annotated[
@@ -109,7 +110,7 @@ def add(
     ] = None,
     licence: Annotated[str, typer.Option(help="The licence of its weights, for `models list`.")] = "",
     task: Annotated[
-        str, typer.Option(metavar="TASK", help="What it does: detector, image_text or image_classifier.")
+        str, typer.Option(metavar="TASK", help="What it does: detector, image_text, image_classifier or text_encoder.")
     ] = "detector",
     settings: Annotated[
         list[str] | None,
@@ -120,7 +121,7 @@ def add(
     folder: FolderOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Add a model of your own: a detector, an image-text pair or an image classifier; it is used before those of the project."""
+    """Add a model of your own: a detector, an image-text pair, an image classifier or a text encoder; used before the project's."""
     from world_api.perception.models import ADDED_TASKS
 
     if task not in ADDED_TASKS:
@@ -175,7 +176,7 @@ def remove(
 
 @app.command()
 def check(folder: FolderOption = None, as_json: JsonOption = False) -> None:
-    """Compare the hashes of all models that are here, and run each model once on a grey picture."""
+    """Compare the hashes of all models that are here, and run each model once, on a grey picture or two texts."""
     models = _folder(folder)
     found = []
     listed = list(models.catalogue())
@@ -222,7 +223,7 @@ def _problem(model: Model, models: ModelFolder) -> str:
     from world_api.core.ports import Face
     from world_api.core.spans import Box
     from world_api.perception.detector import try_detector
-    from world_api.perception.models import DETECTOR, IMAGE_CLASSIFIER, IMAGE_TEXT
+    from world_api.perception.models import DETECTOR, IMAGE_CLASSIFIER, IMAGE_TEXT, TEXT_ENCODER, try_text_encoder
 
     grey = np.full((180, 320, 3), 128, dtype=np.uint8)
     try:
@@ -237,6 +238,8 @@ def _problem(model: Model, models: ModelFolder) -> str:
                 models.identity(model).embed(grey, [face])
             case task if task in (IMAGE_TEXT, IMAGE_CLASSIFIER):
                 models.tagger_of(model)
+            case task if task == TEXT_ENCODER:
+                try_text_encoder(models.text_encoder_of(model))
             case task if task == DETECTOR and (found := models.detector(model.name)) is not None:
                 try_detector(found)
     except BackendFault as fault:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import log2
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from world_api.core.cost import Spent
@@ -110,15 +111,53 @@ class SpeechRecogniser(Protocol):
         """
 
 
+@dataclass(frozen=True, kw_only=True)
+class Calibration:
+    """Limits of the greatest inner product of a query with any of a video's lines, and how they were measured.
+
+    From ``sure`` on a line is about the query, below ``doubtful`` none is, between these it is uncertain. This holds for ``lines``
+    lines; both limits rise by ``growth`` whenever their number doubles, since one of more is near by chance. Of ``absent[1]``
+    queries about what no line says, ``absent[0]`` reached ``sure``; of ``present[1]`` about what one says, ``present[0]`` did
+    not reach ``doubtful``.
+    """
+
+    sure: float
+    doubtful: float
+    lines: int
+    growth: float
+    absent: tuple[int, int]
+    present: tuple[int, int]
+
+    def limits(self, lines: int) -> tuple[float, float]:
+        """Return ``doubtful`` and ``sure`` for a number of lines."""
+        more = self.growth * log2(max(1, lines) / self.lines)
+        return self.doubtful + more, self.sure + more
+
+
 class TextEmbedder(Protocol):
-    """Text vectors for retrieval. An inner product of at most ``noise_floor`` does not mean that texts are similar."""
+    """Text vectors for retrieval. An inner product of at most ``noise_floor`` does not mean that texts are similar.
+
+    ``understands``: texts that mean the same are near each other, also in two languages; without it, those that share words.
+    ``calibration`` is None if no limits were measured. Vectors of embedders with another ``producer`` are never compared.
+    """
 
     producer: str
-    dimension: int
     noise_floor: float
+    understands: bool
+    calibration: Calibration | None
+
+    @property
+    def dimension(self) -> int:
+        """The length of a vector."""
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return one unit vector per text (``len(texts) x dimension``); zero for a text without words."""
+        """Return one unit vector per text (``len(texts) x dimension``); zero for a text without words.
+
+        Raises BackendFault: ``model_missing``, ``model_damaged``, ``model_unusable``, ``extra_missing``, if it is a model.
+        """
+
+    def embed_query(self, text: str) -> Vectors:
+        """Return the vector of a query (1 x dimension). Raises BackendFault: as ``embed``."""
 
 
 class ObjectDetector(Protocol):

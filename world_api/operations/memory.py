@@ -48,7 +48,7 @@ def read_memory(session: Session, *, video_id: VideoId, level: Level, query: Que
     """Search the memories of one level by words; the best match comes first."""
     session.check_video(video_id)
     memories = session.memories(level)
-    scores = LexicalIndex.of_texts([memory.content for memory in memories]).scores(query)
+    scores = session.searcher.scores_of(query, [memory.content for memory in memories])
     found = [(memories[i], float(scores[i])) for i in best_first(scores)[:top_k]]
     # Memories are the caller's own words, so what none of them has is not known to be absent from the video.
     reading = session.vocabulary.read(query)

@@ -18,6 +18,7 @@ from itertools import chain
 
 import numpy as np
 
+from world_api.core.attributes import asked_attributes
 from world_api.core.lexicon import COLOURS, STOP_WORDS
 from world_api.core.spans import TimeSpan, without_spans
 from world_api.core.vocabulary import CHINESE, LATIN, ParsedDescription, coloured_nouns, concepts, fold
@@ -107,6 +108,7 @@ class QueryJudge:
         self._is_dialogue = session.view.world.manifest.video.frames == 0
         self._lines = lines | {"said": [*lines["said"], *(reading.unmatched if self._is_dialogue else ())]}
         self._spoken = frozenset(chain(*self._lines.values()))
+        self._is_quoted = bool(lines["said"] or lines["written"])
         self._words = tuple(dict.fromkeys((*reading.unmatched, *chain(*lines.values()))))
         if self._spoken and not reading.unmatched and not reading.wanted:
             reading = replace(reading, kinds=None)  # who speaks need not be seen
@@ -218,6 +220,11 @@ class QueryJudge:
         return word in self._lines["written"] and view.reads_screen
 
     @property
+    def may_be_in_other_words(self) -> bool:
+        """Whether all that there is is said, and the query does not ask for words as they are said."""
+        return self._is_dialogue and not self._is_quoted
+
+    @property
     def may_be_missed(self) -> bool:
         """Whether the query names things that may be there unseen."""
         return self._reading.is_judged and self._session.view.may_be_missed(self._reading.kinds)
@@ -290,6 +297,21 @@ def _terms_of_passage(passage: Passage) -> frozenset[str]:
     return terms_of(text.strip(), passage.terms)
 
 
+_OF_LOOKS = re.compile(
+    r"\b(?:wear(?:s|ing)?|dressed|hair(?:ed)?|beard(?:ed)?|glasses|clothes|clothing)\b|[穿戴]|头发|[长短金黑卷]发|胡[子须]|眼镜|衣服"
+)
+
+
+def asks_for_looks(session: Session, query: str) -> bool:
+    """Whether a query is about how someone or something looks, so that no spoken line can answer it."""
+    seen, lines = lines_in(fold(query))
+    if any(lines.values()):
+        return False
+    reading = session.vocabulary.read(seen)
+    is_described = bool(reading.wanted or reading.looks or asked_attributes(query))
+    return bool(reading.kinds) and (is_described or _OF_LOOKS.search(seen) is not None)
+
+
 def judged_hits(top_k: int) -> int:
     """Return how many hits a search judges to return ``top_k``: scores do not know which words have to be of one thing."""
     return max(top_k, 4 * min(top_k, 10))
@@ -301,12 +323,16 @@ def candidates(
     """Return the result of a search for words or meaning: the best hits with what they lack, evidence and hint.
 
     ``found`` are ``judged_hits(top_k)`` hits by score. Of these the ``top_k`` that lack the fewest words are returned, in
-    this order, and those that lack as many by score.
+    this order, and those that lack as many by score. With a sentence encoder, and unless looks are asked for, those that
+    lack none come first and the others by score.
     """
     judge = QueryJudge(session, query)
     for hit in found:
         judge.add(hit.span, hit.inside)
-    ranked = sorted(zip(found, judge.lacks, strict=True), key=lambda pair: len(pair[1]))[:top_k]
+    # A line that means the same may lack every word, so that the number says little where meaning ranks.
+    counts = asks_for_looks(session, query) or not session.searcher.ranks_by_meaning
+    pairs = zip(found, judge.lacks, strict=True)
+    ranked = sorted(pairs, key=lambda pair: len(pair[1]) if counts else bool(pair[1]))[:top_k]
     found = [hit for hit, _ in ranked]
     hits = [
         segment_hit(session, hit.span, hit.passage, score=hit.score, lines=hit.lines, lacks=lacks)
@@ -317,7 +343,16 @@ def candidates(
         hint = f"nothing of the kind was detected; {MAY_BE_UNSEEN}"
     if hits and all(hit.lacks for hit in hits):
         hint = "none of these is shown to have all of it; lacks names the words"
+    about = session.searcher.lines_about(query)
+    if session.searcher.is_unprepared:
+        hint = "; ".join(
+            filter(None, [hint, "only words were searched: `videoworld reindex` prepares a search by meaning"])
+        )
     matched, unmatched, absent = judge.matched, judge.unmatched, judge.not_found(within)
+    if about is not None:
+        hint = "; ".join(filter(None, [hint, about.in_words]))
+        if about.verdict != "unmatched" and judge.may_be_in_other_words:
+            absent = []
     if absent:
         hint += judge.limit
     return Candidates(

@@ -276,6 +276,12 @@ class HashedTextEmbedder:
     dimension = 512
     #: Similarity that texts without a common word seldom exceed (hash collisions and shared word parts).
     noise_floor = 0.15
+    understands = False
+    calibration = None
+
+    def embed_query(self, text: str) -> Vectors:
+        """Return the vector of a query, as ``embed`` does."""
+        return self.embed([text])
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text (``len(texts) x 512``); zero for a text without words."""

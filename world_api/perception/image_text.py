@@ -101,7 +101,7 @@ class ClassifierOptions(PictureInput):
     least: float = Field(0.3, gt=0, lt=1)
 
 
-Options = TypeVar("Options", ImageTextOptions, ClassifierOptions)
+Options = TypeVar("Options", bound=BaseModel)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +115,7 @@ class ModelPart:
 
 @dataclass(frozen=True, kw_only=True)
 class PictureModel(Generic[Options]):
-    """A pair of encoders or a classifier on this machine: its files in the order of the catalogue, and its options."""
+    """A pair of encoders, a classifier or a text encoder on this machine: its files in the order of the catalogue, and its options."""
 
     name: str
     parts: tuple[ModelPart, ...]

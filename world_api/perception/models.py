@@ -33,27 +33,28 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from world_api.core.ports import ImageTextEncoder, PictureTagger
+    from world_api.core.ports import ImageTextEncoder, PictureTagger, TextEmbedder
     from world_api.perception.detector import DetectorModel
     from world_api.perception.identification import PeopleModels
-    from world_api.perception.image_text import ClassifierOptions, ImageTextOptions, PictureModel
+    from world_api.perception.image_text import PictureModel
 
 CATALOGUE = "models.yaml"
-DETECTOR, IMAGE_TEXT, IMAGE_CLASSIFIER = "detector", "image_text", "image_classifier"
+DETECTOR, IMAGE_TEXT, IMAGE_CLASSIFIER, TEXT_ENCODER = "detector", "image_text", "image_classifier", "text_encoder"
 #: The tasks of models that a user can add.
-ADDED_TASKS = (DETECTOR, IMAGE_TEXT, IMAGE_CLASSIFIER)
+ADDED_TASKS = (DETECTOR, IMAGE_TEXT, IMAGE_CLASSIFIER, TEXT_ENCODER)
 #: task -> what is given as the path of a model.
 _WANTED = {
     DETECTOR: "give the path of an ONNX file of a detector",
     IMAGE_TEXT: "give the folder of image.onnx, text.onnx and the tokenizer, or the checkpoint file of an open_clip model",
     IMAGE_CLASSIFIER: "give the path of an ONNX file of a classifier",
+    TEXT_ENCODER: "give the folder of an ONNX file and tokenizer.json, or a folder of sentence-transformers",
 }
 #: Seconds that a server may be silent, and bytes that are written at once.
 _SILENCE, _PIECE = 60.0, 1 << 20
 #: Limits of what a user's model is used with, where nothing was measured.
 _SURE, _LEAST, _SIDE = 0.5, 0.2, 640
 
-AnyOptions = TypeVar("AnyOptions", "ImageTextOptions", "ClassifierOptions")
+AnyOptions = TypeVar("AnyOptions", bound=BaseModel)
 #: Shows progress: name of the file, bytes so far, bytes in all.
 Shown = Callable[[str, int, int], None]
 
@@ -63,11 +64,16 @@ class _Strict(BaseModel):
 
 
 class ModelFile(_Strict):
-    """A file of a model."""
+    """A file of a model. ``name`` is its path in the folder of models; in a source it has it without the first folder."""
 
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,120}$")
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,120}(/[A-Za-z0-9][A-Za-z0-9._-]{0,120}){0,3}$")
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
     bytes: int = Field(gt=0)
+
+    @property
+    def in_source(self) -> str:
+        """The path of the file in a source."""
+        return self.name.partition("/")[2] or self.name
 
 
 class ModelSource(_Strict):
@@ -305,6 +311,37 @@ class ModelFolder:
         encoder.encode_texts(encoder.neutral)
         return ZeroShotTagger(encoder)
 
+    def text_encoder(self, *, say: Callable[[str], None] | None = None) -> TextEmbedder | None:
+        """Return the first text encoder of the catalogue that is present; it is loaded when it embeds. None if there is none.
+
+        Raises BackendFault: ``bad_catalogue``; without ``say``, which else gets a line about it, ``model_damaged``.
+        """
+        for model in self.catalogue():
+            if model.task == TEXT_ENCODER and (self.is_present(model) or self.is_damaged(model)):
+                try:
+                    return self.text_encoder_of(self._checked(model))
+                except BackendFault as fault:
+                    if say is None:
+                        raise
+                    say(f"{fault.message}, so it is left out; {fault.hint}")
+        return None
+
+    def text_encoder_of(self, model: Model) -> TextEmbedder:
+        """Return the adapter of a text encoder. Raises BackendFault: ``bad_catalogue``, ``model_unusable``."""
+        return self._text_encoder(model, self.path)
+
+    @staticmethod
+    def _text_encoder(model: Model, path: Callable[[ModelFile], Path]) -> TextEmbedder:
+        from world_api.perception.image_text import ModelPart, PictureModel
+        from world_api.perception.sentences import KINDS, SentenceOptions
+
+        try:
+            options = SentenceOptions.model_validate(model.options)
+        except ValidationError as error:
+            raise _bad_catalogue(f"the options of {model.name}", _first(error)) from None
+        parts = tuple(ModelPart(name=model.name, path=path(file), sha256=file.sha256) for file in model.files)
+        return KINDS[options.kind](PictureModel(name=model.name, parts=parts, options=options))
+
     def encoder(self, model: Model) -> ImageTextEncoder:
         """Return the adapter of a pair of encoders. Raises BackendFault: ``bad_catalogue``, ``model_unusable``."""
         from world_api.perception.image_text import ImageTextOptions, OnnxImageTextEncoder, OpenClipEncoder
@@ -313,7 +350,8 @@ class ModelFolder:
         kind = OnnxImageTextEncoder if found.options.kind == "onnx" else OpenClipEncoder
         return kind(found)
 
-    def _picture_model(self, model: Model, kind: type[AnyOptions]) -> PictureModel[AnyOptions]:
+    def _picture_model(self, model: Model, kind: type[AnyOptions], *, checks: bool = True) -> PictureModel[AnyOptions]:
+        """Return a model with its options; ``checks``: compare the hashes of the files that no adapter compares."""
         from world_api.perception.image_text import ModelPart, PictureModel
 
         try:
@@ -384,18 +422,20 @@ class ModelFolder:
 
     def _take(self, file: ModelFile, source: Path | ModelSource, shown: Shown) -> None:
         """Put a file from a source into the folder; a process that fetches the same one waits and takes what is then there."""
-        partial = self.folder / f".{file.name}.{file.sha256[:8]}.part"
+        partial = self.folder / f".{file.name.replace('/', '+')}.{file.sha256[:8]}.part"
         with file_lock(partial.with_suffix(".lock")):
             if _is_right(self.path(file), file):
                 return
             try:
+                self.path(file).parent.mkdir(exist_ok=True, parents=True)
                 if isinstance(source, Path):
-                    shutil.copyfile(source / file.name, partial)
+                    whole = source / file.name
+                    shutil.copyfile(whole if whole.is_file() else source / file.in_source, partial)
                 elif source.url is not None:
-                    _download(f"{source.url.rstrip('/')}/{file.name}", partial, file, shown)
+                    _download(f"{source.url.rstrip('/')}/{file.in_source}", partial, file, shown)
                 else:
                     with _package(source) as archive:
-                        _extract(archive, PurePosixPath(source.folder) / file.name, partial)
+                        _extract(archive, PurePosixPath(source.folder) / file.in_source, partial)
             except OSError as error:
                 raise BackendFault("model_not_fetched", f"{file.name}: {error.strerror or error}") from error
             if not _is_right(partial, file):
@@ -409,15 +449,18 @@ class ModelFolder:
         """Copy a user's model into the folder and list it; return its entry.
 
         ``path`` is an ONNX file; of a pair of encoders the folder of its three files (``_files_of_pair``), or a checkpoint of
-        open_clip. What ``options`` does not say of a detector is read from the file: the layout from the shape of its
-        output, the labels and the side of the input from the notes that Ultralytics' exports contain.
+        open_clip; of a text encoder a folder (``_files_of_text_encoder``). What ``options`` does not say of a detector is
+        read from the file: the layout from the shape of its output, the labels and the side of the input from the notes
+        that Ultralytics' exports contain.
 
         It is loaded and run once before it is taken. No file of another model is replaced, and no name of one is taken.
 
         Raises BackendFault: ``model_missing``, ``model_unusable``, ``model_exists``, ``bad_catalogue``; StoreFault: those of
         writing.
         """
-        files = _files_of_pair(path) if task == IMAGE_TEXT and path.is_dir() else [path]
+        files = [path]
+        if path.is_dir() and task in (IMAGE_TEXT, TEXT_ENCODER):
+            files = _files_of_pair(path) if task == IMAGE_TEXT else _files_of_text_encoder(path)
         if not files[0].is_file():
             what = f"{path.resolve()} is a folder" if path.is_dir() else f"there is no file {path}"
             raise BackendFault("model_missing", what, hint=_WANTED[task])
@@ -426,10 +469,15 @@ class ModelFolder:
         noted, terms = _described(path) if task == DETECTOR else ({}, "")
         if task == IMAGE_TEXT and path.is_file():
             noted = {"kind": "open-clip"}
+        called = name or path.stem.casefold().replace(" ", "-")
+        inside = {one: one.name for one in files}
+        if task == TEXT_ENCODER and path.is_dir():  # its files have names that those of other encoders have, too
+            inside = {one: f"{called}/{one.relative_to(path).as_posix()}" for one in files}
+            noted = {"kind": "sentence-transformers" if files[0].name == _MODULES else "onnx"}
         entry = {
-            "name": name or path.stem.casefold().replace(" ", "-"),
+            "name": called,
             "task": task,
-            "files": [{"name": one.name, "sha256": hash_file(one), "bytes": one.stat().st_size} for one in files],
+            "files": [{"name": inside[one], "sha256": hash_file(one), "bytes": one.stat().st_size} for one in files],
             "licence": licence or terms or "not stated",
             "terms": "copyleft" if "AGPL" in (licence or terms) else "unknown",
             "options": {**noted, **{key: value for key, value in options.items() if value is not None}},
@@ -449,6 +497,9 @@ class ModelFolder:
             from world_api.perception.detector import try_detector
 
             try_detector(replace(self._as_detector(model), path=path))
+        elif task == TEXT_ENCODER:
+            there = ModelFolder(path if path.is_dir() else path.parent)
+            try_text_encoder(self._text_encoder(model, lambda file: there.folder / file.in_source))
         else:
             there.tagger_of(model)
         self.pull(model, offered=there.folder)
@@ -545,6 +596,36 @@ def _files_of_pair(folder: Path) -> list[Path]:
         hint = "name them image.onnx, text.onnx and tokenizer.json (or the BPE vocabulary .txt or .txt.gz)"
         raise BackendFault("model_missing", what, hint=hint)
     return [*(each[0] for each in found), *(path for path in there if path.name.endswith((".data", ".onnx_data")))]
+
+
+#: The file that describes a folder of sentence-transformers, and the ends of the names of files that it may consist of.
+_MODULES, _PARTS = "modules.json", (".json", ".txt", ".model", ".safetensors", ".bin")
+
+
+def _files_of_text_encoder(folder: Path) -> list[Path]:
+    """Return the files of a text encoder in a folder: of sentence-transformers, its description first; else of an ONNX export.
+
+    An export has one network, ``tokenizer.json``, and perhaps the network's weights. Raises BackendFault: ``model_missing``.
+    """
+    if (folder / _MODULES).is_file():
+        others = sorted(path for path in folder.rglob("*") if path.suffix in _PARTS and path != folder / _MODULES)
+        return [folder / _MODULES, *others]
+    networks, tokenizer = sorted(folder.glob("*.onnx")), folder / "tokenizer.json"
+    if len(networks) != 1 or not tokenizer.is_file():
+        what = f"{folder.resolve()} contains neither {_MODULES} nor one ONNX file and tokenizer.json"
+        raise BackendFault("model_missing", what, hint=_WANTED[TEXT_ENCODER])
+    weights = sorted(path for path in folder.iterdir() if path.name.endswith((".data", ".onnx_data")))
+    return [networks[0], tokenizer, *weights]
+
+
+def try_text_encoder(encoder: TextEmbedder) -> None:
+    """Embed two texts with a text encoder. Raises BackendFault: those of ``TextEmbedder.embed``; ``model_unusable``."""
+    import numpy as np
+
+    vectors = encoder.embed(["a dog in the park", "一只狗"])
+    if np.allclose(vectors[0], vectors[1]) or not vectors.any(axis=1).all():
+        what = f"the model {encoder.producer} gives two texts the same vector or none"
+        raise BackendFault("model_unusable", what, hint=_WANTED[TEXT_ENCODER])
 
 
 def _grey() -> NDArray[np.uint8]:

@@ -118,15 +118,27 @@ class LexicalIndex:
 
     def scores(self, query: str) -> NDArray[np.float64]:
         """Return the BM25 score of every document, shape (n,); 0 if no term matches."""
-        total = np.zeros(self._count, dtype=np.float64)
+        return self._scores(query)[0]
+
+    def shares(self, query: str) -> NDArray[np.float64]:
+        """Return the BM25 score of every document as a share of the greatest possible one, 0 to 1, shape (n,).
+
+        Terms that no document contains count as well: a query that shares only common words with a document has a small share.
+        """
+        scores, most = self._scores(query)
+        return scores / most if most else scores
+
+    def _scores(self, query: str) -> tuple[NDArray[np.float64], float]:
+        total, most = np.zeros(self._count, dtype=np.float64), 0.0
         for term in dict.fromkeys(query_terms(query)):
             documents, frequencies = self._find(term)
+            rarity = float(np.log1p((self._count - len(documents) + 0.5) / (len(documents) + 0.5)))
+            most += rarity * (_K1 + 1)
             if len(documents) == 0:
                 continue
-            rarity = np.log1p((self._count - len(documents) + 0.5) / (len(documents) + 0.5))
             norm = _K1 * (1 - _B + _B * self._lengths[documents] / self._mean)
             total[documents] += rarity * frequencies * (_K1 + 1) / (frequencies + norm)
-        return total
+        return total, most
 
     def holding(self, terms: Iterable[str]) -> NDArray[np.bool_]:
         """Return whether each document contains one of these terms, shape (n,)."""
@@ -201,6 +213,20 @@ def fuse(rankings: Sequence[NDArray[np.int64]], count: int, *, k: int = 60) -> N
     for ranking in rankings:
         fused[ranking] += 1.0 / (k + 1 + np.arange(len(ranking)))
     return fused
+
+
+#: Weight and exponent of the share of words beside an inner product.
+_WORDS, _RISE = 4.0, 1.5
+
+
+def words_and_meaning(shares: NDArray[np.float64], near: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return scores from shares of words (``LexicalIndex.shares``) and inner products with a sentence encoder's query vector.
+
+    Both are measures of the match itself. Ranks are not: the best of some texts that share a common word with a paraphrase
+    would count as much as the line that means the same. The constants were chosen on questions to dialogues, which repeat words,
+    and on paraphrases, which do not (docs/performance.md).
+    """
+    return _WORDS * shares**_RISE + near
 
 
 #: A query with at most this share of non-zero dimensions is answered from their columns.

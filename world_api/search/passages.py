@@ -71,6 +71,9 @@ class Texts:
         """Load the stored tables of texts and terms; compute those that are missing."""
         _ = self._tables
 
+    def __len__(self) -> int:
+        return len(self._texts)
+
     def text(self, number: int) -> str:
         """Return the text that has this number."""
         found: str = self._texts[number].as_py()
@@ -153,6 +156,7 @@ def _description(category: str, colours: tuple[str, ...], outfit: Outfit) -> str
 SPEECH_SHARE = 0.3
 #: The order in which the sources of an interval are listed.
 ORDER: tuple[Source, ...] = ("speech", "screen_text", "caption", "tracker")
+_LINES = [ORDER.index("speech"), ORDER.index("screen_text")]
 _SPEECH, _TRACKER = ORDER.index("speech"), ORDER.index("tracker")
 #: The source of each list of a view, its place in ``ORDER``: those of ``SPEAKING``, then tracks.
 _SOURCES = np.array([0, 1, 2, 2, 3])
@@ -234,9 +238,13 @@ class Passages(Items[Passage]):
 
     def inside(self, span: TimeSpan) -> list[Passage]:
         """Return the passages that belong to an interval: speech, screen text, captions, tracks; each in time order."""
+        return [self._passage(place) for place in self.places_inside(span).tolist()]
+
+    def places_inside(self, span: TimeSpan) -> Positions:
+        """Return the positions of the passages that ``inside`` returns, in the same order."""
         found = self.touching(span)
         found = found[_belongs(self.sources[found], self.starts[found], self.ends[found], span.start, span.end)]
-        return [self._passage(i) for i in found[np.argsort(self.sources[found], kind="stable")].tolist()]
+        return found[np.argsort(self.sources[found], kind="stable")]
 
     def in_each(self, segments: Items[TimeSpan], first: int = 0) -> tuple[Positions, Positions]:
         """Return pairs of a segment and a passage that belongs to it, as two arrays of positions, segment by segment.
@@ -311,6 +319,47 @@ class Passages(Items[Passage]):
             speaker=item.speaker if isinstance(item, Spoken) else "",
             subject=item.subject if isinstance(item, Said) else "",
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Holders:
+    """Which segments have which texts: pairs of positions and numbers of texts, in order of segments, shape (n,) each."""
+
+    segments: Positions
+    texts: Positions
+
+    def before(self, segment: int) -> Holders:
+        """Return the pairs of the segments before a position."""
+        return self.among(0, segment)
+
+    def among(self, first: int, end: int) -> Holders:
+        """Return the pairs of the segments from ``first`` to before ``end``."""
+        low, high = np.searchsorted(self.segments, [first, end]).tolist()
+        return Holders(segments=self.segments[low:high], texts=self.texts[low:high])
+
+    def joined(self, other: Holders) -> Holders:
+        """Return these pairs and those of later segments."""
+        return Holders(
+            segments=np.concatenate([self.segments, other.segments]), texts=np.concatenate([self.texts, other.texts])
+        )
+
+    def ranked(self, values: NDArray[np.float64], count: int) -> tuple[Positions, NDArray[np.float64]]:
+        """Return the best segments and their scores by their best text; ``values``: the score of each text, 0 for none."""
+        scores = values[self.texts]
+        found = np.flatnonzero(scores > 0)
+        order = found[np.argsort(-scores[found], kind="stable")]
+        _, firsts = np.unique(self.segments[order], return_index=True)
+        best = order[np.sort(firsts)[:count]]
+        return self.segments[best], scores[best]
+
+
+def holders(passages: Passages, segments: Items[TimeSpan], first: int = 0) -> tuple[Holders, Holders]:
+    """Return who has which text among the segments from ``first`` on: what is said or written, and what is seen."""
+    segment, passage = passages.in_each(segments, first)
+    texts, is_line = passages.texts[passage], np.isin(passages.sources[passage], _LINES)
+    each = (Holders(segments=segment[own], texts=texts[own]) for own in (is_line, ~is_line))
+    said, seen = each
+    return said, seen
 
 
 def passages_of(view: View) -> Passages:

@@ -14,6 +14,7 @@ from functools import cached_property, lru_cache, reduce
 from importlib import import_module
 from inspect import getsource
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -38,14 +39,17 @@ from world_api.search.indexes import (
     nearest_of,
     query_terms,
     unit,
+    words_and_meaning,
 )
 from world_api.search.passages import (
     CaptionIndex,
+    Holders,
     Meanings,
     Passage,
     Passages,
     Texts,
     by_meaning,
+    holders,
     passages_of,
     segments_of,
     unchanged_segments,
@@ -56,6 +60,9 @@ from world_api.world.store import Derived, World, derived_folder, derived_lock, 
 from world_api.world.tables import SESSION_TABLES, TABLES, matrix
 from world_api.world.timeline import Positions, ranges, shared_prefix
 from world_api.world.view import View, WholeView
+
+if TYPE_CHECKING:
+    from world_api.search.text_vectors import TextVectors
 
 # --- indexes --------------------------------------------------------------------------------------------------------
 
@@ -68,10 +75,27 @@ class WholeDocuments:
         self._view = world.once(WholeView)
         self._texts = world.once(Texts)
         self._vectors: OnceEach[str, VectorIndex] = OnceEach()
+        self._meanings: OnceEach[str, TextVectors] = OnceEach()
 
     def read_all(self, embedder: TextEmbedder) -> None:
-        """Load the stored vectors of the segments' texts and looks; compute those that are missing."""
-        _ = (self.look_index, self.text_vectors(embedder))
+        """Load the stored vectors of the texts and of the segments' looks; compute those that are missing."""
+        _ = self.look_index
+        if embedder.understands:
+            self.meanings(embedder).read_all()
+        else:
+            self.text_vectors(embedder)
+
+    def meanings(self, embedder: TextEmbedder) -> TextVectors:
+        """Return the vectors of all texts by a sentence encoder."""
+        from world_api.search.text_vectors import TextVectors
+
+        key = embedder_key(embedder)
+        return self._meanings.get(key, lambda: TextVectors(self._world, embedder, key))
+
+    @cached_property
+    def holders(self) -> tuple[Holders, Holders]:
+        """Which segments have which texts: those that are said or written, and those of what is seen."""
+        return holders(passages_of(self._view), self._view.segments)
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -223,6 +247,36 @@ def prepare_all(store: Path, embedder: TextEmbedder, *, rebuild: bool = False) -
 
 #: Length of each ranking that is fused.
 FUSED = 400
+#: Weight of rankings of what is said if looks are asked for: two of them at their best stay below another one at its end.
+_AFTER = 1 / 20
+
+#: Whether something said or written is about a query.
+Verdict = Literal["matched", "unmatched", "not_judged"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinesAbout:
+    """The verdict on a query over all visible lines: ``best`` inner product, and the limits for their number.
+
+    ``missed``: how many queries about something said got the verdict ``unmatched``, of how many.
+    """
+
+    verdict: Verdict
+    best: float
+    doubtful: float
+    sure: float
+    missed: tuple[int, int]
+
+    @property
+    def in_words(self) -> str:
+        """The verdict as the hint of a result says it."""
+        if self.verdict == "matched":
+            return "a line is about that, by a text encoder"
+        if self.verdict == "not_judged":
+            return "whether a line is about that is not judged"
+        missed, of = self.missed
+        said = f"no line is about that, by a text encoder that missed {missed} of {of} lines that were"
+        return f"{said}; it does not judge what is seen"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -269,18 +323,40 @@ class Searcher:
         self._whole = view.world.once(WholeDocuments)
         self._captions = captions or CaptionIndex()
         self._meanings = meanings
+        self._texts = view.world.once(Texts)
+        #: (query, positions of segments) -> the scores of the last search by meaning.
+        self._kept_scores: dict[tuple[str, tuple[int, int]], list[NDArray[np.float64]]] = {}
 
-    def by_text(self, query: str, top_k: int) -> list[SegmentHit]:
-        """Return segments by words and meaning, the best first; the rankings are fused by reciprocal rank.
+    def by_text(self, query: str, top_k: int, *, of_looks: bool = False) -> list[SegmentHit]:
+        """Return segments by words and meaning, the best first.
 
-        What pictures may show (tags, and the vectors of an image-text model) is ranked as well.
+        With a sentence encoder their scores are added, without one rankings are fused by reciprocal rank; so is what pictures
+        may show (tags, and the vectors of an image-text model). ``of_looks``: the query
+        is about how something looks, so that what is said comes after all that is seen.
         """
-        dense, _ = self._dense(query, FUSED, (0, len(self._view.segments)))
+        every = (0, len(self._view.segments))
+        dense, near = self._dense(query, FUSED, every)
         shown = picture_rankings(self._view, query, self._encoder)
-        return self._fused([best_first(self.lexical.scores(query), FUSED), dense, *shown], top_k, query)
+        if self._meanings_of_texts is None:
+            rankings = [best_first(self.lexical.scores(query), FUSED), dense]
+        else:
+            nearness = np.zeros(len(self._view.segments))
+            nearness[dense] = near
+            both = words_and_meaning(self.lexical.shares(query), nearness)
+            rankings = [best_first(both, FUSED)]
+            if not shown and not of_looks:
+                return self._hits(rankings[0][:top_k], both[rankings[0][:top_k]], query)
+        if of_looks:
+            return self._seen_first(query, top_k, every, shown, rankings)
+        return self._fused([*rankings, *shown], top_k, query)
 
-    def by_meaning(self, query: str, top_k: int, within: TimeSpan | None) -> list[SegmentHit]:
-        """Return segments by meaning, the best first; with ``within`` only those whose middle is inside it."""
+    def by_meaning(
+        self, query: str, top_k: int, within: TimeSpan | None, *, of_looks: bool = False
+    ) -> list[SegmentHit]:
+        """Return segments by meaning, the best first; with ``within`` only those whose middle is inside it.
+
+        ``of_looks``: as in ``by_text``.
+        """
         among = (0, len(self._view.segments))
         if within is not None:
             centers = (self._view.segments.starts + self._view.segments.ends) / 2
@@ -290,10 +366,12 @@ class Searcher:
         if self._meanings is not None and self._captions.passages:
             queries = self._meanings.of_query(query)
             others.insert(0, by_meaning(self._captions, self._meanings, queries, self._view.segments))
+        inside = [near[(near >= among[0]) & (near < among[1])] for near in others]
+        if of_looks:
+            return self._seen_first(query, top_k, among, inside, [self._dense(query, FUSED, among)[0]])
         if not others:
             found, scores = self._dense(query, top_k, among)
             return self._hits(found, scores, query)
-        inside = [near[(near >= among[0]) & (near < among[1])] for near in others]
         return self._fused([*inside, self._dense(query, FUSED, among)[0]], top_k, query)
 
     def by_example(self, example: TimeSpan, said: Sequence[str], top_k: int) -> list[SegmentHit]:
@@ -318,6 +396,129 @@ class Searcher:
         fused = fuse(rankings, len(self._view.segments))
         best = best_first(fused, top_k)
         return self._hits(best, fused[best], query)
+
+    def _seen_first(
+        self,
+        query: str,
+        top_k: int,
+        among: tuple[int, int],
+        shown: Sequence[Positions],
+        others: Sequence[Positions],
+    ) -> list[SegmentHit]:
+        """Return hits by what is seen, fused; after all of these the hits of the other rankings."""
+        seen = self._holders[1].among(*among)
+        rankings = [seen.ranked(self._word_scores(query, seen), FUSED)[0], *shown]
+        if self._meanings_of_texts is not None:
+            rankings.append(seen.ranked(self._scores(query, among)[1], FUSED)[0])
+        count = len(self._view.segments)
+        fused = fuse(rankings, count) + _AFTER * fuse(others, count)
+        best = best_first(fused, top_k)
+        return self._hits(best, fused[best], query, of_looks=True)
+
+    def _word_scores(self, query: str, holders_: Holders) -> NDArray[np.float64]:
+        """Return for each text the sum of the inverse document frequencies of the query's terms in it, among some texts."""
+        known = len(self._texts)
+        here = np.zeros(known + len(self._other_texts), dtype=np.bool_)
+        here[holders_.texts] = True
+        count, scores = int(here.sum()), np.zeros(len(here))
+        others = [frozenset(index_terms(text)) for text in self._other_texts]
+        for term in dict.fromkeys(query_terms(query)):
+            more = [known + place for place, terms in enumerate(others) if term in terms]
+            holding = np.concatenate([self._texts.holding(term), np.array(more, dtype=np.int64)])
+            holding = holding[here[holding]]
+            scores[holding] += np.log1p((count - len(holding) + 0.5) / (len(holding) + 0.5))
+        return scores
+
+    def lines_about(self, query: str) -> LinesAbout | None:
+        """Return whether anything said or written here is about a query; None without a calibrated encoder, or without lines."""
+        calibration, lines = self._embedder.calibration, self._lines
+        if self._meanings_of_texts is None or calibration is None or lines == 0:
+            return None
+        best = float(self._scores(query, (0, len(self._view.segments)))[0].max())
+        doubtful, sure = calibration.limits(lines)
+        verdict: Verdict = "matched" if best >= sure else "unmatched" if best < doubtful else "not_judged"
+        return LinesAbout(verdict=verdict, best=best, doubtful=doubtful, sure=sure, missed=calibration.present)
+
+    def scores_of(self, query: str, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Return a score for each of some texts that are no passages, such as memories; 0 if nothing in it matches."""
+        lexical = LexicalIndex.of_texts(texts)
+        if self._meanings_of_texts is None or not texts:
+            return lexical.scores(query)
+        near = self._meanings_of_texts.of(texts) @ self._embedder.embed_query(query)[0]
+        above = np.where(near > self._embedder.noise_floor, near, 0.0)
+        return words_and_meaning(lexical.shares(query), above)
+
+    @property
+    def ranks_by_meaning(self) -> bool:
+        """Whether a sentence encoder ranks the texts."""
+        return self._meanings_of_texts is not None
+
+    @property
+    def is_unprepared(self) -> bool:
+        """Whether there is a sentence encoder, and this world is too large to embed its texts now."""
+        return self._embedder.understands and self._meanings_of_texts is None
+
+    @cached_property
+    def _meanings_of_texts(self) -> TextVectors | None:
+        found = self._whole.meanings(self._embedder) if self._embedder.understands else None
+        return found if found is not None and found.is_ready else None
+
+    @cached_property
+    def _other_texts(self) -> list[str]:
+        """Texts beside those of the whole world: those that only this cut has, and the captions of models."""
+        return [*passages_of(self._view).new_texts, *(caption.text for caption in self._captions.passages)]
+
+    @cached_property
+    def _lines(self) -> int:
+        """The number of distinct texts that are said or written."""
+        return len(np.unique(self._holders[0].texts))
+
+    def _rows_of(self, numbers: Positions) -> Positions:
+        """Return the places of texts in scores: first those of the whole world, then ``_other_texts``."""
+        return np.where(numbers >= 0, numbers, len(self._texts) - 1 - numbers)
+
+    def _row_of_caption(self, number: int) -> int:
+        return len(self._texts) + len(passages_of(self._view).new_texts) + number
+
+    @cached_property
+    def _holders(self) -> tuple[Holders, Holders]:
+        own = holders(passages_of(self._view), self._view.segments, self._same)
+        said, seen = (
+            whole.before(self._same).joined(Holders(segments=rest.segments, texts=self._rows_of(rest.texts)))
+            for whole, rest in zip(self._whole.holders, own, strict=True)
+        )
+        if self._captions.passages:
+            pairs = [(at, self._row_of_caption(number)) for at, own_ in enumerate(self._captioned) for number in own_]
+            segments, texts = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+            joined = seen.joined(Holders(segments=segments, texts=texts))
+            order = np.argsort(joined.segments, kind="stable")
+            seen = Holders(segments=joined.segments[order], texts=joined.texts[order])
+        return said, seen
+
+    def _scores(self, query: str, among: tuple[int, int]) -> list[NDArray[np.float64]]:
+        """Return the inner products above the noise floor of a query and the texts that are said or written, and that are seen.
+
+        0 for other texts. The last ones are kept, since one search needs them several times.
+        """
+        kept = self._kept_scores.get((query, among))
+        if kept is None:
+            vectors = self._whole.meanings(self._embedder)
+            known, vector = len(vectors), self._embedder.embed_query(query)[0]
+            sets = []
+            for own in self._holders:
+                here = np.zeros(known + len(self._other_texts), dtype=np.bool_)
+                here[own.among(*among).texts] = True
+                sets.append(here)
+            others = vectors.of(self._other_texts) @ vector
+            found = vectors.scores(vector, [here[:known] for here in sets])
+            whole = [
+                np.concatenate([scores, np.where(here[known:], others, 0.0)])
+                for scores, here in zip(found, sets, strict=True)
+            ]
+            floor = self._embedder.noise_floor
+            kept = [np.where(scores > floor, scores, 0.0) for scores in whole]
+            self._kept_scores = {(query, among): kept}
+        return kept
 
     def by_look(self, example: TimeSpan, top_k: int) -> list[SegmentHit]:
         """Return segments that look like an example interval, the best first, without those that overlap it."""
@@ -377,20 +578,54 @@ class Searcher:
         return VisualDescriptors(self._view)
 
     def _dense(self, query: str, count: int, among: tuple[int, int]) -> tuple[Positions, NDArray[np.float64]]:
+        if self._meanings_of_texts is not None:
+            pairs = zip(self._holders, self._scores(query, among), strict=True)
+            ranked = [own.among(*among).ranked(scores, count) for own, scores in pairs]
+            found, scores = np.concatenate([one[0] for one in ranked]), np.concatenate([one[1] for one in ranked])
+            order = np.lexsort((found, -scores))
+            _, firsts = np.unique(found[order], return_index=True)
+            best = order[np.sort(firsts)[:count]]
+            return found[best], scores[best]
+        if self._embedder.understands:
+            return np.zeros(0, dtype=np.int64), np.zeros(0)
         vector = self._embedder.embed([query])
         return nearest_of(self._text_rows, vector, count, [among], above=self._embedder.noise_floor)
 
-    def _hits(self, found: Positions, scores: NDArray[np.float64], query: str) -> list[SegmentHit]:
-        passages, wanted, hits = passages_of(self._view), QueryMatcher(query), []
+    def _hits(
+        self, found: Positions, scores: NDArray[np.float64], query: str, *, of_looks: bool = False
+    ) -> list[SegmentHit]:
+        passages, wanted, hits = passages_of(self._view), QueryMatcher(query, of_looks=of_looks), []
+        kept = next((np.maximum(*own) for (text, _), own in self._kept_scores.items() if text == query), None)
         for place, score in zip(found.tolist(), scores.tolist(), strict=True):
             span = self._view.segments[place]
             numbers = self._captioned[place] if self._captions.passages else []
-            inside = (*passages.inside(span), *(self._captions.passages[number] for number in numbers))
+            places = passages.places_inside(span)
+            inside = (
+                *(passages[at] for at in places.tolist()), *(self._captions.passages[number] for number in numbers)
+            )  # fmt: skip
             shown = pictures_of(self._view).passage(span)
-            best = wanted.best((*inside, *([] if shown is None else [shown])))
-            passage, lines = best[0] if best else None, wanted.lines(best)
+            near = None
+            if self._meanings_of_texts is not None:
+                rows = [*self._rows_of(passages.texts[places]).tolist(), *map(self._row_of_caption, numbers)]
+                near = None if kept is None else kept[rows].tolist()
+            best = wanted.best((*inside, *([] if shown is None else [shown])), near)
+            means = near is not None and any(one > 0 and own in best for one, own in zip(near, inside, strict=True))
+            passage, lines = best[0] if best else None, wanted.lines(best, means=means)
             hits.append(SegmentHit(span=span, score=round(score, 4), passage=passage, lines=lines, inside=inside))
-        return hits
+        return _repeats_last(hits)
+
+
+def _repeats_last(hits: Sequence[SegmentHit]) -> list[SegmentHit]:
+    """Return hits in their order, but those last that quote the same line or caption as an earlier one."""
+    quoted: set[Passage] = set()
+    first: list[SegmentHit] = []
+    repeats: list[SegmentHit] = []
+    for hit in hits:
+        repeated = hit.passage in quoted
+        if hit.passage is not None and hit.passage.source != "tracker":
+            quoted.add(hit.passage)
+        (repeats if repeated else first).append(hit)
+    return [*first, *repeats]
 
 
 def _rows(whole: VectorIndex, rest: VectorIndex, same: int) -> list[Rows]:
@@ -399,38 +634,51 @@ def _rows(whole: VectorIndex, rest: VectorIndex, same: int) -> list[Rows]:
 
 
 class QueryMatcher:
-    """Compares passages with a query."""
+    """Compares passages with a query. ``of_looks``: what is said or written is not what it is about."""
 
-    def __init__(self, query: str) -> None:
-        self._query = query
+    def __init__(self, query: str, *, of_looks: bool = False) -> None:
+        self._query, self._of_looks = query, of_looks
         self._terms = frozenset(query_terms(query))
         self._words = frozenset(words(query))
 
-    def best(self, passages: Sequence[Passage]) -> list[Passage]:
+    def best(self, passages: Sequence[Passage], near: Sequence[float] | None = None) -> list[Passage]:
         """Return the passages that match the query best, the shortest first, which is the snippet of a hit.
 
-        What pictures may show comes last.
-
-                What counts is whether they contain it word for word, then how many of its content words, then of all its words.
+        What pictures may show comes last. What counts is whether they contain it word for word, then how many of its content
+        words, then of all its words. With ``near``, the inner products of the first passages with the query, these count
+        as much as the share of the content words.
         """
         shared = [self._shared(passage) for passage in passages]
-        most = max(shared, default=None)
-        best = [passage for passage, share in zip(passages, shared, strict=True) if share == most]
+        keys: list[tuple[bool, bool, float, int]] = []
+        for place, (passage, (as_given, content, all_words)) in enumerate(zip(passages, shared, strict=True)):
+            worth: float = content
+            if near is not None:
+                worth = content / max(1, len(self._terms)) + (near[place] if place < len(near) else 0.0)
+            keys.append((self._of_looks and not _is_line(passage), as_given, worth, all_words))
+        most = max(keys, default=None)
+        best = [passage for passage, key in zip(passages, keys, strict=True) if key == most]
         return sorted(best, key=lambda passage: (passage.source == "look", len(words(passage.text))))
 
-    def lines(self, best: Sequence[Passage]) -> tuple[MatchingPassage, ...]:
-        """Return those best passages of speech or screen text that contain the query or a content word of it, in time order."""
-        lines = [(p, *self._shared(p)) for p in best if p.source in ("speech", "screen_text")]
+    def lines(self, best: Sequence[Passage], *, means: bool = False) -> tuple[MatchingPassage, ...]:
+        """Return those best passages of speech or screen text that contain the query or a content word of it, in time order.
+
+        ``means``: they are the best by their meaning, so that they need not share a word.
+        """
+        lines = [(p, *self._shared(p)) for p in best if _is_line(p)]
         lines.sort(key=lambda item: (item[0].span.start, item[0].span.end))
         return tuple(
             MatchingPassage(passage=passage, as_given=as_given)
             for passage, as_given, content, _ in lines
-            if as_given or content
+            if as_given or content or means
         )
 
     def _shared(self, passage: Passage) -> tuple[bool, int, int]:
         terms = terms_of(passage.text, passage.terms)
         return holds_words(passage.text, self._query), len(self._terms & terms), len(self._words & terms)
+
+
+def _is_line(passage: Passage) -> bool:
+    return passage.source in ("speech", "screen_text")
 
 
 @lru_cache(maxsize=65536)

@@ -149,6 +149,10 @@ class Derived:
         except OSError as error:
             raise not_writable(self._folder, error) from error
 
+    def has(self, name: str) -> bool:
+        """Whether a table is listed as stored; it may still turn out to be damaged."""
+        return name in self._hashes
+
     def read(self, name: str) -> pa.Table | None:
         """Return a stored table; None if it is missing or damaged."""
         expected = self._hashes.get(name)
