@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -70,8 +71,9 @@ def build_world(
         detector = models.detector(chosen.detector)
         say = shown.say if chosen.profile == AUTO else None
         people, tagger = models.people(say=say), models.tagger(say=say)
+    listening = replace(chosen.listening, models=model_folder(chosen.models).folder)
     recipe = recipes.recipe_for(
-        profile, chosen.listening, without=chosen.without, detector=detector, people=people, tagger=tagger
+        profile, listening, without=chosen.without, detector=detector, people=people, tagger=tagger
     )
     with closing(BuildProcesses(chosen.limits, recipe.apart)) as processes:
         if chosen.following is None:

@@ -25,7 +25,7 @@ DEFAULT_STORE = Path("worlds")
 STORE_VARIABLE = "VIDEOWORLD_STORE"
 DEFAULT_SESSION = "default"
 
-AUTO, OFF, NONE = "auto", "off", "none"
+AUTO, OFF, NONE, BOTH = "auto", "off", "none", "both"
 WHISPER, SPHINX = "faster-whisper", "pocketsphinx"
 CLASSICAL, NEURAL, ENDPOINT, NEURAL_ENDPOINT = "classical", "neural", "endpoint", "neural+endpoint"
 #: Profiles with which a vision model looks at frames, each with the profile of the worlds that are built for it.
@@ -53,11 +53,13 @@ class Listening:
     Args:
         subtitles: ``auto``, ``none``, a language's code or a file's path.
         speech: ``auto`` (without subtitles, recognise speech if faster-whisper and a model are on this machine),
-            ``off``, or the name of a recogniser, which is then used instead of subtitles.
-        model: The recogniser's model; empty for the default one.
+            ``off``, the name of a recogniser, which is then used instead of subtitles, or ``both``: subtitles and
+            faster-whisper, each line with its source.
+        model: The recogniser's model: a folder or a name; empty for the first of ``models`` that is present.
         language: The spoken language; empty to detect it.
         compute: Number format of a Whisper model: ``int8``, ``float16`` or ``float32``; ``auto`` is ``int8`` on a CPU and
             ``float16`` on a GPU.
+        models: The folder of models; None for none. ``build_world`` sets it.
     """
 
     subtitles: str = AUTO
@@ -65,6 +67,7 @@ class Listening:
     model: str = ""
     language: str = ""
     compute: str = AUTO
+    models: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

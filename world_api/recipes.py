@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from world_api.build.stage import FrameStage, Recipe, leave_out
 from world_api.core.faults import BackendFault
-from world_api.options import AUTO, NEURAL, NONE, OFF, SPHINX, WHISPER, Listening
+from world_api.options import AUTO, BOTH, NEURAL, NONE, OFF, SPHINX, WHISPER, Listening
 from world_api.perception import adapter, adapter_class
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _classical(video: Path, worker: MediaWorker, *, listening: Listening) -> lis
         SceneCuts(),
         Stitches(),
         LookLinks(),
-        speech_stage(video, listening, worker),
+        *speech_stages(video, listening, worker),
     ]
 
 
@@ -114,7 +114,7 @@ def _neural(video: Path, worker: MediaWorker, *, listening: Listening, model: De
         ScreenTexts(adapter("text_reader")),
         SceneCuts(),
         Stitches("detections"),
-        speech_stage(video, listening, worker),
+        *speech_stages(video, listening, worker),
     ]
 
 
@@ -164,46 +164,60 @@ def _oracle(video: Path) -> list[Stage]:
     return [Oracle(video), Looks(), KeyFrames()]
 
 
-def speech_stage(video: Path, listening: Listening, worker: MediaWorker) -> Stage:
-    """Return the stage of spoken words: subtitles, else recognised speech. ``worker`` opens the video.
+def speech_stages(video: Path, listening: Listening, worker: MediaWorker) -> list[Stage]:
+    """Return the stages of spoken words: subtitles, else recognised speech, or both. ``worker`` opens the video.
 
-    Raises BackendFault: ``no_such_recogniser``, ``speech_model_missing``, ``speech_compute_type``,
-    ``subtitles_or_speech``; MediaFault: ``no_such_subtitles``, and those of opening the video.
+    Raises BackendFault: ``no_such_recogniser``, ``speech_model_missing``, ``speech_compute_type``, ``model_missing``,
+    ``model_damaged``, ``subtitles_or_speech``; MediaFault: ``no_such_subtitles``, and those of opening the video.
     """
     from world_api.build.speech import SubtitleLines
     from world_api.media.subtitles import choose_subtitles
 
-    if listening.speech not in (AUTO, OFF):
+    if listening.speech not in (AUTO, OFF, BOTH):
         if listening.subtitles not in (AUTO, NONE):
             raise BackendFault(
                 "subtitles_or_speech",
                 "subtitles and a recogniser were both named, and only one of them can give the words",
                 hint="leave out one of the two",
             )
-        return _recognised(listening)
+        return [_recognised(listening)]
     subtitles = choose_subtitles(video, listening.subtitles, worker)
+    if listening.speech == BOTH:
+        return [SubtitleLines(subtitles), _recognised(listening)]
     if subtitles.source is not None or listening.speech == OFF:
-        return SubtitleLines(subtitles)
+        return [SubtitleLines(subtitles)]
     try:
-        return _recognised(listening)
+        return [_recognised(listening)]
     except BackendFault as fault:
         if listening.model:
             raise
-        return SubtitleLines(subtitles, losses=_unheard(video, fault, worker))
+        return [SubtitleLines(subtitles, losses=_unheard(video, fault, worker))]
 
 
 def _recognised(listening: Listening) -> Stage:
     from world_api.build.speech import RecognisedSpeech
 
-    if listening.speech not in (AUTO, WHISPER, SPHINX):
+    if listening.speech not in (AUTO, BOTH, WHISPER, SPHINX):
         raise BackendFault(
             "no_such_recogniser",
             f"there is no recogniser {listening.speech!r}",
             hint=f"the recognisers are {WHISPER} and {SPHINX}",
         )
-    chosen = (listening.model or None, listening.compute)
-    recogniser = adapter(SPHINX) if listening.speech == SPHINX else adapter_class(WHISPER)(*chosen)
+    is_sphinx = listening.speech == SPHINX
+    recogniser = adapter(SPHINX) if is_sphinx else adapter_class(WHISPER)(_speech_model(listening), listening.compute)
     return RecognisedSpeech(recogniser, _voice_detector(), language=listening.language)
+
+
+def _speech_model(listening: Listening) -> str | None:
+    """Return the folder of a model of ``listening.models``, else what was named; None for the adapter's default."""
+    from world_api.perception.models import ModelFolder
+    from world_api.perception.speech import whisper_is_installed
+
+    named = listening.model or None
+    if listening.models is None or not whisper_is_installed():
+        return named
+    found = ModelFolder(listening.models).speech_model(named)
+    return named if found is None else str(found)
 
 
 def _voice_detector() -> VoiceDetector:

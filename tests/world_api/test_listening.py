@@ -13,11 +13,11 @@ import pytest
 from world_api import recipes
 from world_api.build.speech import RecognisedSpeech, SubtitleLines
 from world_api.build.stage import Stage
-from world_api.core import BackendFault, MediaFault, Samples, SpokenLine
+from world_api.core import BackendFault, MediaFault, Samples, SpokenLine, hash_bytes
 from world_api.media.decoder import MediaWorker
 from world_api.options import Listening
 from world_api.perception import speech
-from world_api.recipes import speech_stage
+from world_api.recipes import speech_stages
 
 
 class Recogniser:
@@ -29,6 +29,14 @@ class Recogniser:
 
     def transcribe(self, samples: Samples, language: str) -> Sequence[SpokenLine]:
         return []
+
+
+class Named(Recogniser):
+    """Names its model."""
+
+    def __init__(self, model: str | None = None, compute_type: str = "auto") -> None:
+        super().__init__(model, compute_type)
+        self.producer = str(model)
 
 
 @pytest.fixture
@@ -59,7 +67,8 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def stage_for(film: Path, wanted: Listening) -> Stage:
     with closing(MediaWorker()) as worker:
-        return speech_stage(film, wanted, worker)
+        [stage] = speech_stages(film, wanted, worker)
+        return stage
 
 
 def with_subtitles(film: Path) -> None:
@@ -87,6 +96,40 @@ def test_a_recogniser_that_is_named_is_used_instead_of_subtitles(film: Path) -> 
     stage = stage_for(film, Listening(speech="faster-whisper", language="zh"))
     assert isinstance(stage, RecognisedSpeech)
     assert (stage.spec.parameters["recogniser"], stage.spec.parameters["language"]) == ("made/1", "zh")
+
+
+@pytest.mark.usefixtures("model")
+def test_subtitles_and_recognised_speech_are_both_kept_if_that_is_asked_for(film: Path) -> None:
+    with_subtitles(film)
+    with closing(MediaWorker()) as worker:
+        stages = speech_stages(film, Listening(speech="both"), worker)
+    assert [stage.spec.name for stage in stages] == ["subtitles", "recognised_speech"]
+
+
+def test_the_model_of_the_folder_of_models_is_used_if_none_is_named(
+    film: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A catalogue of the user lists it; a file with another hash is not used."""
+    monkeypatch.setattr(speech, "WhisperRecogniser", Named)
+    monkeypatch.setattr(speech, "whisper_is_installed", lambda: True)
+    monkeypatch.setattr(recipes, "_voice_detector", speech.EnergyVoiceDetector)
+    models = tmp_path / "models"
+    (models / "mine").mkdir(parents=True)
+    (models / "mine" / "model.bin").write_bytes(b"weights")
+    (models / "models.yaml").write_text(
+        "models:\n  - name: mine\n    task: speech_recogniser\n    licence: MIT\n    terms: permissive\n    files:\n"
+        f"      - {{name: mine/model.bin, sha256: {hash_bytes(b'weights')}, bytes: 7}}\n"
+    )
+    for named in ("", "mine"):
+        chosen = stage_for(film, Listening(models=models, model=named))
+        assert chosen.spec.parameters["recogniser"] == str(models / "mine")
+    (models / "mine" / "model.bin").write_bytes(b"others!")
+    with pytest.raises(BackendFault) as caught:
+        stage_for(film, Listening(models=models, model="mine"))
+    assert caught.value.code == "model_damaged"
+    stage = stage_for(film, Listening(models=models))
+    assert isinstance(stage, SubtitleLines)
+    assert "hash differs" in stage.losses(start=0.0, duration=1.0)[0].message
 
 
 @pytest.mark.usefixtures("model")

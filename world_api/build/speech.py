@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from world_api.build.stage import Clip, Record, Records, StageSpec
 from world_api.core.canonical import content_hash
-from world_api.core.ports import SAMPLE_RATE, Samples, SpeechRecogniser, VoiceDetector
-from world_api.core.spans import TimeSpan, known_time, round_time
+from world_api.core.ports import SAMPLE_RATE, Samples, SpeechRecogniser, SpokenLine, VoiceDetector
+from world_api.core.spans import TimeSpan, known_time, merge_spans, round_time
 from world_api.media.decode_pass import LossNote
 from world_api.media.subtitles import Subtitles
 
@@ -72,69 +71,81 @@ class SubtitleLines:
         return {"speech": list(rows.values()), "words": []}
 
 
-#: Long speech is cut at the quietest moment near marks this many seconds apart, within this distance of a mark, if the speech
-#: began this long before it. So no piece is longer than LONGEST.
-_MARK, _NEAR, _BEGUN = 10.0, 2.0, 7.0
-LONGEST = 2 * _MARK + _NEAR
-#: Duration of the quietest moment (seconds).
-_MOMENT = 0.1
+#: The sound is divided into blocks at the quietest moment within this distance of each multiple of so many seconds. A block is at
+#: most as long as the window of Whisper (30 s), which takes as long for a short piece of sound as for a whole window.
+_BLOCK, _NEAR = 25.0, 2.5
+LONGEST = _BLOCK + 2 * _NEAR
+#: Duration of the quietest moment (seconds), the step between moments, and the sound before a block that a detector gets.
+_MOMENT, _STEP, _CONTEXT = 0.3, 0.1, 5.0
+#: A pause of at least so many seconds ends an utterance; shorter ones are given to the recogniser with the voice around them.
+_PAUSE = 2.0
+#: The least share of a line's time in which there is a voice: words that a recogniser invents are in silence or noise.
+_VOICED = 0.5
+#: Recognisers give the end of a last word too early, before it has faded: by 0.15 to 0.3 s in speech where this was measured.
+_FADE = 0.2
+_SLACK = 1e-9
+
+Sound = Callable[[TimeSpan], Samples]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Utterance:
-    """An interval to transcribe. ``settled``: the time (seconds) up to which sound is needed to know its end."""
+    """An interval to transcribe, from one pause to the next. All times in seconds of the video.
+
+    ``voiced``: the spans of voice in it. ``settled``: the time up to which sound is needed to know where it begins and ends.
+    """
 
     span: TimeSpan
+    voiced: tuple[TimeSpan, ...]
     settled: float
 
 
-def cut_utterances(voiced: Sequence[TimeSpan], samples: Samples, start: float) -> Iterator[Utterance]:
-    """Yield voiced intervals (seconds of video) in time order, cut into pieces of at most ``LONGEST`` seconds.
+def block_utterances(number: int, sound: Sound, detector: VoiceDetector) -> Iterator[Utterance]:
+    """Yield the utterances of a block in time order. They depend on nothing but the number and the sound around the block."""
+    first, last = number * _BLOCK, (number + 1) * _BLOCK
+    start = max(0.0, first - _NEAR - _CONTEXT)
+    samples = sound(TimeSpan(start=start, end=last + _NEAR + detector.hang_over))
+    if not samples.any():
+        return
+    begin = _quietest(samples, start, first) if number else 0.0
+    block = TimeSpan(start=begin, end=_quietest(samples, start, last))
+    spans = (TimeSpan(start=start + span.start, end=start + span.end) for span in detector.voiced(samples))
+    inside = [
+        TimeSpan(start=max(begin, span.start), end=min(block.end, span.end)) for span in spans if span.overlaps(block)
+    ]
+    for whole in merge_spans(inside, gap=_PAUSE):
+        settled = whole.end + max(detector.hang_over, _PAUSE)
+        if whole.start < first + _NEAR:  # whether it belongs to the block before is known then
+            settled = max(settled, first + _NEAR)
+        if whole.end > last - _NEAR:
+            settled = max(settled, last + _NEAR + detector.hang_over)
+        yield Utterance(span=whole, voiced=tuple(span for span in inside if span.overlaps(whole)), settled=settled)
 
-    ``samples`` is the sound from ``start`` (seconds) on.
-    """
-    for span in voiced:
-        cuts = [(span.start, span.start), *_cuts(span, samples, start), (span.end, span.end)]
-        for (first, _), (last, settled) in pairwise(cuts):
-            yield Utterance(span=TimeSpan(start=first, end=last), settled=settled)
 
-
-def _cuts(span: TimeSpan, samples: Samples, start: float) -> Iterator[tuple[float, float]]:
-    """Yield each time at which an interval is cut, and the time up to which sound is needed to determine it."""
-    mark = math.ceil((span.start + _BEGUN) / _MARK) * _MARK
-    while mark + _NEAR < span.end:
-        yield _quietest(samples, start, mark - _NEAR, mark + _NEAR), mark + _NEAR
-        mark += _MARK
-
-
-def _quietest(samples: Samples, start: float, first: float, last: float) -> float:
-    """Return the middle of the quietest 0.1 s from ``first`` to ``last``; ``samples`` begin at ``start`` (all in seconds)."""
-    moments = range(math.ceil(first / _MOMENT), math.floor(last / _MOMENT))
+def _quietest(samples: Samples, start: float, mark: float) -> float:
+    """Return the middle of the quietest 0.3 s near a mark; ``samples`` begin at ``start`` (all in seconds)."""
+    moments = range(math.ceil((mark - _NEAR) / _STEP), math.floor((mark + _NEAR - _MOMENT) / _STEP) + 1)
     size = round(_MOMENT * SAMPLE_RATE)
 
     def power(moment: int) -> float:
-        at = max(0, round((moment * _MOMENT - start) * SAMPLE_RATE))
+        at = max(0, round((moment * _STEP - start) * SAMPLE_RATE))
         part = samples[at : at + size]
         return float(np.square(part, dtype=np.float64).sum())
 
-    return (min(moments, key=power) + 0.5) * _MOMENT
-
-
-#: The sound that is used around a clip (seconds): an utterance that overlaps it, and before that the context of a detector.
-_BEFORE, _AFTER = LONGEST + 10.0, LONGEST + 3.0
-_SLACK = 1e-9
+    return min(moments, key=power) * _STEP + _MOMENT / 2
 
 
 class RecognisedSpeech:
-    """The stage ``recognised_speech``: lines and words, which are known at the end of the utterance they belong to."""
+    """The stage ``recognised_speech``: lines and words, which are known once the utterance they belong to is over."""
 
     def __init__(self, recogniser: SpeechRecogniser, detector: VoiceDetector, *, language: str = "") -> None:
         self._recogniser = recogniser
         self._detector = detector
         self._language = language
+        self._recent: dict[int, list[tuple[Utterance, SpokenLine]]] = {}
         self.spec = StageSpec(
             name="recognised_speech",
-            version=1,
+            version=2,
             tables=("speech", "words"),
             parameters={"recogniser": recogniser.producer, "detector": detector.producer, "language": language},
             whole_file=True,
@@ -145,21 +156,14 @@ class RecognisedSpeech:
         """Return the lines that start in the clip's span, and their words."""
         lines: list[Record] = []
         words: list[Record] = []
-        start = max(0.0, clip.span.start - _BEFORE)
-        samples = clip.audio(TimeSpan(start=start, end=clip.span.end + _AFTER))
-        if not samples.any():
-            return {"speech": lines, "words": words}
-        voiced = [TimeSpan(start=start + part.start, end=start + part.end) for part in self._detector.voiced(samples)]
-        for utterance in cut_utterances(voiced, samples, start):
-            if not utterance.span.overlaps(clip.span):
-                continue
-            shift = utterance.span.start
-            first, last = (round((time - start) * SAMPLE_RATE) for time in (shift, utterance.span.end))
-            known = {"known_at": known_time(max(utterance.settled, utterance.span.end) + self._detector.hang_over)}
-            for line in self._recogniser.transcribe(samples[first:last], self._language):
+        first = max(0, math.floor((clip.span.start - _NEAR) / _BLOCK))
+        for number in range(first, math.floor((clip.span.end + _NEAR) / _BLOCK) + 1):
+            for utterance, line in self._lines(number, clip.audio):
+                shift = utterance.span.start
                 begin, end = round_time(shift + line.start), round_time(shift + line.end)
                 if not clip.span.contains(begin) or end <= begin + _SLACK:
                     continue
+                known = {"known_at": known_time(utterance.settled)}
                 lines.append(
                     {"start": begin, "end": end, "text": line.text, "speaker": "", "language": line.language,
                      "source": "recognised", "confidence": line.confidence, **known}
@@ -170,3 +174,30 @@ class RecognisedSpeech:
                     for word in line.words
                 )  # fmt: skip
         return {"speech": lines, "words": words}
+
+    def _lines(self, number: int, sound: Sound) -> list[tuple[Utterance, SpokenLine]]:
+        """Return the lines of a block, each with its utterance. The last two blocks are kept: the next clip may need them, too."""
+        if number not in self._recent:
+            found: list[tuple[Utterance, SpokenLine]] = []
+            for utterance in block_utterances(number, sound, self._detector):
+                lines = self._recogniser.transcribe(sound(utterance.span), self._language)
+                said = [line for line in lines if _is_voiced(line, utterance)]
+                limits = [*(line.start for line in said[1:]), utterance.span.duration]
+                ended = (_faded(line, utterance, limit) for line, limit in zip(said, limits, strict=True))
+                found.extend((utterance, line) for line in ended)
+            self._recent = {kept: lines for kept, lines in self._recent.items() if kept == number - 1} | {number: found}
+        return self._recent[number]
+
+
+def _faded(line: SpokenLine, utterance: Utterance, limit: float) -> SpokenLine:
+    """Return a line that ends up to 0.2 s later, while there is a voice, and not after ``limit`` (seconds of the utterance)."""
+    ends = [voiced.end - utterance.span.start for voiced in utterance.voiced]
+    later = min(limit, line.end + _FADE, next((end for end in ends if end >= line.end), line.end))
+    return replace(line, end=max(line.end, later))
+
+
+def _is_voiced(line: SpokenLine, utterance: Utterance) -> bool:
+    """Whether at least half of a line's time is in spans of voice."""
+    shift = utterance.span.start
+    span = TimeSpan(start=shift + line.start, end=shift + max(line.end, line.start + _SLACK))
+    return sum(span.overlap(voiced) for voiced in utterance.voiced) >= _VOICED * span.duration - _SLACK

@@ -45,7 +45,7 @@ _FEW = 6.0
 
 
 Profile = Literal["auto", "classical", "endpoint", "neural", "neural+endpoint", "oracle"]
-Speech = Literal["auto", "off", "faster-whisper", "pocketsphinx"]
+Speech = Literal["auto", "off", "both", "faster-whisper", "pocketsphinx"]
 SpeechCompute = Literal["auto", "int8", "float16", "float32"]
 
 
@@ -79,10 +79,13 @@ def build(
         str, typer.Option(metavar="auto|none|LANGUAGE|FILE", help="Which subtitles give the words.")
     ] = "auto",
     speech: Annotated[
-        Speech, typer.Option(help="What recognises speech; auto: where there are no subtitles and a model is here.")
+        Speech,
+        typer.Option(
+            help="What recognises speech; auto: where there are no subtitles and a model is here; both: subtitles, too."
+        ),
     ] = "auto",
     speech_model: Annotated[
-        str, typer.Option(metavar="FOLDER|NAME", help="The recogniser's model; nothing is downloaded.")
+        str, typer.Option(metavar="FOLDER|NAME", help="The recogniser's model; by default that of `models list`.")
     ] = "",
     speech_language: Annotated[
         str, typer.Option(metavar="LANGUAGE", help="The language that is spoken, if one is known.")

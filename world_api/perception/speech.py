@@ -6,7 +6,9 @@ Models are loaded from this machine and never downloaded; each package is import
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -28,6 +30,17 @@ _USUAL_MODEL = "small"
 _MODEL_FILES = ("model.bin", "config.json", "tokenizer.json")
 #: Pauses (milliseconds) that separate intervals of voice, and padding around each.
 _SILERO_PAUSE, _SILERO_AROUND = 400, 150
+#: Hypotheses that the decoder keeps, and the least probability of a language for it to be named.
+_BEAM, _SURE_LANGUAGE = 5, 0.5
+#: Words that a model invents come with this probability that there is no speech, and with this mean log-probability.
+_NO_SPEECH, _LOG_PROBABILITY = 0.6, -1.0
+#: A phrase of up to so many words that is said at least so many times in succession is one that a model repeats by itself.
+_PHRASE, _REPEATS = 6, 4
+#: A pause between two words that ends a line (seconds), and the longest line that goes on over the end of a Whisper segment.
+_LINE_PAUSE, _LONGEST_LINE = 0.8, 15.0
+#: The end of a sentence, and what looks like one: initials and titles.
+_SENTENCE_END = re.compile(r"[.?!。？！…]+[\"'”’»)）」』]*$")
+_NO_END = re.compile(r"^(?:[A-HJ-Z]|Mrs?|Ms|Dr|St|Prof|vs|etc|e\.g|i\.e)\.$")
 #: Number formats by device, the preferred first. The format of a model's file is usually that of its training, with
 #: which a CPU is several times slower than with ``int8``.
 _COMPUTE_TYPES = {"cuda": ("float16", "int8", "float32"), "cpu": ("int8", "float32")}
@@ -56,7 +69,8 @@ _PAUSE, _SHORTEST, _AROUND = 0.4, 0.2, 0.15
 class WhisperRecogniser:
     """Recognises speech with a Whisper model in CTranslate2's format. The model is loaded at the first call.
 
-    Decoding is greedy and without context, so that the words of an interval do not depend on its neighbours.
+    Decoding has no context of other intervals and no randomness, so that the words of an interval depend on its sound alone.
+    Intervals are not decoded in batches, which divides the sound anew and by its own rules.
 
     Args:
         model: A folder with a converted model, or the name of one that was downloaded before; ``small`` by default.
@@ -70,18 +84,23 @@ class WhisperRecogniser:
         self._folder = _model_folder(model)
         self._device, self._compute_type = _computing(compute_type)
         size = (self._folder / "model.bin").stat().st_size
-        self.producer = f"{WHISPER}-{version(WHISPER)}/{Path(model).name}-{size}/{self._compute_type}"
+        self.producer = f"{WHISPER}-{version(WHISPER)}/{Path(model).name}-{size}/{self._compute_type}/beam-{_BEAM}"
 
     def transcribe(self, samples: Samples, language: str) -> Sequence[SpokenLine]:
-        """Return the lines in at most thirty seconds of sound, in time order; an empty ``language`` is detected."""
+        """Return the sentences in at most thirty seconds of sound, in time order; an empty ``language`` is detected.
+
+        A language that was not detected surely is used, but the lines do not name it.
+        """
         if not len(samples):
             return []
         segments, info = self._model.transcribe(
-            samples, language=language or None, word_timestamps=True, condition_on_previous_text=False, temperature=0.0,
-            vad_filter=False,
+            samples, language=language or None, beam_size=_BEAM, word_timestamps=True, condition_on_previous_text=False,
+            temperature=0.0, no_speech_threshold=_NO_SPEECH, log_prob_threshold=_LOG_PROBABILITY, vad_filter=False,
         )  # fmt: skip
-        lines = (_line(segment, language or info.language, len(samples) / SAMPLE_RATE) for segment in segments)
-        return [line for line in lines if line is not None]
+        heard = language or (info.language if info.language_probability >= _SURE_LANGUAGE else "")
+        duration = len(samples) / SAMPLE_RATE
+        sentences = _sentences(word for segment in segments for word in _words(segment))
+        return [line for words in sentences if (line := _line(words, heard, duration)) is not None]
 
     @cached_property
     def _model(self) -> Any:
@@ -134,7 +153,7 @@ def _model_folder(model: str) -> Path:
 
     Raises BackendFault: ``speech_model_missing``, if there is none or files are missing in it.
     """
-    _version_of(WHISPER, "speech", ", and give a model with --speech-model")
+    _version_of(WHISPER, "speech", ", and a model: `videoworld models pull whisper-base`, or --speech-model FOLDER")
     folder = Path(model).expanduser()
     if not folder.is_dir():
         if folder.parent != Path():
@@ -176,29 +195,91 @@ def _whisper_missing(why: str) -> BackendFault:
     return BackendFault(
         "speech_model_missing",
         f"speech cannot be recognised: {why}",
-        hint="give a folder with model.bin, config.json and tokenizer.json by --speech-model; nothing is downloaded",
+        hint="`videoworld models pull whisper-base` fetches a model (150 MB); or give a folder with model.bin, config.json "
+        "and tokenizer.json by --speech-model; a build downloads nothing",
     )
 
 
-def _line(segment: Any, language: str, duration: float) -> SpokenLine | None:
-    def within(time: float) -> float:
-        return min(duration, max(0.0, float(time)))
+@dataclass(frozen=True, kw_only=True)
+class _Heard:
+    """A word of a segment: its text with the space before it, times (seconds), probability; ``last``: it ends its segment."""
 
-    text = " ".join(segment.text.split())
-    if not text:
-        return None
+    text: str
+    start: float
+    end: float
+    probability: float
+    last: bool
+
+
+def _words(segment: Any) -> list[_Heard]:
+    """Return the words of a segment; none if it repeats one phrase over and over."""
+    words = [word for word in segment.words or () if any(map(str.isalnum, word.word))]  # not the notes of music
+    if _repeats([word.word.strip().casefold() for word in words]):
+        return []
+    return [
+        _Heard(
+            text=word.word, start=float(word.start), end=float(word.end), probability=float(word.probability),
+            last=word is words[-1],
+        )
+        for word in words
+    ]  # fmt: skip
+
+
+def _repeats(words: Sequence[str]) -> bool:
+    """Whether more than half of the words are one phrase that is repeated in succession."""
+    for size in range(1, _PHRASE + 1):
+        run = 0  # words that equal the one a phrase before
+        for at in range(size, len(words)):
+            run = run + 1 if words[at] == words[at - size] else 0
+            repeated = run + size
+            if repeated >= _REPEATS * size and 2 * repeated > len(words):
+                return True
+    return False
+
+
+def _sentences(words: Iterable[_Heard]) -> Iterator[list[_Heard]]:
+    """Yield the words of each line: a sentence, or what is said between two pauses.
+
+    The end of a segment ends a line, too, unless the next word begins with a small letter and the line is not long.
+    """
+    line: list[_Heard] = []
+    for word in words:
+        if line and _ends(line, word):
+            yield line
+            line = []
+        line.append(word)
+    if line:
+        yield line
+
+
+def _ends(line: Sequence[_Heard], following: _Heard) -> bool:
+    last = line[-1]
+    text = last.text.strip()
+    if following.start - last.end >= _LINE_PAUSE or (_SENTENCE_END.search(text) and not _NO_END.match(text)):
+        return True
+    goes_on = following.text.strip()[:1].islower() and following.end - line[0].start <= _LONGEST_LINE
+    return last.last and not goes_on
+
+
+def _line(heard: Sequence[_Heard], language: str, duration: float) -> SpokenLine | None:
+    """Return the line of some words; None if it takes no time. ``duration``: of the sound, in seconds."""
     words = tuple(
         SpokenWord(
-            start=within(word.start), end=within(word.end), text=word.word.strip(),
-            confidence=round(min(1.0, max(0.0, float(word.probability))), 3),
+            start=min(duration, max(0.0, word.start)),
+            end=min(duration, max(0.0, word.end)),
+            text=word.text.strip(),
+            confidence=round(min(1.0, max(0.0, word.probability)), 3),
         )
-        for word in segment.words or ()
-        if word.word.strip()
-    )  # fmt: skip
-    start = words[0].start if words else within(segment.start)
-    end = words[-1].end if words else within(segment.end)
-    confidence = round(math.exp(min(0.0, float(segment.avg_logprob))), 3)
-    return SpokenLine(start=start, end=end, text=text, language=language, confidence=confidence, words=words)
+        for word in heard
+    )
+    text = " ".join("".join(word.text for word in heard).split())
+    start, end = words[0].start, max(word.end for word in words)
+    mean = sum(math.log(max(word.confidence, 1e-3)) for word in words) / len(words)
+    if end <= start:
+        return None
+    return SpokenLine(
+        start=start, end=end, text=text, language=language, confidence=round(math.exp(mean), 3), words=words
+    )
 
 
 class SphinxRecogniser:

@@ -31,7 +31,7 @@ from world_api.media.process import Closed, DecoderProcess, Message, Wire, anony
 from world_api.media.shared_memory import Slots
 from world_api.media.subtitles import SubtitleSource, choose_subtitles, read_source
 from world_api.options import BuildOptions, Listening
-from world_api.recipes import speech_stage
+from world_api.recipes import speech_stages
 
 pytestmark = pytest.mark.media
 
@@ -245,7 +245,7 @@ def sound(spoken_film: Path, limits: Limits) -> None:
 
 def words_of_a_recipe(spoken_film: Path, limits: Limits) -> None:
     with closing(MediaWorker(limits)) as worker:
-        speech_stage(spoken_film, Listening(speech="off"), worker)
+        speech_stages(spoken_film, Listening(speech="off"), worker)
 
 
 @pytest.mark.parametrize("ask", [texts, cues, sound, words_of_a_recipe])

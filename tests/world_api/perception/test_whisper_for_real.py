@@ -1,18 +1,24 @@
-"""The adapter with the real faster-whisper and a model of its real form, whose weights are random: words mean nothing.
-
-What is tested is that the package takes what the adapter gives and gives what the adapter takes.
+"""The adapter with the real faster-whisper: with random weights that the package takes what the adapter gives and gives what the
+adapter takes; with the weights of ``whisper-base`` (VIDEOWORLD_TEST_MODELS) how many words are wrong.
 """
 
 from __future__ import annotations
 
+import os
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from world_api.core import SAMPLE_RATE
-from world_api.perception import WhisperRecogniser
+from tests.support.building import made_clip
+from world_api.build import RecognisedSpeech
+from world_api.core import SAMPLE_RATE, Samples, TimeSpan
+from world_api.media import read_audio
+from world_api.perception import ModelFolder, WhisperRecogniser
+from world_api.perception.speech import SileroVoiceDetector
 
 WIDTH, WORDS, MELS = 64, 50257, 80
 
@@ -105,3 +111,77 @@ def test_the_real_package_takes_sound_and_gives_lines_and_words(model: Path, lan
         assert all(0 <= word.start <= word.end <= 6.0 and 0 <= word.confidence <= 1 for word in line.words)
     assert any(line.words for line in lines)
     assert recogniser.transcribe(sound, language) == lines
+
+
+# --- with trained weights -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def trained() -> WhisperRecogniser:
+    pytest.importorskip("faster_whisper", reason="the extra [speech] is not installed")
+    folder = ModelFolder(Path(os.environ.get("VIDEOWORLD_TEST_MODELS", "no-models")))
+    if not folder.is_present(folder.find("whisper-base")):
+        pytest.skip("whisper-base is not in VIDEOWORLD_TEST_MODELS")
+    return WhisperRecogniser(str(folder.speech_model("whisper-base")))
+
+
+def heard(recogniser: WhisperRecogniser, sound: Samples) -> list[dict[str, Any]]:
+    """Return the rows of ``speech`` of thirty seconds of sound or less."""
+
+    def audio(span: TimeSpan) -> Samples:
+        made = np.zeros(round(span.duration * SAMPLE_RATE), np.float32)
+        part = sound[round(span.start * SAMPLE_RATE) : round(span.end * SAMPLE_RATE)]
+        made[: len(part)] = part
+        return made
+
+    stage = RecognisedSpeech(recogniser, SileroVoiceDetector())
+    return list(stage.make_rows(replace(made_clip(0), audio=audio))["speech"])
+
+
+def errors(said: str, found: str) -> tuple[int, int]:
+    """Return the word errors (Levenshtein) of what was found, and the number of words that were said."""
+    words, others = (re.sub(r"[^a-z' ]", " ", text.lower()).split() for text in (said, found))
+    row = list(range(len(others) + 1))
+    for number, word in enumerate(words, start=1):
+        before, row = row, [number]
+        for at, other in enumerate(others, start=1):
+            row.append(min(before[at] + 1, row[at - 1] + 1, before[at - 1] + (word != other)))
+    return row[-1], len(words)
+
+
+@pytest.mark.nightly
+@pytest.mark.shared_data
+def test_few_words_of_read_speech_are_wrong(trained: WhisperRecogniser, shared_data: Path) -> None:
+    wrong = total = 0
+    for path in sorted((shared_data / "speech" / "librivox").glob("*.wav")):
+        rows = heard(trained, read_audio(path, 0.0, 29.0))
+        assert {row["language"] for row in rows} == {"en"}
+        found, count = errors(path.with_suffix(".txt").read_text(), " ".join(row["text"] for row in rows))
+        wrong, total = wrong + found, total + count
+    assert wrong <= 0.1 * total
+
+
+@pytest.mark.nightly
+@pytest.mark.shared_data
+def test_a_telephone_talk_becomes_sentences_with_times(trained: WhisperRecogniser, shared_data: Path) -> None:
+    path = shared_data / "speech" / "sample.stm"
+    truth = [line.split(None, 5) for line in path.read_text().splitlines()]
+    rows = heard(trained, read_audio(path.with_suffix(".wav"), 0.0, 30.0))
+    found, count = errors(" ".join(line[5] for line in truth), " ".join(row["text"] for row in rows))
+    assert found <= 0.25 * count
+    edges = [
+        (float(line[at + 3]), [row[name] for row in rows]) for line in truth for at, name in enumerate(("start", "end"))
+    ]
+    near = sum(min(abs(edge - other) for other in others) <= 0.3 for edge, others in edges)
+    assert near >= 0.9 * len(edges)
+
+
+@pytest.mark.nightly
+def test_nothing_is_said_in_silence_noise_and_music(trained: WhisperRecogniser) -> None:
+    noise, times = np.random.default_rng(3), np.arange(29 * SAMPLE_RATE) / SAMPLE_RATE
+    notes = noise.choice([220, 246.9, 261.6, 293.7, 329.6, 392, 440], 58)
+    tones = np.arange(SAMPLE_RATE // 2) / SAMPLE_RATE
+    melody = [sum(np.sin(2 * np.pi * f * k * tones) / k for k in range(1, 6)) * np.exp(-3 * tones) for f in notes]
+    music = 0.15 * np.concatenate(melody) + 0.3 * noise.normal(size=len(times)) * np.exp(-24 * ((2 * times) % 1 / 2))
+    for sound in (0 * times, noise.normal(0, 1e-4, len(times)), noise.normal(0, 0.1, len(times)), music):
+        assert heard(trained, sound.astype(np.float32)) == []
