@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from eval.statistics import FEW_CLUSTERS
+from world_api.core.identifiers import plural
 
 SCHEMA_VERSION = 1
 
@@ -163,7 +164,7 @@ class Table:
     @property
     def footer(self) -> str:
         """The line under the table: the number of samples and videos, and what is left out."""
-        parts = [f"{self.n:,} samples of {self.clusters:,} videos"]
+        parts = [f"{plural(self.n, 'sample')} of {plural(self.clusters, 'video')}"]
         parts += [f"left out: {number:,} {why}" for why, number in self.left_out.items() if number]
         return "; ".join(parts) + "."
 
