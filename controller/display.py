@@ -272,7 +272,19 @@ def value_text(value: Any, width: int = _TEXT_COLUMNS) -> str:
         return f"{value:g}" if abs(value) >= 1e6 or value == 0 else f"{round(value, 3):.10g}"
     if isinstance(value, Mapping) and {"start_time", "end_time"} <= value.keys():
         return span_text(value)
-    return cut(single_line(canonical_json(value)), width)
+    shown = in_words(value) if isinstance(value, Mapping | list) else canonical_json(value)
+    return cut(single_line(shown), width)
+
+
+def in_words(value: Any) -> str:
+    """Return a JSON value as text for readers, without brackets and quotes."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return "; ".join(f"{str(key).replace('_', ' ')} {in_words(inner)}" for key, inner in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(in_words, value))
+    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def span_text(record: Mapping[str, Any]) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import videoworld as vw
 from tests.support.command_line import Cli, Outcome
 from tests.support.numbered_film import number_in
 from tests.support.vision_server import VisionServer, nearest_name, pictures_of
@@ -161,6 +164,47 @@ def test_a_call_says_what_it_sent(run: Run, vision_server: VisionServer) -> None
     assert second.json == first.json
     assert "nothing was sent" in second.err
     assert len(vision_server.requests) == 1
+
+
+def test_a_world_opened_in_python_looks_as_a_call_does(
+    run: Run, vision_server: VisionServer, film_store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    looking = vw.VisionOptions(profile="endpoint", vision_model="eye-1", frames=2)
+    with pytest.raises(vw.VideoWorldError) as refused:
+        vw.open("film", store=film_store, session=None, vision=looking)
+    assert (refused.value.code, vision_server.requests) == ("consent_needed", [])
+    world = vw.open("film", store=film_store, session=None, vision=replace(looking, yes=True))
+    span = {"start_time": 12, "end_time": 14}
+    assert world.call("describe_segment", **span)["caption"] == "green and green."
+    assert [number_in(picture) for picture in pictures_of(vision_server.requests[0])] == [125, 135]
+    assert "1 request with 2 frames, 200 tokens" in capsys.readouterr().err
+    called = ("call", "describe_segment", "start_time=12", "end_time=14", "--video", "film", *PROFILE)
+    assert run(*called, "--frames", "2", "--yes").json["caption"] == "green and green."
+    assert len(vision_server.requests) == 1  # the command and Python share what was seen
+    assert (
+        vw.open("film", store=film_store, session=None).call("describe_segment", **span)["caption"]
+        != "green and green."
+    )
+    wrong_options: list[tuple[dict[str, Any], str]] = [
+        ({"model": "eye-1"}, "perception_not_chosen"),
+        ({"vision": vw.VisionOptions(profile="endpoint")}, "no_vision_model"),
+    ]
+    for options, code in wrong_options:
+        with pytest.raises(vw.VideoWorldError) as wrong:
+            vw.open("film", store=film_store, **options)
+        assert wrong.value.code == code
+
+
+def test_a_world_opened_with_a_vision_model_asks_with_it(
+    run: Run, vision_server: VisionServer, film_store: Path
+) -> None:
+    looking = vw.VisionOptions(profile="endpoint", vision_model="eye-1", yes=True)
+    world = vw.open("film", store=film_store, session=None, vision=looking)
+    assert "red" in (world.ask("What happens?").answer or "")
+    sent = len(vision_server.requests)
+    assert sent > 0
+    assert "red" not in (vw.open("film", store=film_store, session=None).ask("What happens?").answer or "")
+    assert len(vision_server.requests) == sent
 
 
 def test_another_server_under_the_same_model_name_is_asked_itself(

@@ -52,6 +52,7 @@ def test_the_page_holds_what_the_world_holds(cli: Cli, make_world: WorldMaker, t
         "person in red and white",
         "person in black",
     ]
+    assert [one["chinese"] for one in (first, second)] == ["穿黑色的人", "穿红色和白色的人"]
     assert first["spans"][0][0] == 22
     assert first["boxes"][:5] == [22, 100, 60, 160, 260]  # time, then pixels
     assert len(first["boxes"]) == 5 * 13
@@ -242,7 +243,33 @@ def test_the_video_beside_the_page_is_played(
     opened.run("seek(3)")
     opened.wait_for("Math.abs(document.querySelector('#video').currentTime - 3) < 0.1")
     assert opened.count("#picture") == 0
+    assert opened.text("#source") == sample.video.name
+    opened.run("document.querySelector('[data-tab=things]').click()")
+    opened.wait_for("document.querySelector('#list .thumb.tall[data-time]') !== null")
+    opened.run("document.querySelector('[data-tab=scenes]').click()")
+    opened.wait_for("document.querySelectorAll('#list .thumb[data-time]').length >= 3")
+    own = "document.querySelector('#list .thumb[data-time]')"
+    drawn = f"new Set({own}.getContext('2d').getImageData(0, 0, {own}.width, {own}.height).data).size"
+    assert opened.run(drawn) > 20  # a picture, not a plane
     opened.close()
+
+
+@pytest.mark.media
+def test_the_page_asks_for_the_video_only_where_it_is_not(
+    browser: Browser, cli: Cli, sample: Any, film: Path, tmp_path: Path
+) -> None:
+    alone, beside = tmp_path / "alone" / "page.html", tmp_path / "page.html"
+    alone.parent.mkdir()
+    (tmp_path / sample.video.name).write_bytes(b"no video")
+    for page, says in ((alone, f"put {sample.video.name} beside"), (beside, "this browser cannot play it")):
+        assert cli("inspect", "film", "--html", str(page), store=film).status == 0
+        opened = browser.open(page)
+        opened.wait_for("whyNot !== ''")
+        opened.wait_for(f"document.querySelector('#source').textContent.includes({says!r})")
+        opened.run("document.querySelector('#language').click()")
+        assert opened.run("document.documentElement.lang") == "zh"
+        assert says not in opened.text("#source") and sample.video.name in opened.text("#source")
+        opened.close()
 
 
 @pytest.fixture

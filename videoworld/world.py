@@ -13,7 +13,8 @@ from controller.answers import Question
 from controller.asking import Asking, AskOptions
 from controller.options import Budget, Kind
 from videoworld.results import PublicNames, Result, WorldEpisode, pil_frames
-from world_api.api import build_world, ensure_world, open_session
+from world_api.api import build_world, ensure_world, open_session, vision_config
+from world_api.core.cost import ledger
 from world_api.core.execution import SystemClock, async_variant
 from world_api.core.identifiers import clock_text, plural, visible
 from world_api.core.ports import WireChoice
@@ -27,6 +28,7 @@ from world_api.options import (
     Listening,
     VisionOptions,
     default_store,
+    spent_text,
 )
 from world_api.terminal import note, progress_bars
 from world_api.world.storage import MANIFEST
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image as PilImage
 
     from world_api.session.session import Session
+    from world_api.session.vision import VisionConfig
 
 AnyPath = str | PathLike[str]
 
@@ -43,11 +46,21 @@ class World(PublicNames):
     """A world of a video, opened in a session: what the operations see of it, up to a causal cut if there is one.
 
     All methods go through the operations that a model calls. ``session`` is the session for the functions of ``world_api``.
+    ``vision`` are the options with which it was opened; what its vision model costs is shown on stderr.
     """
 
-    def __init__(self, session: Session, store: str | PathLike[str]) -> None:
+    def __init__(
+        self,
+        session: Session,
+        store: str | PathLike[str],
+        *,
+        vision: VisionOptions = DEFAULT_VISION,
+        seeing: VisionConfig | None = None,
+    ) -> None:
         self.session = session
         self.store = Path(store)
+        self.vision = vision
+        self._seeing = seeing
 
     @property
     def id(self) -> str:
@@ -126,7 +139,7 @@ class World(PublicNames):
         prices: AnyPath | None = None,
         budget: Budget | None = None,
         language: Literal["auto", "en", "zh"] = "auto",
-        vision: VisionOptions = DEFAULT_VISION,
+        vision: VisionOptions | None = None,
         session: str | None = None,
         commit: bool = False,
         record: AnyPath | None = None,
@@ -136,7 +149,7 @@ class World(PublicNames):
         Without ``model`` the rule-based model answers, which needs no endpoint and says so. ``options`` are the choices of a
         question of kind ``choice`` or ``order``; ``tools`` is a library, by name or folder; ``without`` names categories of
         operations; the others are those of ``controller.asking.AskOptions``. ``vision=VisionOptions(profile="endpoint",
-        yes=True)`` agrees that frames are sent.
+        yes=True)`` agrees that frames are sent; by default it is that with which the world was opened.
 
         Raises EpisodeFault: ``bad_question``, and the fault that ended the episode; BackendFault: the endpoint's.
         """
@@ -146,8 +159,9 @@ class World(PublicNames):
                 store=self.store, system=system, tools=_text(tools), exposure=exposure, domain=_text(domain),
                 settings=settings or {}, groups=[*self.session.groups, *(f"no-{name}" for name in without)],
                 allow_judge=allow_judge, judge_model=judge_model, judge_record=_path(judge_record), model=model, wire=wire,
-                cache=_path(cache), prices=_path(prices), budget=budget or Budget(), language=language, vision=vision,
-                session=session, commit=commit, record=_path(record),
+                cache=_path(cache), prices=_path(prices), budget=budget or Budget(), language=language,
+                vision=self.vision if vision is None else vision, session=session, commit=commit,
+                record=_path(record),
             ),
         )  # fmt: skip
         asking.confirm(self.id)
@@ -158,7 +172,10 @@ class World(PublicNames):
     def _call(self, session: Session, operation: str, arguments: Mapping[str, Any]) -> Result:
         # Numbers of NumPy, such as those of a table, are numbers.
         given = {key: value.item() if hasattr(value, "item") else value for key, value in arguments.items()}
-        record = run(session, operation, {"video_id": self.id, **given})
+        with ledger() as book:
+            record = run(session, operation, {"video_id": self.id, **given})
+        if self._seeing is not None and book.items:
+            note(spent_text(book.items, self._seeing))
         return Result(operation, given, record, self.session)
 
     def _facts(self) -> list[str]:
@@ -249,6 +266,8 @@ def open_world(
     session: str | None = DEFAULT_SESSION,
     groups: Collection[str] = (),
     profile: str = AUTO,
+    model: str | None = None,
+    vision: VisionOptions = DEFAULT_VISION,
     progress: bool = True,
 ) -> World:
     """Open a world by its id, by its folder, or by its video, as ``videoworld ask`` does: a video without a world is built.
@@ -256,14 +275,24 @@ def open_world(
     With ``as_of`` nothing after that second is seen. ``session`` keeps what calls write; with None they write in memory.
     ``groups`` are optional groups of operations, such as ``inspect``; ``profile`` is that of a world that is built.
 
-    Raises StoreFault: ``no_such_world``, ``world_damaged``; MediaFault: ``no_such_file``; OperationFault: ``bad_as_of``.
+    ``vision=VisionOptions(profile="endpoint", vision_model="MODEL")`` lets a vision model look where an operation needs it, as
+    the options of ``videoworld call`` do; ``model`` names it as well. What it may cost while the world is open (``looks`` of the
+    options) is shown, and asked about unless the options have ``yes=True``; before that nothing is built or sent.
+
+    Raises StoreFault: ``no_such_world``, ``world_damaged``; MediaFault: ``no_such_file``; OperationFault: ``bad_as_of``;
+    BackendFault: ``no_vision_model``, ``perception_not_chosen``, ``consent_needed``, ``consent_refused``, those of an endpoint.
     """
     name, folder = _file_name(video), default_store(store)
+    vision.refuse_unused(model=model)
+    seeing = vision_config(vision.choices(model=model), clock=SystemClock(), environment=os.environ)
     if store is None and (Path(name) / MANIFEST).is_file() and Path(name).resolve().name != name:
         name, folder = Path(name).resolve().name, Path(name).resolve().parent
+    vision.confirm(folder, name, seeing, during="while this world is open")
     with progress_bars(shown=progress) as shown:
-        video_id = ensure_world(name, folder, progress=shown, clock=SystemClock(), profile=profile)
-    return World(open_session(folder, video_id, as_of=as_of, name=session, groups=groups), folder)
+        base = vision.base if profile == AUTO else profile
+        video_id = ensure_world(name, folder, progress=shown, clock=SystemClock(), profile=base)
+    opened = open_session(folder, video_id, as_of=as_of, name=session, groups=groups, seeing=seeing)
+    return World(opened, folder, vision=vision, seeing=seeing)
 
 
 open = open_world  # noqa: A001 - as in `vw.open`

@@ -8,13 +8,14 @@ import sys
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from world_api.core.faults import BackendFault, VideoWorldError
 
 if TYPE_CHECKING:
+    from importlib import metadata
+
     import pandas as pd
 
 DISTRIBUTION, PROGRAM = "video-world-api", "videoworld"
@@ -22,11 +23,13 @@ UNKNOWN = "unknown"  #: the version, where none is known
 CACHE_VARIABLE, MODELS_VARIABLE = "VIDEOWORLD_CACHE", "VIDEOWORLD_MODELS"
 
 #: Makes the fault of an entry point that cannot be used; the text is the reason.
-Refusal = Callable[[metadata.EntryPoint, str], VideoWorldError]
+Refusal = Callable[["metadata.EntryPoint", str], VideoWorldError]
 
 
 def installed(distribution: str) -> str | None:
     """Return the installed version of a distribution, which is not imported; None if it is not installed."""
+    from importlib import metadata  # with what it imports, too slow for `--help`
+
     try:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:
@@ -89,6 +92,8 @@ def models_folder(environment: Mapping[str, str], *, home: Path | str) -> Path:
 
 def added(group: str, *, own: Container[str]) -> dict[str, metadata.EntryPoint]:
     """Return the entry points of a group by name, except names in ``own``: the project's own cannot be overridden."""
+    from importlib import metadata
+
     return {item.name: item for item in metadata.entry_points(group=group) if item.name not in own}
 
 

@@ -99,7 +99,7 @@ def bundle(
         "hash": contents.hash,
         "parts": len(contents.parts),
         "bytes": contents.size,
-        "pictures": sum(path.startswith("report/frames/") for path in contents.parts),
+        "pictures": sum(path.startswith("report/frames/") and path.endswith(".jpg") for path in contents.parts),
         "episodes_gone": dict(gone.episodes),
         "recordings_gone": gone.recordings,
     }

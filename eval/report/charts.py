@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
@@ -32,8 +33,11 @@ SETTING = ("dataset", "world", "budget")
 SHADES = 5  #: on either side of zero, in a heat map
 _COLORS = [f"var(--c{number})" for number in range(8)]
 _SHAPES = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left"]
+_MOST_UNNUMBERED = len(_COLORS)  #: series of a chart that colour and shape tell apart without a number beside them
 _MOST_BARS, _MOST_FUNNELS = 60, 12
 _MOST_LABELS = 14  #: most points of a cost chart with the names of their budgets
+_CLOSE = 0.035  #: share of an axis within which two points are drawn over each other
+_LABEL_SHARE = 0.2  #: share of the horizontal axis that the label of a point takes
 _LOGARITHMIC_FROM = 30  #: ratio of the largest to the smallest cost from which the axis is logarithmic
 
 
@@ -124,13 +128,13 @@ _COST_AXES = {"tokens": "tokens a question, logical", "money": "USD a question, 
 _CALLS_AXIS = {"calls": "tool calls a sample (no tokens were spent)"}
 _COST_CAPTION = (
     "Accuracy against cost: up and to the left is better. A line joins the budgets of an arm; a dashed one leads to votes of "
-    "several of its seeds. Bars are 95 % intervals over videos; a ring marks what was named before the run. Choose a point to "
-    "list its episodes."
+    "several of its seeds. Of many arms each has a number. Bars are 95 % intervals over videos; a ring marks what was named "
+    "before the run. Choose a point to list its episodes."
 )
 
 
 def _draw_cost(table: Table, rows: Sequence[TableRow]) -> ChartFigure | None:
-    """Draw accuracy against tokens, and against money if prices are known.
+    """Draw accuracy against tokens, and against money if prices are known; many arms are numbered.
 
     For the table ``main`` draw accuracy against calls instead; None if tokens were spent, as the curve shows these.
     """
@@ -139,7 +143,7 @@ def _draw_cost(table: Table, rows: Sequence[TableRow]) -> ChartFigure | None:
         axes = {} if "tokens" in axes else _CALLS_AXIS
     drawings = []
     for key, axis in axes.items():
-        points = [_cost_point(row, key) for row in rows if row.has("accuracy") and row.has(key)]
+        points = _numbered([_cost_point(row, key) for row in rows if row.has("accuracy") and row.has(key)])
         if points:
             chart = _cost_chart(points, axis, "f" if key == "money" else "~s")
             about = (
@@ -161,11 +165,58 @@ def _cost_point(row: TableRow, key: str) -> Record:
         "line": row.word("budget"),
         "votes": votes,
         "label": _cut(label, 14) if votes == 1 else "",
+        "is_below": False,
         "primary": row.is_primary and votes == 1,
         **row.estimate("accuracy"),
         **row.estimate(key, prefix="cost_"),
         **row.behind("accuracy", words),
     }
+
+
+def _numbered(points: list[Record]) -> list[Record]:
+    """Return points of many arms with a number for each arm, in its name and as label; points of few arms as they are.
+
+    Points that are drawn over each other have one label with the numbers of all.
+    """
+    arms = list(dict.fromkeys(point["arm"] for point in points))
+    if len(arms) <= _MOST_UNNUMBERED:
+        return points
+    numbers = {arm: number for number, arm in enumerate(arms, 1)}
+    most = max(float(point["cost_value"]) for point in points) or 1.0
+    together: list[tuple[Record, list[int]]] = []
+    for point in (point for point in points if point["votes"] == 1):
+        near = (held for other, held in together if _is_close(point, other, most))
+        if (held := next(near, None)) is not None:
+            held.append(numbers[point["arm"]])
+        else:
+            together.append((point, [numbers[point["arm"]]]))
+    labels: dict[int, Record] = {}
+    for place, (point, held) in enumerate(together):
+        beside = (labels[id(other)] for other, _ in together[:place] if _is_close(point, other, most, wide=True))
+        is_below = any(not label["is_below"] for label in beside)
+        labels[id(point)] = {"label": _ranges(held), "is_below": is_below}
+    named = {arm: f"{number}  {arm}" for arm, number in numbers.items()}
+    return [point | {"arm": named[point["arm"]], "label": "", **labels.get(id(point), {})} for point in points]
+
+
+def _is_close(point: Record, other: Record, most: float, *, wide: bool = False) -> bool:
+    """Whether two points of a panel, or if ``wide`` their labels, are drawn over each other; ``most``: the largest cost."""
+    is_same_panel = point["panel"] == other["panel"]
+    up = abs(float(point["value"]) - float(other["value"]))
+    across = abs(float(point["cost_value"]) - float(other["cost_value"])) / most
+    return bool(is_same_panel and up < _CLOSE and across < (_LABEL_SHARE if wide else _CLOSE))
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Return numbers as text, with ranges for successive ones: ``1-3, 7``."""
+    runs = [list(run) for _, run in groupby(enumerate(sorted(set(numbers))), key=lambda pair: pair[1] - pair[0])]
+    return ", ".join(f"{run[0][1]}-{run[-1][1]}" if len(run) > 1 else f"{run[0][1]}" for run in runs)
+
+
+def series_marks(count: int) -> list[tuple[str, str]]:
+    """Return colour and shape of each of ``count`` series; no two of the first 64 have both in common."""
+    turns = [(number, number // len(_COLORS)) for number in range(count)]
+    return [(_COLORS[number % len(_COLORS)], _SHAPES[(number + 3 * turn) % len(_SHAPES)]) for number, turn in turns]
 
 
 def _cost_chart(points: list[Record], axis: str, number_format: str) -> alt.FacetChart:
@@ -187,9 +238,10 @@ def _cost_chart(points: list[Record], axis: str, number_format: str) -> alt.Face
         axis=alt.Axis(format=".0%", tickCount=5),
         scale=alt.Scale(domain=[0, 1 if top > 0.6 else max(0.1, 1.15 * top)]),
     )
-    legend = alt.Legend(title=None, orient="top", columns=3, labelLimit=220)
-    color = alt.Color("arm:N", sort=arms, legend=legend, scale=alt.Scale(domain=arms, range=_COLORS))
-    shape = alt.Shape("arm:N", sort=arms, legend=legend, scale=alt.Scale(domain=arms, range=_SHAPES))
+    legend = alt.Legend(title=None, orient="top", columns=3, labelLimit=220, columnPadding=36)
+    colors, shapes = zip(*series_marks(len(arms)), strict=True)
+    color = alt.Color("arm:N", sort=arms, legend=legend, scale=alt.Scale(domain=arms, range=list(colors)))
+    shape = alt.Shape("arm:N", sort=arms, legend=legend, scale=alt.Scale(domain=arms, range=list(shapes)))
     data = alt.Chart()
     single = "datum.votes == 1"
     curve = data.encode(x=x, y=y, color=color, order="cost_value:Q")
@@ -211,8 +263,10 @@ def _cost_chart(points: list[Record], axis: str, number_format: str) -> alt.Face
             size=alt.condition(single, alt.value(80), alt.value(40)),
         ),
     ]  # fmt: skip
-    if sum(point["votes"] == 1 for point in points) <= _MOST_LABELS:
-        layers.append(data.mark_text(align="left", dx=9, dy=-8, aria=False).encode(x=x, y=y, text="label:N"))
+    if len(arms) > _MOST_UNNUMBERED or sum(point["votes"] == 1 for point in points) <= _MOST_LABELS:
+        for dy, where in ((-8, "!datum.is_below"), (11, "datum.is_below")):
+            label = data.transform_filter(where).mark_text(align="left", dx=9, dy=dy, aria=False)
+            layers.append(label.encode(x=x, y=y, text="label:N"))
     panels = alt.Facet("panel:N", sort=list(dict.fromkeys(point["panel"] for point in points)), title=None)
     chart = alt.layer(*layers, data=alt.Data(values=points)).properties(width=430, height=250)
     return chart.facet(panels, columns=2)
@@ -449,7 +503,7 @@ def _draw_funnel(table: Table, rows: Sequence[TableRow]) -> ChartFigure | None:
     for row in rows[:_MOST_FUNNELS]:
         bars = [*_funnel_bars(row, "tools", _TOOL_STEPS), *_funnel_bars(row, "episodes", _EPISODE_STEPS)]
         bars = [bar | {"row": number} for number, bar in enumerate(bars)]
-        chart = _bar_chart(bars, {"tools": "var(--c0)", "episodes": "var(--c2)"}, width=200, legend=False)
+        chart = _bar_chart(bars, {"tools": "var(--c0)", "episodes": "var(--c2)"}, width=260, legend=False)
         drawings.append(_svg(chart, name=f"{table.name}-{row.number}", title=table.title, about=about))
     more = f" {len(rows) - _MOST_FUNNELS} more are in the table." if len(rows) > _MOST_FUNNELS else ""
     return ChartFigure(drawings=drawings, caption=about + more)
@@ -459,12 +513,13 @@ def _funnel_bars(row: TableRow, what: str, steps: dict[str, str]) -> list[Record
     """Return a bar for each column in ``steps`` (its words by key), a count of ``what``, such as "tools"; the longest is 1."""
     held = [key for key in steps if row.has(key)]
     most = max((row.number_at(key) for key in held), default=0.0) or 1.0
-    place = " · ".join(filter(None, (row.place((*SETTING, "arm")), row.word("library"))))
+    arm, library = row.place(("arm",)), row.word("library")
+    place = " · ".join(filter(None, (row.place(SETTING), arm, "" if arm.endswith(f"@{library}") else library)))
     bars = []
     for key in held:
         shown, share = row.shown(key), row.number_at(key) / most
         words = f"{row.word('library')}, {row.word('arm')}: {shown} {what} {steps[key]}"
-        bar = {"group": f"{place}: {what}", "label": steps[key], "series": what, "shown": shown}
+        bar = {"group": f"{what}: {place}", "label": steps[key], "series": what, "shown": shown}
         bars.append({**bar, "value": share, "end": share, **row.behind(key, words)})
     return bars
 

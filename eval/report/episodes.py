@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Any
 
 from controller import display
-from controller.answers import SUBMIT_ANSWER, Question
+from controller.answers import NOT_THERE, SUBMIT_ANSWER, UNDETERMINABLE, Question
 from controller.episode import CallRecord, Episode, RoundRecord, accounts_of
 from controller.records.journal import Conditions
 from eval.datasets.items import Item
@@ -77,6 +77,7 @@ class Pool:
 
 _ANSWER = 160  #: most columns of an answer in a list
 #: The start time in an episode's name. It differs if the question is asked again; the page shows ``*`` instead.
+_HASH = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")  #: of which twelve digits are shown
 _BEGAN = re.compile(r"^\d{14}-", re.ASCII)
 
 #: The attributes that samples are filtered by, in the order of the filters.
@@ -168,8 +169,11 @@ def value_in_words(question: Question, value: Any) -> str | None:
     """Return the value of an answer as text for readers; None without an answer."""
     if value is None:
         return None
+    if value in (NOT_THERE, UNDETERMINABLE):
+        return str(value).replace("_", " ")
     if isinstance(value, Mapping):
-        return f"{value.get('start_time')} - {value.get('end_time')} s"
+        start, end = value.get("start_time"), value.get("end_time")
+        return f"{start} s, a point in time" if start == end else f"{start} - {end} s"
     if question.kind == "choice" and isinstance(value, str) and value in question.letters:
         return f"{value}. {question.options[question.letters.index(value)]}"
     if isinstance(value, list | tuple):
@@ -218,7 +222,10 @@ def trajectory(episode: Episode, conditions: Conditions, pool: Pool) -> dict[str
         "offered": display.offered_text(episode),
         "world": task.world_hash,
         "library": None if task.library is None else [task.library.name, task.library.hash],
-        "settings": [[key, display.value_text(value, 200)] for key, value in _settings(task.settings)],
+        "settings": [
+            [key, display.cut(_HASH.sub(r"\1", display.in_words(value)), 200)]
+            for key, value in _settings(task.settings)
+        ],
         "model": episode.model,
         "prompts": [episode.language, episode.prompt_hash],
         "version": conditions.version,

@@ -21,25 +21,28 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from controller.display import WATERMARK
+from controller.display import WATERMARK, in_words
 from eval.report.charts import SETTING, ChartFigure, Primary, TableRow, arms_figure, figure_of
 from eval.report.episodes import Gathered, Pool, Sets, frame_blocks, gather, index_of
-from eval.report.pictures import Gallery, PictureCache, Worlds, choose, pictures_of, worlds_of
+from eval.report.pictures import Gallery, PictureCache, Worlds, choose, durations_of, pictures_of, worlds_of
+from eval.runs.records import Arm
 from eval.runs.scoring import scored_now
 from eval.runs.stored_run import Run, read_run
 from eval.tables.registry import tables_of
 from eval.tables.rows import SampleRow
 from eval.tables.study import study_of
 from eval.tables.table import Column, Table, cell_text, heading, remarks, value_text, write_tables
-from world_api.core.canonical import canonical_json, content_hash
+from world_api.core.canonical import content_hash
 from world_api.core.files import write_atomically
 from world_api.core.identifiers import plural
 from world_api.installation import from_extra, project_version
 from world_api.operations import WITHOUT
 from world_api.page.html import asset, packed, render
 
+#: The tables that a reader needs first; they come first on the page, and the first ``_OPEN`` tables are not folded.
+_FIRST = ("primary", "main", "comparisons", "transfer_difference", "costs")
+_OPEN = len(_FIRST)
 _SCRIPTS = ("data.js", "browsing.js", "episodes.js", "start.js")
 
 
@@ -58,6 +61,7 @@ class Page:
 
     title: str
     lead: Lead | None
+    arms: Mapping[str, str]  #: what each arm is, in words, by its name
     about: Mapping[str, Sequence[RunFact]]  #: by the titles of their groups
     notes: Sequence[str]
     sections: Sequence[Section]
@@ -113,6 +117,7 @@ class Section:
     columns: Sequence[Column]
     rows: Sequence[Sequence[PageCell]]
     remarks: str  #: why cells are blank, and what ``*`` means
+    is_folded: bool = False  #: whether a reader has to open it
 
     @property
     def anchor(self) -> str:
@@ -139,7 +144,14 @@ class Lead:
     watermark: str | None
 
 
-def section_of(table: Table, sets: Sets, primary: Primary = frozenset()) -> Section:
+def sections_of(tables: Sequence[Table], sets: Sets, primary: Primary = frozenset()) -> list[Section]:
+    """Return the sections of all tables with rows, the most important ones first and open, the others folded."""
+    shown = [table for table in tables if table.rows]
+    shown.sort(key=lambda table: _FIRST.index(table.name) if table.name in _FIRST else len(_FIRST))
+    return [section_of(table, sets, primary, is_folded=place >= _OPEN) for place, table in enumerate(shown)]
+
+
+def section_of(table: Table, sets: Sets, primary: Primary = frozenset(), *, is_folded: bool = False) -> Section:
     """Return the section of a table, without empty columns and wall times; its figure colours the arms of ``primary``."""
     columns = {place: [row.cells[place] for row in table.rows] for place in range(len(table.columns))}
     said_by = [
@@ -153,6 +165,7 @@ def section_of(table: Table, sets: Sets, primary: Primary = frozenset()) -> Sect
         columns=[table.columns[place] for place in kept],
         rows=[_page_row(table, number, kept, sets) for number in range(len(table.rows))],
         remarks="- is blank, * bears a remark: " + "; ".join(said) + "." if said else "",
+        is_folded=is_folded,
     )
 
 
@@ -206,7 +219,7 @@ def _lead_line(contrast: Table, number: int, sets: Sets) -> tuple[str, PageCell,
     names = f"{row.word('arm')} less {row.word('against')}"
     about = [row.word(key) for key in SETTING] + ([row.word("domain")] if row.word("domain") != "all" else [])
     cell = _page_cell(contrast, number, contrast.place("difference"), sets, subject=names)
-    after = f" percent points, over {row.shown('pairs')} pairs on {row.shown('videos')} videos"
+    after = f" percent points, over {row.shown('pairs')} pairs on {plural(round(row.number_at('videos')), 'video')}"
     after += f", p {row.shown('p_clustered')}" if row.has("p_clustered") else ""
     after += f"; {cell.why}" if cell.why else ""
     return f"{names} ({', '.join(about)})", cell, after + "."
@@ -235,7 +248,7 @@ def overview_of(run: Run) -> dict[str, list[RunFact]]:
     groups = {
         "Run": _run(run),
         "Questions": _questions(run),
-        "Arms": _arm_facts(run),
+        "Arms": (_fact(name, words) for name, words in arms_in_words(run).items()),
         "Tool libraries": _libraries(run),
         "Worlds": _worlds(run),
         "Budgets": _budgets(run),
@@ -269,7 +282,7 @@ def _run(run: Run) -> Iterator[RunFact]:
         asked_by.append(f"{plural(count, 'sample')} of {one.planned:,} planned: {', '.join(by)}")
     yield _fact("asked by", *(asked_by if len(asked_by) > 1 else ()))
     settings = {key: value for key, value in manifest.settings.items() if value not in (None, "", [], {})}
-    yield _fact("settings", *(f"{key} {_plain(value)}" for key, value in settings.items()))
+    yield _fact("settings", *(f"{key} {in_words(value)}" for key, value in settings.items()))
     yield _fact("overridden", *manifest.overrides)
 
 
@@ -283,7 +296,7 @@ def _questions(run: Run) -> Iterator[RunFact]:
             values.append(f"{lost}, {record.missing_hash[:_HASH]}")
         left_out = (f"left out: {number:,} of its file: {reason}" for reason, number in record.left_out.items())
         yield _fact(name, *values, *left_out)
-        yield _fact(f"protocol of {name}", *(f"{key}: {_plain(value)}" for key, value in record.protocol.items()))
+        yield _fact(f"protocol of {name}", *(f"{key}: {in_words(value)}" for key, value in record.protocol.items()))
     for title, kinds in (
         ("by domain", Counter(item.domain or "none" for item in run.items.values())),
         ("by answer type", Counter(item.question.kind for item in run.items.values())),
@@ -291,17 +304,53 @@ def _questions(run: Run) -> Iterator[RunFact]:
         yield _fact(title, *(f"{kind} {number:,}" for kind, number in sorted(kinds.items())))
 
 
-def _arm_facts(run: Run) -> Iterator[RunFact]:
-    arms = {
-        cell.arm.name + (f"@{cell.arm.library}" if cell.arm.library else ""): cell.arm for cell in run.cells.values()
-    }
-    for name, arm in arms.items():  # an arm with two libraries counts as two, as in the tables
-        settings = (f"{key} {_plain(value)}" for key, value in arm.settings.items())
-        groups = (
-            f"without {group.removeprefix(WITHOUT)}" if group.startswith(WITHOUT) else f"with {group}"
-            for group in arm.groups
-        )
-        yield _fact(name, f"system {arm.system}", arm.library and f"library {arm.library}", *settings, *groups)
+#: What a model has in each of the product's own systems.
+_SYSTEMS = {
+    "flat": "the operations",
+    "flat+domain": "the operations, and the text that libraries of the domain are induced from",
+    "flat+review": "the operations, and a review of the answer",
+    "hier": "the operations and a tool library",
+    "hints": "the operations, and a tool library as text only",
+    "flat+compose": "the operations, and may write a tool for this one question",
+    "pipeline": "one program, written before anything is seen",
+    "direct": "frames and transcript in one request, no tools",
+    "socratic": "captions of the clips that fit the question, no tools",
+    "blind": "the question alone",
+}
+_EXPOSED = {"tools": "the tools of a library, no operations", "tools-first": "the tools of a library, operations later"}
+_CONTROLS = {
+    "placebo": "declared like {of}, but its tools find nothing",
+    "random": "composed by chance, as long as {of}",
+}
+
+
+def arms_in_words(run: Run) -> dict[str, str]:
+    """Return what the model of each arm has, by the arm's name in the tables (``hier@hand_A``)."""
+    arms = {cell.label: cell.arm for cell in run.cells.values()}  # an arm with two libraries counts as two
+    return {label: _arm_in_words(run, arm) for label, arm in arms.items()}
+
+
+def _arm_in_words(run: Run, arm: Arm) -> str:
+    has = _SYSTEMS.get(arm.system, f"the system {arm.system}, added by another package")
+    rest = dict(arm.settings)
+    if arm.system == "hier" and (exposed := _EXPOSED.get(str(rest.get("exposure")))) is not None:
+        has = exposed
+        del rest["exposure"]
+    if arm.system == "blind" and rest.get("variant") == "transcript":
+        has = "the question and the transcript, no tools"
+        del rest["variant"]
+    said = [has]
+    if arm.library is not None:
+        record = run.manifest.libraries.get(arm.library)
+        about = "" if record is None else _CONTROLS.get(record.arm or "", "").format(of=record.of or "another one")
+        domain = "" if record is None or not record.domain or about else f"made for domain {record.domain}"
+        said.append(f"library {arm.library}" + (f" ({about or domain})" if about or domain else ""))
+    said += [f"{key.replace('_', ' ')} {in_words(value)}" for key, value in rest.items()]
+    said += [
+        f"without {group.removeprefix(WITHOUT)}" if group.startswith(WITHOUT) else f"with {group}"
+        for group in arm.groups
+    ]
+    return "; ".join(said)
 
 
 def _libraries(run: Run) -> Iterator[RunFact]:
@@ -325,10 +374,6 @@ def _budgets(run: Run) -> Iterator[RunFact]:
     for name, held in run.manifest.budgets.items():
         limits = ", ".join(f"{value:,g} {limit}" for limit, value in held.items() if value is not None)
         yield _fact(name, limits or "the usual one")
-
-
-def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else canonical_json(value)
 
 
 def notes_of(
@@ -428,17 +473,21 @@ def _write_page(
     pool = Pool(choices.most_bytes)
     gathered = gather(run, rows, pool, progress=progress)
     chosen = choose({sample: one.moments for sample, one in gathered.episodes.items()}, most=choices.most_frames)
-    gallery = pictures_of(chosen.frames, PictureCache(run.folder.report / FRAMES), worlds)
+    kept = PictureCache(run.folder.report / FRAMES)
+    gallery = pictures_of(chosen.frames, kept, worlds)
     pictures = {frame: gallery.pictures[frame] for frame in chosen.frames if frame in gallery.pictures}
     numbers = {frame: number for number, frame in enumerate(pictures)}
+    # Where nothing moves many frames are one picture, which is on the page once.
+    stored = {jpeg: place for place, jpeg in enumerate(dict.fromkeys(one.jpeg for one in pictures.values()))}
     sets = Sets(places={row.sample: place for place, row in enumerate(rows)})
     primary = _primary_of(tables)
     page = Page(
         title=f"Report: {run.manifest.name or 'a run'}",
         lead=lead_of(tables, sets, primary),
+        arms=arms_in_words(run),
         about=overview_of(run),
         notes=list(notes_of(run, gathered, pool, gallery, left_out=chosen.left_out, most_frames=choices.most_frames)),
-        sections=[section_of(table, sets, primary) for table in tables if table.rows],
+        sections=sections_of(tables, sets, primary),
         without_rows=[table for table in tables if not table.rows],
         watermark=WATERMARK if run.manifest.rule_based or any(row.plumbing for row in rows) else None,
         version=project_version(),
@@ -452,10 +501,13 @@ def _write_page(
             [video, kept.time, kept.width, kept.height, "key frame" if kept.is_key_frame else "video"]
             for (video, _), kept in pictures.items()
         ],
+        "pictures": [stored[one.jpeg] for one in pictures.values()],
+        "durations": durations_of({video for row in rows for video in [row.video]}, kept, worlds),
+        "arms": page.arms,
         "absent": dict(gallery.absent),
         "crowded": chosen.left_out > 0,
     }
-    jpegs = [b64encode(picture.jpeg).decode("ascii") for picture in pictures.values()]
+    jpegs = [b64encode(jpeg).decode("ascii") for jpeg in stored]
     moments = frame_blocks(gathered, chosen, numbers)
     blocks = {"index": packed(index)}
     for letter, held in (("e", gathered.blocks), ("m", moments), ("p", texts), ("f", jpegs)):

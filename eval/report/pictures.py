@@ -22,6 +22,7 @@ from controller.episode import Episode
 from eval.datasets.items import Item
 from eval.runs.records import configuration_of
 from eval.runs.stored_run import Run
+from world_api.core.canonical import canonical_json, parse_json
 from world_api.core.faults import StoreFault, VideoWorldError
 from world_api.core.files import open_regular, write_atomically
 from world_api.core.identifiers import is_name
@@ -43,6 +44,8 @@ _SIDE = 320  #: pixels of the longer side of a picture
 _QUALITY = 70
 _AT_ONCE = 24  #: pictures in memory while a video is read
 _MOST_BYTES = 2_000_000  #: of a stored picture; usual ones have about ten thousand
+_DURATIONS = "durations.json"
+_LONGEST = 1e7  #: seconds
 _JPEG = b"\xff\xd8\xff"
 _NAME = re.compile(r"(\d{1,12})-(\d{1,5})x(\d{1,5})-(?:video|key_(\d{1,12}))\.jpg", re.ASCII)
 
@@ -231,6 +234,34 @@ class PictureCache:
         source = f"key_{_milliseconds(picture.time)}" if picture.is_key_frame else "video"
         name = f"{_milliseconds(time)}-{picture.width}x{picture.height}-{source}.jpg"
         write_atomically(self._folder / video / name, picture.jpeg)
+
+    def durations(self) -> dict[str, float]:
+        """Return the lengths of videos in seconds, by video, that were stored; empty without valid ones."""
+        try:
+            with open_regular(self._folder / _DURATIONS) as file:
+                kept = parse_json(file.read(_MOST_BYTES).decode())
+        except (OSError, ValueError):
+            return {}
+        held = kept.items() if isinstance(kept, dict) else ()
+        return {video: length for video, length in held if isinstance(length, int | float) and 0 < length < _LONGEST}
+
+    def put_durations(self, durations: Mapping[str, float]) -> None:
+        """Store the lengths of videos. Raises StoreFault: ``store_not_writable``, ``disk_full``."""
+        write_atomically(self._folder / _DURATIONS, canonical_json(durations).encode())
+
+
+def durations_of(videos: Iterable[str], cache: PictureCache, worlds: Worlds) -> dict[str, float]:
+    """Return the lengths of videos in seconds: stored ones, else those of their worlds, which are then stored."""
+    kept = cache.durations()
+    made = dict(kept)
+    for video in sorted(set(videos) - kept.keys()):
+        world = worlds(video)
+        if world is not None:
+            made[video] = round(world.manifest.video.duration, 2)
+    if made != kept:
+        with suppress(StoreFault):  # the run is read-only
+            cache.put_durations(made)
+    return made
 
 
 def _milliseconds(time: float) -> int:

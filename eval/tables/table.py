@@ -22,7 +22,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from eval.statistics import FEW_CLUSTERS
 from world_api.core.files import not_writable, write_atomically
-from world_api.core.identifiers import columns as width_of
+from world_api.core.identifiers import columns as width_of, plural
 from world_api.installation import from_extra
 
 SCHEMA_VERSION = 1
@@ -175,7 +175,7 @@ class Table:
     @property
     def footer(self) -> str:
         """The line under the table: the number of samples and videos, and what is left out."""
-        parts = [f"{self.n:,} samples of {self.clusters:,} videos"]
+        parts = [f"{plural(self.n, 'sample')} of {plural(self.clusters, 'video')}"]
         parts += [f"left out: {number:,} {why}" for why, number in self.left_out.items() if number]
         return "; ".join(parts) + "."
 

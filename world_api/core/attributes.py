@@ -33,6 +33,9 @@ WORN: Mapping[str, Words] = {
     "bald": (("bald",), ("光头", "秃头")),
 }
 _PERSON = {**PEOPLE, **WORN}
+#: Attributes that last as long as a video does: what a person is, and the colours of a thing. What is worn or carried is put on
+#: and taken off, so that a picture shows it for its own moment alone.
+LASTING = frozenset({*PEOPLE, "beard", "bald", *COLOURS})
 
 _PERSONS = frozenset(CATEGORIES["person"][0])
 #: Words that may be beside attributes without changing whose they are. After one of ``_CUES`` a word for a person is of another one.

@@ -12,7 +12,6 @@ import os
 import stat
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
@@ -56,6 +55,8 @@ def sync_files(paths: Sequence[Path]) -> None:
 
     Raises StoreFault: ``store_not_writable``, ``disk_full``.
     """
+    from concurrent.futures import ThreadPoolExecutor  # with what it imports, too slow for `--help`
+
     with ThreadPoolExecutor(_SYNCED_AT_ONCE) as threads:  # it starts threads when they are needed
         each = threads.map if len(paths) > _SYNCED_AT_ONCE else map
         for places in (paths, {path.parent for path in paths}):

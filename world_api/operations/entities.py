@@ -245,8 +245,8 @@ class StateQuestion:
         )
 
 
-def read_question(session: Session, query: str, entity: Track | Registration) -> StateQuestion:
-    """Parse a question about an entity part by part; ``and`` and punctuation separate the parts.
+def read_question(session: Session, query: str, entity: Track | Registration, at: float) -> StateQuestion:
+    """Parse a question about an entity at a moment (seconds) part by part; ``and`` and punctuation separate the parts.
 
     Words of a part are ``matched`` if rows can answer all of it, or if it asks about a colour of clothes. A word for a
     narrower kind (``man``) only names the person and does not prevent this. Deeds that a world's truth records are
@@ -270,7 +270,11 @@ def read_question(session: Session, query: str, entity: Track | Registration) ->
         beyond = [word for word in (*_UNANSWERED.findall(part), *question.unmatched) if word not in _ASIDE]
         if (look := session.entity_looks.get(entity.entity_id)) is not None:
             asked_of = asked_attributes(part)
-            if judged := {word: look.verdict(name) for word in beyond if (name := attribute_of(word)) in asked_of}:
+            if judged := {
+                word: look.verdict_in(name, [session.view.frame_at(at)])
+                for word in beyond
+                if (name := attribute_of(word)) in asked_of
+            }:
                 matched += [word for word, verdict in judged.items() if verdict is not None]
                 doubtful += [word for word, verdict in judged.items() if verdict is None]
                 beyond, own = (
@@ -384,7 +388,10 @@ def register_entity(
         matched=list(found.reading.matched),
         unmatched=list(found.reading.unmatched),
         lacks=found.lacks,
-        evidence=[evidence(session, session.view.frame_at(chosen.time), chosen.source, chosen.confidence, chosen.time)],
+        evidence=[
+            evidence(session, session.view.frame_at(chosen.time), chosen.source, chosen.confidence, chosen.time),
+            *(entity_evidence(session, look) for look in found.looks),
+        ],
     )
 
 
@@ -424,7 +431,7 @@ def query_entity_state(
     within = optional_interval(session, video_id, time_range)
     entity = find_entity(session, entity_id)
     seeing, span = session.backends.seeing, seen_around(session, entity, at, within)
-    question = read_question(session, query, entity)
+    question = read_question(session, query, entity, at)
     known = span or within or _moments_around(session, at)
     source = entity.source if isinstance(entity, Registration) else "tracker"
     measured = evidence(session, known, source, None, min(max(at, known.start), known.end))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 
-from world_api.core.attributes import asked_attributes, attribute_of
+from world_api.core.attributes import LASTING, asked_attributes, attribute_of
 from world_api.core.faults import BackendFault, MediaFault, OperationFault
 from world_api.core.lexicon import COLOURS, NEUTRALS, STOP_WORDS
 from world_api.core.ports import DetectedObject, Source
@@ -153,13 +153,17 @@ def match_look(session: Session, track: Track, reading: ParsedDescription) -> Hi
     )
 
 
-def judge_attributes(session: Session, track: Track, match: HintMatch, words: Sequence[str]) -> HintMatch:
+def judge_attributes(
+    session: Session, track: Track, match: HintMatch, words: Sequence[str], asked: TimeSpan
+) -> HintMatch:
     """Add to a match attributes that a description asks for, and judge what no row judged, by a stored look at the track.
 
-    ``words`` of which the vision model could not tell, or was not asked, are unjudged.
+    ``asked``: the interval in question. ``words`` are unjudged of which the vision model could not tell or was not asked, and
+    those that it judged from pictures of other moments and that may have changed since.
     """
     look = session.entity_looks.get(track.entity_id)
-    verdicts = {word: None if look is None else _verdict(look, word) for word in (*match.unjudged, *words)}
+    seen = [part for span in track.appearances if (part := span.clip(asked)) is not None] or [asked]
+    verdicts = {word: None if look is None else _verdict(look, word, seen) for word in (*match.unjudged, *words)}
     negated = any(word.startswith(_NOT) and verdict is False for word, verdict in verdicts.items())
     return replace(
         match,
@@ -175,12 +179,12 @@ _NOT = "not "
 _NAMED_BY = "judged from pictures of each thing by"
 
 
-def _verdict(look: CachedLook, word: str) -> bool | None:
-    """Return the verdict on a word as matches have it: ``woman``, ``grey or black``, ``not red``."""
+def _verdict(look: CachedLook, word: str, seen: Sequence[TimeSpan]) -> bool | None:
+    """Return the verdict on a word as matches have it: ``woman``, ``grey or black``, ``not red``; ``seen`` as in ``verdict_in``."""
     if word.startswith(_NOT):
-        verdict = look.verdict(word.removeprefix(_NOT))
+        verdict = look.verdict_in(word.removeprefix(_NOT), seen)
         return None if verdict is None else not verdict
-    verdicts = {look.verdict(attribute_of(one) or one) for one in word.split(" or ")}
+    verdicts = {look.verdict_in(attribute_of(one) or one, seen) for one in word.split(" or ")}
     return True if True in verdicts else None if None in verdicts else False
 
 
@@ -319,11 +323,15 @@ def find_objects(
     matches = []
     for track in (*of_kind, *unrecognised):
         match = _judge_deeds(session, track, match_look(session, track, described), deeds, asked)
-        matches.append((track, judge_attributes(session, track, match, attributes)))
+        matches.append((track, judge_attributes(session, track, match, attributes, asked)))
     is_found = any(match.fits for _, match in matches)
     fitting = [(track, match) for track, match in matches if (match.may_fit if is_found else match.fits_partly)]
     inside = within or session.view.shot_at(at)
-    found = [_from_track(track, match, reading, at, inside) for track, match in fitting]
+    worn = [word for word in attributes if attribute_of(word) not in LASTING]
+    found = [
+        _from_track(track, match, reading, at, inside, _moments_of(session, track, match, worn))
+        for track, match in fitting
+    ]
     missing: Unseen | None = None
     if not of_kind and (within is None or within.contains(at)):
         looked, missing = _look(session, at, replace(reading, unmatched=(*deeds, *attributes, *reading.unmatched)))
@@ -350,8 +358,7 @@ def find_objects(
         hint = "nothing was seen to fit all words; what may is given with what it lacks"
     shown_tracks = [one.seen for one in found if isinstance(one.seen, Track)]
     looks = _looks_at(session, shown_tracks or [track for track, _ in matches]) if attributes else []
-    if looks:
-        hint = "; ".join(filter(None, [hint, f"{', '.join(attributes)}: {_NAMED_BY} {looks[0].producer}"]))
+    hint = "; ".join(filter(None, [hint, _judged_by(looks, attributes, worn)]))
     return Detections(
         detections=[item for item, _ in shown],
         unused_words=list(reading.unmatched),
@@ -396,6 +403,12 @@ def _likeness(session: Session, found: Sequence[_Sighting], text: str | None, in
         best = {key: float(scores[places].max()) for key, places in own.items() if len(places)}
         return {key: score for key, score in best.items() if score >= encoder.margin}
     return {}
+
+
+def _judged_by(looks: Sequence[CachedLook], attributes: Sequence[str], worn: Sequence[str]) -> str:
+    """Return the part of a hint that names the model that judged attributes; empty without looks."""
+    limit = "; what is worn or carried: around the moments of the pictures alone" if worn else ""
+    return f"{', '.join(attributes)}: {_NAMED_BY} {looks[0].producer}{limit}" if looks else ""
 
 
 def _read_attributes(
@@ -499,17 +512,22 @@ def actions_in(session: Session, span: TimeSpan) -> list[tuple[Action, Source]]:
 
 @dataclass(frozen=True, kw_only=True)
 class IdentifiedEntity:
-    """What a hint describes: its registration, the parsed hint, and the words that do not hold or were not measured."""
+    """What a hint describes: its registration, the parsed hint, and the words that do not hold or were not measured.
+
+    ``looks`` are the looks of a vision model that judged words of the hint.
+    """
 
     registration: Registration
     reading: ParsedDescription
     lacks: list[str]
+    looks: list[CachedLook]
 
 
 def identify(session: Session, at: float, hint: str) -> IdentifiedEntity:
     """Find the thing that a hint describes at a moment.
 
-    It is a track. If nothing of the hint's category is tracked then, it is a detection in the frame at that moment.
+    It is a track, chosen by rows and by what a vision model saw of it. If nothing of the hint's category is tracked then, it is
+    a detection in the frame at that moment.
 
     Raises OperationFault: ``nothing_matches``; ``not_judged`` for a hint that names a kind outside the vocabulary;
     ``bad_arguments`` for a blank hint.
@@ -527,23 +545,28 @@ def identify(session: Session, at: float, hint: str) -> IdentifiedEntity:
             hint="register what can be judged (a person, colours of clothes), or search for the words and look there",
         )
     is_tracked = any(track.category in (reading.kinds or ()) for track in tracks)
-    matches = [
-        (track, _judge_deeds(session, track, match_description(track, reading), deeds, session.view.frame_at(at)))
-        for track in tracks
-    ]
+    attributes, frame = _read_attributes(session, reading, tracks, "", hint), session.view.frame_at(at)
+    reading = _move_to_matched(reading, attributes)
+    matches = []
+    for track in tracks:
+        match = _judge_deeds(session, track, match_description(track, reading), deeds, frame)
+        matches.append((track, judge_attributes(session, track, match, attributes, frame)))
     # A description of which no word can be judged is that of a single track, and of none of several.
-    can_match = reading.is_judged or bool(deeds) or len(tracks) == 1
+    can_match = reading.is_judged or bool(deeds) or bool(attributes) or len(tracks) == 1
     partly = [pair for pair in matches if can_match and pair[1].fits_partly]
+    looks: list[CachedLook] = []
     detections, missing = ([], None) if partly or is_tracked else _detections(session, at, reading.kinds)
     if partly:
         track, match = max(partly, key=lambda pair: (pair[1].share, len(pair[0].colours), pair[0].confidence))
         position = track.nearest(at, session.view.shot_at(at))
         entity_id, category, box, time = track.entity_id, track.category, track.box(position), track.times[position]
         sure, lacks = track.confidence * _sureness(match, reading), match.lacks
+        looks = _looks_at(session, [track]) if attributes else []
     elif detections:
         seen = detections[0]
         entity_id, category, box, time = _seen_id(session, at, seen.box), seen.category, seen.box, at
-        sure, lacks = seen.confidence * UNCHECKED, [*_doubted_kinds(session, reading.kinds), *colours_in_words(reading)]
+        lacks = [*_doubted_kinds(session, reading.kinds), *colours_in_words(reading), *attributes]
+        sure = seen.confidence * UNCHECKED
     else:
         raise _nothing_matches(session, at, hint, reading, tracks, missing)
     x1, y1, x2, y2 = box.rounded()
@@ -556,7 +579,7 @@ def identify(session: Session, at: float, hint: str) -> IdentifiedEntity:
         confidence=round(min(1.0, sure), 2),
         committed=False,
     )
-    return IdentifiedEntity(registration=registration, reading=reading, lacks=[*lacks, *reading.unmatched])
+    return IdentifiedEntity(registration=registration, reading=reading, lacks=[*lacks, *reading.unmatched], looks=looks)
 
 
 def _seen_id(session: Session, at: float, box: Box) -> str:
@@ -610,11 +633,28 @@ class _Sighting:
     source: Source
 
 
-def _from_track(track: Track, match: HintMatch, reading: ParsedDescription, at: float, inside: TimeSpan) -> _Sighting:
+def _moments_of(session: Session, track: Track, match: HintMatch, worn: Sequence[str]) -> Sequence[TimeSpan]:
+    """Return the intervals around the pictures that show ``worn`` words of a match; empty if it holds none of these words."""
+    return session.entity_looks[track.entity_id].moments if any(word in match.held for word in worn) else ()
+
+
+def _from_track(
+    track: Track,
+    match: HintMatch,
+    reading: ParsedDescription,
+    at: float,
+    inside: TimeSpan,
+    moments: Sequence[TimeSpan] = (),
+) -> _Sighting:
+    """Return how a track fits a description in an interval; ``moments``: those to which that is limited, none: no limit."""
+    parts = [part for moment in moments if (part := moment.clip(inside)) is not None]
+    limit = min(parts, key=lambda part: max(part.start - at, at - part.end, 0.0), default=None)
+    inside = limit or inside
     position = track.nearest(min(max(at, inside.start), inside.end), inside)
     sure = round(min(1.0, float(track.confidences[position]) * _sureness(match, reading)), 2)
     time, box, lacks = track.times[position], track.box(position), [*match.lacks, *reading.unmatched]
-    return _Sighting(track, track.appearance_of(position), time, box, sure, lacks, "tracker")
+    span = track.appearance_of(position)
+    return _Sighting(track, span.clip(limit) or span if limit else span, time, box, sure, lacks, "tracker")
 
 
 def _doubted_kinds(session: Session, kinds: frozenset[str] | None) -> list[str]:

@@ -19,6 +19,7 @@ from world_api.core.spans import TimeSpan
 from world_api.operations.evidence import brief
 from world_api.page.html import asset, packed, render
 from world_api.world.storage import read_image
+from world_api.world.tracks import chinese_hint
 
 if TYPE_CHECKING:
     from world_api.world.store import World
@@ -61,8 +62,15 @@ def write_world_page(view: View, path: Path, *, episode: Mapping[str, Any] | Non
     Raises StoreFault: ``world_damaged``, ``store_not_writable``, ``disk_full``.
     """
     pictures = list(_pictures(view))
-    shown = {"pictures": [time for time, _ in pictures], "at_once": _AT_ONCE, "episode": episode}
-    blocks = {"world": packed(world_record(view) | shown)}
+    record = world_record(view)
+    is_beside = bool(record["file"]) and path.with_name(record["file"]).is_file()
+    shown = {
+        "pictures": [time for time, _ in pictures],
+        "at_once": _AT_ONCE,
+        "episode": episode,
+        "is_beside": is_beside,
+    }
+    blocks = {"world": packed(record | shown)}
     for first in range(0, len(pictures), _AT_ONCE):
         blocks[f"pictures-{first // _AT_ONCE}"] = packed(
             [_base64(data) for _, data in pictures[first : first + _AT_ONCE]]
@@ -122,8 +130,8 @@ def _thing(track: Track, step: float) -> dict[str, Any]:
     return {
         "id": track.entity_id,
         "hint": track.hint,
+        "chinese": chinese_hint(track),
         "category": track.category,
-        "confidence": track.confidence,
         "spans": [_interval(span) for span in track.appearances],
         "boxes": [_seconds(value) for value in values.tolist()],
     }

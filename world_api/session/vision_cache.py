@@ -21,11 +21,13 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field, FiniteFloat, ValidationError, model_validator
 
+from world_api.core.attributes import LASTING
 from world_api.core.canonical import content_hash
 from world_api.core.cost import Spent
 from world_api.core.faults import StoreFault
 from world_api.core.files import exclusive, write_atomically
 from world_api.core.ports import LookTask
+from world_api.core.spans import TimeSpan, merge_spans, without_spans
 
 MAX_TEXT = 20_000  #: characters of a text of one look; ten times more than requests allow
 _MAX_LABEL = 1_000
@@ -58,6 +60,10 @@ class CachedCost(BaseModel, extra="forbid", frozen=True):
     def again(self, request: str) -> Spent:
         """Return the charge for a cached look: the tokens of the original request, marked as not sent."""
         return Spent(purpose="perception", request=request, physical=False, **self.model_dump())
+
+
+#: Seconds before and after a picture for which what it shows as worn or carried is taken to be so.
+HELD_SECONDS = 1.0
 
 
 class CachedLook(BaseModel, extra="forbid", frozen=True, populate_by_name=True):
@@ -93,6 +99,26 @@ class CachedLook(BaseModel, extra="forbid", frozen=True, populate_by_name=True):
     def verdict(self, word: str | None) -> bool | None:
         """Return whether the model affirmed a word (True) or denied it (False); None if it could not tell, or was not asked."""
         return True if word in self.affirmed else False if word in self.denied else None
+
+    def verdict_in(self, word: str | None, seen: Sequence[TimeSpan]) -> bool | None:
+        """Return the verdict on a word for intervals in which the entity is seen; None where it is not known.
+
+        Attributes in ``LASTING`` hold always. Others are known around the moments of the pictures alone: one that was affirmed
+        holds if one of these is in the intervals, one that was denied does not if they are all of the intervals.
+        """
+        verdict = self.verdict(word)
+        if verdict is None or word in LASTING:
+            return verdict
+        looked = self.moments
+        if verdict:
+            return True if any(span.overlaps(moment) for span in seen for moment in looked) else None
+        return False if seen and not any(without_spans(span, looked) for span in seen) else None
+
+    @property
+    def moments(self) -> list[TimeSpan]:
+        """The intervals around the pictures, apart from each other, for which they show what is worn or carried."""
+        around = (TimeSpan(start=max(0.0, time - HELD_SECONDS), end=time + HELD_SECONDS) for time in self.frame_times)
+        return merge_spans(around)
 
     def sealed(self) -> CachedLook:
         """Return a copy in which ``digest`` is the hash of all other fields.

@@ -443,12 +443,17 @@ def size_in_words(area: float, width: int, height: int) -> Size:
 
 
 def hint_in_words(category: str, colours: Sequence[str], outfit: Outfit = _NO_OUTFIT) -> str:
-    """Return category and colours, or the outfit, in words: ``person in black and blue``."""
+    """Return category and colours, or the outfit, in words: ``person in black and blue``, ``grey bottle``.
+
+    People wear their colours, things have them.
+    """
     name = category.replace("_", " ")
     if looks := in_words(outfit.looks):
         return f"{name} {looks}" if outfit.colours else f"{name}, {looks}"
     named = " and ".join(filter(None, [", ".join(colours[:-1]), *colours[-1:]]))
-    return name + (f" in {named}" if named else "")
+    if not named:
+        return name
+    return f"{name} in {named}" if category == "person" else f"{named} {name}"
 
 
 def hint_in_chinese(category: str, colours: Sequence[str], outfit: Outfit = _NO_OUTFIT) -> str:
@@ -457,6 +462,16 @@ def hint_in_chinese(category: str, colours: Sequence[str], outfit: Outfit = _NO_
     looks = in_chinese(outfit.looks, lambda colour: COLOURS[colour][1][0])
     kind = CATEGORIES.get(category) or COCO.get(category)
     return " ".join([*([looks] if looks else named), *(kind[1][:1] if kind else ())])
+
+
+def chinese_hint(track: Track) -> str:
+    """Return what ``Track.hint`` says in Chinese, for readers: ``穿黑色和蓝色的人``, ``灰色的瓶子``."""
+    colours = "和".join(COLOURS[colour][1][0] for colour in track.colours if colour in COLOURS)
+    looks = in_chinese(track.outfit.looks, lambda colour: COLOURS[colour][1][0]).replace(" ", "、")
+    kind = CATEGORIES.get(track.category) or COCO.get(track.category)
+    name = kind[1][0] if kind and kind[1] else track.category.replace("_", " ")
+    worn = "穿" if track.category == "person" and (track.outfit.colours or not looks) else ""
+    return f"{worn}{looks or colours}的{name}" if looks or colours else name
 
 
 #: Number of ``Track`` objects that are cached.

@@ -13,7 +13,7 @@ function fillFilters() {
     if (one.values.length < 2 && !(one.values.length === 1 && one.codes.includes(-1))) continue;
     const order = one.values.map((value, code) => [value, code]);
     order.sort((a, b) => a[0].localeCompare(b[0], "en", { numeric: true }));
-    const choices = order.map(([value, code]) => make("option", { value: code }, value));
+    const choices = order.map(([value, code]) => make("option", { value: code, title: one.name === "arm" ? index.arms[value] : null }, value));
     if (one.codes.includes(-1)) choices.push(make("option", { value: -1 }, "(none)"));
     const select = make("select", { id: `by-${one.name}`, "data-dimension": one.name }, make("option", { value: "" }, "all"), choices);
     place.append(make("label", { class: "field" }, make("span", null, one.title), select));
@@ -115,8 +115,9 @@ function listQuestions() {
   const rows = [...byItem].filter(([, by]) => !byId("differing").checked || armsDiffer(by));
   byId("question-count").textContent = plural(rows.length, "question");
   const heads = ["Question", "Reference", ...used.map((arm) => arms.values[arm])];
+  const titles = heads.map((head, place) => (place > 1 ? index.arms[head] : null));
   const table = byId("question-table");
-  table.tHead.replaceChildren(make("tr", null, heads.map((head) => make("th", { scope: "col" }, head))));
+  table.tHead.replaceChildren(make("tr", null, heads.map((head, place) => make("th", { scope: "col", title: titles[place] }, head))));
   table.tBodies[0].replaceChildren(...rows.slice(0, shownQuestions).map(([item, by]) => questionLine(item, by)));
   byId("more-questions").hidden = rows.length <= shownQuestions;
 }

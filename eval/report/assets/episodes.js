@@ -72,29 +72,39 @@ function scorer(at) {
 
 const list = (facts) => make("dl", { class: "facts" }, facts.map(([name, value]) => make("div", null, make("dt", null, name), make("dd", null, value))));
 
-/* Where in the video: what is known to show the answer, what the answer rests on, what was looked at. */
+/* The whole video: what the answer rests on, below it what is known to show the answer, then what was looked at. A point in time is a diamond. */
 function timeline(item, record) {
   const seen = record.frames.filter((one) => one.why === "seen").map((one) => [one.time, one.time]);
-  const lanes = [["reference", item.spans], ["cited", record.spans], ["seen", seen]].filter(([, spans]) => spans.length);
+  const lanes = [["cited", "answer", record.spans], ["reference", "reference", item.spans], ["seen", "tools saw", seen]].filter(([, , spans]) => spans.length);
   if (!lanes.length) return "";
-  const end = Math.max(record.duration || 0, ...lanes.flatMap(([, spans]) => spans.map((span) => span[1])), 1);
-  const high = 20 * lanes.length + 22;
-  const parts = lanes.flatMap(([name, spans], row) => {
-    const label = draw("text", { x: 0, y: 20 * row + 14, class: "label" }, name);
-    const bars = spans.map(([start, stop]) => {
-      const title = draw("title", {}, start === stop ? `${name} ${clock(start)}` : `${name} ${clock(start)}-${clock(stop)}`);
-      return draw("rect", { x: 80 + (700 * start) / end, y: 20 * row + 4, width: Math.max(2, (700 * (stop - start)) / end), height: 12, rx: 2, class: `lane ${name}` }, title);
+  const length = index.durations[item.video];
+  const end = Math.max(length ?? 0, ...lanes.flatMap(([, , spans]) => spans.map((span) => span[1])), 1);
+  const across = window.innerWidth < 700 ? 250 : 680; /* on a telephone the whole video is seen at once, too */
+  const high = 22 * lanes.length + 22, x = (time) => 80 + (across * time) / end;
+  const parts = lanes.flatMap(([look, name, spans], row) => {
+    const middle = 22 * row + 11, named = spans.length <= MOST_NAMED && look !== "seen";
+    const bars = spans.flatMap(([start, stop]) => {
+      const title = draw("title", {}, `${name}: ${when(start, stop)}`);
+      const isPoint = start === stop, at = x(start), width = Math.max(3, x(stop) - at);
+      const mark = isPoint ? draw("path", { d: `M${at - 6} ${middle}l6 -7l6 7l-6 7z`, class: `lane ${look} point` }, title)
+        : draw("rect", { x: at, y: middle - 6, width, height: 12, rx: 2, class: `lane ${look}` }, title);
+      const right = isPoint ? at + 9 : at + width + 4, isLeft = right > across - 40;
+      const label = draw("text", { x: isLeft ? at - (isPoint ? 9 : 4) : right, y: middle + 4, class: "tick", "text-anchor": isLeft ? "end" : "start" }, isPoint ? clock(start) : `${clock(start)}–${clock(stop)}`);
+      return named ? [mark, label] : [mark];
     });
-    return [draw("line", { x1: 80, x2: 780, y1: 20 * row + 10, y2: 20 * row + 10, class: "grid" }), label, ...bars];
+    return [draw("line", { x1: 80, x2: 80 + across, y1: middle, y2: middle, class: "grid" }), draw("text", { x: 0, y: middle + 4, class: "label" }, name), ...bars];
   });
-  const scale = [0, 0.5, 1].map((share) => draw("text", { x: 80 + 700 * share, y: high - 5, class: "tick", "text-anchor": share === 0 ? "start" : share === 1 ? "end" : "middle" }, clock(end * share)));
-  return make("div", { class: "wide strip" }, draw("svg", { viewBox: `0 0 784 ${high}`, width: 784, height: high, role: "img", "aria-label": "Spans of the video" }, ...parts, ...scale));
+  const scale = (across < 300 ? [0, 0.5, 1] : [0, 0.25, 0.5, 0.75, 1]).map((share) => draw("text", { x: 80 + across * share, y: high - 5, class: "tick", "text-anchor": share === 0 ? "start" : share === 1 ? "end" : "middle" }, clock(end * share)));
+  const about = length === undefined ? "The length of the video is not known: the line ends with the last interval." : "";
+  return make("div", { class: "wide strip" }, draw("svg", { viewBox: `0 0 ${84 + across} ${high}`, width: 84 + across, height: high, role: "img", "aria-label": "Intervals of the answer and of the reference in the video" }, ...parts, ...scale), about ? make("p", { class: "soft" }, about) : "");
 }
+const MOST_NAMED = 3; /* intervals of a row that have their times beside them */
+const when = (start, stop) => (start === stop ? `${clock(start)}, a point in time` : `${clock(start)}–${clock(stop)}`);
 
 function frames(item, record) {
   const told = make("h3", null, "Evidence");
   const spans = record.spans.map(([start, stop, tools]) =>
-    make("li", null, `${clock(start)}–${clock(stop)} `, tools.length ? make("span", { class: "soft" }, `from ${tools.join(", ")}`) : make("strong", { class: "stamp" }, "returned by no tool")));
+    make("li", null, `${when(start, stop)} `, tools.length ? make("span", { class: "soft" }, `from ${tools.join(", ")}`) : make("strong", { class: "stamp" }, "returned by no tool")));
   const shown = together(record.frames.filter((one) => one.frame !== null));
   const pictures = shown.map((one) => picture(one));
   const missing = record.frames.filter((one) => one.frame === null).length;
@@ -122,7 +132,7 @@ const WHY = { cited: "cited", reference: "in the reference", seen: "seen by a to
 function picture(one) {
   const [video, time, width, height, from] = index.frames[one.frame];
   const image = make("img", { alt: `${video} at ${clock(time)}`, loading: "lazy" });
-  image.src = `data:image/jpeg;base64,${byId(`f${one.frame}`).textContent}`;
+  image.src = `data:image/jpeg;base64,${byId(`f${index.pictures[one.frame]}`).textContent}`;
   const boxes = one.boxes.map(([x1, y1, x2, y2, label]) => {
     const title = draw("title", {}, label);
     return draw("rect", { x: x1, y: y1, width: Math.max(1, x2 - x1), height: Math.max(1, y2 - y1), class: "box" }, title);
@@ -134,7 +144,9 @@ function picture(one) {
 }
 
 function setup(record, at) {
+  const arm = valueOf("arm", at);
   const facts = [
+    ["Arm", index.arms[arm] ? `${arm}: ${index.arms[arm]}` : arm],
     ["System", `${record.system} (${record.offered})`],
     record.library ? ["Library", [record.library[0], " ", make("code", null, record.library[1].slice(0, 12))]] : null,
     record.settings.length ? ["Settings", record.settings.map(([name, value]) => `${name} ${value}`).join(", ")] : null,
@@ -157,8 +169,36 @@ function later(words, number, show) {
   return node;
 }
 
-const json = (value) => make("pre", null, JSON.stringify(value, null, 1));
-const told = (messages) => make("div", null, messages.map((one) => make("div", null, make("h4", null, one.role), make("pre", null, typeof one.content === "string" ? one.content : JSON.stringify(one.content, null, 1)))));
+/* A JSON value as lists of names and values; what names an interval is shown as clock times. */
+function readable(value) {
+  if (value === null || value === "") return make("em", null, "none");
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value !== "object") return make("span", { class: "value" }, typeof value === "number" ? amount4(value) : value);
+  if (Array.isArray(value)) {
+    if (!value.length) return make("em", null, "none");
+    if (value.every((one) => one === null || typeof one !== "object")) return make("span", { class: "value" }, value.map((one) => (typeof one === "number" ? amount4(one) : String(one))).join(", "));
+    return make("ol", { class: "values" }, value.map((one) => make("li", null, readable(one))));
+  }
+  const { start_time: start, end_time: end, ...rest } = value, isSpan = typeof start === "number" && typeof end === "number";
+  const facts = Object.entries(isSpan ? rest : value).map(([name, inner]) => [name.replaceAll("_", " "), readable(inner)]);
+  if (isSpan) facts.unshift(["time", when(start, end)]);
+  return facts.length ? list(facts) : make("em", null, "none");
+}
+const amount4 = (number) => String(Math.round(number * 1e4) / 1e4);
+
+/* What a model was given: lines that are JSON are shown as what they say. */
+function passage(text) {
+  const parts = [[]];
+  for (const line of text.split("\n")) {
+    let value;
+    try { value = /^\s*[[{]/.test(line) ? JSON.parse(line) : undefined; } catch { value = undefined; }
+    if (value === undefined) parts.at(-1).push(line);
+    else parts.push(value, []);
+  }
+  return parts.map((part, place) => (place % 2 ? make("div", { class: "data" }, readable(part)) : part.join("\n").trim() ? make("pre", null, part.join("\n")) : ""));
+}
+const content = (given) => (typeof given === "string" ? passage(given) : (given ?? []).map((part) => (typeof part.text === "string" ? passage(part.text) : make("p", { class: "soft" }, "[a picture]"))));
+const told = (messages) => make("div", null, messages.map((one) => make("div", null, make("h4", null, one.role), content(one.content))));
 const declared = (tools) => make("dl", { class: "facts" }, tools.map(([name, about]) => make("div", null, make("dt", null, make("code", null, name)), make("dd", null, about))));
 
 function round(one, record) {
@@ -171,7 +211,7 @@ function round(one, record) {
   return make("section", { class: "round" },
     make("h3", null, one.number === 0 ? "Given" : `Round ${one.number}`, make("span", { class: "where" }, about.filter(Boolean).join(" · "))),
     one.thought ? make("blockquote", { class: "thought" }, one.thought) : "",
-    one.says ? make("blockquote", null, one.says) : "",
+    one.says ? make("blockquote", null, passage(one.says)) : "",
     (one.problems || []).map((problem) => make("p", { class: "slip" }, `slip: ${problem}`)),
     calls.length ? make("ul", { class: "calls" }, calls.map((call) => make("li", null, callOf(call, record)))) : "");
 }
@@ -185,8 +225,8 @@ function callOf(call, record) {
     call.short ? make("p", { class: call.failed ? "came failed" : "came" }, `→ ${call.short}`) : call.tool === "submit_answer" ? make("p", { class: "came" }, "→ the answer above") : "",
     call.made_of ? make("p", { class: "soft" }, `made of: ${call.made_of}`) : "",
     call.spent ? make("p", { class: "soft" }, `spent: ${call.spent}`) : "",
-    call.arguments !== undefined ? later("Arguments", call.arguments, json) : "",
-    call.whole !== undefined ? later("Whole result", call.whole, json) : call.short ? make("p", { class: "soft" }, "The whole result was left out, since the page is large.") : "",
+    call.arguments !== undefined ? later("Arguments", call.arguments, readable) : "",
+    call.whole !== undefined ? later("Whole result", call.whole, readable) : call.short ? make("p", { class: "soft" }, "The whole result was left out, since the page is large.") : "",
   ];
 }
 

@@ -44,7 +44,11 @@ function show() {
   }
   if (!browsing) {
     byId("episode").hidden = true;
-    if (view === "results") target.scrollIntoView();
+    if (view === "results") {
+      const folded = target.querySelector(":scope > .folded");
+      if (folded) folded.open = true;
+      target.scrollIntoView();
+    }
     else window.scrollTo(0, 0);
     return;
   }
@@ -83,6 +87,10 @@ function refilter() {
   show();
 }
 
+function unfold() {
+  for (const one of document.querySelectorAll(".folded")) one.open = true;
+}
+
 /* How high the part of the page is that stays in view. */
 function measure() {
   const fixed = [...document.querySelectorAll(".top, .watermark")].filter((one) => getComputedStyle(one).position === "sticky");
@@ -105,6 +113,8 @@ async function start() {
   byId("differing").addEventListener("change", show);
   byId("more-episodes").addEventListener("click", () => { shownEpisodes += PAGE; listEpisodes(); });
   byId("more-questions").addEventListener("click", () => { shownQuestions += PAGE; listQuestions(); });
+  byId("unfold")?.addEventListener("click", unfold);
+  window.addEventListener("beforeprint", unfold);
   byId("theme").addEventListener("click", () => {
     const root = document.documentElement;
     const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from eval.report.charts import figure_of, shade
+from eval.report.charts import figure_of, series_marks, shade
 from eval.report.episodes import Sets
 from eval.tables import SampleRow, Study, Table, tables_of
 from tests.support.sample_rows import hier_row, sample_row, spend, use
@@ -105,6 +105,21 @@ def test_the_point_that_was_named_before_is_ringed_and_no_other(tables: dict[str
     assert len(rings) == 4  # two arms, against tokens and against money
     places = [one[1].get("transform") for one in marks(tables["curve"], sets, named)]
     assert all(place in places for place in rings)
+
+
+def test_more_than_eight_arms_are_told_apart_by_mark_and_number(study: Study) -> None:
+    assert len(set(series_marks(64))) == 64
+    few = [row for row in study.rows if row.arm == "flat" and row.world == "oracle"]
+    rows = [
+        replace(row, arm=f"arm_{number:02}", sample=f"{number}-{row.sample}") for number in range(20) for row in few
+    ]
+    many = Study(rows=tuple(rows), primary=None)
+    sets = Sets(places={row.sample: place for place, row in enumerate(rows)})
+    figure = figure_of({table.name: table for table in tables_of(many)}["curve"], sets)
+    assert figure is not None
+    words = [text.text for text in ElementTree.fromstring(figure.drawings[0]).iter("text")]  # noqa: S314
+    assert [f"{number}  arm_{number - 1:02}" in words for number in range(1, 21)] == [True] * 20
+    assert words.count("1-20") == 2  # all are at the same points, one for each budget
 
 
 def test_a_run_without_tokens_is_drawn_against_calls(study: Study) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -92,8 +94,48 @@ def test_a_trajectory_opens_with_its_rounds_its_calls_and_its_frames(tab: Tab) -
     assert "22.0" in tab.text("#episode dl.facts")  # the reference
     assert "1 (iou 1" in " ".join(tab.text("#episode dl.facts").split())
     tab.click("#episode .calls .later:last-of-type summary")
-    tab.wait_for("document.querySelector('#episode .calls .later[open] pre') !== null")
-    assert tab.run("JSON.parse(document.querySelector('#episode .calls .later[open] pre').textContent) !== null")
+    tab.wait_for("document.querySelector('#episode .calls .later[open] dl') !== null")
+    tab.run("document.querySelectorAll('#episode details').forEach((one) => { one.open = true; })")
+    tab.wait_for("document.querySelector('#episode .setup .later pre') !== null")
+    tab.run(
+        "document.querySelectorAll('#episode .setup pre').forEach((one) => one.remove())"
+    )  # a prompt, as it was sent
+    assert not re.search(
+        r'\{\s*"\w+"\s*:|\[\{', tab.run("document.getElementById('episode').innerText")
+    )  # no JSON is shown
+
+
+def test_the_line_of_time_is_that_of_the_whole_video_and_a_point_in_time_is_named(tab: Tab) -> None:
+    tab.run("location.hash = '#episodes?arm=hier%40hand_A&words=first+look'")
+    tab.wait_for(f"document.querySelectorAll('{LINES}').length > 0")
+    tab.click(LINES)
+    tab.wait_for("document.querySelector('#episode .strip svg') !== null")
+    rows = tab.run("[...document.querySelectorAll('#episode .strip .label')].map((one) => one.textContent)")
+    assert rows[:2] == ["answer", "reference"]
+    assert tab.run("[...document.querySelectorAll('#episode .strip .tick')].at(-1).textContent") == "1:00.0"
+    item = {"video": "made", "spans": [[12, 12]]}
+    tab.run(
+        f"document.body.append(timeline({json.dumps(item)}, {{ frames: [], spans: [[3, 3], [5, 9]] }}));"
+        "document.body.lastChild.id = 'points'"
+    )
+    assert tab.count("#points .lane.point") == 2
+    assert {"0:12.0", "0:03.0", "0:05.0–0:09.0"} <= set(
+        tab.run("[...document.querySelectorAll('#points .tick')].map((one) => one.textContent)")
+    )
+    assert "reference: 0:12.0, a point in time" in tab.run("document.getElementById('points').textContent")
+
+
+def test_the_first_tables_are_open_and_an_address_opens_one_of_the_others(tab: Tab) -> None:
+    tab.click("nav a[href='#results']")
+    shows(tab, "results")
+    order = tab.run("[...document.querySelectorAll('#results article[id]')].map((one) => one.id)")
+    assert order[:3] == ["table-primary", "table-main", "table-comparisons"]
+    folded = tab.run("[...document.querySelectorAll('#results article:has(> .folded)')].map((one) => one.id)")
+    assert folded == order[5:] and folded
+    tab.run(f"location.hash = '#{folded[-1]}'")
+    tab.wait_for(f"document.querySelector('#{folded[-1]} > .folded').open")
+    tab.click("#unfold")
+    assert tab.run("[...document.querySelectorAll('.folded')].every((one) => one.open)")
 
 
 def test_the_boxes_of_a_call_lie_over_its_frame(tab: Tab, written: WrittenReport) -> None:

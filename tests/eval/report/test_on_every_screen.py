@@ -169,6 +169,6 @@ def test_on_paper_what_stands_aside_is_left_out_and_tables_fit(browser: Browser,
     tab.send("Emulation.setEmulatedMedia", media="print")
     show(tab, "#results")
     assert tab.count("#results th.aside") == 0
-    assert tab.count("#overview h2") == 2
+    assert tab.count("#overview h2") == 3
     assert tab.run("document.documentElement.scrollWidth") <= 1032
     tab.close()

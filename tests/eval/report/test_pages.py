@@ -78,7 +78,7 @@ def test_the_pictures_are_the_frames_of_the_moments_that_are_told(written: Writt
     index, blocks = index_of(written.page), blocks_of(written.page)
     assert written.pictures == len(index["frames"]) > 0
     for number, (_, time, width, height, source) in enumerate(index["frames"]):
-        data = np.frombuffer(base64.b64decode(blocks[f"f{number}"]), np.uint8)
+        data = np.frombuffer(base64.b64decode(blocks[f"f{index['pictures'][number]}"]), np.uint8)
         assert number_in(cv2.imdecode(data, cv2.IMREAD_COLOR)) == min(int(time * 10 + 1e-6), 599)
         assert (width, height, source) == (640, 360, "video")
 
@@ -91,6 +91,20 @@ def test_a_box_that_a_tool_saw_is_drawn_on_the_frame_of_its_moment(written: Writ
     for moment in boxed:
         assert abs(index["frames"][moment["frame"]][1] - moment["time"]) < 0.051
         assert all(len(box) == 5 for box in moment["boxes"])
+
+
+def test_frames_that_are_one_picture_are_on_the_page_once(own_run: Path) -> None:
+    folder = own_run / "report" / "frames" / "made"
+    still = next(folder.iterdir()).read_bytes()
+    for path in folder.iterdir():
+        path.write_bytes(still)
+    page = write_report(own_run).page
+    index, blocks = index_of(page), blocks_of(page)
+    places = [place for place, frame in enumerate(index["frames"]) if frame[0] == "made"]
+    assert len(places) > 1
+    assert len({index["pictures"][place] for place in places}) == 1
+    assert base64.b64decode(blocks[f"f{index['pictures'][places[0]]}"]) == still
+    assert sum(name[0] == "f" for name in blocks) == len(set(index["pictures"])) < len(index["frames"])
 
 
 @pytest.mark.nightly
@@ -203,8 +217,13 @@ def test_where_the_contrast_is_of_one_domain_its_chart_says_that_it_is_of_all(tm
 def test_the_page_says_what_was_run(finished: Path, written: WrittenReport) -> None:
     overview = page_of(written).partition('<section id="results"')[0]
     manifest = read_run(finished).manifest
-    for name in ("hier@hand_A", "hier@placebo_hand_A", "flat_again", "blind"):  # an arm with two libraries is two
-        assert f"<dt>{name}</dt>" in overview
+    for name, words in {  # an arm with two libraries is two
+        "hier@hand_A": "the operations and a tool library; library hand_A",
+        "hier@placebo_hand_A": "declared like hand_A, but its tools find nothing",
+        "flat_again": "the operations",
+        "blind": "the question alone",
+    }.items():
+        assert re.search(f"<dt>{name}</dt><dd>[^\n]*{words}", overview)
     hashes = [record.hash for record in (*manifest.libraries.values(), *manifest.datasets.values())]
     hashes += [value for made in manifest.worlds.values() for value in made.values()]
     assert all(value[:12] in overview for value in [*hashes, manifest.prompts, manifest.loop])

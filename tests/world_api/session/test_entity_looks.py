@@ -22,6 +22,7 @@ from tests.world_api.conftest import encode
 from world_api import BuildOptions, Listening, SystemClock, build_world, open_session, run
 from world_api.api import vision_config
 from world_api.chat import data_line
+from world_api.core import OperationFault
 from world_api.options import VisionChoices
 from world_api.perception import ModelFolder
 from world_api.session import Session, best_views
@@ -124,7 +125,7 @@ def test_pictures_that_are_sent_are_cut_out_around_the_entity(
     build: Callable[..., Outcome], server: VisionServer
 ) -> None:
     assert build("--yes").status == 0
-    assert sorted(record["subject"].split()[0] for record, _ in looks(server)) == ["bottle", "person"]
+    assert sorted(record["subject"] for record, _ in looks(server)) == ["blue bottle", "person in red"]
     for record, pictures in looks(server):
         left, top = (8, 72) if record["subject"].startswith("person") else (88, 24)  # 16 pixels, and 8 on each side
         expected = cv2.resize(drawn(8.0)[top : top + 32, left : left + 32], (256, 256), interpolation=cv2.INTER_CUBIC)
@@ -166,11 +167,11 @@ def test_words_that_a_model_affirmed_or_denied_are_judged_and_no_others(
     assert "beard" in person["has_not"] and person["model"].startswith("endpoint:eye-1/")
     assert all(4 <= time < 14 for time in person["frame_times"])
     session = opened(store)
-    own = named(store)["person"]["entity_id"]
+    own, at = named(store)["person"]["entity_id"], person["frame_times"][0]
 
     def found(text: str, category: str = "person") -> tuple[list[list[str]], list[str], bool]:
         result = ask(
-            session, "detect_objects", timestamp=8.0, category=category, text_query=text, time_range=WHOLE
+            session, "detect_objects", timestamp=at, category=category, text_query=text, time_range=WHOLE
         )  # fmt: skip
         return [one["lacks"] for one in result["detections"]], result["unmatched"], bool(result["not_found"])
 
@@ -184,14 +185,65 @@ def test_words_that_a_model_affirmed_or_denied_are_judged_and_no_others(
     assert found("blue", "bottle") == ([[]], [], False)
     assert found("red", "bottle") == ([], [], False)  # none is shown, but how often bottles are missed was not measured
     for category in ("hat", "glasses"):  # worn by someone, and no kind of thing that is detected
-        result = ask(session, "detect_objects", timestamp=8.0, category=category, time_range=WHOLE)
+        result = ask(session, "detect_objects", timestamp=at, category=category, time_range=WHOLE)
         assert (result["not_found"], result["not_judged"]) == ([], [category])
-    answer = ask(session, "query_entity_state", entity_id=own, time=8.0, query="Is she wearing glasses?")
+    answer = ask(session, "query_entity_state", entity_id=own, time=at, query="Is she wearing glasses?")
     assert (answer["matched"], answer["unmatched"]) == (["glasses"], [])
     assert "it is or has glasses" in answer["answer"] and "caption" in [one["source"] for one in answer["evidence"]]
     assert server.requests == []
-    answer = ask(session, "query_entity_state", entity_id=own, time=8.0, query="Is she wearing a hat?")
+    answer = ask(session, "query_entity_state", entity_id=own, time=at, query="Is she wearing a hat?")
     assert answer["answer"].startswith("asked now") and len(server.requests) == 1
+
+
+def test_what_is_worn_is_judged_for_the_moments_of_the_pictures_alone(
+    build: Callable[..., Outcome], server: VisionServer, store: Path
+) -> None:
+    build("--yes")
+    person = named(store)["person"]
+    times = person["looked_at"]["frame_times"]
+    away = next(t / 5 for t in range(21, 70) if all(abs(t / 5 - time) > 1.3 for time in times))
+    session = opened(store)
+
+    def found(text: str, at: float, **within: Any) -> tuple[list[Any], bool]:
+        result = ask(session, "detect_objects", timestamp=at, category="person", text_query=text, **within)
+        return result["detections"], bool(result["not_found"])
+
+    [one], _ = found("with glasses", times[0])
+    assert (one["lacks"], one["start_time"] >= times[0] - 1, one["end_time"] <= times[0] + 1) == ([], True, True)
+    [one], _ = found("with glasses", times[0], time_range=WHOLE)
+    assert one["lacks"] == [] and one["end_time"] - one["start_time"] <= 2
+    assert [one["lacks"] for one in found("with glasses", away)[0]] == [["glasses"]]
+    assert found("with headphones", times[0]) == ([], True)  # the model said no
+    for more in ({"at": away}, {"at": times[0], "time_range": WHOLE}):
+        [one], is_absent = found("with headphones", **more)
+        assert (one["lacks"], is_absent) == (["headphones"], False)
+    assert found("with a beard", away) == ([], True)  # a beard is not put on
+    server.requests.clear()
+    near = ask(
+        session, "query_entity_state", entity_id=person["entity_id"], time=times[0], query="Does she wear glasses?"
+    )
+    assert (near["unmatched"], server.requests) == ([], [])
+    looked = ask(
+        session, "query_entity_state", entity_id=person["entity_id"], time=away, query="Does she wear glasses?"
+    )
+    assert looked["answer"].startswith("asked now") and len(server.requests) == 1
+
+
+def test_an_entity_is_registered_by_what_a_model_saw_of_it(
+    build: Callable[..., Outcome], server: VisionServer, store: Path
+) -> None:
+    build("--yes")
+    person = named(store)["person"]
+    at, session = person["looked_at"]["frame_times"][0], opened(store)
+    made = ask(session, "register_entity", timestamp=at, entity_hint="the person with glasses")
+    assert (made["entity_id"], made["lacks"], made["unmatched"]) == (person["entity_id"], [], [])
+    assert "caption" in [one["source"] for one in made["evidence"]]
+    doubtful = ask(session, "register_entity", timestamp=at, entity_hint="the person with a hat")
+    assert doubtful["lacks"] == ["hat"] and doubtful["confidence"] < made["confidence"]
+    for denied in ("the person with headphones", "a bearded person"):
+        with pytest.raises(OperationFault) as fault:
+            ask(session, "register_entity", timestamp=at, entity_hint=denied)
+        assert fault.value.code == "nothing_matches"
 
 
 def test_another_model_has_said_nothing_yet_and_a_cut_hides_what_rests_on_later_frames(

@@ -6,7 +6,9 @@ const WORDS = {
     search: "Search speech, texts, captions, things", theme: "Light / dark", other: "中文", boxes: "boxes", play: "Play", pause: "Pause",
     episode: "Calls", scenes: "Scenes", things: "Who and what", speech: "Speech", texts: "Texts", found: "Found", nothing: "Nothing here.",
     more: (n) => `${n} more; search for words to see fewer`, times: (n) => `${n} appearance${n === 1 ? "" : "s"}`,
-    key: (t, file) => `key frame at ${t}${file ? `; put ${file} beside this page to play it` : ""}`, none: "no picture",
+    key: (t) => `key frame at ${t}`, put: (file) => `put ${file} beside this page to play it`,
+    unplayable: (file) => `${file} is beside this page, but this browser cannot play it`, none: "no picture",
+    scores: "Scores and confidences are numbers from 0 to 1 by which the program ranks what it found; they are not the probability that it is right.",
     lanes: { calls: "Evidence", scenes: "Scenes", people: "People", objects: "Things", done: "Actions", captions: "Captions", speech: "Speech", texts: "Texts", memories: "Memories" },
     help: "Click: go there · drag: move · wheel or + −: zoom · ← →: 1 s, with Shift 10 s · 0: all · /: search",
     hole: "could not be decoded", counts: { scenes: ["scene", "scenes"], shots: ["shot", "shots"], things: ["person or thing", "people and things"], speech: ["spoken line", "spoken lines"], texts: ["text on screen", "texts on screen"] },
@@ -15,7 +17,9 @@ const WORDS = {
     search: "搜索语音、文字、描述、人和物", theme: "浅色 / 深色", other: "English", boxes: "方框", play: "播放", pause: "暂停",
     episode: "调用", scenes: "场景", things: "人和物", speech: "语音", texts: "画面文字", found: "结果", nothing: "这里没有内容。",
     more: (n) => `还有 ${n} 项；请搜索以缩小范围`, times: (n) => `出现 ${n} 次`,
-    key: (t, file) => `${t} 的关键帧${file ? `；把 ${file} 放在本页旁边即可播放` : ""}`, none: "没有画面",
+    key: (t) => `${t} 的关键帧`, put: (file) => `把 ${file} 放在本页旁边即可播放`,
+    unplayable: (file) => `${file} 就在本页旁边，但此浏览器无法播放`, none: "没有画面",
+    scores: "score 和 confidence 是 0 到 1 的数值，程序用它们给结果排序；它们不是结果正确的概率。",
     lanes: { calls: "证据", scenes: "场景", people: "人物", objects: "物体", done: "动作", captions: "描述", speech: "语音", texts: "画面文字", memories: "记忆" },
     help: "单击：跳转 · 拖动：移动 · 滚轮或 + −：缩放 · ← →：1 秒，按住 Shift 为 10 秒 · 0：全部 · /：搜索",
     hole: "无法解码", counts: { scenes: ["个场景"], shots: ["个镜头"], things: ["个人和物"], speech: ["句话"], texts: ["处画面文字"] },
@@ -46,6 +50,7 @@ async function unpack(id) {
   return JSON.parse(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text());
 }
 
+let whyNot = ""; /* why the video is not played, in WORDS; empty until that is known */
 let world, words, lanes, now = 0, pictured = 0, from = 0, until = 1, chosen = null, tab = "things", canPlay = false, query = "";
 const picturesOf = new Map();
 
@@ -71,8 +76,10 @@ function inRows(items, most) {
   return rows;
 }
 
+const named = (thing) => (document.documentElement.lang === "zh" ? thing.chinese : thing.hint);
+
 function makeLanes() {
-  const appearances = (wanted) => world.things.filter(wanted).flatMap((thing) => thing.spans.map(([start, end]) => [start, end, thing.hint, thing]));
+  const appearances = (wanted) => world.things.filter(wanted).flatMap((thing) => thing.spans.map(([start, end]) => [start, end, named(thing), thing]));
   const isPerson = (thing) => thing.category === "person";
   const said = world.speech.map(([start, end, text, speaker]) => [start, end, speaker ? `${speaker}: ${text}` : text]);
   const own = {
@@ -228,7 +235,7 @@ function drawBoxes() {
     const values = { x: box[0], y: box[1], width: box[2] - box[0], height: box[3] - box[1], class: `${thing.category === "person" ? "person" : "thing"}${thing === chosen ? " chosen" : ""}`, "data-id": thing.id };
     for (const [name, value] of Object.entries(values)) rect.setAttribute(name, value);
     const title = document.createElementNS("http://www.w3.org/2000/svg", "title");
-    title.textContent = thing.hint;
+    title.textContent = named(thing);
     rect.append(title);
     nodes.push(rect);
   }
@@ -241,20 +248,61 @@ async function showPicture() {
   const inside = times.map((time, place) => place).filter((place) => scene[0] <= times[place] && times[place] < scene[1]);
   const places = inside.length ? inside : times.map((_, place) => place);
   const place = places.reduce((best, one) => (best < 0 || Math.abs(times[one] - now) < Math.abs(times[best] - now) ? one : best), -1);
-  byId("source").textContent = place < 0 ? words.none : words.key(clock(times[place]), world.file);
+  byId("source").textContent = place < 0 ? words.none : [words.key(clock(times[place])), whyNot && words[whyNot](world.file)].filter(Boolean).join("; ");
   if (place < 0) return;
-  const number = Math.floor(place / world.at_once), asked = now;
-  if (!picturesOf.has(number)) picturesOf.set(number, unpack(`pictures-${number}`));
-  const data = (await picturesOf.get(number))[place % world.at_once];
-  if (asked !== now) return; /* another moment was chosen meanwhile */
+  const asked = now, data = await pictureAt(place);
+  if (asked !== now || canPlay) return; /* another moment was chosen meanwhile */
   pictured = times[place]; /* boxes are those of the picture that is shown */
-  image.src = `data:image/jpeg;base64,${data}`;
+  image.src = data;
+}
+async function pictureAt(place) {
+  const number = Math.floor(place / world.at_once);
+  if (!picturesOf.has(number)) picturesOf.set(number, unpack(`pictures-${number}`));
+  return `data:image/jpeg;base64,${(await picturesOf.get(number))[place % world.at_once]}`;
+}
+
+/* Small pictures of list entries, drawn when they come into view: a key frame of the interval, of a thing the part in its box. */
+
+const WIDTH = 72, HEIGHT = 42, TALL = 64, MARGIN = 0.12;
+const seen = new IntersectionObserver((entries) => {
+  for (const { isIntersecting, target } of entries) if (isIntersecting) { seen.unobserve(target); target.draw(); }
+}, { rootMargin: "200px" });
+function thumb([start, end], thing) {
+  const canvas = make("canvas", { class: thing ? "thumb tall" : "thumb", width: WIDTH * 2, height: (thing ? TALL : HEIGHT) * 2, "aria-hidden": "true" });
+  canvas.draw = () => drawThumb(canvas, start, end, thing);
+  seen.observe(canvas);
+  return canvas;
+}
+async function drawThumb(canvas, start, end, thing) {
+  const area = (box) => (box[2] - box[0]) * (box[3] - box[1]);
+  let best = -1, box = null;
+  for (let place = lastAtMost(world.pictures.length, start - 1e-6, (one) => world.pictures[one]) + 1; place < world.pictures.length && world.pictures[place] <= end; place += 1) {
+    const own = thing ? boxAt(thing, world.pictures[place]) : null;
+    if (thing && (!own || (box && area(own) <= area(box)))) continue;
+    [best, box] = [place, own];
+    if (!thing) break;
+  }
+  if (best < 0) return; /* no key frame of the page shows it */
+  const image = new Image();
+  image.src = await pictureAt(best);
+  await image.decode();
+  const scale = image.naturalWidth / world.size[0], pen = canvas.getContext("2d");
+  const [x1, y1, x2, y2] = box || [0, 0, ...world.size], across = box ? MARGIN * (x2 - x1) : 0, down = box ? MARGIN * (y2 - y1) : 0;
+  const left = Math.max(0, x1 - across) * scale, top = Math.max(0, y1 - down) * scale;
+  const width = Math.min(image.naturalWidth, (x2 + across) * scale) - left, height = Math.min(image.naturalHeight, (y2 + down) * scale) - top;
+  if (width < 1 || height < 1) return;
+  const fit = Math.min(canvas.width / width, canvas.height / height);
+  pen.imageSmoothingQuality = "high";
+  pen.drawImage(image, left, top, width, height, (canvas.width - width * fit) / 2, (canvas.height - height * fit) / 2, width * fit, height * fit);
+  canvas.dataset.time = world.pictures[best];
 }
 
 /* Lists. */
 
-function entry(start, text, where, run) {
-  return make("button", { type: "button", run: run || (() => seek(start)) }, make("small", {}, `${clock(start)} ${where} `), marked(text));
+function entry(start, text, where, { run = () => seek(start), span = null, thing = null } = {}) {
+  const words = [make("small", {}, `${clock(start)} ${where} `), marked(text), ...(thing ? [make("small", {}, thing.id)] : [])];
+  const shown = span && world.pictures.length ? [thumb(span, thing), make("div", {}, words)] : words;
+  return make("button", { type: "button", run, class: span && world.pictures.length ? "pictured" : "" }, shown);
 }
 function marked(text) {
   const terms = query.split(/\s+/).filter(Boolean).map((term) => term.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
@@ -264,25 +312,25 @@ function marked(text) {
 }
 function ofThing(thing) {
   const choose = () => { chosen = chosen === thing ? null : thing; seek(thing.spans[0][0]); list(); };
-  const head = entry(thing.spans[0][0], `${thing.hint} `, words.times(thing.spans.length), choose);
+  const whole = [thing.spans[0][0], thing.spans.at(-1)[1]];
+  const head = entry(whole[0], `${named(thing)} `, words.times(thing.spans.length), { run: choose, span: whole, thing });
   if (thing === chosen) head.classList.add("chosen");
-  head.append(make("small", {}, thing.id));
   const spans = thing === chosen ? thing.spans.map(([start, end]) => entry(start, "", `– ${clock(end)}`)) : [];
   return [head, make("div", { class: "spans" }, spans)];
 }
 function ofCall({ head, text, spans }) {
   const rest = spans.slice(1).map(([start, end]) => entry(start, "", `– ${clock(end)}`));
   const shown = `${head}\n${text}`;
-  return [spans.length ? entry(spans[0][0], shown, `– ${clock(spans[0][1])}`) : make("p", {}, shown), make("div", { class: "spans" }, rest)];
+  return [spans.length ? entry(spans[0][0], shown, `– ${clock(spans[0][1])}`, { span: spans[0] }) : make("p", {}, shown), make("div", { class: "spans" }, rest)];
 }
 function entries() {
   const plain = (items, name) => items.map(([start, end, text, speaker]) => [start, speaker ? `${speaker}: ${text}` : text, name]);
   if (tab === "episode") return world.episode.calls.map((call) => () => ofCall(call));
   if (tab === "things") return world.things.map((thing) => () => ofThing(thing));
-  if (tab === "scenes") return world.scenes.map(([start, end, id, text]) => () => [entry(start, text, id)]);
+  if (tab === "scenes") return world.scenes.map(([start, end, id, text]) => () => [entry(start, text, id, { span: [start, end] })]);
   if (tab === "speech" || tab === "texts") return plain(world[tab], "").map(([start, text, where]) => () => [entry(start, text, where)]);
   const names = words.lanes, all = [
-    ...world.things.map((thing) => [thing.spans[0][0], `${thing.hint} ${thing.id}`, names[thing.category === "person" ? "people" : "objects"], thing]),
+    ...world.things.map((thing) => [thing.spans[0][0], `${thing.hint} ${thing.chinese} ${thing.id}`, names[thing.category === "person" ? "people" : "objects"], thing]),
     ...world.scenes.map(([start, , id, text]) => [start, text, names.scenes]),
     ...plain(world.actions, names.done), ...plain(world.captions, names.captions), ...plain(world.speech, names.speech),
     ...plain(world.texts, names.texts), ...plain(world.memories, names.memories),
@@ -300,6 +348,7 @@ function list() {
     `${words[name]} ${name === "found" ? (tab === name ? found.length : "") : counts[name]}`);
   byId("tabs").replaceChildren(...tabs.map(pick));
   const shown = found.slice(0, MOST_LISTED).flatMap((build) => build());
+  if (tab === "episode" && world.episode.calls.some(({ text }) => /\b(?:score|confidence)\b/.test(text))) shown.push(make("p", {}, words.scores));
   if (found.length > MOST_LISTED) shown.push(make("p", {}, words.more(found.length - MOST_LISTED)));
   byId("list").replaceChildren(...(shown.length ? shown : [make("p", {}, words.nothing)]));
 }
@@ -320,6 +369,7 @@ function say(language) {
   const counted = Object.entries(words.counts).filter(([name]) => world[name].length).map(([name, [one, more = one]]) => `${world[name].length} ${world[name].length === 1 ? one : more}`);
   const facts = [clock(world.duration), `${world.size[0]}×${world.size[1]}`, world.profile, ...counted, world.hash.slice(0, 12)];
   byId("facts").textContent = facts.join(" · ");
+  makeLanes();
   list();
   seek(now);
 }
@@ -385,6 +435,7 @@ function tryVideo() {
   const video = byId("video");
   video.addEventListener("loadeddata", () => {
     canPlay = true;
+    whyNot = "";
     video.hidden = byId("play").hidden = false;
     byId("picture").hidden = true;
     byId("source").textContent = world.file;
@@ -393,6 +444,11 @@ function tryVideo() {
   video.addEventListener("timeupdate", () => { if (!video.paused) seek(video.currentTime, { keep: true }); });
   for (const event of ["play", "pause"]) video.addEventListener(event, () => { byId("play").textContent = video.paused ? words.play : words.pause; });
   byId("play").addEventListener("click", () => (video.paused ? video.play() : video.pause()));
+  video.addEventListener("error", () => {
+    if (canPlay) return;
+    whyNot = world.is_beside || /DEMUX|DECOD|decode/.test(video.error?.message || "") ? "unplayable" : "put";
+    showPicture();
+  });
   if (world.file) video.src = encodeURIComponent(world.file);
 }
 
@@ -401,7 +457,6 @@ function tryVideo() {
   until = world.duration || 1;
   byId("screen").style.setProperty("--ratio", world.size[0] / world.size[1] || 1.78);
   byId("boxes").setAttribute("viewBox", `0 0 ${world.size[0]} ${world.size[1]}`);
-  makeLanes();
   listen();
   say(navigator.language.startsWith("zh") ? "zh" : "en");
   if (world.episode) {
