@@ -703,7 +703,9 @@ def judged(findings: Sequence[Finding]) -> tuple[list[str], list[tuple[Flaw | No
             max(_NONE_OF, len(found)) if about.startswith("finds") else max(_AT_LEAST, _SHARE_NAMED * len(found))
         ):
             noted.append((named[0].flaw, f"{named[0].difference} ({len(named)} of {len(found)} answers)"))
-        elif len(wrong) >= max(_AT_LEAST, _SHARE_NAMED * sum(finding.certain for finding in found)):
+        elif not about.endswith("outside") and len(wrong) >= max(
+            _AT_LEAST, _SHARE_NAMED * sum(finding.certain for finding in found)
+        ):  # evidence from outside of the part may show who is meant
             noted.append(("partly_wrong", f"{wrong[0].difference} ({len(wrong)} of {len(found)} answers)"))
         elif wrong or (
             len(differing) >= _AT_LEAST
