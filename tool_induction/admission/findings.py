@@ -227,6 +227,8 @@ class _Answer:
         probe, fact = self.probe, self.fact
         if (probe.at is not None and claim not in ("presence", "lack")) or (probe.cuts and claim != "seconds"):
             return False
+        if self._is_brief() and claim not in ("presence", "lack"):
+            return False  # a tool may say of its times and counts that it looks at each segment once
         if claim in ("time", "seconds") and len(fact.spans) == 1:
             # One is the longest, the shortest and the average of itself.
             return not _statistic(words_in(item.name) | self.intent.said)
@@ -234,17 +236,21 @@ class _Answer:
             return False
         return not (claim in ("list", "count") and probe.limits) and not (claim == "again" and len(fact.times) > 1)
 
+    def _is_brief(self) -> bool:
+        """Whether some of what is seen is there for a few seconds alone."""
+        shortest = min((span.duration for span in self.fact.spans), default=_BRIEF)
+        return self.fact.kind == "looks" and shortest < _BRIEF
+
     def _kind_of_question(self, claim: str, item: model.Output) -> str:
         """Return the output and what sets the question apart, by which answers are put together."""
         probe, fact, is_present = self.probe, self.fact, self.existence == "present"
         is_elsewhere = is_present and not fact.within(probe.bounds)
         statistic = _statistic(words_in(item.name) | self.intent.said)
         is_choice = probe.ordinal or statistic or self.intent.which(item.name, probe.arguments)
-        is_short = fact.kind == "looks" and max((span.duration for span in fact.spans), default=_BRIEF) < _BRIEF
         apart = {
             " once": claim in ("count", "again") and fact.times == frozenset({1}),
             " of several": claim in ("time", "seconds") and is_choice and len(fact.spans) > 1,
-            " briefly": is_present and is_short,
+            " briefly": is_present and self._is_brief(),
             " cut": probe.cuts,
             " often": claim in ("count", "list") and min(fact.times, default=0) >= _OFTEN,
         }
@@ -622,6 +628,8 @@ def outside(intent: Intent, probe: Probe, run: TrialRun, *, is_between: bool = F
         listed = value if isinstance(value, list) and not (is_of_elsewhere and is_evidence(item)) else []
         spans = [span for one in listed if (span := span_of(one)) is not None]
         out = [one for one in spans if not near(one, [bounds], EXACT if one.duration < EXACT else ROUGH)]
+        if is_evidence(item) and len(out) < len(spans):  # some may show who is meant
+            out = []
         if spans:
             says = (
                 (
@@ -695,7 +703,9 @@ def judged(findings: Sequence[Finding]) -> tuple[list[str], list[tuple[Flaw | No
             max(_NONE_OF, len(found)) if about.startswith("finds") else max(_AT_LEAST, _SHARE_NAMED * len(found))
         ):
             noted.append((named[0].flaw, f"{named[0].difference} ({len(named)} of {len(found)} answers)"))
-        elif len(wrong) >= max(_AT_LEAST, _SHARE_NAMED * sum(finding.certain for finding in found)):
+        elif not about.endswith("outside") and len(wrong) >= max(
+            _AT_LEAST, _SHARE_NAMED * sum(finding.certain for finding in found)
+        ):  # evidence from outside of the part may show who is meant
             noted.append(("partly_wrong", f"{wrong[0].difference} ({len(wrong)} of {len(found)} answers)"))
         elif wrong or (
             len(differing) >= _AT_LEAST

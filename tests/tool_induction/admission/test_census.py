@@ -132,14 +132,15 @@ def looked_for(*looking: Step) -> Any:
 
 def now_and_then(step: float) -> Any:
     moments = {"type": "aggregate", "operation": "sample_times", "save_as": "moments",
-               "params": {"interval": WHOLE, "step": step, "max_items": 400}}  # fmt: skip
+               "params": {"interval": WHOLE, "step": step, "max_items": 200}}  # fmt: skip
     at = call("detect_objects", "views", timestamp="{{moment}}", category="person", text_query="{{person}}")
-    return looked_for(moments, {**at, "loop_over": "moments", "as": "moment", "max_items": 400})
+    return looked_for(moments, {**at, "loop_over": "moments", "as": "moment", "max_items": 200})
 
 
 def always() -> Any:
-    views = call("detect_objects", "all", timestamp=0, category="person", text_query="{{person}}", time_range=WHOLE)
-    return looked_for(views, keep("all.detections", "item.start_time >= 0", "views"))
+    return looked_for(
+        call("detect_objects", "views", timestamp=0, category="person", text_query="{{person}}", time_range=WHOLE)
+    )
 
 
 def nth(place: str) -> Any:
@@ -198,7 +199,7 @@ WARNED: list[tuple[Flaw, Any, Any]] = [
     ("finds_nothing", long_ones("item.end_time - item.start_time > 60"), long_ones("item.lacks | length == 0")),
     ("short_lists", counted(3), counted(1000)),
     ("partly_wrong", nth("{{ number if number == 1 else number - 1 }}"), nth("{{ number - 1 }}")),
-    ("sampled", now_and_then(30), now_and_then(1)),
+    ("sampled", now_and_then(30), always()),
     (
         "finds_nothing",
         said_or_shown("item.source == 'speech'"),
@@ -270,7 +271,7 @@ REFUSED: dict[str, tuple[Any, Any]] = {
         others("item.entity_id == one.entity_id"),
         others("item.entity_id != one.entity_id"),
     ),
-    "now and then": (now_and_then(5), always()),
+    "now and then": (now_and_then(10), always()),
     "moment": (
         visible_at("item.start_time <= at_time"),
         visible_at("item.start_time <= at_time and item.end_time >= at_time"),
