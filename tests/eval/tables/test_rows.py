@@ -124,7 +124,7 @@ def test_a_question_without_a_known_answer_is_in_no_accuracy(run: Path, tmp_path
 def test_a_run_without_scores_says_what_to_do(run: Path) -> None:
     (run / "scores.jsonl").unlink()
     with pytest.raises(EvalFault, match="no sample of the run is scored") as caught:
-        read_rows(read_run(run)).rows
+        read_rows(read_run(run))
     assert caught.value.code == "not_scored"
 
 
