@@ -21,7 +21,7 @@ from eval.tables.comparisons import (
 )
 from eval.tables.ladder import ladder_of
 from eval.tables.registry import tables_of
-from eval.tables.rows import LibraryFacts, SampleRow, ToolUse, read_rows, rows_of
+from eval.tables.rows import LibraryFacts, SampleRow, ToolUse, read_rows
 from eval.tables.selection import Selected, check_split, choose, evidence_of, library_rows
 from eval.tables.study import Labels, Study, chosen, filtered, grouped, independent, opened_study, study_of
 from eval.tables.table import (

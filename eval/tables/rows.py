@@ -321,15 +321,6 @@ class RunRows:
     building: Mapping[str, Mapping[str, BuildCost]] = field(default_factory=dict)
 
 
-def rows_of(run: Run) -> list[SampleRow]:
-    """Return one row for each scored sample, in the order of the run's samples.
-
-    Raises:
-        EvalFault: ``not_scored``.
-    """
-    return list(read_rows(run).rows)
-
-
 def read_rows(run: Run) -> RunRows:
     """Return the rows of a run: those of scored samples, and apart from them those without a known answer.
 

@@ -11,7 +11,7 @@ import pytest
 from controller.display import WATERMARK
 from eval.inspect_logs import answer_text, conditions_of, log_record, messages_of, text_of, usage_of
 from eval.runs import Run, read_run
-from eval.tables import rows_of
+from eval.tables import read_rows
 from world_api.chat import Price, Usage
 
 
@@ -99,7 +99,7 @@ def test_accuracy_is_that_of_the_tables_of_a_run_that_is_half_scored_and_damaged
     journal = run.folder.journal(first.first.id) / "episodes.jsonl"
     journal.write_bytes(journal.read_bytes().replace(b"schema_version", b"schema_vershon", 1))
     half = read_run(run.folder.root)
-    rows = rows_of(half)
+    rows = read_rows(half).rows
     assert 0 < sum(row.correct for row in rows) < len(rows) < len(half.samples)
     for conditions in (conditions_of(half), [first]):
         cells = {cell.id for condition in conditions for cell in condition.cells}

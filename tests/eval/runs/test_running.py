@@ -10,7 +10,7 @@ import pytest
 
 from controller.records import EPISODES
 from eval.runs import RunFolder, RunOutcome, SampleLine, read_lines, read_run, score_run
-from eval.tables import rows_of
+from eval.tables import read_rows
 from tests.support.journals import edit_lines
 from tests.support.runs import QUESTIONS, Silent, made_run, prepare, run_here
 from world_api.chat import Call, completion
@@ -109,7 +109,7 @@ def test_files_that_may_not_be_read_are_no_wrong_answers(tmp_path: Path, monkeyp
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr("controller.records.journal.open_regular", refuse)
-    for act in (lambda: score_run(RunFolder(run)), lambda: rows_of(read_run(run)), lambda: run_here(run)):
+    for act in (lambda: score_run(RunFolder(run)), lambda: read_rows(read_run(run)), lambda: run_here(run)):
         with pytest.raises(EpisodeFault, match="Permission denied") as caught:
             act()
         assert caught.value.code == "recording_not_readable"

@@ -10,7 +10,7 @@ import pytest
 
 from eval.report import page
 from eval.runs import RunFolder, pack, read_run, score_run
-from eval.tables import SampleRow, read_rows, rows_of, tables_of
+from eval.tables import SampleRow, read_rows, tables_of
 from tests.support.journals import edit_lines
 from tests.support.runs import CONFIGURATION, QUESTIONS, made_run, prepare, run_here
 from world_api.core import EvalFault, json_line, parse_json
@@ -27,7 +27,7 @@ def _row(rows: list[SampleRow], arm: str, item: str) -> SampleRow:
 
 def test_each_scored_sample_has_one_row_with_the_figures_of_its_episode(run: Path) -> None:
     read = read_run(run)
-    rows = rows_of(read)
+    rows = read_rows(read).rows
     assert [row.sample for row in rows] == [line.sample for line in read.samples]
     for row in rows[::7]:
         episode = read.episode(read.by_key[row.sample])
@@ -53,20 +53,20 @@ def test_a_library_s_tools_are_known_by_the_hash_of_their_documents(run: Path) -
 
 
 def test_placebo_tools_find_nothing_and_are_counted_as_empty(run: Path) -> None:
-    rows = rows_of(read_run(run))
+    rows = read_rows(read_run(run)).rows
     placebo = [use for row in rows if row.arm == "hier@placebo_hand_A" for use in row.tools if use.hash is not None]
     assert placebo
     assert all(use.empty == use.calls and use.found == 0 for use in placebo)
 
 
 def test_cited_evidence_is_compared_with_the_true_stretches(run: Path) -> None:
-    rows = rows_of(read_run(run))
+    rows = read_rows(read_run(run)).rows
     assert _row(rows, "flat", "made-q1").evidence_iou == pytest.approx(1.0)
     assert _row(rows, "flat", "made-q2").evidence_iou is None
 
 
 def test_a_damaged_episode_is_wrong_by_name_and_harms_no_other(run: Path) -> None:
-    before = {row.sample: row for row in rows_of(read_run(run))}
+    before = {row.sample: row for row in read_rows(read_run(run)).rows}
     victim = next(row for row in before.values() if row.correct)
     journal = run / "episodes" / victim.cell / "episodes.jsonl"
 
@@ -75,7 +75,7 @@ def test_a_damaged_episode_is_wrong_by_name_and_harms_no_other(run: Path) -> Non
             line["episode"]["answer"] = "changed"
 
     edit_lines(journal, spoil)
-    after = {row.sample: row for row in rows_of(read_run(run))}
+    after = {row.sample: row for row in read_rows(read_run(run)).rows}
     assert (after[victim.sample].correct, after[victim.sample].reason) == (False, "recording_damaged")
     assert after[victim.sample].spend == {}
     others = [key for key in before if key != victim.sample]
@@ -84,9 +84,9 @@ def test_a_damaged_episode_is_wrong_by_name_and_harms_no_other(run: Path) -> Non
 
 def test_a_score_cannot_make_an_episode_right_that_has_no_answer(run: Path) -> None:
     read = read_run(run)
-    row = rows_of(read)[0]
+    row = read_rows(read).rows[0]
     (run / "episodes" / row.cell / "episodes.jsonl").unlink()
-    gone = [found for found in rows_of(read_run(run)) if found.cell == row.cell]
+    gone = [found for found in read_rows(read_run(run)).rows if found.cell == row.cell]
     assert gone
     assert not any(found.correct or found.score for found in gone)
 
@@ -124,7 +124,7 @@ def test_a_question_without_a_known_answer_is_in_no_accuracy(run: Path, tmp_path
 def test_a_run_without_scores_says_what_to_do(run: Path) -> None:
     (run / "scores.jsonl").unlink()
     with pytest.raises(EvalFault, match="no sample of the run is scored") as caught:
-        rows_of(read_run(run))
+        read_rows(read_run(run))
     assert caught.value.code == "not_scored"
 
 
@@ -132,7 +132,7 @@ def test_a_sample_that_never_became_an_episode_is_wrong_for_its_fault(run: Path)
     lines = [parse_json(line) for line in (run / "samples.jsonl").read_text().splitlines()]
     lines[0] |= {"episode": None, "fault": {"code": "session_failed", "message": "m", "hint": ""}}
     (run / "samples.jsonl").write_text("".join(json_line(line) + "\n" for line in lines))
-    row = next(found for found in rows_of(read_run(run)) if found.sample == lines[0]["sample"])
+    row = next(found for found in read_rows(read_run(run)).rows if found.sample == lines[0]["sample"])
     assert (row.correct, row.outcome, row.reason, row.rounds) == (False, "failed", "session_failed", 0)
 
 
