@@ -70,7 +70,7 @@ class WhisperRecogniser:
     """Recognises speech with a Whisper model in CTranslate2's format. The model is loaded at the first call.
 
     Decoding has no context of other intervals and no randomness, so that the words of an interval depend on its sound alone.
-    Intervals are not decoded in batches, which divides the sound anew and by its own rules.
+    Intervals are not decoded in batches, which divides the sound again by its own rules.
 
     Args:
         model: A folder with a converted model, or the name of one that was downloaded before; ``small`` by default.

@@ -17,8 +17,7 @@ from tests.support.building import made_clip
 from world_api.build import RecognisedSpeech
 from world_api.core import SAMPLE_RATE, Samples, TimeSpan
 from world_api.media import read_audio
-from world_api.perception import ModelFolder, WhisperRecogniser
-from world_api.perception.speech import SileroVoiceDetector
+from world_api.perception import ModelFolder, WhisperRecogniser, adapter
 
 WIDTH, WORDS, MELS = 64, 50257, 80
 
@@ -134,7 +133,7 @@ def heard(recogniser: WhisperRecogniser, sound: Samples) -> list[dict[str, Any]]
         made[: len(part)] = part
         return made
 
-    stage = RecognisedSpeech(recogniser, SileroVoiceDetector())
+    stage = RecognisedSpeech(recogniser, adapter("voices_with_whisper"))
     return list(stage.make_rows(replace(made_clip(0), audio=audio))["speech"])
 
 
