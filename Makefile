@@ -46,10 +46,12 @@ nightly: $(READY)
 test-neural: $(READY)
 	-$(BIN)/videoworld models pull --from ../shared/data/models --folder .models
 	-$(BIN)/videoworld models pull yolo11n --folder .models
+	-$(BIN)/videoworld models pull use-multilingual-v3 --folder .models
 	VIDEOWORLD_TEST_MODELS=.models $(BIN)/python -m pytest -q -m 'nightly or not nightly' \
 	  tests/world_api/perception/test_detectors.py tests/world_api/perception/test_model_files.py \
 	  tests/world_api/build/tracking/test_detections.py tests/world_api/test_neural_profile.py \
-	  tests/world_api/perception/test_identification.py tests/test_real_faces.py tests/test_real_people_neural.py
+	  tests/world_api/perception/test_identification.py tests/test_real_faces.py tests/test_real_people_neural.py \
+	  tests/world_api/test_meaning.py
 
 check: test lint types imports
 
