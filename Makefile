@@ -45,12 +45,13 @@ nightly: $(READY)
 # The only target that fetches weights, into .models; tests of weights that are not to be had are skipped by name.
 test-neural: $(READY)
 	-$(BIN)/videoworld models pull --from ../shared/data/models --folder .models
-	-$(BIN)/videoworld models pull yolo11n whisper-base --folder .models
+	-$(BIN)/videoworld models pull yolo11n whisper-base use-multilingual-v3 --folder .models
 	-$(BIN)/pip install -q -e '.[speech]'
 	VIDEOWORLD_TEST_MODELS=.models $(BIN)/python -m pytest -q -m 'nightly or not nightly' \
 	  tests/world_api/perception/test_detectors.py tests/world_api/perception/test_model_files.py \
 	  tests/world_api/build/tracking/test_detections.py tests/world_api/test_neural_profile.py \
-	  tests/world_api/perception/test_identification.py tests/world_api/perception/test_whisper_for_real.py tests/test_real_faces.py tests/test_real_people_neural.py
+	  tests/world_api/perception/test_identification.py tests/world_api/perception/test_whisper_for_real.py tests/test_real_faces.py tests/test_real_people_neural.py \
+	  tests/world_api/test_meaning.py
 
 check: test lint types imports
 

@@ -13,7 +13,7 @@ from tests.conftest import WorldMaker
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Arguments of `videoworld ask`, and the most modules and files that a question may then need.
-QUESTIONS = {"operations": ([], 100, 55), "a library": (["--tools", "hand_A"], 133, 88)}
+QUESTIONS = {"operations": ([], 100, 56), "a library": (["--tools", "hand_A"], 133, 89)}
 
 _PROGRAM = """
 import json, sys, threading
