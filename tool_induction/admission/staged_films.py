@@ -77,7 +77,7 @@ _ANY_STAY = (13.0, 24.0)
 #: The same of what is done there; the others last as long as any.
 _LASTS = {(1, 0): (2.5, 3.0), (6, 0): (4.8, 5.4), (8, 0): (2.5, 3.0)}
 _ANY_DEED = (2.5, 4.5)
-_BRIEFLY = 3.5  #: seconds; such a stay lies between two multiples of five seconds, and of all that five divides
+_BRIEFLY = 3.5  #: seconds; such a stay is between two multiples of five seconds, and of all that five divides
 _GRID = 5.0
 #: scene, who, deed (by number), and whether it is done while much is said
 _DONE = (

@@ -223,14 +223,7 @@ def _problem(model: Model, models: ModelFolder) -> str:
     from world_api.core.ports import Face
     from world_api.core.spans import Box
     from world_api.perception.detector import try_detector
-    from world_api.perception.models import (
-        DETECTOR,
-        IMAGE_CLASSIFIER,
-        IMAGE_TEXT,
-        SPEECH,
-        TEXT_ENCODER,
-        try_text_encoder,
-    )
+    from world_api.perception.models import DETECTOR, IMAGE_CLASSIFIER, IMAGE_TEXT, SPEECH, TEXT_ENCODER
 
     grey = np.full((180, 320, 3), 128, dtype=np.uint8)
     try:
@@ -246,7 +239,9 @@ def _problem(model: Model, models: ModelFolder) -> str:
             case task if task in (IMAGE_TEXT, IMAGE_CLASSIFIER):
                 models.tagger_of(model)
             case task if task == TEXT_ENCODER:
-                try_text_encoder(models.text_encoder_of(model))
+                from world_api.perception.sentences import try_encoder
+
+                try_encoder(models.text_encoder_of(model))
             case task if task == SPEECH:
                 from world_api.perception.speech import WhisperRecogniser
 

@@ -7,6 +7,7 @@ detection" (2023); the layouts of Ultralytics' exports as its documentation desc
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -349,3 +350,49 @@ def unusable(model: OnnxModel, why: str) -> BackendFault:
         f"the model {model.name} cannot be used: {why}",
         hint="`videoworld models check` tries every model; `videoworld models add PATH --layout ...` states another layout",
     )
+
+
+def described_by_file(path: Path) -> tuple[dict[str, Any], str]:
+    """Return the options of a detector that an ONNX file shows, and the licence in its notes (empty: none)."""
+    import ast
+
+    import onnxruntime
+
+    try:
+        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    except Exception as error:  # its exceptions have no common class
+        what = f"{path.name} cannot be used: {str(error).splitlines()[0][:200]}"
+        raise BackendFault("model_unusable", what, hint="give an ONNX file of a detector") from error
+    if len(session.get_inputs()) != 1 or len(session.get_inputs()[0].shape) != 4:
+        what = f"{path.name} is no detector: it does not take pictures (batch x 3 x height x width) and nothing else"
+        raise BackendFault("model_unusable", what, hint="give an ONNX file of a detector")
+    notes = session.get_modelmeta().custom_metadata_map
+    shapes = [output.shape for output in session.get_outputs()]
+    options: dict[str, Any] = {}
+    with suppress(ValueError, SyntaxError, AttributeError, TypeError):
+        names = ast.literal_eval(notes.get("names", ""))
+        options["labels"] = [str(names[number]) for number in sorted(names)] if isinstance(names, dict) else list(names)
+    with suppress(KeyError, ValueError, SyntaxError, TypeError):
+        options["side"] = int(max(ast.literal_eval(notes["imgsz"])))
+    height = session.get_inputs()[0].shape[-1]
+    if isinstance(height, int):
+        options["side"] = height
+    options["layout"] = _layout_of(shapes, len(options.get("labels", ())))
+    options.setdefault("labels", "coco")
+    return {key: value for key, value in options.items() if value is not None}, notes.get("license", "")
+
+
+def _layout_of(shapes: Sequence[Sequence[Any]], classes: int) -> str | None:
+    """Return the layout that the shapes of the outputs show; None if they show none, or several.
+
+    ``classes``: the number of labels that the file lists, 0 if it lists none, which is taken for the 80 of COCO.
+    """
+    classes = classes or 80
+    if len(shapes) >= 2 and {shape[-1] for shape in shapes[:2]} == {4, classes}:
+        return "rt-detr"
+    if not shapes or len(shapes[0]) != 3:
+        return None
+    _, second, third = shapes[0]
+    lengths = {"yolox": classes + 5, "yolo-end-to-end": 6, "rt-detr": classes + 4}
+    found = [name for name, length in lengths.items() if third == length] + ["yolo"] * (second == classes + 4)
+    return found[0] if len(found) == 1 else None

@@ -480,7 +480,7 @@ class ModelFolder:
         """Copy a user's model into the folder and list it; return its entry.
 
         ``path`` is an ONNX file; of a pair of encoders the folder of its three files (``_files_of_pair``), or a checkpoint of
-        open_clip; of a text encoder a folder (``_files_of_text_encoder``). What ``options`` does not say of a detector is
+        open_clip; of a text encoder a folder (``files_of_encoder``). What ``options`` does not say of a detector is
         read from the file: the layout from the shape of its output, the labels and the side of the input from the notes
         that Ultralytics' exports contain.
 
@@ -491,20 +491,27 @@ class ModelFolder:
         """
         files = [path]
         if path.is_dir() and task in (IMAGE_TEXT, TEXT_ENCODER):
-            files = _files_of_pair(path) if task == IMAGE_TEXT else _files_of_text_encoder(path)
+            from world_api.perception.sentences import files_of_encoder
+
+            files = _files_of_pair(path) if task == IMAGE_TEXT else files_of_encoder(path, hint=_WANTED[task])
         if not files[0].is_file():
             what = f"{path.resolve()} is a folder" if path.is_dir() else f"there is no file {path}"
             raise BackendFault("model_missing", what, hint=_WANTED[task])
         if empty := [file.name for file in files if not file.stat().st_size]:
             raise BackendFault("model_unusable", f"{empty[0]} is empty", hint=_WANTED[task])
-        noted, terms = _described(path) if task == DETECTOR else ({}, "")
+        noted: dict[str, Any] = {}
+        terms = ""
+        if task == DETECTOR:
+            from world_api.perception.detector import described_by_file
+
+            noted, terms = described_by_file(path)
         if task == IMAGE_TEXT and path.is_file():
             noted = {"kind": "open-clip"}
         called = name or path.stem.casefold().replace(" ", "-")
         inside = {one: one.name for one in files}
         if task == TEXT_ENCODER and path.is_dir():  # its files have names that those of other encoders have, too
             inside = {one: f"{called}/{one.relative_to(path).as_posix()}" for one in files}
-            noted = {"kind": "sentence-transformers" if files[0].name == _MODULES else "onnx"}
+            noted = {"kind": "sentence-transformers" if files[0].suffix == ".json" else "onnx"}
         entry = {
             "name": called,
             "task": task,
@@ -530,7 +537,9 @@ class ModelFolder:
             try_detector(replace(self._as_detector(model), path=path))
         elif task == TEXT_ENCODER:
             there = ModelFolder(path if path.is_dir() else path.parent)
-            try_text_encoder(self._text_encoder(model, lambda file: there.folder / file.in_source))
+            from world_api.perception.sentences import try_encoder
+
+            try_encoder(self._text_encoder(model, lambda file: there.folder / file.in_source))
         else:
             there.tagger_of(model)
         self.pull(model, offered=there.folder)
@@ -633,35 +642,6 @@ def _files_of_pair(folder: Path) -> list[Path]:
 
 
 #: The file that describes a folder of sentence-transformers, and the ends of the names of files that it may consist of.
-_MODULES, _PARTS = "modules.json", (".json", ".txt", ".model", ".safetensors", ".bin")
-
-
-def _files_of_text_encoder(folder: Path) -> list[Path]:
-    """Return the files of a text encoder in a folder: of sentence-transformers, its description first; else of an ONNX export.
-
-    An export has one network, ``tokenizer.json``, and perhaps the network's weights. Raises BackendFault: ``model_missing``.
-    """
-    if (folder / _MODULES).is_file():
-        others = sorted(path for path in folder.rglob("*") if path.suffix in _PARTS and path != folder / _MODULES)
-        return [folder / _MODULES, *others]
-    networks, tokenizer = sorted(folder.glob("*.onnx")), folder / "tokenizer.json"
-    if len(networks) != 1 or not tokenizer.is_file():
-        what = f"{folder.resolve()} contains neither {_MODULES} nor one ONNX file and tokenizer.json"
-        raise BackendFault("model_missing", what, hint=_WANTED[TEXT_ENCODER])
-    weights = sorted(path for path in folder.iterdir() if path.name.endswith((".data", ".onnx_data")))
-    return [networks[0], tokenizer, *weights]
-
-
-def try_text_encoder(encoder: TextEmbedder) -> None:
-    """Embed two texts with a text encoder. Raises BackendFault: those of ``TextEmbedder.embed``; ``model_unusable``."""
-    import numpy as np
-
-    vectors = encoder.embed(["a dog in the park", "一只狗"])
-    if np.allclose(vectors[0], vectors[1]) or not vectors.any(axis=1).all():
-        what = f"the model {encoder.producer} gives two texts the same vector or none"
-        raise BackendFault("model_unusable", what, hint=_WANTED[TEXT_ENCODER])
-
-
 def _grey() -> NDArray[np.uint8]:
     import numpy as np
 
@@ -782,49 +762,3 @@ def _extract(archives: Sequence[Path], members: Sequence[PurePosixPath], place: 
                 shutil.copyfileobj(opened.enter_context(content), written, _PIECE)
     except (tarfile.TarError, zipfile.BadZipFile) as error:
         raise BackendFault("model_not_fetched", f"a package cannot be read: {error}") from error
-
-
-def _described(path: Path) -> tuple[dict[str, Any], str]:
-    """Return the options of a detector that an ONNX file shows, and the licence in its notes (empty: none)."""
-    import ast
-
-    import onnxruntime
-
-    try:
-        session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-    except Exception as error:  # its exceptions have no common class
-        what = f"{path.name} cannot be used: {str(error).splitlines()[0][:200]}"
-        raise BackendFault("model_unusable", what, hint="give an ONNX file of a detector") from error
-    if len(session.get_inputs()) != 1 or len(session.get_inputs()[0].shape) != 4:
-        what = f"{path.name} is no detector: it does not take pictures (batch x 3 x height x width) and nothing else"
-        raise BackendFault("model_unusable", what, hint="give an ONNX file of a detector")
-    notes = session.get_modelmeta().custom_metadata_map
-    shapes = [output.shape for output in session.get_outputs()]
-    options: dict[str, Any] = {}
-    with suppress(ValueError, SyntaxError, AttributeError, TypeError):
-        names = ast.literal_eval(notes.get("names", ""))
-        options["labels"] = [str(names[number]) for number in sorted(names)] if isinstance(names, dict) else list(names)
-    with suppress(KeyError, ValueError, SyntaxError, TypeError):
-        options["side"] = int(max(ast.literal_eval(notes["imgsz"])))
-    height = session.get_inputs()[0].shape[-1]
-    if isinstance(height, int):
-        options["side"] = height
-    options["layout"] = _layout_of(shapes, len(options.get("labels", ())))
-    options.setdefault("labels", "coco")
-    return {key: value for key, value in options.items() if value is not None}, notes.get("license", "")
-
-
-def _layout_of(shapes: Sequence[Sequence[Any]], classes: int) -> str | None:
-    """Return the layout that the shapes of the outputs show; None if they show none, or several.
-
-    ``classes``: the number of labels that the file lists, 0 if it lists none, which is taken for the 80 of COCO.
-    """
-    classes = classes or 80
-    if len(shapes) >= 2 and {shape[-1] for shape in shapes[:2]} == {4, classes}:
-        return "rt-detr"
-    if not shapes or len(shapes[0]) != 3:
-        return None
-    _, second, third = shapes[0]
-    lengths = {"yolox": classes + 5, "yolo-end-to-end": 6, "rt-detr": classes + 4}
-    found = [name for name, length in lengths.items() if third == length] + ["yolo"] * (second == classes + 4)
-    return found[0] if len(found) == 1 else None

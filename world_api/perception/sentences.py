@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain, count
+from pathlib import Path
 from struct import unpack_from
 from typing import Any, Literal
 
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from world_api.core.faults import BackendFault
-from world_api.core.ports import Calibration, Vectors
+from world_api.core.ports import Calibration, TextEmbedder, Vectors
 from world_api.installation import install_command
 from world_api.perception.detector import check_file, open_session, unusable
 from world_api.perception.image_text import JsonTokenizer, ModelPart, PictureModel
@@ -347,3 +348,32 @@ class SentenceTransformersEncoder(_Encoder):
 
 
 KINDS = {"use": UseEncoder, "onnx": OnnxSentenceEncoder, "sentence-transformers": SentenceTransformersEncoder}
+
+
+_MODULES, _PARTS = "modules.json", (".json", ".txt", ".model", ".safetensors", ".bin")
+
+
+def files_of_encoder(folder: Path, *, hint: str) -> list[Path]:
+    """Return the files of a text encoder in a folder: of sentence-transformers, its description first; else of an ONNX export.
+
+    An export has one network, ``tokenizer.json``, and perhaps the network's weights. ``hint``: that of the fault.
+
+    Raises BackendFault: ``model_missing``.
+    """
+    if (folder / _MODULES).is_file():
+        others = sorted(path for path in folder.rglob("*") if path.suffix in _PARTS and path != folder / _MODULES)
+        return [folder / _MODULES, *others]
+    networks, tokenizer = sorted(folder.glob("*.onnx")), folder / "tokenizer.json"
+    if len(networks) != 1 or not tokenizer.is_file():
+        what = f"{folder.resolve()} contains neither {_MODULES} nor one ONNX file and tokenizer.json"
+        raise BackendFault("model_missing", what, hint=hint)
+    weights = sorted(path for path in folder.iterdir() if path.name.endswith((".data", ".onnx_data")))
+    return [networks[0], tokenizer, *weights]
+
+
+def try_encoder(encoder: TextEmbedder) -> None:
+    """Embed two texts with a text encoder. Raises BackendFault: those of ``TextEmbedder.embed``; ``model_unusable``."""
+    vectors = encoder.embed(["a dog in the park", "一只狗"])
+    if np.allclose(vectors[0], vectors[1]) or not vectors.any(axis=1).all():
+        what = f"the model {encoder.producer} gives two texts the same vector or none"
+        raise BackendFault("model_unusable", what, hint="check its files, its pooling and its tokenizer")
