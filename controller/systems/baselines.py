@@ -300,7 +300,7 @@ class ClipCaptions:
         from world_api.search.indexes import LexicalIndex, best_first, fuse
 
         lexical = best_first(LexicalIndex.of_texts(texts).scores(query), _FUSED)
-        alike = (self._embedder.embed(texts) @ self._embedder.embed([query])[0]).astype("float64")
+        alike = (self._embedder.embed(texts) @ self._embedder.embed_query(query)[0]).astype("float64")
         alike[alike <= self._embedder.noise_floor] = 0.0
         fused = fuse([lexical, best_first(alike, _FUSED)], len(texts))
         ranked: list[int] = best_first(fused).tolist()

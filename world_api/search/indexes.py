@@ -224,7 +224,7 @@ def words_and_meaning(shares: NDArray[np.float64], near: NDArray[np.float64]) ->
 
     Both are measures of the match itself. Ranks are not: the best of some texts that share a common word with a paraphrase
     would count as much as the line that means the same. The constants were chosen on questions to dialogues, which repeat words,
-    and on paraphrases, which do not (docs/performance.md).
+    and on paraphrases, which do not (docs/decisions/050).
     """
     return _WORDS * shares**_RISE + near
 
