@@ -92,6 +92,8 @@ def census(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
             is_right = any(fact.text in value for fact, _ in inside)
             yield Finding(about=f"{item.name} then", difference="" if is_right else says)
         elif isinstance(value, int) and _is_number_of_all(item) and inside and not (who and kind != "deed"):
+            if intent.said & _MOST:  # the number in one of several parts, in that which has the most of them
+                continue
             yield _counted(intent, item, value, inside, probe)
     if who is None and not probe.is_bounded and intent.said & (_MOST | FIRST | LAST):
         yield from _ranked(intent, probe, run)

@@ -248,6 +248,18 @@ def most(key: str) -> Any:
                 *picked("pick_best", "rows", key=key), of("one"))  # fmt: skip
 
 
+def fullest() -> Any:
+    span = {key: "{{scene." + key + "}}" for key in PART}
+    seen = call("detect_objects", "views", timestamp="{{scene.start_time}}", category="person", time_range=span)
+    row = {**span, "people": "{{n}}"}
+    each = {"type": "loop", "loop_over": "outline.scenes", "as": "scene", "max_items": 200, "save_as": "rows",
+            "do": [seen, fold("count_distinct", "views.detections", "n", key="entity_id"),
+                   {"type": "set", "value": row, "save_as": "row"}]}  # fmt: skip
+    return made("find_fullest", "In which scene the most people are seen, and how many.", VIDEO, {"people": ("int", "one.people")},
+                call("list_scenes", "outline"), each, *picked("pick_best", "rows", key="people"),
+                {**NONE, "condition": "one.people > 0"}, of("rows"))  # fmt: skip
+
+
 def wait(later: str, value: str) -> Any:
     return made("wait_until", "How many seconds after an event another one next begins.", EVENT | {"other_event": "string"},
                 {"seconds_later": ("float", value)}, *done(), *done("other_event", "rest"), *picked("pick_earliest", "done"),
@@ -321,6 +333,7 @@ def test_an_answer_that_a_known_film_contradicts_is_refused(verdicts: Any, fault
 
 SOUND = {f"{name}-sound": one for name, one in zip(NAMES, (one[2] for one in WARNED), strict=True)}
 SOUND |= {name: one[1] for name, one in REFUSED.items()}
+SOUND["the number in one of several parts"] = fullest()
 
 
 @pytest.mark.parametrize("name", SOUND)
