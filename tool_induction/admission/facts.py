@@ -27,6 +27,7 @@ _MOST = 6  #: facts of one kind
 _MOST_LINES = 200  #: spoken lines, and texts on screen, that are read
 _SHORTEST = 8  #: characters of a text that is distinctive
 _SHOWN = 8  #: spans of a fact that are written out
+BRIEF = 5.0  #: seconds of a stay that who looks at each segment once may miss
 _APART = 3.0  #: seconds between two occurrences that may also count as one
 _ABSENT_DEEDS = ("plays a violin", "climbs a ladder", "juggles three balls")
 _ABSENT_WORDS = ("the moon is made of green cheese", "forty elephants crossed the bridge")
@@ -106,7 +107,8 @@ def _present(kind: FactKind, text: str, spans: Iterable[TimeSpan], *, things: in
     merged = merge_spans(each)
     joined = [span for place, span in enumerate(merged) if not place or span.start - merged[place - 1].end > _APART]
     known = frozenset() if things is None else frozenset({things})
-    times = frozenset({len(each), len(merged), len(joined)})
+    long = [span for span in merged if span.duration >= BRIEF] if kind == "looks" else []
+    times = frozenset({len(each), len(merged), len(joined), len(long) or len(each)})
     return Fact(kind=kind, text=text, spans=tuple(merged), things=known, times=times, each=tuple(each), **more)
 
 

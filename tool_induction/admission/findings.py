@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from tool_induction.admission.arguments import is_interval, is_moment
-from tool_induction.admission.facts import Fact
+from tool_induction.admission.facts import BRIEF, Fact
 from tool_induction.admission.intents import (
     ABSENCE,
     AFTER,
@@ -92,7 +92,6 @@ ORDER = FIRST | {"before", "order", "ordered", "earlier", "precedes", "sequence"
 _LACKING = frozenset("absent missing unseen 缺席".split())  #: of a boolean: that something is not there
 _LONG = 4.0  #: a span must be this long for its ends to be distinguished
 OFF = 0.1  #: of a duration
-_BRIEF = 5.0  #: seconds of a stay between two moments of a coarse sampling
 _AT_LEAST = 2  #: wrong answers that refuse a tool
 _NONE_OF = 4  #: questions about what is there, all of which find nothing
 _SIDES = ("left", "right", "top", "bottom")
@@ -227,8 +226,9 @@ class _Answer:
         probe, fact = self.probe, self.fact
         if (probe.at is not None and claim not in ("presence", "lack")) or (probe.cuts and claim != "seconds"):
             return False
-        if self._is_brief() and claim not in ("presence", "lack"):
-            return False  # a tool may say of its times and counts that it looks at each segment once
+        is_known = ("presence", "lack") if self._is_brief(max) else ("presence", "lack", "count", "list")
+        if self._is_brief(min) and claim not in is_known:
+            return False  # the times and counts of a tool that looks at each segment once lack it
         if claim in ("time", "seconds") and len(fact.spans) == 1:
             # One is the longest, the shortest and the average of itself.
             return not _statistic(words_in(item.name) | self.intent.said)
@@ -236,10 +236,9 @@ class _Answer:
             return False
         return not (claim in ("list", "count") and probe.limits) and not (claim == "again" and len(fact.times) > 1)
 
-    def _is_brief(self) -> bool:
-        """Whether some of what is seen is there for a few seconds alone."""
-        shortest = min((span.duration for span in self.fact.spans), default=_BRIEF)
-        return self.fact.kind == "looks" and shortest < _BRIEF
+    def _is_brief(self, which: Callable[..., float]) -> bool:
+        """Whether all (``max``) or some (``min``) of what is seen is there for a few seconds alone."""
+        return self.fact.kind == "looks" and which((span.duration for span in self.fact.spans), default=BRIEF) < BRIEF
 
     def _kind_of_question(self, claim: str, item: model.Output) -> str:
         """Return the output and what sets the question apart, by which answers are put together."""
@@ -250,7 +249,7 @@ class _Answer:
         apart = {
             " once": claim in ("count", "again") and fact.times == frozenset({1}),
             " of several": claim in ("time", "seconds") and is_choice and len(fact.spans) > 1,
-            " briefly": is_present and self._is_brief(),
+            " briefly": is_present and self._is_brief(max),
             " cut": probe.cuts,
             " often": claim in ("count", "list") and min(fact.times, default=0) >= _OFTEN,
         }

@@ -216,10 +216,10 @@ def _at(tool: model.Tool) -> str:
 
 def _at_moments(name: str, probe: Probe, facts: Sequence[Fact]) -> Iterator[Probe]:
     """Yield the probe for moments in the middle of what is there, and for one at which nothing of it is."""
-    shown = [fact for fact in facts if fact.existence == "present" and " " in fact.text and fact.kind != "scene"]
-    spans = [span for fact in shown for span in fact.spans[:2] if span.duration > 2 * EXACT]
+    asked = [fact for fact in facts if fact.existence == "present" and " " in fact.text and fact.kind != "scene"]
+    spans = [span for fact in asked for span in fact.spans[:2] if span.duration > 2 * EXACT]
     moments = [round(span.center, 1) for span in spans[:: max(1, len(spans) // _MOMENTS)]]
-    all_spans = [span for fact in shown for span in fact.spans]
+    all_spans = [span for fact in asked for span in fact.spans]
     free = [one for one in range(int(probe.duration)) if not any(near_moment(one, span) for span in all_spans)]
     for moment in (*moments, *(float(free[place * (len(free) - 1) // 2]) for place in range(3) if free)):
         bounds = TimeSpan(start=max(0.0, moment - EXACT / 2), end=moment + EXACT / 2)
