@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -284,6 +285,9 @@ def open_world(
     """
     name, folder = _file_name(video), default_store(store)
     vision.refuse_unused(model=model)
+    vision = replace(
+        vision, vision_model=vision.vision_model or model
+    )  # of questions, too, whatever model answers them
     seeing = vision_config(vision.choices(model=model), clock=SystemClock(), environment=os.environ)
     if store is None and (Path(name) / MANIFEST).is_file() and Path(name).resolve().name != name:
         name, folder = Path(name).resolve().name, Path(name).resolve().parent

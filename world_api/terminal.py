@@ -80,7 +80,7 @@ class _ProgressLines:
         self._unit = unit
 
     def update(self, stage: str, done: float, total: float) -> None:
-        """Print a line when a stage is done ; only once per stage."""
+        """Print a line when a stage is done, only once per stage."""
         if done >= total and stage not in self._done:
             self._done.add(stage)
             sys.stderr.write(f"  {stage}: {total:,.0f}{self._unit} done\n")

@@ -116,7 +116,8 @@ class Calibration:
     """Limits of the greatest inner product of a query with any of a video's lines, and how they were measured.
 
     From ``sure`` on a line is about the query, below ``doubtful`` none is, between these it is uncertain. This holds for ``lines``
-    lines; both limits rise by ``growth`` whenever their number doubles, since one of more is near by chance. Of ``absent[1]``
+    lines; ``sure`` rises by ``growth`` whenever their number doubles, since one of more is near by chance. ``doubtful`` does not
+    rise with more lines: the line that a query is about is no nearer among many. Of ``absent[1]``
     queries about what no line says, ``absent[0]`` reached ``sure``; of ``present[1]`` about what one says, ``present[0]`` did
     not reach ``doubtful``.
     """
@@ -131,7 +132,7 @@ class Calibration:
     def limits(self, lines: int) -> tuple[float, float]:
         """Return ``doubtful`` and ``sure`` for a number of lines."""
         more = self.growth * log2(max(1, lines) / self.lines)
-        return self.doubtful + more, self.sure + more
+        return self.doubtful + min(more, 0.0), self.sure + more
 
 
 class TextEmbedder(Protocol):

@@ -641,7 +641,6 @@ def _files_of_pair(folder: Path) -> list[Path]:
     return [*(each[0] for each in found), *(path for path in there if path.name.endswith((".data", ".onnx_data")))]
 
 
-#: The file that describes a folder of sentence-transformers, and the ends of the names of files that it may consist of.
 def _grey() -> NDArray[np.uint8]:
     import numpy as np
 

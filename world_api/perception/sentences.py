@@ -199,10 +199,8 @@ class UseEncoder(_Encoder):
 
     dimension = 512
     _ORDERS = ((2, 0), (3, 1), (5, 2))  #: tokens of a window, and how many of them are before its own
-    _CHUNKS, _GAP = (
-        17,
-        4,
-    )  #: parts of the vocabulary; rows of zeros between two texts, at least as many as a window reaches
+    #: Parts of the vocabulary; rows of zeros between two texts, at least as many as a window reaches.
+    _CHUNKS, _GAP = 17, 4
 
     def __init__(self, model: PictureModel[SentenceOptions]) -> None:
         super().__init__(model)
