@@ -171,7 +171,7 @@ def test_of_any_kind_there_may_be_more_than_what_was_detected(session: Session) 
     in_view = run_tool(tools, "list_things_in_view", {"video_id": "made", "time": 12.0}, call=call)
     assert (in_view["status"], in_view["unsure"]["count"]["range"]) == ("partial", "3 or more")
     bottles = run_tool(tools, "list_appearances", {"video_id": "made", "query": "bottle"}, call=call)
-    assert (bottles["status"], {one["looks"].split()[-1] for one in bottles["outputs"]["things"]}) == ("ok", {"bottle"})
+    assert (bottles["status"], {"bottle" in one["looks"] for one in bottles["outputs"]["things"]}) == ("ok", {True})
 
 
 def test_an_absence_says_what_it_rests_on(make_world: Any) -> None:
