@@ -195,11 +195,12 @@ def test_a_world_opened_in_python_looks_as_a_call_does(
         assert wrong.value.code == code
 
 
+@pytest.mark.parametrize("named", [{}, {"model": "eye-1"}], ids=["in the options", "as the model"])
 def test_a_world_opened_with_a_vision_model_asks_with_it(
-    run: Run, vision_server: VisionServer, film_store: Path
+    run: Run, vision_server: VisionServer, film_store: Path, named: dict[str, str]
 ) -> None:
-    looking = vw.VisionOptions(profile="endpoint", vision_model="eye-1", yes=True)
-    world = vw.open("film", store=film_store, session=None, vision=looking)
+    looking = vw.VisionOptions(profile="endpoint", vision_model=None if named else "eye-1", yes=True)
+    world = vw.open("film", store=film_store, session=None, vision=looking, **named)
     assert "red" in (world.ask("What happens?").answer or "")
     sent = len(vision_server.requests)
     assert sent > 0

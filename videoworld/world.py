@@ -285,9 +285,8 @@ def open_world(
     """
     name, folder = _file_name(video), default_store(store)
     vision.refuse_unused(model=model)
-    vision = replace(
-        vision, vision_model=vision.vision_model or model
-    )  # of questions, too, whatever model answers them
+    # It looks for questions, too, whatever model answers these.
+    vision = replace(vision, vision_model=vision.vision_model or model)
     seeing = vision_config(vision.choices(model=model), clock=SystemClock(), environment=os.environ)
     if store is None and (Path(name) / MANIFEST).is_file() and Path(name).resolve().name != name:
         name, folder = Path(name).resolve().name, Path(name).resolve().parent

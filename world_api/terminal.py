@@ -1,6 +1,6 @@
 """Output of commands and of the Python interface: results on stdout, notes, faults and progress on stderr, and consent.
 
-Control characters of texts are written as escapes. Nothing here knows the command line.
+Control characters of texts are written as escapes. Nothing here imports Typer.
 """
 
 from __future__ import annotations
@@ -150,7 +150,9 @@ def ask(text: str, question: str, *, yes: bool, kept: str, agree: str = "to agre
     if yes:
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise BackendFault("consent_needed", f"{kept}: there is no terminal to ask at", hint=f"add --yes {agree}")
+        raise BackendFault(
+            "consent_needed", f"{kept}: there is no terminal to ask at", hint=f"add --yes {agree} (yes=True in Python)"
+        )
     sys.stderr.write(f"{question} Type yes to agree: ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):

@@ -231,7 +231,7 @@ def trajectory(episode: Episode, conditions: Conditions, pool: Pool) -> dict[str
         "version": conditions.version,
         "budget": {key: value for key, value in episode.budget.record().items() if value is not None},
         "tools": pool.add([[str(tool.get("name", "")), str(tool.get("description", ""))] for tool in declared]),
-        "told": pool.add([message for message in episode.messages[:2] if message.get("role") != "assistant"]),
+        "given": pool.add([message for message in episode.messages[:2] if message.get("role") != "assistant"]),
         "rounds": list(_rounds(episode, pool)),
         "outcome": episode.outcome,
         "reason": episode.reason,

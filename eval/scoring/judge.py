@@ -192,7 +192,7 @@ class ModelJudge:
                 hint="say with --judge-model whose verdicts are meant",
             )
         own = f"{model.name}/{self._wording.hash[:12]}" if model is not None else None
-        self.name = own or next(iter(judges), "nobody")
+        self.name = own or next(iter(judges), "none")
 
     def verdict(self, question: str, accepted: tuple[str, ...], given: str) -> AnswerVerdict:
         """Return whether the answer means the same as an accepted one; after two unreadable replies it counts as wrong.

@@ -113,6 +113,20 @@ def test_nothing_behind_the_cut_is_found_or_counted(make_world: WorldMaker) -> N
     assert "no line is about that" in early["hint"]
 
 
+def test_what_is_said_after_the_cut_does_not_decide_how_what_is_before_it_is_found(
+    make_world: WorldMaker, encoder: Concepts
+) -> None:
+    """More texts than are embedded without preparation, of which the cut sees four."""
+    later = [f"Line {number} is about the wedding." for number in range(5_000)]
+    make_world({"speech": speech([*LINES, *later])}, duration=10.0 * (len(LINES) + len(later)))
+    assert "reindex" in search(make_world.store, "结婚")["hint"]
+    encoder.embedded.clear()
+    early = search(make_world.store, "结婚", as_of=40.0)
+    assert snippets(early)[0] == LINES[1]
+    assert "reindex" not in early["hint"]
+    assert set(encoder.embedded).isdisjoint(later)
+
+
 @pytest.mark.parametrize("has_encoder", [False, True])
 def test_no_spoken_line_comes_first_where_looks_are_asked_for(
     make_world: WorldMaker, monkeypatch: pytest.MonkeyPatch, has_encoder: bool

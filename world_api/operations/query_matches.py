@@ -351,8 +351,8 @@ def candidates(
     matched, unmatched, absent = judge.matched, judge.unmatched, judge.not_found(within)
     if about is not None:
         hint = "; ".join(filter(None, [hint, about.in_words]))
-        if about.verdict != "unmatched" and judge.may_be_in_other_words:
-            absent = []
+    if judge.may_be_in_other_words and (about is None or about.verdict != "unmatched"):
+        absent = []
     if absent:
         hint += judge.limit
     return Candidates(

@@ -10,7 +10,8 @@ Sources: Yang et al., "Multilingual universal sentence encoder for semantic retr
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain, count
@@ -20,7 +21,7 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PositiveInt, model_validator
 
 from world_api.core.faults import BackendFault
 from world_api.core.ports import Calibration, TextEmbedder, Vectors
@@ -42,8 +43,14 @@ class SentenceLimits(_Strict):
     doubtful: float = Field(gt=0, le=1)
     lines: int = Field(gt=0)
     growth: float = Field(ge=0, lt=0.2)
-    absent: tuple[int, int]
-    present: tuple[int, int]
+    absent: tuple[NonNegativeInt, PositiveInt]
+    present: tuple[NonNegativeInt, PositiveInt]
+
+    @model_validator(mode="after")
+    def _are_in_order(self) -> SentenceLimits:
+        if self.doubtful > self.sure:
+            raise ValueError("doubtful is above sure")
+        return self
 
 
 class SentenceOptions(_Strict):
@@ -66,7 +73,7 @@ class SentenceOptions(_Strict):
     calibration: SentenceLimits | None = None
 
 
-class _Encoder:
+class _Encoder(ABC):
     """What all kinds have in common: identity, limits, batches of texts of similar length, vectors of unit length."""
 
     understands = True
@@ -106,9 +113,9 @@ class _Encoder:
             found[places] = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 1e-6)
         return found
 
+    @abstractmethod
     def _vectors(self, texts: Sequence[str]) -> Floats:
-        """Return a vector of any length for each of a few texts."""
-        raise NotImplementedError
+        """Return a vector of any length for each of a few texts, shape (texts, dimension)."""
 
 
 # --- Universal Sentence Encoder ---------------------------------------------------------------------------------------
@@ -133,12 +140,11 @@ class UnigramTokenizer:
         try:
             entries = [dict(_fields(piece)) for number, piece in _fields(content) if number == 1]
             pieces = [entry[1].decode() for entry in entries]
-            scores = [unpack_from("<f", entry[2])[0] if 2 in entry else 0.0 for entry in entries]
+            self._scores: list[float] = [unpack_from("<f", entry[2])[0] if 2 in entry else 0.0 for entry in entries]
+            self._rarest, self._longest = min(self._scores) - _PENALTY, max(map(len, pieces))
         except (KeyError, IndexError, ValueError, AttributeError) as error:
             raise unusable(file, f"{file.path.name} is no SentencePiece file") from error
         self._pieces = {piece: number for number, piece in enumerate(pieces) if number > _END}
-        self._scores, self._rarest = scores, min(scores) - _PENALTY
-        self._longest = max(map(len, pieces))
 
     def encode(self, text: str) -> list[int]:
         """Return the tokens of a text of any length, with those that mark its start and its end."""
@@ -275,7 +281,15 @@ class UseEncoder(_Encoder):
 
 
 class OnnxSentenceEncoder(_Encoder):
-    """An ONNX export of a sentence encoder: of its tokens' vectors, or of one vector per text."""
+    """An ONNX export of a sentence encoder.
+
+    Inputs: tokens (``input_ids``), and as far as the file has them their mask, types and positions. Output: a vector per text
+    (texts x dimension), if it is the only output or ``sentence_embedding``, else the tokens' vectors (texts x tokens x
+    dimension), which are pooled as ``pooling`` says. Another vector per text, such as ``pooler_output``, was trained for
+    something else.
+    """
+
+    _FILLED = ("input_ids", "attention_mask", "token_type_ids", "position_ids")
 
     def __init__(self, model: PictureModel[SentenceOptions]) -> None:
         super().__init__(model)
@@ -297,25 +311,28 @@ class OnnxSentenceEncoder(_Encoder):
         ids, mask = np.zeros((len(texts), length), dtype=np.int64), np.zeros((len(texts), length), dtype=np.int64)
         for row, own in enumerate(tokens):
             ids[row, : len(own)], mask[row, : len(own)] = own, 1
-        inputs = {one.name: np.zeros_like(ids) for one in self._session.get_inputs()}
-        inputs |= {name: mask if "mask" in name else ids for name in inputs if "type" not in name}
+        positions = np.broadcast_to(np.arange(length), ids.shape)
+        given = dict(zip(self._FILLED, (ids, mask, np.zeros_like(ids), positions), strict=True))
+        wanted = [one.name for one in self._session.get_inputs()]
+        if unknown := [name for name in wanted if name not in given]:
+            raise unusable(self.model.parts[0], f"its input {unknown[0]} is none of {', '.join(self._FILLED)}")
         try:
-            outputs = self._session.run(None, inputs)
+            outputs = self._session.run(None, {name: given[name] for name in wanted})
         except Exception as error:  # its exceptions have no common class
             raise unusable(self.model.parts[0], str(error).splitlines()[0][:200]) from error
-        whole = [np.asarray(one, dtype=np.float32) for one in outputs]
-        for one in whole:
-            if one.ndim == 2 and len(one) == len(texts) and self.options.pooling == "mean" and len(whole) == 1:
-                return one
-        named = next((one for one in whole if one.ndim == 3 and one.shape[:2] == ids.shape), None)
-        if named is None:
-            raise unusable(
-                self.model.parts[0], "it has no output of vectors: texts x tokens x dimension, or texts x dimension"
-            )
+        names = [one.name for one in self._session.get_outputs()]
+        found = {name: np.asarray(one, dtype=np.float32) for name, one in zip(names, outputs, strict=True)}
+        ready = found.get("sentence_embedding", found[names[0]] if len(names) == 1 else None)
+        if ready is not None and ready.ndim == 2 and len(ready) == len(texts):
+            return ready
+        of_tokens = next((one for one in found.values() if one.ndim == 3 and one.shape[:2] == ids.shape), None)
+        if of_tokens is None:
+            what = "it has no output of vectors: texts x tokens x dimension, or texts x dimension"
+            raise unusable(self.model.parts[0], what)
         if self.options.pooling == "first":
-            return named[:, 0]
+            return of_tokens[:, 0]
         weights = mask[..., None].astype(np.float32)
-        mean: Floats = (named * weights).sum(axis=1) / weights.sum(axis=1)
+        mean: Floats = (of_tokens * weights).sum(axis=1) / weights.sum(axis=1)
         return mean
 
 
@@ -345,7 +362,12 @@ class SentenceTransformersEncoder(_Encoder):
         return found
 
 
-KINDS = {"use": UseEncoder, "onnx": OnnxSentenceEncoder, "sentence-transformers": SentenceTransformersEncoder}
+#: ``kind`` -> the encoder of a model with these options.
+KINDS: Mapping[str, Callable[[PictureModel[SentenceOptions]], _Encoder]] = {
+    "use": UseEncoder,
+    "onnx": OnnxSentenceEncoder,
+    "sentence-transformers": SentenceTransformersEncoder,
+}
 
 
 _MODULES, _PARTS = "modules.json", (".json", ".txt", ".model", ".safetensors", ".bin")
@@ -370,8 +392,15 @@ def files_of_encoder(folder: Path, *, hint: str) -> list[Path]:
 
 
 def try_encoder(encoder: TextEmbedder) -> None:
-    """Embed two texts with a text encoder. Raises BackendFault: those of ``TextEmbedder.embed``; ``model_unusable``."""
-    vectors = encoder.embed(["a dog in the park", "一只狗"])
-    if np.allclose(vectors[0], vectors[1]) or not vectors.any(axis=1).all():
-        what = f"the model {encoder.producer} gives two texts the same vector or none"
-        raise BackendFault("model_unusable", what, hint="check its files, its pooling and its tokenizer")
+    """Embed three sentences with a text encoder, of which two mean the same.
+
+    Raises BackendFault: ``model_unusable`` if these are not nearer each other than the third; those of ``TextEmbedder.embed``.
+    """
+    one, same, other = encoder.embed(
+        ["A dog runs in the park.", "In the park a dog is running.", "Oil prices rose again."]
+    )
+    if not one.any() or one @ same <= max(one @ other, same @ other):
+        what = f"for the model {encoder.producer} two sentences that mean the same are no nearer than two that do not"
+        raise BackendFault(
+            "model_unusable", what, hint="check its files, its tokenizer and --set pooling=first or mean"
+        )

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -322,24 +322,24 @@ class Passages(Items[Passage]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Holders:
-    """Which segments have which texts: pairs of positions and numbers of texts, in order of segments, shape (n,) each."""
+class SegmentTexts:
+    """The texts of segments: pairs of a segment's position and a text's number, in order of segments, shape (n,) each."""
 
     segments: Positions
     texts: Positions
 
-    def before(self, segment: int) -> Holders:
+    def before(self, segment: int) -> SegmentTexts:
         """Return the pairs of the segments before a position."""
         return self.among(0, segment)
 
-    def among(self, first: int, end: int) -> Holders:
+    def among(self, first: int, end: int) -> SegmentTexts:
         """Return the pairs of the segments from ``first`` to before ``end``."""
         low, high = np.searchsorted(self.segments, [first, end]).tolist()
-        return Holders(segments=self.segments[low:high], texts=self.texts[low:high])
+        return SegmentTexts(segments=self.segments[low:high], texts=self.texts[low:high])
 
-    def joined(self, other: Holders) -> Holders:
+    def joined(self, other: SegmentTexts) -> SegmentTexts:
         """Return these pairs and those of later segments."""
-        return Holders(
+        return SegmentTexts(
             segments=np.concatenate([self.segments, other.segments]), texts=np.concatenate([self.texts, other.texts])
         )
 
@@ -353,13 +353,21 @@ class Holders:
         return self.segments[best], scores[best]
 
 
-def holders(passages: Passages, segments: Items[TimeSpan], first: int = 0) -> tuple[Holders, Holders]:
-    """Return who has which text among the segments from ``first`` on: what is said or written, and what is seen."""
+class TextsBySource(NamedTuple):
+    """The texts of segments: those that are said or written, and those of what is seen."""
+
+    lines: SegmentTexts
+    seen: SegmentTexts
+
+
+def texts_by_source(passages: Passages, segments: Items[TimeSpan], first: int = 0) -> TextsBySource:
+    """Return the texts of the segments from the position ``first`` on."""
     segment, passage = passages.in_each(segments, first)
     texts, is_line = passages.texts[passage], np.isin(passages.sources[passage], _LINES)
-    each = (Holders(segments=segment[own], texts=texts[own]) for own in (is_line, ~is_line))
-    said, seen = each
-    return said, seen
+    return TextsBySource(
+        lines=SegmentTexts(segments=segment[is_line], texts=texts[is_line]),
+        seen=SegmentTexts(segments=segment[~is_line], texts=texts[~is_line]),
+    )
 
 
 def passages_of(view: View) -> Passages:

@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache, reduce
 from importlib import import_module
 from inspect import getsource
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -43,15 +43,16 @@ from world_api.search.indexes import (
 )
 from world_api.search.passages import (
     CaptionIndex,
-    Holders,
     Meanings,
     Passage,
     Passages,
+    SegmentTexts,
     Texts,
+    TextsBySource,
     by_meaning,
-    holders,
     passages_of,
     segments_of,
+    texts_by_source,
     unchanged_segments,
 )
 from world_api.search.pictures import picture_rankings, pictures_of
@@ -62,7 +63,7 @@ from world_api.world.timeline import Positions, ranges, shared_prefix
 from world_api.world.view import View, WholeView
 
 if TYPE_CHECKING:
-    from world_api.search.text_vectors import TextVectors
+    from world_api.search.text_vectors import LinesAbout, TextScores, TextVectors
 
 # --- indexes --------------------------------------------------------------------------------------------------------
 
@@ -93,9 +94,9 @@ class WholeDocuments:
         return self._meanings.get(key, lambda: TextVectors(self._world, embedder, key))
 
     @cached_property
-    def holders(self) -> tuple[Holders, Holders]:
-        """Which segments have which texts: those that are said or written, and those of what is seen."""
-        return holders(passages_of(self._view), self._view.segments)
+    def segment_texts(self) -> TextsBySource:
+        """The texts of all segments."""
+        return texts_by_source(passages_of(self._view), self._view.segments)
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -250,34 +251,6 @@ FUSED = 400
 #: Weight of rankings of what is said if looks are asked for: two of them at their best stay below another one at its end.
 _AFTER = 1 / 20
 
-#: Whether something said or written is about a query.
-Verdict = Literal["matched", "unmatched", "not_judged"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class LinesAbout:
-    """The verdict on a query over all visible lines: ``best`` inner product, and the limits for their number.
-
-    ``missed``: how many queries about something said got the verdict ``unmatched``, of how many.
-    """
-
-    verdict: Verdict
-    best: float
-    doubtful: float
-    sure: float
-    missed: tuple[int, int]
-
-    @property
-    def in_words(self) -> str:
-        """The verdict as the hint of a result says it."""
-        if self.verdict == "matched":
-            return "a line is about that, by a text encoder"
-        if self.verdict == "not_judged":
-            return "whether a line is about that is not judged"
-        missed, of = self.missed
-        said = f"no line is about that, by a text encoder that missed {missed} of {of} lines that were"
-        return f"{said}; it does not judge what is seen"
-
 
 @dataclass(frozen=True, kw_only=True)
 class MatchingPassage:
@@ -324,15 +297,15 @@ class Searcher:
         self._captions = captions or CaptionIndex()
         self._meanings = meanings
         self._texts = view.world.once(Texts)
-        #: (query, positions of segments) -> the scores of the last search by meaning.
-        self._kept_scores: dict[tuple[str, tuple[int, int]], list[NDArray[np.float64]]] = {}
+        #: The query and positions of segments of the last search by meaning, and its scores.
+        self._kept_scores: tuple[tuple[str, tuple[int, int]], TextScores] | None = None
 
     def by_text(self, query: str, top_k: int, *, of_looks: bool = False) -> list[SegmentHit]:
         """Return segments by words and meaning, the best first.
 
         With a sentence encoder their scores are added, without one rankings are fused by reciprocal rank; so is what pictures
-        may show (tags, and the vectors of an image-text model). ``of_looks``: the query
-        is about how something looks, so that what is said comes after all that is seen.
+        may show (tags, and the vectors of an image-text model). ``of_looks``: the query is about how something looks, so that
+        what is said comes after all that is seen.
         """
         every = (0, len(self._view.segments))
         dense, near = self._dense(query, FUSED, every)
@@ -345,10 +318,10 @@ class Searcher:
             both = words_and_meaning(self.lexical.shares(query), nearness)
             rankings = [best_first(both, FUSED)]
             if not shown and not of_looks:
-                return self._hits(rankings[0][:top_k], both[rankings[0][:top_k]], query)
+                return self._hits(rankings[0][:top_k], both[rankings[0][:top_k]], query, every)
         if of_looks:
             return self._seen_first(query, top_k, every, shown, rankings)
-        return self._fused([*rankings, *shown], top_k, query)
+        return self._fused([*rankings, *shown], top_k, query, every)
 
     def by_meaning(
         self, query: str, top_k: int, within: TimeSpan | None, *, of_looks: bool = False
@@ -371,8 +344,8 @@ class Searcher:
             return self._seen_first(query, top_k, among, inside, [self._dense(query, FUSED, among)[0]])
         if not others:
             found, scores = self._dense(query, top_k, among)
-            return self._hits(found, scores, query)
-        return self._fused([*inside, self._dense(query, FUSED, among)[0]], top_k, query)
+            return self._hits(found, scores, query, among)
+        return self._fused([*inside, self._dense(query, FUSED, among)[0]], top_k, query, among)
 
     def by_example(self, example: TimeSpan, said: Sequence[str], top_k: int) -> list[SegmentHit]:
         """Return segments similar to an example interval in look, in vectors of key frames or in captions, the best first.
@@ -391,11 +364,13 @@ class Searcher:
         places = np.searchsorted(self._view.segments.starts, [hit.span.start for hit in looks]).astype(np.int64)
         return self._fused([*others, places], top_k, " ".join(said))
 
-    def _fused(self, rankings: Sequence[Positions], top_k: int, query: str) -> list[SegmentHit]:
+    def _fused(
+        self, rankings: Sequence[Positions], top_k: int, query: str, among: tuple[int, int] | None = None
+    ) -> list[SegmentHit]:
         """Return the best hits of rankings of segments, fused by reciprocal rank; ``query`` chooses their passages."""
         fused = fuse(rankings, len(self._view.segments))
         best = best_first(fused, top_k)
-        return self._hits(best, fused[best], query)
+        return self._hits(best, fused[best], query, among)
 
     def _seen_first(
         self,
@@ -406,20 +381,20 @@ class Searcher:
         others: Sequence[Positions],
     ) -> list[SegmentHit]:
         """Return hits by what is seen, fused; after all of these the hits of the other rankings."""
-        seen = self._holders[1].among(*among)
+        seen = self._segment_texts.seen.among(*among)
         rankings = [seen.ranked(self._word_scores(query, seen), FUSED)[0], *shown]
         if self._meanings_of_texts is not None:
-            rankings.append(seen.ranked(self._scores(query, among)[1], FUSED)[0])
+            rankings.append(seen.ranked(self._scores(query, among).seen, FUSED)[0])
         count = len(self._view.segments)
         fused = fuse(rankings, count) + _AFTER * fuse(others, count)
         best = best_first(fused, top_k)
-        return self._hits(best, fused[best], query, of_looks=True)
+        return self._hits(best, fused[best], query, among, of_looks=True)
 
-    def _word_scores(self, query: str, holders_: Holders) -> NDArray[np.float64]:
+    def _word_scores(self, query: str, among: SegmentTexts) -> NDArray[np.float64]:
         """Return for each text the sum of the inverse document frequencies of the query's terms in it, among some texts."""
         known = len(self._texts)
         here = np.zeros(known + len(self._other_texts), dtype=np.bool_)
-        here[holders_.texts] = True
+        here[among.texts] = True
         count, scores = int(here.sum()), np.zeros(len(here))
         others = [frozenset(index_terms(text)) for text in self._other_texts]
         for term in dict.fromkeys(query_terms(query)):
@@ -431,13 +406,10 @@ class Searcher:
 
     def lines_about(self, query: str) -> LinesAbout | None:
         """Return whether anything said or written here is about a query; None without a calibrated encoder, or without lines."""
-        calibration, lines = self._embedder.calibration, self._lines
-        if self._meanings_of_texts is None or calibration is None or lines == 0:
+        if self._meanings_of_texts is None or self._lines == 0:
             return None
-        best = float(self._scores(query, (0, len(self._view.segments)))[0].max())
-        doubtful, sure = calibration.limits(lines)
-        verdict: Verdict = "matched" if best >= sure else "unmatched" if best < doubtful else "not_judged"
-        return LinesAbout(verdict=verdict, best=best, doubtful=doubtful, sure=sure, missed=calibration.present)
+        best = float(self._scores(query, (0, len(self._view.segments))).lines.max())
+        return self._meanings_of_texts.verdict(best, self._lines)
 
     def scores_of(self, query: str, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return a score for each of some texts that are no passages, such as memories; 0 if nothing in it matches."""
@@ -460,8 +432,14 @@ class Searcher:
 
     @cached_property
     def _meanings_of_texts(self) -> TextVectors | None:
-        found = self._whole.meanings(self._embedder) if self._embedder.understands else None
-        return found if found is not None and found.is_ready else None
+        if not self._embedder.understands:
+            return None
+        found = self._whole.meanings(self._embedder)
+        if found.are_all_ready:
+            return found
+        # What is after a cut must not decide how a query before it is answered.
+        visible = np.concatenate([own.texts for own in self._segment_texts])
+        return found if found.can_make(len(np.unique(visible))) else None
 
     @cached_property
     def _other_texts(self) -> list[str]:
@@ -471,7 +449,7 @@ class Searcher:
     @cached_property
     def _lines(self) -> int:
         """The number of distinct texts that are said or written."""
-        return len(np.unique(self._holders[0].texts))
+        return len(np.unique(self._segment_texts.lines.texts))
 
     def _rows_of(self, numbers: Positions) -> Positions:
         """Return the places of texts in scores: first those of the whole world, then ``_other_texts``."""
@@ -481,44 +459,41 @@ class Searcher:
         return len(self._texts) + len(passages_of(self._view).new_texts) + number
 
     @cached_property
-    def _holders(self) -> tuple[Holders, Holders]:
-        own = holders(passages_of(self._view), self._view.segments, self._same)
-        said, seen = (
-            whole.before(self._same).joined(Holders(segments=rest.segments, texts=self._rows_of(rest.texts)))
-            for whole, rest in zip(self._whole.holders, own, strict=True)
+    def _segment_texts(self) -> TextsBySource:
+        """The texts of the visible segments, by their places in scores."""
+        own = texts_by_source(passages_of(self._view), self._view.segments, self._same)
+        lines, seen = (
+            whole.before(self._same).joined(SegmentTexts(segments=rest.segments, texts=self._rows_of(rest.texts)))
+            for whole, rest in zip(self._whole.segment_texts, own, strict=True)
         )
         if self._captions.passages:
             pairs = [(at, self._row_of_caption(number)) for at, own_ in enumerate(self._captioned) for number in own_]
             segments, texts = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-            joined = seen.joined(Holders(segments=segments, texts=texts))
+            joined = seen.joined(SegmentTexts(segments=segments, texts=texts))
             order = np.argsort(joined.segments, kind="stable")
-            seen = Holders(segments=joined.segments[order], texts=joined.texts[order])
-        return said, seen
+            seen = SegmentTexts(segments=joined.segments[order], texts=joined.texts[order])
+        return TextsBySource(lines=lines, seen=seen)
 
-    def _scores(self, query: str, among: tuple[int, int]) -> list[NDArray[np.float64]]:
-        """Return the inner products above the noise floor of a query and the texts that are said or written, and that are seen.
+    @cached_property
+    def _other_vectors(self) -> Vectors:
+        return self._whole.meanings(self._embedder).of(self._other_texts)
 
-        0 for other texts. The last ones are kept, since one search needs them several times.
+    def _scores(self, query: str, among: tuple[int, int]) -> TextScores:
+        """Return the inner products above the noise floor of a query and the texts of the segments ``among``; 0 for other texts.
+
+        The last ones are kept, since one search needs them several times.
         """
-        kept = self._kept_scores.get((query, among))
-        if kept is None:
+        kept = self._kept_scores
+        if kept is None or kept[0] != (query, among):
             vectors = self._whole.meanings(self._embedder)
-            known, vector = len(vectors), self._embedder.embed_query(query)[0]
-            sets = []
-            for own in self._holders:
-                here = np.zeros(known + len(self._other_texts), dtype=np.bool_)
-                here[own.among(*among).texts] = True
-                sets.append(here)
-            others = vectors.of(self._other_texts) @ vector
-            found = vectors.scores(vector, [here[:known] for here in sets])
-            whole = [
-                np.concatenate([scores, np.where(here[known:], others, 0.0)])
-                for scores, here in zip(found, sets, strict=True)
-            ]
-            floor = self._embedder.noise_floor
-            kept = [np.where(scores > floor, scores, 0.0) for scores in whole]
-            self._kept_scores = {(query, among): kept}
-        return kept
+            masks = []
+            for own in self._segment_texts:
+                mask = np.zeros(len(vectors) + len(self._other_texts), dtype=np.bool_)
+                mask[own.among(*among).texts] = True
+                masks.append(mask)
+            scores = vectors.scores(query, masks[0], masks[1], others=self._other_vectors)
+            kept = self._kept_scores = ((query, among), scores)
+        return kept[1]
 
     def by_look(self, example: TimeSpan, top_k: int) -> list[SegmentHit]:
         """Return segments that look like an example interval, the best first, without those that overlap it."""
@@ -579,7 +554,7 @@ class Searcher:
 
     def _dense(self, query: str, count: int, among: tuple[int, int]) -> tuple[Positions, NDArray[np.float64]]:
         if self._meanings_of_texts is not None:
-            pairs = zip(self._holders, self._scores(query, among), strict=True)
+            pairs = zip(self._segment_texts, self._scores(query, among), strict=True)
             ranked = [own.among(*among).ranked(scores, count) for own, scores in pairs]
             found, scores = np.concatenate([one[0] for one in ranked]), np.concatenate([one[1] for one in ranked])
             order = np.lexsort((found, -scores))
@@ -592,10 +567,19 @@ class Searcher:
         return nearest_of(self._text_rows, vector, count, [among], above=self._embedder.noise_floor)
 
     def _hits(
-        self, found: Positions, scores: NDArray[np.float64], query: str, *, of_looks: bool = False
+        self,
+        found: Positions,
+        scores: NDArray[np.float64],
+        query: str,
+        among: tuple[int, int] | None = None,
+        *,
+        of_looks: bool = False,
     ) -> list[SegmentHit]:
+        """Return hits with the passages that fit the query best; ``among``: the segments that were searched by meaning, if any."""
         passages, wanted, hits = passages_of(self._view), QueryMatcher(query, of_looks=of_looks), []
-        kept = next((np.maximum(*own) for (text, _), own in self._kept_scores.items() if text == query), None)
+        by_text = None
+        if among is not None and self._meanings_of_texts is not None:
+            by_text = np.maximum(*self._scores(query, among))
         for place, score in zip(found.tolist(), scores.tolist(), strict=True):
             span = self._view.segments[place]
             numbers = self._captioned[place] if self._captions.passages else []
@@ -605,9 +589,9 @@ class Searcher:
             )  # fmt: skip
             shown = pictures_of(self._view).passage(span)
             near = None
-            if self._meanings_of_texts is not None:
+            if by_text is not None:
                 rows = [*self._rows_of(passages.texts[places]).tolist(), *map(self._row_of_caption, numbers)]
-                near = None if kept is None else kept[rows].tolist()
+                near = by_text[rows].tolist()
             best = wanted.best((*inside, *([] if shown is None else [shown])), near)
             means = near is not None and any(one > 0 and own in best for one, own in zip(near, inside, strict=True))
             passage, lines = best[0] if best else None, wanted.lines(best, means=means)

@@ -66,8 +66,8 @@ function outcome(at, item, record) {
 }
 
 function scorer(at) {
-  const told = Object.entries(index.details[at]).map(([name, value]) => `${name} ${value}`);
-  return told.length ? make("span", { class: "soft" }, `(${told.join(", ")})`) : "";
+  const details = Object.entries(index.details[at]).map(([name, value]) => `${name} ${value}`);
+  return details.length ? make("span", { class: "soft" }, `(${details.join(", ")})`) : "";
 }
 
 const list = (facts) => make("dl", { class: "facts" }, facts.map(([name, value]) => make("div", null, make("dt", null, name), make("dd", null, value))));
@@ -102,14 +102,14 @@ const MOST_NAMED = 3; /* intervals of a row that have their times beside them */
 const when = (start, stop) => (start === stop ? `${clock(start)}, a point in time` : `${clock(start)}–${clock(stop)}`);
 
 function frames(item, record) {
-  const told = make("h3", null, "Evidence");
+  const heading = make("h3", null, "Evidence");
   const spans = record.spans.map(([start, stop, tools]) =>
     make("li", null, `${when(start, stop)} `, tools.length ? make("span", { class: "soft" }, `from ${tools.join(", ")}`) : make("strong", { class: "stamp" }, "returned by no tool")));
   const shown = together(record.frames.filter((one) => one.frame !== null));
   const pictures = shown.map((one) => picture(one));
   const missing = record.frames.filter((one) => one.frame === null).length;
   const why = index.absent[item.video] ?? (index.crowded ? "the page holds only so many" : "none was kept");
-  return make("div", { class: "evidence" }, told, spans.length ? make("ul", null, spans) : make("p", { class: "soft" }, "The answer cites no span."),
+  return make("div", { class: "evidence" }, heading, spans.length ? make("ul", null, spans) : make("p", { class: "soft" }, "The answer cites no span."),
     pictures.length ? make("div", { class: "frames" }, pictures) : "",
     missing ? make("p", { class: "soft" }, `${plural(missing, "moment")} without a picture: ${why}.`) : "");
 }
@@ -155,7 +155,7 @@ function setup(record, at) {
     ["Budget", Object.entries(record.budget).map(([name, value]) => `${amount(value)} ${name}`).join(", ")],
   ].filter(Boolean);
   return make("details", { class: "setup" }, make("summary", null, "Set-up, prompts and tools"), list(facts),
-    later("What the model was given", record.told, told), later("Tools on offer", record.tools, declared));
+    later("What the model was given", record.given, conversation), later("Tools on offer", record.tools, declared));
 }
 
 /* What is unpacked when it is opened. */
@@ -198,7 +198,7 @@ function passage(text) {
   return parts.map((part, place) => (place % 2 ? make("div", { class: "data" }, readable(part)) : part.join("\n").trim() ? make("pre", null, part.join("\n")) : ""));
 }
 const content = (given) => (typeof given === "string" ? passage(given) : (given ?? []).map((part) => (typeof part.text === "string" ? passage(part.text) : make("p", { class: "soft" }, "[a picture]"))));
-const told = (messages) => make("div", null, messages.map((one) => make("div", null, make("h4", null, one.role), content(one.content))));
+const conversation = (messages) => make("div", null, messages.map((one) => make("div", null, make("h4", null, one.role), content(one.content))));
 const declared = (tools) => make("dl", { class: "facts" }, tools.map(([name, about]) => make("div", null, make("dt", null, make("code", null, name)), make("dd", null, about))));
 
 function round(one, record) {

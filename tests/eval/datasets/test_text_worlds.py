@@ -66,6 +66,13 @@ def test_what_was_said_is_found_with_who_said_it(session: Session) -> None:
     assert found["source"] == "speech"
 
 
+def test_words_that_were_not_said_do_not_show_that_nothing_is_about_them(session: Session) -> None:
+    """Without an encoder nothing tells a paraphrase from what was never mentioned; only a quote is looked for as it is."""
+    found = call(session, "search_segments_by_text", query="purchase of a canoe", top_k=3)
+    assert (found["not_found"], found["not_judged"]) == ([], ["purchase", "canoe"])
+    assert call(session, "search_segments_by_text", query='"a canoe"', top_k=3)["not_found"] != []
+
+
 def test_a_picture_that_was_sent_along_is_found(session: Session) -> None:
     lines = [
         item["snippet"]
