@@ -45,7 +45,7 @@ def not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(name: str) -> str:
         raise metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr("world_api.installation.metadata.version", unknown)
+    monkeypatch.setattr(metadata, "version", unknown)
     project_version.cache_clear()
 
 
