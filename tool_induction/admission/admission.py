@@ -23,10 +23,10 @@ from tool_induction.admission.rules import (
     refusal_of,
 )
 from tool_induction.admission.schema_world import WORDS
-from tool_induction.admission.weaknesses import unverified, weaknesses
+from tool_induction.admission.weaknesses import Weakness, unverified, warning, weaknesses
 from tool_induction.compiler.compilation import CompiledTool, calls_of
 from tool_induction.language.model import Tool
-from tool_induction.language.types import show
+from tool_induction.language.types import FLOAT, NUMBER, SCORE, plain, show
 from tool_induction.runtime.calls import Memo
 from world_api.core.canonical import canonical_json, content_hash
 
@@ -123,13 +123,14 @@ def _verdict(
     found_weak = (
         *known_films.weaknesses,
         *weaknesses(name, tools),
+        *(_unread(tool, unread) if refusal is None else ()),
         *relations(Subject(name=name, tools=tools, runs=runs, run_of=partial(run_of, name), known=known)),
     )
     notes = (
         *known_films.notes,
         *unverified(name, tools),
         *notes_of(case),
-        *(f"the input {item} changed nothing in the trials" for item in unread),
+        *(f"the input {item} changed nothing in the trials" for item in unread if item in _amounts(tool)),
     )
     explanation = f"it did what it declares in {len(runs)} runs"
     verdict = Verdict(
@@ -143,6 +144,16 @@ def _verdict(
         runs=runs,
     )
     return verdict if refusal is None else replace(verdict, admitted=False, **vars(refusal))
+
+
+def _amounts(tool: Tool) -> set[str]:
+    return {item.name for item in tool.inputs if plain(item.type) in (FLOAT, NUMBER, SCORE)}
+
+
+def _unread(tool: Tool, unread: Sequence[str]) -> Iterator[Weakness]:
+    """Yield that inputs changed nothing in any trial. Amounts are left out: made films need not have what a threshold parts."""
+    for item in (one for one in unread if one not in _amounts(tool)):
+        yield warning("dead_input", f"{item} changed nothing in the trials, on {trials.FILMS_FOR_INPUTS + 1} films")
 
 
 def _refuse_callers(tools: Tools, verdicts: dict[str, Verdict]) -> None:

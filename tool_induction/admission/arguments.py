@@ -122,7 +122,7 @@ class _Values:
                 both = [self._next(step).of(name, type_.item) for step in range(2)]
                 return None if None in both else both
             case types.RecordType() if type_.name == types.INTERVAL.name:
-                return {"start_time": self._time(), "end_time": self._next(1)._time()}
+                return dict(zip(("start_time", "end_time"), self._ends(), strict=True))
             case types.RecordType():
                 places = _places(type_.fields)
                 fields = zip(places, type_.fields, strict=True)
@@ -167,9 +167,12 @@ class _Values:
 
     def _time(self) -> float:
         """Return a time in seconds; later inputs get later times."""
-        start, end = _INTERVALS[self.turn % len(_INTERVALS)]
-        share = start + (end - start) * self.place / max(1, self.inputs)
-        return round(share * self.offer.duration, 1)
+        start, end = self._ends()
+        return round(start + (end - start) * self.place / max(1, self.inputs), 1)
+
+    def _ends(self) -> tuple[float, float]:
+        start, end = (round(share * self.offer.duration, 1) for share in _INTERVALS[self.turn % len(_INTERVALS)])
+        return start, end
 
 
 def made_up_ids(tool: Tool) -> dict[str, list[str]]:

@@ -1,34 +1,68 @@
-"""Census: what a film holds in all, compared with outputs that list, count or rank everything, and not one thing asked for.
+"""What a film holds in all, and how several of its facts stand to each other, compared with the answers of a tool.
 
-What is listed is read from the words of an output, else of the tool: deeds, people, or lines.
+The census is of outputs that list, count or rank everything, and not one thing asked for; what is listed is read from the words of
+an output, else of the tool: deeds, people, or lines.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tool_induction.admission.arguments import is_moment
 from tool_induction.admission.facts import Fact
 from tool_induction.admission.findings import (
+    LESS,
     MORE,
+    MORE_OR_LESS,
     NEGATIONS,
+    OFF,
+    ORDER,
+    SCALES,
     STATISTICS,
+    UNTIL,
     Finding,
+    film_has,
+    is_evidence,
     near,
+    outside,
     own_outputs,
     span_of,
+    unit_of,
 )
-from tool_induction.admission.intents import AROUND, COUNT, DISTINCT, REPEATED, ROLES, SECONDS, WAYS, Intent, words_in
-from tool_induction.admission.probes import EXACT, Probe
+from tool_induction.admission.intents import (
+    AROUND,
+    COMPANY,
+    COUNT,
+    DISTINCT,
+    FIRST,
+    LAST,
+    PLACES,
+    PRESENCE,
+    REPEATED,
+    ROLES,
+    SECONDS,
+    TOGETHER,
+    WAYS,
+    Intent,
+    edge_of,
+    words_in,
+)
+from tool_induction.admission.probes import EXACT, ROUGH, Probe, near_moment
 from tool_induction.language import model, types
 from tool_induction.language.evaluation import Json
 from world_api.core.canonical import canonical_json
-from world_api.core.spans import TimeSpan
+from world_api.core.spans import TimeSpan, merge_spans
 
 if TYPE_CHECKING:
     from tool_induction.admission.trials import TrialRun
 
+_FIRST_OF_TWO = frozenset("first one a former 第一".split())
+_OTHER = frozenset("other second two b latter 第二 另一".split())
+_GAP = frozenset("between gap apart pause 间隔".split())
+_WHILE = frozenset("while during when whenever 期间 时".split())
+_SHARE_OFF = 0.25  #: of a duration of two things, which are compared
 _MOST = MORE | {"longest", "max", "maximum"}
 _SURROUNDINGS = AROUND - {"between", "during", "scene", "scenes"}
 
@@ -38,6 +72,8 @@ def census(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
     asked = [fact for name, fact in probe.facts.items() if name]
     who = asked[0] if len(asked) == 1 and isinstance(asked[0], Fact) else None
     is_of_one = who is not None and who.kind == "looks" and who.things == frozenset({1}) and " " in who.text
+    if who is not None and (is_of_one or who.doers):
+        yield from _beside(intent, probe, run, who)
     amounts = [item for item in intent.tool.inputs if item.required and not is_moment(item.name, item.type)]
     has_limits = any(types.is_numeric(types.plain(item.type)) for item in amounts)
     if (asked and not is_of_one) or has_limits or intent.said & (_SURROUNDINGS | NEGATIONS):
@@ -45,13 +81,21 @@ def census(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
     for item, value in own_outputs(intent.tool, run):
         kind = _kind(intent, item)
         facts = [fact for fact in probe.film if (fact.kind, fact.existence) == (kind, "present") and " " in fact.text]
-        mine = [fact for fact in facts if who is None or fact.who == who.text]
-        inside = [(fact, span) for fact in mine for span in fact.spans if _is_inside(span, probe.bounds)]
+        inside = [
+            (fact, span) for fact in facts for place, span in enumerate(fact.spans)
+            if _is_inside(span, probe) and (who is None or fact.who == who.text or {*fact.doers[place:place + 1]} & who.ids)
+        ]  # fmt: skip
         if isinstance(value, list) and not (who is not None and kind != "deed") and facts:
             yield from _listed(item, value, facts, inside, probe, who)
+        elif isinstance(value, str) and probe.at is not None and inside and kind in WAYS:
+            says = f"asked about {_part(probe)} it says {item.name} = {value[:60]!r}; then it is {inside[0][0].text!r}"
+            is_right = any(fact.text in value for fact, _ in inside)
+            yield Finding(about=f"{item.name} then", difference="" if is_right else says)
         elif isinstance(value, int) and _is_number_of_all(item) and inside and not (who and kind != "deed"):
+            if intent.said & _MOST:  # the number in one of several parts, in that which has the most of them
+                continue
             yield _counted(intent, item, value, inside, probe)
-    if who is None and not probe.is_bounded and intent.said & _MOST:
+    if who is None and not probe.is_bounded and intent.said & (_MOST | FIRST | LAST):
         yield from _ranked(intent, probe, run)
 
 
@@ -79,8 +123,55 @@ def _is_number_of_all(item: model.Output) -> bool:
     return types.plain(item.type) == types.INT and bool(words_in(item.name) & named)
 
 
-def _is_inside(span: TimeSpan, bounds: TimeSpan) -> bool:
-    return bounds.start + EXACT <= span.start and span.end <= bounds.end - EXACT
+def _is_inside(span: TimeSpan, probe: Probe) -> bool:
+    """Whether something is there in all of the moment that is asked about, or begins and ends within the part that is."""
+    if probe.at is not None:
+        return span.start + EXACT <= probe.at <= span.end - EXACT
+    return probe.bounds.start + EXACT <= span.start and span.end <= probe.bounds.end - EXACT
+
+
+def _beside(intent: Intent, probe: Probe, run: TrialRun, who: Fact) -> Iterator[Finding]:
+    """Yield whether those who are there beside one person hold that person, or one who is never there at the same time."""
+    people = [fact for fact in probe.film if (fact.kind, fact.existence) == ("looks", "present") and " " in fact.text]
+    me, mine = who.who or who.text, who.ids | {*who.doers}
+    is_one = all(len(fact.ids) == 1 for fact in people if fact.text == me)
+    others = [fact for fact in people if fact.text != me and not fact.ids & mine]
+    beside = [one for one in others if any(a.overlaps(b) for a in one.spans for b in who.spans)]
+    for item, value in own_outputs(intent.tool, run):
+        own = words_in(item.name)
+        is_text = isinstance(value, str | list) and not is_evidence(item)
+        if not (own | words_in(intent.tool.name)) & COMPANY or not (
+            own & (COMPANY | COUNT | ROLES["looks"] | {"people"}) or is_text
+        ):
+            continue
+        asked = f"asked who is there beside {me!r}"
+        if is_text:
+            given = _texts(value)
+            itself = [text for text in given if text == me or text in mine]
+            never = [
+                one
+                for one in others
+                if one not in beside and any(text == one.text or text in one.ids for text in given)
+            ]
+            says = f"{asked} {item.name} has {itself[0]!r}, which is the one asked for" if itself else ""
+            more = (
+                f"{asked} {item.name} has {never[0].text!r}, which is never there with it"
+                if never and not itself
+                else ""
+            )
+            yield Finding(about=f"{item.name} beside", difference=says or more, flaw="other_person")
+        elif types.plain(item.type) == types.INT and own & (COUNT | COMPANY) and value and is_one and not beside:
+            says = f"{asked} it says {item.name} = {value}; nothing else is ever there with it"
+            yield Finding(about=f"{item.name} beside", difference=says)
+        elif types.plain(item.type) == types.INT:
+            yield Finding(about=f"{item.name} beside")
+
+
+def _texts(value: Json) -> list[str]:
+    """Return a text, or the texts of a list and of the records in it, but not those within these."""
+    items = value if isinstance(value, list) else [value]
+    inner = [one for item in items for one in (item.values() if isinstance(item, dict) else [item])]
+    return [one for one in inner if isinstance(one, str)]
 
 
 def _listed(
@@ -98,7 +189,15 @@ def _listed(
     if who is not None and named:
         says = f"{asked} {item.name} has {others[0].text!r}, which only {others[0].who!r} does" if others else ""
         yield Finding(about=f"{item.name} others", difference=says, certain=False, flaw="other_person")
-    missing = [one for one in inside if one[0].text not in text and not any(near(span, [one[1]], 0) for span in spans)]
+    if probe.at is not None and named:
+        at = probe.at
+        gone = [fact for fact in named if not any(near_moment(at, span) for span in fact.spans)]
+        says = f"{asked} {item.name} has {gone[0].text!r}, which is not there then" if gone else ""
+        yield Finding(about=f"{item.name} then", difference=says, flaw="other_person")
+    missing = [
+        (fact, span) for fact, span in inside
+        if not (any(near(one, [span], 0) for one in spans) if spans else fact.text in text)
+    ]  # fmt: skip
     if inside and (named or spans or not value):
         lacks = f"{missing[0][0].text!r} at {missing[0][1].start:.1f} to {missing[0][1].end:.1f} s" if missing else ""
         says = f"{asked} {item.name} has {len(value)} items; the film has {lacks}, too" if missing else ""
@@ -111,6 +210,8 @@ def _listed(
 
 
 def _part(probe: Probe) -> str:
+    if probe.at is not None:
+        return f"{probe.at:.1f} s"
     return f"{probe.bounds.start:.1f} to {probe.bounds.end:.1f} s" if probe.is_bounded else "the whole film"
 
 
@@ -119,8 +220,13 @@ def _counted(
 ) -> Finding:
     is_of_things = inside[0][0].kind == "looks" or bool((intent.said | words_in(item.name)) & DISTINCT)
     least = len({fact.text for fact, _ in inside}) if is_of_things else len(inside)
-    says = f"asked about {_part(probe)} it says {item.name} = {value}; the film has at least {least} there"
-    return Finding(about=f"{item.name} all", difference=says if value < least else "")
+    is_too_many = False
+    if probe.at is not None and inside[0][0].kind == "looks":  # two who look the same may be there at once
+        each = [span for fact in probe.film if (fact.kind, fact.text) == ("category", "person") for span in fact.each]
+        least = sum(_is_inside(span, probe) for span in each)
+        is_too_many = value > sum(near_moment(probe.at, span) for span in each)
+    says = f"asked about {_part(probe)} it says {item.name} = {value}; the film has {least} there"
+    return Finding(about=f"{item.name} all", difference=says if value < least or is_too_many else "")
 
 
 def _ranked(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
@@ -129,12 +235,224 @@ def _ranked(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
         fact for fact in probe.film if (fact.kind, fact.existence, fact.category) == ("looks", "present", "person")
     ]
     people = [fact for fact in people if " " in fact.text]
-    keys = [lambda fact: len(fact.spans)]
-    if not intent.said & REPEATED:
+    keys: list[Callable[[Fact], float]] = [lambda fact: len(fact.spans)]
+    if intent.said & FIRST and not intent.said & _MOST:
+        keys = [lambda fact: -fact.spans[0].start]
+    elif not intent.said & _MOST:
+        keys = [lambda fact: fact.spans[-1].end, lambda fact: fact.spans[0].start, lambda fact: fact.spans[-1].start]
+    elif not intent.said & REPEATED:
         keys = [lambda fact: fact.seconds, lambda fact: max(span.duration for span in fact.spans)]
-    most = {max(people, key=key).text for key in keys} if people else set()
+    most = {fact.text for key in keys for fact in people if key(fact) == max(map(key, people))}
     for item, value in own_outputs(intent.tool, run):
         named = [fact.text for fact in people if isinstance(value, str) and fact.text in value]
         if len(named) == 1:
             says = f"it says {item.name} = {value!r}; the film has {' or '.join(map(repr, sorted(most)))}"
             yield Finding(about=f"{item.name} most", difference="" if named[0] in most else says)
+
+
+def of_several(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
+    """Yield what the run of a probe says of several facts, and of the scenes that one of them is in."""
+    facts, outputs = probe.each, own_outputs(intent.tool, run)
+    if not facts or probe.is_of_sides:
+        return
+    are_looks = len(facts) > 1 and {fact.kind for fact in facts} == {"looks"}
+    if are_looks and run.status in ("ok", "partial") and not run.failed_calls:
+        yield from _cites_each(probe, run)
+    if run.status != "ok":
+        return
+    yield from _scenes(intent, probe, run)
+    yield from _at_the_same_time(intent, probe, run)
+    yield from _between(intent, probe, run)
+    if are_looks:
+        yield from _compared(intent, probe, run)
+    is_of_order = not are_looks or bool(intent.said & ORDER and not intent.said & MORE_OR_LESS)
+    if len(facts) > 1 and len({fact.kind for fact in facts}) == 1 and is_of_order:
+        yield from _related(probe, outputs, probe.existence)
+
+
+def _scenes(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
+    """Yield whether the ends and the number of a scene are those of one that holds the occurrence that is meant."""
+    fact, scenes = probe.each[0], [one.spans[0] for one in probe.film if one.kind == "scene"]
+    if len(probe.each) > 1 or probe.is_bounded or fact.existence != "present" or intent.side(probe.arguments):
+        return
+    for item, value in own_outputs(intent.tool, run):
+        own, which = words_in(item.name), intent.which(item.name, probe.arguments)
+        spans = {"first": fact.spans[:1], "last": fact.spans[-1:]}.get(which, fact.spans)
+        holding = [place for span in spans for place in near(span, scenes, 0)]
+        if not own & {"scene", "场景"} or not holding or not isinstance(value, int | float) or isinstance(value, bool):
+            continue
+        if is_moment(item.name, item.type) and edge_of(item.name):
+            known = [getattr(scenes[place], edge_of(item.name)) for place in holding]
+        elif types.plain(item.type) == types.INT and own & {"number", "index"}:
+            known = [float(place + step) for place in holding for step in (0, 1)]
+        else:
+            continue
+        says = f"asked for {fact.text!r} it says {item.name} = {value:g}; its scenes have {', '.join(f'{one:g}' for one in known[:4])}"
+        yield Finding(
+            about=f"{item.name} scene", difference="" if any(abs(value - one) <= EXACT for one in known) else says
+        )
+
+
+def _at_the_same_time(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
+    """Yield whether an answer is right about one being there while something is done, which is done once."""
+    deed = next((fact for fact in probe.each if fact.kind == "deed" and len(fact.spans) == 1), None)
+    looks = next((fact for fact in probe.each if fact.kind == "looks"), None)
+    if deed is None or looks is None or not intent.said & _WHILE:
+        return
+    for item, value in own_outputs(intent.tool, run):
+        if types.plain(item.type) == types.BOOL and words_in(item.name) & (PRESENCE | TOGETHER):
+            is_there = bool(near(deed.spans[0], looks.spans, 0))
+            says = f"asked for {looks.text!r} while {deed.text!r} it says {item.name} = {canonical_json(value)}"
+            about = f"{item.name} {'then' if is_there else 'not then'}"
+            yield Finding(about=about, difference="" if value is is_there else f"{says}; {film_has(looks, probe)}")
+
+
+def _between(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
+    """Yield whether what is listed of the time between two events is from that time."""
+    if "between" in intent.said and len(probe.each) == 2 and all(len(fact.spans) == 1 for fact in probe.each):
+        first, last = sorted((fact.spans[0] for fact in probe.each), key=lambda span: span.start)
+        if first.end < last.start and not probe.is_bounded:
+            between = replace(probe, bounds=TimeSpan(start=first.end, end=last.start))
+            yield from outside(intent, between, run, is_between=True)
+
+
+def _cites_each(probe: Probe, run: TrialRun) -> Iterator[Finding]:
+    """Yield whether something is cited of each of several things that are there, never together."""
+    for place, fact in enumerate(probe.each):
+        if fact.spans and run.cited:
+            is_cited = any(near(piece, fact.spans, 0) for piece in run.cited)
+            asked = " and ".join(repr(one.text) for one in probe.each)
+            says = f"asked for {asked} it cites nothing of {fact.text!r}; {film_has(fact, probe)}"
+            yield Finding(
+                about=f"thing {place}", difference="" if is_cited else says, certain=False, flaw="one_left_out"
+            )
+
+
+def _compared(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
+    """Yield whether the outputs say rightly which of two things is there longer, or more often."""
+    one, other = probe.each[:2]
+    yield from _shared(intent, probe, run)
+    is_often = bool(intent.said & REPEATED)
+    sizes = [len(fact.spans) if is_often else fact.seconds for fact in (one, other)]
+    if min(sizes) * (1 + _SHARE_OFF) > max(sizes):
+        return
+    # One of them is there longer, and the other one more often.
+    is_against = (one.seconds - other.seconds) * (len(one.spans) - len(other.spans)) < 0
+    for item in intent.tool.outputs:
+        own, kind, value = words_in(item.name), types.plain(item.type), run.outputs.get(item.name)
+        is_named = own & (MORE | LESS)
+        more, less = (bool((own if is_named else intent.said) & words) for words in (MORE, LESS))
+        said = _which_of(value, one.text, other.text, is_other=bool(own & _OTHER))
+        is_text = kind in (types.BOOL, types.STRING) or isinstance(kind, types.EnumType)
+        if more is less or said is None or not is_text or not (is_named or item is intent.tool.outputs[0]):
+            continue
+        is_one = (sizes[0] > sizes[1]) is more
+        sides = f"{sizes[0]:g} and {sizes[1]:g} {'times' if is_often else 's'}"
+        asked = f"asked for {one.text!r} and {other.text!r} it says {item.name} = {canonical_json(value)[:60]}"
+        says = "" if said is is_one else f"{asked}; in all the film has {sides}"
+        kind_of = "apart" if is_against else "first" if is_one else "other"
+        yield Finding(about=f"{item.name} {kind_of}", difference=says)
+
+
+def _shared(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
+    """Yield whether the outputs say rightly how long two things are there at the same time, or whether they ever are."""
+    one, other = (fact.spans for fact in probe.each[:2])
+    common = [cut for span in one for piece in other if (cut := span.clip(piece)) is not None]
+    seconds = sum(span.duration for span in merge_spans(common))
+    for item in intent.tool.outputs:
+        own, value = words_in(item.name), run.outputs.get(item.name)
+        is_meant = bool((own | (intent.said if item is intent.tool.outputs[0] else frozenset())) & TOGETHER)
+        kind, unit = types.plain(item.type), unit_of(item)
+        if not is_meant or intent.said & (MORE | LESS | NEGATIONS) or probe.is_bounded or value is None:
+            continue
+        if kind == types.BOOL and not own & ROLES["looks"]:
+            is_right = bool(value) is (seconds > 0)
+        elif edge_of(item.name) and kind == types.TIME and seconds and intent.said & TOGETHER - {"both"}:
+            # "both" alone may mean the moment by which both have been seen
+            is_right = bool(near(TimeSpan(start=float(value), end=float(value)), common, 2 * EXACT))
+        elif types.is_numeric(kind) and kind not in (types.INT, types.TIME) and own & SECONDS and unit in SCALES:
+            is_right = abs(float(value) / SCALES[unit] - seconds) <= max(2 * EXACT, OFF * seconds)
+        else:
+            continue
+        asked = " and ".join(repr(fact.text) for fact in probe.each[:2])
+        where = ", ".join(f"{span.start:.1f} to {span.end:.1f}" for span in merge_spans(common)) or "never"
+        given = f"{item.name} = {canonical_json(value)[:60]}"
+        says = f"asked for {asked} it says {given}; they are there together {seconds:.1f} s: {where}"
+        yield Finding(about=f"{item.name} {'together' if seconds else 'apart'}", difference="" if is_right else says)
+
+
+def _which_of(value: Json, one: str, other: str, *, is_other: bool) -> bool | None:
+    """Return whether a value names the first of two things, or says yes about it; None if it says neither."""
+    if isinstance(value, bool):
+        return value is not is_other
+    if not isinstance(value, str):
+        return None
+    found = [text in value for text in (one, other)]
+    if found == [False, False]:
+        found = [bool(words_in(value) & words) for words in (_FIRST_OF_TWO, _OTHER)]
+    return found[0] if found[0] is not found[1] else None
+
+
+def _related(probe: Probe, outputs: Sequence[tuple[model.Output, Json]], existence: str) -> Iterator[Finding]:
+    """Yield what the outputs say of the order of several facts, each of which happens once."""
+    facts = probe.each
+    present = sorted((fact for fact in facts if fact.spans), key=lambda fact: fact.spans[0].start)
+    absent = [fact for fact in facts if not fact.spans]
+    shown = ", ".join(f"{fact.text!r} {film_has(fact, probe)}" for fact in (*present, *absent))
+    of_inputs = frozenset[str]().union(*map(words_in, probe.facts))
+    for item, value in outputs:
+        own, kind = words_in(item.name), types.plain(item.type)
+        right: bool | None = None
+        named = [
+            fact for name, fact in probe.facts.items() if isinstance(fact, Fact) and _is_named_after(own, name, probe)
+        ]
+        is_time = is_moment(item.name, item.type) and isinstance(value, int | float)
+        if is_time and len(named) == 1 and not own & PLACES and isinstance(value, int | float):
+            moment = TimeSpan(start=float(max(0.0, value)), end=float(max(0.0, value)))
+            right = bool(near(moment, named[0].within(probe.bounds), ROUGH))
+        elif (
+            own & _GAP and len(facts) == 2 and not absent and types.is_numeric(kind) and isinstance(value, int | float)
+        ):
+            ends = [edge - other for edge in _edges(facts[0]) for other in _edges(facts[1])]
+            right = any(abs(abs(value / SCALES.get(unit_of(item), 1.0)) - abs(one)) <= 2 * EXACT for one in ends)
+        elif (
+            own & UNTIL and own & SECONDS and len(facts) == 2 and isinstance(value, int | float) and kind != types.BOOL
+        ):
+            waits = [facts[1].spans[0].start - edge for edge in _edges(facts[0])] if not absent else []
+            scale = SCALES.get(unit_of(item), 1.0)
+            right = any(abs(value / scale - one) <= 2 * EXACT for one in waits)
+        elif kind == types.BOOL and "same" in own and len(facts) == 2 and all(fact.doers for fact in facts):
+            right = value is bool({*facts[0].doers} & {*facts[1].doers})
+        elif kind == types.BOOL and own & ORDER and len(facts) == 2:
+            in_order = not absent and present[0] is facts[0]
+            right = not absent and value is (
+                in_order if not own & {"after", "later", "other", "second"} else not in_order
+            )
+        elif own & ((ORDER | LAST) - of_inputs) and (text := _text_of(value)):
+            places = sorted((text.find(fact.text), fact.text) for fact in facts if fact.text in text)
+            if len(places) == 1 and len(facts) == 2:
+                wanted = present[-1] if own & (LAST | {"later", "second"}) else present[0]
+                right = not absent and places[0][1] == wanted.text
+            elif len(places) == len(present) and not absent:
+                right = [name for _, name in places] == [fact.text for fact in present]
+        if right is not None:
+            says = f"asked for {len(facts)} events it says {item.name} = {canonical_json(value)[:60]}; {shown}"
+            given = "in order" if present == [fact for fact in facts if fact.spans] else "in another order"
+            yield Finding(about=f"{item.name} {existence} {given}", difference="" if right else says)
+
+
+def _is_named_after(own: frozenset[str], name: str, probe: Probe) -> bool:
+    """Whether the words of an output's name are those of one input and of no other one that has a fact."""
+    others = frozenset[str]().union(*(words_in(other) for other in probe.facts if other != name))
+    return bool(own & (words_in(name) - others))
+
+
+def _edges(fact: Fact) -> tuple[float, ...]:
+    return tuple(edge for span in fact.spans for edge in (span.start, span.end))
+
+
+def _text_of(value: Json) -> str:
+    """Return a text, or the texts of a list one after the other; empty for anything else."""
+    if isinstance(value, list):
+        return "; ".join(one for one in value if isinstance(one, str))
+    return value if isinstance(value, str) else ""

@@ -19,14 +19,15 @@ from world_api.core.spans import TimeSpan, merge_spans
 if TYPE_CHECKING:
     from world_api.session.session import Session
 
-#: What a text says of a thing: its looks, what is done, what is said or written (words: either), or its kind.
-FactKind = Literal["looks", "deed", "words", "said", "written", "category"]
+#: What a text says of a thing: its looks, what is done, what is said or written (words: either), its kind; or a scene.
+FactKind = Literal["looks", "deed", "words", "said", "written", "category", "scene"]
 #: present: at the spans; absent: nowhere; unjudged: of a thing that is there, with a word that nothing can judge
 Existence = Literal["present", "absent", "unjudged"]
 _MOST = 6  #: facts of one kind
 _MOST_LINES = 200  #: spoken lines, and texts on screen, that are read
 _SHORTEST = 8  #: characters of a text that is distinctive
 _SHOWN = 8  #: spans of a fact that are written out
+BRIEF = 5.0  #: seconds of a stay that who looks at each segment once may miss
 _APART = 3.0  #: seconds between two occurrences that may also count as one
 _ABSENT_DEEDS = ("plays a violin", "climbs a ladder", "juggles three balls")
 _ABSENT_WORDS = ("the moon is made of green cheese", "forty elephants crossed the bridge")
@@ -46,7 +47,8 @@ class Fact:
     things, and one of occurrences, may give (empty: unknown); ``seconds``: in all; ``category``: of the thing, or of the
     one who does it; ``who``: the looks of the one who does it; ``doers``: the entity ids of those who do it, span by
     span (empty: unknown); ``instead``: how words are there that are absent as asked for, said or written; ``sides``: from
-    which side of the picture one thing comes, and to which it leaves, span by span (empty text: unknown).
+    which side of the picture one thing comes, and to which it leaves, span by span (empty text: unknown); ``each``: the
+    spans of all things one by one, of which some may overlap; ``ids``: the entity ids of what looks so.
     """
 
     kind: FactKind
@@ -60,6 +62,8 @@ class Fact:
     doers: tuple[str, ...] = ()
     instead: Literal["said", "written", ""] = ""
     sides: tuple[tuple[str, str], ...] = ()
+    each: tuple[TimeSpan, ...] = ()
+    ids: frozenset[str] = frozenset()
 
     @property
     def seconds(self) -> float:
@@ -70,6 +74,14 @@ class Fact:
     def gap(self) -> float:
         """The shortest time between two occurrences, in seconds; infinite for one."""
         return min((later.start - earlier.end for earlier, later in pairwise(self.spans)), default=math.inf)
+
+    def lasting(self, least: float) -> Fact:
+        """Return the fact of the occurrences, which do not overlap, that last at least so many seconds."""
+        if not self.spans:
+            return self
+        spans = tuple(span for span in self.spans if span.duration >= least)
+        left = replace(self, spans=spans, each=spans, times=frozenset({len(spans)}), sides=(), doers=())
+        return left if spans else replace(left, existence="absent", things=frozenset({0}))
 
     def not_done_by(self, looks: str) -> Fact:
         """Return that a deed, which is there, is never done by what has these looks."""
@@ -95,8 +107,9 @@ def _present(kind: FactKind, text: str, spans: Iterable[TimeSpan], *, things: in
     merged = merge_spans(each)
     joined = [span for place, span in enumerate(merged) if not place or span.start - merged[place - 1].end > _APART]
     known = frozenset() if things is None else frozenset({things})
-    times = frozenset({len(each), len(merged), len(joined)})
-    return Fact(kind=kind, text=text, spans=tuple(merged), things=known, times=times, **more)
+    long = [span for span in merged if span.duration >= BRIEF] if kind in ("looks", "category") else []
+    times = frozenset({len(each), len(merged), len(joined), len(long) or len(each)})
+    return Fact(kind=kind, text=text, spans=tuple(merged), things=known, times=times, each=tuple(each), **more)
 
 
 def facts_of(session: Session) -> tuple[Fact, ...]:
@@ -111,6 +124,7 @@ def facts_of(session: Session) -> tuple[Fact, ...]:
     if is_true:
         several = (fact for fact in _categories(session) if fact.things != frozenset({1}))
         present += [replace(fact, kind="looks") for fact in several]
+        present += [_present("scene", f"scene {scene.ordinal + 1}", [scene.span]) for scene in session.view.scenes]
         present += [*_deeds(session, {fact.text for fact in looks}), *_categories(session)]
         present += [*_absent(session, present), *_unjudged(session, looks)]
     return tuple(present)
@@ -133,7 +147,8 @@ def _looks(session: Session, *, is_true: bool) -> Iterator[Fact]:
                 (track.enters_from(span) or "", track.leaves_to(span) or "") for track in fitting[:1] for span in spans
             ]
             known = tuple(sides) if len(fitting) == 1 else ()
-            yield _present("looks", hint, spans, things=number, category=fitting[0].category, sides=known)
+            ids = frozenset(track.entity_id for track in fitting if track.entity_id)
+            yield _present("looks", hint, spans, things=number, category=fitting[0].category, sides=known, ids=ids)
 
 
 def _deeds(session: Session, looks: set[str]) -> Iterator[Fact]:

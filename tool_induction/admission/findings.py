@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from tool_induction.admission.arguments import is_interval, is_moment
-from tool_induction.admission.facts import Fact
+from tool_induction.admission.facts import BRIEF, Fact
 from tool_induction.admission.intents import (
+    ABSENCE,
     AFTER,
     AROUND,
     ARRIVES,
@@ -30,7 +32,7 @@ from tool_induction.admission.intents import (
     REPEATED,
     ROLES,
     SECONDS,
-    TOGETHER,
+    WAYS,
     Edge,
     Intent,
     edge_of,
@@ -42,7 +44,7 @@ from tool_induction.language import model, types
 from tool_induction.language.evaluation import Json
 from tool_induction.language.expressions import names
 from world_api.core.canonical import canonical_json
-from world_api.core.spans import TimeSpan, merge_spans
+from world_api.core.spans import TimeSpan
 
 if TYPE_CHECKING:
     from tool_induction.admission.trials import TrialRun
@@ -57,10 +59,8 @@ _DOER = re.compile(
 )
 _WHO = frozenset("who doer actor".split())
 MORE = frozenset("longer longest more most oftener greater 更长 更久 更多".split())
-_LESS = frozenset("shorter shortest less least fewer 更短 更少".split())
-MORE_OR_LESS = MORE | _LESS
-_FIRST_OF_TWO = frozenset("first one a former 第一".split())
-_OTHER = frozenset("other second two b latter 第二 另一".split())
+LESS = frozenset("shorter shortest less least fewer 更短 更少".split())
+MORE_OR_LESS = MORE | LESS
 _UNITS: Mapping[str, frozenset[str]] = {
     "percent": frozenset("percent percentage pct 百分比".split()),
     "a share of 1": frozenset("share fraction proportion 比例 占比".split()),
@@ -79,17 +79,20 @@ _STATISTIC_WORDS: Mapping[str, frozenset[str]] = {
 }
 #: Words of a number that is one of several, or their mean.
 STATISTICS = frozenset[str]().union(*_STATISTIC_WORDS.values())
-_UNTIL = frozenset("until wait waits waiting later".split())  #: of seconds from a moment to what comes next
+UNTIL = frozenset("until wait waits waiting later".split())  #: of seconds from a moment to what comes next
 _REST = frozenset(
     "remaining remain remains left rest 剩余".split()
 )  #: of seconds from the end of something to that of the film
 _OFTEN = 8  #: occurrences that a short list has no room for
-_GAP = frozenset("between gap apart pause 间隔".split())
-_LISTS = frozenset("times appearances occurrences spans intervals visits".split())
+#: of a boolean: that something comes more than once
+_AGAIN = frozenset("repeated repeats again returns reappears recurs recurring returned twice repeatedly".split())
+_LISTS = frozenset("times appearances occurrences spans intervals visits sightings stays moments mentions".split())
 NEGATIONS = frozenset("not never no missing absent without".split())
 ORDER = FIRST | {"before", "order", "ordered", "earlier", "precedes", "sequence", "sorted", "after", "later"}
+_LACKING = frozenset("absent missing unseen 缺席".split())  #: of a boolean: that something is not there
+_SOME = frozenset("long longer short shorter brief some several few top".split())  #: of a list that need not be of all
 _LONG = 4.0  #: a span must be this long for its ends to be distinguished
-_SHARE_OFF = 0.25  #: of a duration
+OFF = 0.1  #: of a duration
 _AT_LEAST = 2  #: wrong answers that refuse a tool
 _NONE_OF = 4  #: questions about what is there, all of which find nothing
 _SIDES = ("left", "right", "top", "bottom")
@@ -118,34 +121,22 @@ def findings_of(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding
     """Yield what the run of a probe says of the facts, output by output."""
     facts = probe.each
     if run.status == "ok":
-        yield from _outside(intent, probe, run)
+        yield from outside(intent, probe, run)
         yield from _wrong_side(intent, probe, run)
-    if not facts or probe.cuts:
+    if not facts or probe.is_of_sides:
         return
     if run.status == "ok":
         yield Finding(about="decided")
-    standings = {fact.existence for fact in facts}
-    existence = "unjudged" if "unjudged" in standings else "absent" if "absent" in standings else "present"
-    is_of_several_looks = len(facts) > 1 and {fact.kind for fact in facts} == {"looks"}
-    if is_of_several_looks and run.status in ("ok", "partial") and not run.failed_calls:
-        yield from _cites_each(probe, run)
-    outputs = own_outputs(intent.tool, run)
-    if is_of_several_looks and run.status == "ok":
-        yield from _compared(intent, probe, run)
-        if intent.said & ORDER and not intent.said & MORE_OR_LESS:
-            yield from _related(probe, outputs, existence)
-    yield from _undecided(run, facts, probe, existence)
-    if run.status != "ok" or is_of_several_looks:
+    existence = probe.existence
+    yield from _undecided(intent, run, facts, probe, existence)
+    if run.status != "ok" or (len(facts) > 1 and len({fact.kind for fact in facts}) == 1):
         return
     deed = next((fact for fact in facts if fact.kind == "deed"), facts[0])
-    if len(facts) > 1 and len({fact.kind for fact in facts}) == 1:
-        yield from _related(probe, outputs, existence)
-    else:
-        if deed.kind == "deed" and len(deed.spans) == 1:
-            yield from _sides(intent, deed, probe, run)
-        judged = _Answer(intent=intent, probe=probe, fact=deed, existence=existence)
-        for item, value in outputs:
-            yield from judged.findings(item, value)
+    if deed.kind == "deed" and len(deed.spans) == 1:
+        yield from _sides(intent, deed, probe, run)
+    judged = _Answer(intent=intent, probe=probe, fact=deed, existence=existence)
+    for item, value in own_outputs(intent.tool, run):
+        yield from judged.findings(item, value)
 
 
 def own_outputs(tool: model.Tool, run: TrialRun) -> list[tuple[model.Output, Json]]:
@@ -177,18 +168,23 @@ def claim_of(intent: Intent, item: model.Output) -> str:
     return "person" if kind == types.STRING and item.name.endswith("entity_id") else ""
 
 
-def _undecided(run: TrialRun, facts: Sequence[Fact], probe: Probe, existence: str) -> Iterator[Finding]:
+def _undecided(intent: Intent, run: TrialRun, facts: Sequence[Fact], probe: Probe, existence: str) -> Iterator[Finding]:
     texts = ", ".join(repr(fact.text) for fact in facts)
     is_there = existence == "present" and all(fact.within(probe.bounds) for fact in facts)
     if is_there and run.status in ("ok", "empty"):
-        says = f"asked for {texts} it finds nothing: {_world(facts[0], probe)}" if run.status == "empty" else ""
+        says = f"asked for {texts} it finds nothing: {film_has(facts[0], probe)}" if run.status == "empty" else ""
         yield Finding(about="finds", difference=says, certain=False, flaw="finds_nothing")
+        ways = [fact.instead for fact in probe.film if fact.instead and fact.text == facts[0].text]
+        for way in ways if facts[0].kind == "words" else ():
+            if not intent.promised & WAYS[way]:
+                continue
+            yield Finding(about=f"finds {way}", difference=says, certain=False, flaw="finds_nothing")
     if run.status == "partial" and existence != "unjudged" and not run.failed_calls:
         says = f"asked for {texts} it cannot tell, although the world decides it"
         yield Finding(about="decided", difference=says, certain=False)
 
 
-def _world(fact: Fact, probe: Probe) -> str:
+def film_has(fact: Fact, probe: Probe) -> str:
     """Return what the world holds of a fact, in words."""
     if fact.existence == "absent":
         if fact.instead:
@@ -211,26 +207,14 @@ class _Answer:
         """Yield what one output says."""
         yield from self._doer(item, value)
         claim = self._claim(item, value)
-        if claim is None:
+        if claim is None or not self._is_known(claim, item):
             return
-        if (
-            claim in ("time", "seconds")
-            and _statistic(words_in(item.name) | self.intent.said)
-            and len(self.fact.spans) == 1
-        ):
-            return  # one is the longest, the shortest and the average of itself
-        is_elsewhere = self.existence == "present" and not self.fact.within(self.probe.bounds)
-        about = f"{item.name} {'elsewhere' if is_elsewhere else self.existence}"
-        if claim == "count" and self.probe.is_bounded and self.fact.within(self.probe.bounds) and not self._numbers():
-            return  # how often it is there in a part of the film is not known
-        if claim == "count" and self.fact.times == frozenset({1}):
-            about += " once"
-        if claim == "time" and self.intent.which(item.name, self.probe.arguments) and len(self.fact.spans) > 1:
-            about += " of several"
-        if claim in ("count", "list") and min(self.fact.times, default=0) >= _OFTEN:
-            about += " often"
+        about = self._kind_of_question(claim, item)
         if self.existence == "present":
             yield replace(self._present(claim, item, value), about=about)
+        elif claim == "lack":
+            is_wrong = value is False and self.existence == "absent"
+            yield Finding(about=about, difference=self._says(item, value) if is_wrong else "")
         elif (claim == "list" and value) or _claims(value):
             why = "nothing can judge all of these words" if self.existence == "unjudged" else ""
             flaw: Flaw | None = "other_channel" if self.fact.instead else None
@@ -238,9 +222,45 @@ class _Answer:
         else:
             yield Finding(about=about)
 
+    def _is_known(self, claim: str, item: model.Output) -> bool:
+        """Whether the film decides what is claimed; of a moment, and of a part that cuts an occurrence, little is said."""
+        probe, fact = self.probe, self.fact
+        if (probe.at is not None and claim not in ("presence", "lack")) or (probe.cuts and claim != "seconds"):
+            return False
+        decided = ("presence", "lack") if self._is_brief(max) else ("presence", "lack", "count", "list")
+        if self._is_brief(min) and (claim not in decided or probe.is_bounded):
+            return False  # a tool that looks at each segment once may miss it, and its times and counts lack it
+        if claim in ("time", "seconds") and len(fact.spans) == 1:
+            # One is the longest, the shortest and the average of itself.
+            return not _statistic(words_in(item.name) | self.intent.said)
+        if claim == "count" and probe.is_bounded and fact.within(probe.bounds) and not self._numbers():
+            return False
+        return not (claim in ("list", "count") and probe.limits) and not (claim == "again" and len(fact.times) > 1)
+
+    def _is_brief(self, which: Callable[..., float]) -> bool:
+        """Whether all (``max``) or some (``min``) of what is seen is there for a few seconds alone."""
+        return self.fact.kind == "looks" and which((span.duration for span in self.fact.spans), default=BRIEF) < BRIEF
+
+    def _kind_of_question(self, claim: str, item: model.Output) -> str:
+        """Return the output and what sets the question apart, by which answers are put together."""
+        probe, fact, is_present = self.probe, self.fact, self.existence == "present"
+        is_elsewhere = is_present and not fact.within(probe.bounds)
+        statistic = _statistic(words_in(item.name) | self.intent.said)
+        is_choice = probe.ordinal or statistic or self.intent.which(item.name, probe.arguments)
+        apart = {
+            " once": claim in ("count", "again") and fact.times == frozenset({1}),
+            " of several": claim in ("time", "seconds") and is_choice and len(fact.spans) > 1,
+            " alike": claim == "seconds" and is_present and fact.things != frozenset({1}),
+            " briefly": is_present and self._is_brief(max),
+            " cut": probe.cuts,
+            " often": claim in ("count", "list") and min(fact.times, default=0) >= _OFTEN,
+        }
+        kinds = "".join(kind for kind, is_meant in apart.items() if is_meant)
+        return f"{item.name} {'elsewhere' if is_elsewhere else self.existence}{kinds}"
+
     def _says(self, item: model.Output, value: Json, world: str = "") -> str:
         shown = canonical_json(value)[:60]
-        return f"asked for {self.fact.text!r} it says {item.name} = {shown}; {world or _world(self.fact, self.probe)}"
+        return f"asked for {self.fact.text!r} it says {item.name} = {shown}; {world or film_has(self.fact, self.probe)}"
 
     def _claim(self, item: model.Output, value: Json) -> str | None:
         """Return what an output says of the fact: time, seconds, count, presence or list; None if that is not clear."""
@@ -250,8 +270,11 @@ class _Answer:
             (self.probe.is_bounded or self.probe.moment is not None) and own & (_TIMES | PRESENCE | {"start", "end"})
         )
         is_time = is_moment(item.name, item.type)
-        if self._seconds_from(own) and types.is_numeric(kind) and kind != types.INT and not is_time:
+        is_amount = types.is_numeric(kind) and kind != types.INT and not is_time
+        if self._seconds_from(own) and is_amount:
             return "distance"
+        if (own | self.intent.said) & ABSENCE and is_amount and own & SECONDS and self.existence == "present":
+            return None if self.probe.is_bounded or own & PRESENCE else "absence"
         is_in_part = self.probe.is_bounded and self.intent.said & AROUND <= {"between"}
         is_named = is_named or bool(is_in_part and own & (COUNT | SECONDS))
         around = own & (AROUND - EDGES - (BEFORE | AFTER if self.probe.is_bounded else frozenset()))
@@ -262,6 +285,10 @@ class _Answer:
             return "side" if self.fact.sides and ends[0] is not ends[1] else None
         if is_time or is_interval(item.type):
             return "time" if span_of(value) else None
+        if kind == types.BOOL and own & _AGAIN and not self.probe.is_bounded:
+            return "again" if not own & NEGATIONS else None
+        if kind == types.BOOL and own & _LACKING and not own & (PRESENCE - {"ever"}):
+            return "lack"
         if kind == types.BOOL:
             return "presence" if own & PRESENCE and not own & NEGATIONS else None
         is_number = own & (COUNT | DISTINCT) or sum(one.type == item.type for one in self.intent.tool.outputs) == 1
@@ -275,8 +302,9 @@ class _Answer:
 
     def _present(self, claim: str, item: model.Output, value: Json) -> Finding:
         spans = self.fact.within(self.probe.bounds)
-        if claim == "presence":
-            is_right = bool(value) == bool(spans)
+        if claim in ("presence", "again", "lack"):
+            known = {"presence": bool(spans), "lack": not spans, "again": len(self.fact.spans) > 1}
+            is_right = bool(value) == known[claim]
             return Finding(about="", difference="" if is_right else self._says(item, value))
         if not spans:
             found = Finding(about="", difference=self._says(item, value) if _claims(value) else "")
@@ -285,6 +313,8 @@ class _Answer:
             return self._time(item, value, spans)
         if claim == "seconds" and isinstance(value, int | float):
             return self._seconds(item, value, spans)
+        if claim == "absence" and isinstance(value, int | float):
+            return self._absence(item, value)
         if claim == "count":
             return self._count(item, value)
         if claim == "distance" and isinstance(value, int | float):
@@ -292,15 +322,41 @@ class _Answer:
         if claim == "side":
             return self._side(item, value)
         if claim == "list" and isinstance(value, list) and not self.probe.is_bounded:
-            least = min(self.fact.times, default=1)
-            is_short = len(value) < (least if least >= _OFTEN else 1)
-            says = (
-                self._says(item, value, f"the film has it {least} times, and {len(value)} are listed")
-                if is_short
-                else ""
-            )
-            return Finding(about="", difference=says, certain=False, flaw="short_lists" if value else "finds_nothing")
+            return self._list(item, value, spans)
         return Finding(about="")
+
+    def _list(self, item: model.Output, value: list[Json], spans: Sequence[TimeSpan]) -> Finding:
+        """Return what a list of occurrences says: whether each is one, and whether none is left out."""
+        listed = [span for one in value if (span := span_of(one)) is not None]
+        wrong = [span for span in listed if not near(span, spans, ROUGH)]
+        if wrong:
+            return Finding(about="", difference=self._says(item, [wrong[0].start, wrong[0].end]))
+        least = min(self.fact.times, default=1)
+        is_of_some = bool((self.intent.said | words_in(item.name)) & _SOME) and len(value) > 0
+        is_short = not is_of_some and (
+            len(value) < least or any(listed and not near(span, listed, 0) for span in spans)
+        )
+        says = self._says(item, value, f"the film has it {least} times, and {len(value)} are listed")
+        return Finding(
+            about="",
+            difference=says if is_short else "",
+            certain=False,
+            flaw="short_lists" if value else "finds_nothing",
+        )
+
+    def _absence(self, item: model.Output, value: float) -> Finding:
+        """Return what seconds say in which a thing is not there: one pause, all of them, or all of the film's other time."""
+        pauses = [later.start - earlier.end for earlier, later in pairwise(self.fact.spans)]
+        if not pauses or self.fact.things != frozenset({1}):
+            return Finding(about="", certain=False)
+        ends = [self.fact.spans[0].start, self.probe.duration - self.fact.spans[-1].end]
+        values = {"average": sum(pauses) / len(pauses), "longest": max(pauses), "shortest": min(pauses)}
+        statistic = _statistic(words_in(item.name) | self.intent.said)
+        known = [values[statistic]] if statistic else [*pauses, sum(pauses), self.probe.duration - self.fact.seconds]
+        known += [max(*pauses, *ends)] if statistic == "longest" else []
+        is_right = any(abs(value / SCALES.get(unit_of(item), 1.0) - one) <= 2 * EXACT for one in known)
+        right = " or ".join(f"{one:.1f}" for one in known[:4])
+        return Finding(about="", difference="" if is_right else self._says(item, value, f"away it is {right} s"))
 
     def _side(self, item: model.Output, value: Json) -> Finding:
         """Return what an output says of the side of the picture where a thing comes in or goes out."""
@@ -317,7 +373,7 @@ class _Answer:
             return "rest"
         bounds = self.probe.bounds
         is_open = bounds.start > 0 and bounds.end > self.probe.duration
-        return "next" if own & _UNTIL and own & SECONDS and is_open else ""
+        return "next" if own & UNTIL and own & SECONDS and is_open else ""
 
     def _distance(self, item: model.Output, value: float, spans: Sequence[TimeSpan]) -> Finding:
         """Return what seconds say that are measured from a moment, or to the end of the film."""
@@ -354,25 +410,29 @@ class _Answer:
             return Finding(about="", certain=False)
         wanted = {"first": 0, "last": len(spans) - 1}.get(which, place if extreme and place is not None else close[0])
         moment = self.probe.moment
+        if self.probe.ordinal:
+            wanted, which, extreme = self.probe.ordinal - 1, "", f"number {self.probe.ordinal}"
         if moment is not None:
             wanted = min(range(len(spans)), key=lambda place: abs(spans[place].start - moment))
         if wanted not in close:
             order = f"this is occurrence {close[0] + 1} of {len(spans)}, and it says {which or extreme or 'nearest'}"
-            found = Finding(about="", difference=self._says(item, value, f"{_world(self.fact, self.probe)}: {order}"))
+            found = Finding(about="", difference=self._says(item, value, f"{film_has(self.fact, self.probe)}: {order}"))
             return replace(found, certain=wanted not in around or close != around)
         span, edge = spans[wanted], self._edge(item)
         # A line has times of its own beside those of the hit.
         has_own_times = self.fact.kind in ("words", "said", "written")
         if given.duration == 0 and edge:
-            start, end = abs(given.start - span.start), abs(given.end - span.end)
+            # Of several things that look alike either one's stay may be meant.
+            mine = [span, *(one for one in self.fact.each if one.overlaps(span))]
+            start, end = (min(abs(given.start - getattr(one, side)) for one in mine) for side in ("start", "end"))
             own, other = (start, end) if edge == "start" else (end, start)
             if other <= EXACT < own and span.duration > _LONG:
                 return Finding(
                     about="",
-                    difference=self._says(item, value, f"{_world(self.fact, self.probe)}: that is the other end"),
+                    difference=self._says(item, value, f"{film_has(self.fact, self.probe)}: that is the other end"),
                 )
             if own > 2 * EXACT:
-                flaw: Flaw | None = "rough_times" if has_own_times else None
+                flaw: Flaw | None = "rough_times"
                 return Finding(about="", difference=self._says(item, value), certain=False, flaw=flaw)
         elif given.duration == 0 and has_own_times and not near(given, [span], 2 * EXACT):
             return Finding(about="", difference=self._says(item, value), certain=False, flaw="rough_times")
@@ -385,7 +445,7 @@ class _Answer:
         """Return "longest" or "shortest", if an output is of that occurrence, and its place; None if that is not clear."""
         kind = _statistic(words_in(item.name)) or _statistic(self.intent.said)
         lengths = sorted(span.duration for span in spans)
-        if self.probe.is_bounded or kind not in ("longest", "shortest") or self.fact.things != frozenset({1}):
+        if self.probe.is_bounded or kind not in ("longest", "shortest") or self.fact.times != frozenset({len(spans)}):
             return kind if kind in ("longest", "shortest") else "", None
         pair = lengths[-2:] if kind == "longest" else lengths[:2]
         is_clear = len(pair) == 1 or pair[0] + EXACT < pair[1]
@@ -417,23 +477,32 @@ class _Answer:
         shares = {name: whole / self.probe.duration for name, whole in SHARES.items()}
         scales = shares if unit in shares else SCALES
         is_total = bool((self.intent.said | words_in(item.name)) & TOTAL) or unit in shares
-        each = [span.duration for span in spans]
+        each, lengths = [span.duration for span in spans], [span.duration for span in self.fact.each]
         values = {"average": total / len(each), "longest": max(each), "shortest": min(each)}
         statistic = _statistic(words_in(item.name)) or ("" if is_total else _statistic(self.intent.said))
         right = [total] if is_total else [total, *each]
-        right = [values[statistic]] if statistic else right
+        if statistic:  # of several things that overlap, either one's stay or the time without a break may be meant
+            alone = {"average": sum(lengths) / len(lengths), "longest": max(lengths), "shortest": min(lengths)}
+            right = [values[statistic], alone[statistic]]
         seconds = value / scales[unit]
-        if any(abs(seconds - one) <= max(2 * EXACT, _SHARE_OFF * one) for one in right):
+        doubled = sum(span.duration for span in self.fact.each)
+        is_double = abs(seconds - doubled) <= EXACT < doubled - total and abs(seconds - total) > EXACT
+        if any(abs(seconds - one) <= max(2 * EXACT, OFF * one) for one in right) and not is_double:
             return Finding(about="")
         meant = [name for name, scale in scales.items() if abs(value / scale - total) <= _CLOSE * total]
         # Of several things that look alike one may be meant.
         is_one = self.fact.things == frozenset({1})
         more = f": that is {meant[0]}, and not {unit}" if meant else "" if is_one else ", of several that look so"
+        more = ": the time in which several of them are there at once counts twice" if is_double else more
         says = self._says(
             item, value, f"{values[statistic]:.1f} s {statistic}" if statistic else f"{total:.1f} s in all{more}"
         )
         flaw: Flaw = "one_of_several" if not is_one and is_total and seconds < total else "other_amount"
-        is_certain = bool(meant) or (is_one and unit not in shares and (is_total or bool(statistic) or seconds < EXACT))
+        is_certain = (
+            is_double
+            or bool(meant)
+            or (is_one and unit not in shares and (is_total or self.probe.cuts or bool(statistic) or seconds < EXACT))
+        )
         return Finding(
             about="",
             difference=says,
@@ -492,7 +561,7 @@ class _Answer:
             return Finding(about="")
         right = " or ".join(map(str, sorted(known)))
         is_cut = min(known) >= _OFTEN and isinstance(value, int) and value < min(known)
-        says = self._says(item, value, f"{_world(self.fact, self.probe)}: {right}")
+        says = self._says(item, value, f"{film_has(self.fact, self.probe)}: {right}")
         return Finding(about="", difference=says, certain=not is_cut, flaw="short_lists" if is_cut else None)
 
 
@@ -506,7 +575,7 @@ def _sides(intent: Intent, fact: Fact, probe: Probe, run: TrialRun) -> Iterator[
     wrong = [piece for piece in wrong if not near(piece, [event], EXACT) or piece.duration > ROUGH]
     if side and (right or wrong):
         cited = ", ".join(f"{piece.start:.1f} to {piece.end:.1f} s" for piece in wrong[:3])
-        says = f"asked what comes {side} {fact.text!r} it cites only {cited}; {_world(fact, probe)}"
+        says = f"asked what comes {side} {fact.text!r} it cites only {cited}; {film_has(fact, probe)}"
         yield Finding(about=f"side {side}", difference="" if right else says)
     far = {"before": "end", "after": "start"}.get(side)
     for item in intent.tool.outputs if far else ():
@@ -514,7 +583,7 @@ def _sides(intent: Intent, fact: Fact, probe: Probe, run: TrialRun) -> Iterator[
         is_far_end = is_moment(item.name, item.type) and words_in(item.name) & PLACES and edge_of(item.name) == far
         if is_far_end and isinstance(value, int | float):
             is_right = value <= event.end + EXACT if side == "before" else value >= event.start - EXACT
-            says = f"asked what comes {side} {fact.text!r} it says {item.name} = {value:g}; {_world(fact, probe)}"
+            says = f"asked what comes {side} {fact.text!r} it says {item.name} = {value:g}; {film_has(fact, probe)}"
             yield Finding(about=f"{item.name} {side}", difference="" if is_right else says)
 
 
@@ -523,6 +592,8 @@ def _wrong_side(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding
     side, event = intent.side(probe.arguments), next(iter(probe.each), None)
     for item, value in own_outputs(intent.tool, run) if side else ():
         own, says = words_in(item.name), ""
+        if bool(own & BEFORE) is not bool(own & AFTER):  # the output's own side is the one that is meant
+            side = "before" if own & BEFORE else "after"
         edge = {"before": probe.bounds.end, "after": probe.bounds.start}[side]
         if is_moment(item.name, item.type) and isinstance(value, int | float):
             if not probe.cuts or edge_of(item.name) == "end":
@@ -550,16 +621,20 @@ def _wrong_side(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding
         yield Finding(about=f"{item.name} side", difference=says, certain=False, flaw="wrong_side")
 
 
-def _outside(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
+def outside(intent: Intent, probe: Probe, run: TrialRun, *, is_between: bool = False) -> Iterator[Finding]:
     """Yield whether all items of a list are in the part of the film that is asked about, as far as both ends are given."""
     bounds = probe.bounds
     around = AROUND - BEFORE - AFTER if intent.side(probe.arguments) else AROUND
-    if bounds.end > probe.duration or intent.said & around:
+    is_open = bounds.end > probe.duration or probe.at is not None
+    if is_open or (intent.said & around and not is_between):
         return
     for item in intent.tool.outputs:
-        value = run.outputs.get(item.name)
-        spans = [span for one in value if (span := span_of(one)) is not None] if isinstance(value, list) else []
+        value, is_of_elsewhere = run.outputs.get(item.name), bool(intent.said & NEGATIONS)
+        listed = value if isinstance(value, list) and not (is_of_elsewhere and is_evidence(item)) else []
+        spans = [span for one in listed if (span := span_of(one)) is not None]
         out = [one for one in spans if not near(one, [bounds], EXACT if one.duration < EXACT else ROUGH)]
+        if is_evidence(item) and len(out) < len(spans):  # some may show who is meant
+            out = []
         if spans:
             says = (
                 (
@@ -572,87 +647,10 @@ def _outside(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
             yield Finding(about=f"{item.name} outside", difference=says)
 
 
-def _cites_each(probe: Probe, run: TrialRun) -> Iterator[Finding]:
-    """Yield whether something is cited of each of several things that are there, never together."""
-    for place, fact in enumerate(probe.each):
-        if fact.spans and run.cited:
-            is_cited = any(near(piece, fact.spans, 0) for piece in run.cited)
-            asked = " and ".join(repr(one.text) for one in probe.each)
-            says = f"asked for {asked} it cites nothing of {fact.text!r}; {_world(fact, probe)}"
-            yield Finding(
-                about=f"thing {place}", difference="" if is_cited else says, certain=False, flaw="one_left_out"
-            )
-
-
-def _compared(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
-    """Yield whether the outputs say rightly which of two things is there longer, or more often."""
-    one, other = probe.each[:2]
-    yield from _shared(intent, probe, run)
-    is_often = bool(intent.said & REPEATED)
-    sizes = [len(fact.spans) if is_often else fact.seconds for fact in (one, other)]
-    if min(sizes) * (1 + _SHARE_OFF) > max(sizes):
-        return
-    # One of them is there longer, and the other one more often.
-    is_against = (one.seconds - other.seconds) * (len(one.spans) - len(other.spans)) < 0
-    for item in intent.tool.outputs:
-        own, kind, value = words_in(item.name), types.plain(item.type), run.outputs.get(item.name)
-        is_named = own & (MORE | _LESS)
-        more, less = (bool((own if is_named else intent.said) & words) for words in (MORE, _LESS))
-        said = _which_of(value, one.text, other.text, is_other=bool(own & _OTHER))
-        is_text = kind in (types.BOOL, types.STRING) or isinstance(kind, types.EnumType)
-        if more is less or said is None or not is_text or not (is_named or item is intent.tool.outputs[0]):
-            continue
-        is_one = (sizes[0] > sizes[1]) is more
-        sides = f"{sizes[0]:g} and {sizes[1]:g} {'times' if is_often else 's'}"
-        asked = f"asked for {one.text!r} and {other.text!r} it says {item.name} = {canonical_json(value)[:60]}"
-        says = "" if said is is_one else f"{asked}; in all the film has {sides}"
-        kind_of = "apart" if is_against else "first" if is_one else "other"
-        yield Finding(about=f"{item.name} {kind_of}", difference=says)
-
-
 def _statistic(words: frozenset[str]) -> str:
     """Return which number of several a name means: average, longest or shortest; empty for the whole, or if it says several."""
     found = [name for name, known in _STATISTIC_WORDS.items() if words & known]
     return found[0] if len(found) == 1 else ""
-
-
-def _shared(intent: Intent, probe: Probe, run: TrialRun) -> Iterator[Finding]:
-    """Yield whether the outputs say rightly how long two things are there at the same time, or whether they ever are."""
-    one, other = (fact.spans for fact in probe.each[:2])
-    common = [cut for span in one for piece in other if (cut := span.clip(piece)) is not None]
-    seconds = sum(span.duration for span in merge_spans(common))
-    for item in intent.tool.outputs:
-        own, value = words_in(item.name), run.outputs.get(item.name)
-        is_meant = bool((own | (intent.said if item is intent.tool.outputs[0] else frozenset())) & TOGETHER)
-        kind, unit = types.plain(item.type), unit_of(item)
-        if not is_meant or intent.said & (MORE | _LESS | NEGATIONS) or probe.is_bounded or value is None:
-            continue
-        if kind == types.BOOL and not own & ROLES["looks"]:
-            is_right = bool(value) is (seconds > 0)
-        elif edge_of(item.name) and kind == types.TIME and seconds and intent.said & TOGETHER - {"both"}:
-            # "both" alone may mean the moment by which both have been seen
-            is_right = bool(near(TimeSpan(start=float(value), end=float(value)), common, 2 * EXACT))
-        elif types.is_numeric(kind) and kind not in (types.INT, types.TIME) and own & SECONDS and unit in SCALES:
-            is_right = abs(float(value) / SCALES[unit] - seconds) <= max(2 * EXACT, _SHARE_OFF * seconds)
-        else:
-            continue
-        asked = " and ".join(repr(fact.text) for fact in probe.each[:2])
-        where = ", ".join(f"{span.start:.1f} to {span.end:.1f}" for span in merge_spans(common)) or "never"
-        given = f"{item.name} = {canonical_json(value)[:60]}"
-        says = f"asked for {asked} it says {given}; they are there together {seconds:.1f} s: {where}"
-        yield Finding(about=f"{item.name} {'together' if seconds else 'apart'}", difference="" if is_right else says)
-
-
-def _which_of(value: Json, one: str, other: str, *, is_other: bool) -> bool | None:
-    """Return whether a value names the first of two things, or says yes about it; None if it says neither."""
-    if isinstance(value, bool):
-        return value is not is_other
-    if not isinstance(value, str):
-        return None
-    found = [text in value for text in (one, other)]
-    if found == [False, False]:
-        found = [bool(words_in(value) & words) for words in (_FIRST_OF_TWO, _OTHER)]
-    return found[0] if found[0] is not found[1] else None
 
 
 def unit_of(item: model.Output, *, by_name: bool = False) -> str:
@@ -666,69 +664,6 @@ def unit_of(item: model.Output, *, by_name: bool = False) -> str:
             if own & words:
                 return unit
     return "" if by_name else "seconds"
-
-
-def _related(probe: Probe, outputs: Sequence[tuple[model.Output, Json]], existence: str) -> Iterator[Finding]:
-    """Yield what the outputs say of the order of several facts, each of which happens once."""
-    facts = probe.each
-    present = sorted((fact for fact in facts if fact.spans), key=lambda fact: fact.spans[0].start)
-    absent = [fact for fact in facts if not fact.spans]
-    shown = ", ".join(f"{fact.text!r} {_world(fact, probe)}" for fact in (*present, *absent))
-    of_inputs = frozenset[str]().union(*map(words_in, probe.facts))
-    for item, value in outputs:
-        own, kind = words_in(item.name), types.plain(item.type)
-        right: bool | None = None
-        named = [
-            fact for name, fact in probe.facts.items() if isinstance(fact, Fact) and _is_named_after(own, name, probe)
-        ]
-        is_time = is_moment(item.name, item.type) and isinstance(value, int | float)
-        if is_time and len(named) == 1 and not own & PLACES and isinstance(value, int | float):
-            moment = TimeSpan(start=float(max(0.0, value)), end=float(max(0.0, value)))
-            right = bool(near(moment, named[0].within(probe.bounds), ROUGH))
-        elif (
-            own & _GAP and len(facts) == 2 and not absent and types.is_numeric(kind) and isinstance(value, int | float)
-        ):
-            ends = [edge - other for edge in _edges(facts[0]) for other in _edges(facts[1])]
-            right = any(abs(abs(value / SCALES.get(unit_of(item), 1.0)) - abs(one)) <= 2 * EXACT for one in ends)
-        elif (
-            own & _UNTIL and own & SECONDS and len(facts) == 2 and isinstance(value, int | float) and kind != types.BOOL
-        ):
-            waits = [facts[1].spans[0].start - edge for edge in _edges(facts[0])] if not absent else []
-            scale = SCALES.get(unit_of(item), 1.0)
-            right = any(abs(value / scale - one) <= 2 * EXACT for one in waits)
-        elif kind == types.BOOL and own & ORDER and len(facts) == 2:
-            in_order = not absent and present[0] is facts[0]
-            right = not absent and value is (
-                in_order if not own & {"after", "later", "other", "second"} else not in_order
-            )
-        elif own & ((ORDER | LAST) - of_inputs) and (text := _text_of(value)):
-            places = sorted((text.find(fact.text), fact.text) for fact in facts if fact.text in text)
-            if len(places) == 1 and len(facts) == 2:
-                wanted = present[-1] if own & (LAST | {"later", "second"}) else present[0]
-                right = not absent and places[0][1] == wanted.text
-            elif len(places) == len(present) and not absent:
-                right = [name for _, name in places] == [fact.text for fact in present]
-        if right is not None:
-            says = f"asked for {len(facts)} events it says {item.name} = {canonical_json(value)[:60]}; {shown}"
-            given = "in order" if present == [fact for fact in facts if fact.spans] else "in another order"
-            yield Finding(about=f"{item.name} {existence} {given}", difference="" if right else says)
-
-
-def _is_named_after(own: frozenset[str], name: str, probe: Probe) -> bool:
-    """Whether the words of an output's name are those of one input and of no other one that has a fact."""
-    others = frozenset[str]().union(*(words_in(other) for other in probe.facts if other != name))
-    return bool(own & (words_in(name) - others))
-
-
-def _edges(fact: Fact) -> tuple[float, ...]:
-    return tuple(edge for span in fact.spans for edge in (span.start, span.end))
-
-
-def _text_of(value: Json) -> str:
-    """Return a text, or the texts of a list one after the other; empty for anything else."""
-    if isinstance(value, list):
-        return "; ".join(one for one in value if isinstance(one, str))
-    return value if isinstance(value, str) else ""
 
 
 def span_of(value: Json) -> TimeSpan | None:
@@ -770,9 +705,16 @@ def judged(findings: Sequence[Finding]) -> tuple[list[str], list[tuple[Flaw | No
         if len(wrong) >= _AT_LEAST and 2 * len(wrong) > sum(finding.certain for finding in found):
             certain.append(f"{wrong[0].difference} ({len(wrong)} of {len(found)} answers)")
         elif len(named) >= (
-            max(_NONE_OF, len(found)) if about == "finds" else max(_AT_LEAST, _SHARE_NAMED * len(found))
+            max(_NONE_OF, len(found)) if about.startswith("finds") else max(_AT_LEAST, _SHARE_NAMED * len(found))
         ):
             noted.append((named[0].flaw, f"{named[0].difference} ({len(named)} of {len(found)} answers)"))
-        elif wrong or (len(differing) >= _AT_LEAST and (about not in _IN_GENERAL or 2 * len(differing) > len(found))):
+        elif not about.endswith("outside") and len(wrong) >= max(
+            _AT_LEAST, _SHARE_NAMED * sum(finding.certain for finding in found)
+        ):  # evidence from outside of the part may show who is meant
+            noted.append(("partly_wrong", f"{wrong[0].difference} ({len(wrong)} of {len(found)} answers)"))
+        elif wrong or (
+            len(differing) >= _AT_LEAST
+            and (about.split(" ", 1)[0] not in _IN_GENERAL or 2 * len(differing) > len(found))
+        ):
             noted.append((None, f"{differing[0].difference} ({len(differing)} of {len(found)} answers)"))
     return certain, noted

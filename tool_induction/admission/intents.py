@@ -45,7 +45,7 @@ LAST = frozenset("last latest final finally 最后 最晚".split())
 COUNT = frozenset("count counts number times many often occurrences total n 次数 数量 多少 几次 几处 几个 一共".split())
 EVERYTHING = COUNT | frozenset("every all each whole entire everything 所有 全部".split())
 DISTINCT = frozenset("different distinct unique individual individuals 不同".split())
-REPEATED = frozenset("times often occurrences occasions visits appearances repeatedly 次数".split())
+REPEATED = frozenset("times often frequent frequently occurrences occasions visits appearances repeatedly 次数".split())
 SECONDS = frozenset("seconds duration long time total minutes hours milliseconds 时长 多久".split())
 PRESENCE = frozenset(
     "seen present found exists exist appears reappears returns happens happened ever there shown visible occurs said".split()
@@ -57,6 +57,14 @@ AROUND = frozenset(
     "differ compare compares difference 之前 之后 前后 随后 接着 后来 下一 上一 期间 之间 原因 场景 片段 其他 比较".split()
 )
 TOGETHER = frozenset("together both simultaneously overlap overlapping same shared 同时 一起".split())
+#: that the others are meant who are there beside one
+COMPANY = frozenset("others other else company companion companions besides alongside accompanies 其他 另外".split())
+#: that the time is meant in which something is not there
+ABSENCE = frozenset("absence absent away pause pauses gap gaps unseen offscreen 缺席 间隔".split())
+_ORDINAL = frozenset("nth ordinal index occurrence position which".split())
+_NUMBERED = frozenset("n number rank".split())
+_FROM_ZERO = re.compile(r"\b(?:0|zero)\b")
+_FROM_ONE = re.compile(r"\b(?:1|one|first|nth|which)\b|第")
 NEAREST = frozenset("nearest closest 最近 最接近".split())
 BEFORE = frozenset("before previous cause causes reason reasons earlier leads led 之前 原因".split())
 AFTER = frozenset("after next follow follows following followed consequence consequences afterwards 之后 结果".split())
@@ -137,6 +145,16 @@ class Intent:
             is_before, is_after = bool(own & BEFORE), bool(own & AFTER)
             if is_before or is_after:
                 return "" if is_before and is_after else "before" if is_before else "after"
+        return ""
+
+    @property
+    def ordinal(self) -> str:
+        """The input, a whole number, that says which of several occurrences is meant, counted from 1; empty if there is none."""
+        for item in self.tool.inputs:
+            own, says = words_in(item.name), item.description.lower()
+            is_meant = own & _ORDINAL or (own & _NUMBERED and _FROM_ONE.search(says))
+            if types.plain(item.type) == types.INT and is_meant and not _FROM_ZERO.search(says):
+                return item.name
         return ""
 
     def _chosen(self, arguments: Mapping[str, Any]) -> frozenset[str]:

@@ -60,6 +60,7 @@ from world_api.core.canonical import canonical_json
 
 _TWO = 2  #: things that are compared
 _AT_LEAST = 2  #: pairs of answers that must break a relation before it is named
+_SHARE = 0.05  #: of all pairs, which must break it, too
 _ASKED_AGAIN = 6  #: questions that are asked again in another way
 _QUESTIONS = 4  #: different questions, whose answers cite different spans
 _TURNS = (0, 1, 2, 3, 4)  #: sets of arguments on each film
@@ -134,7 +135,7 @@ def relations(subject: Subject) -> Iterator[Weakness]:
     for flaw, broken in _BROKEN:
         found = list(broken(subject))
         wrong = [one for one in found if one]
-        if len(wrong) >= _AT_LEAST:
+        if len(wrong) >= max(_AT_LEAST, _SHARE * len(found)):
             yield warning(flaw, f"{wrong[0]} (in {len(wrong)} of {len(found)} pairs of runs on films that are known)")
     for flaw, unchanged in _UNCHANGED:
         yield from (warning(flaw, text) for text in unchanged(subject))

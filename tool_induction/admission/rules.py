@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from tool_induction.admission.arguments import is_interval
-from tool_induction.admission.census import census
+from tool_induction.admission.census import census, of_several
 from tool_induction.admission.consistency import inconsistencies
 from tool_induction.admission.findings import claim_of, findings_of, is_evidence, judged
 from tool_induction.admission.intents import Intent
@@ -327,7 +327,9 @@ def contradictions(name: str, tools: Mapping[str, CompiledTool], runs: Sequence[
     """Return what the probes among the runs of a tool contradict."""
     intent = Intent(tool=tools[name].tool)
     probed = [(run.probe, run) for run in runs if run.probe is not None and not run.disturbed]
-    found = [one for probe, run in probed for one in findings_of(intent, probe, run)]
+    found = [
+        one for probe, run in probed for one in (*findings_of(intent, probe, run), *of_several(intent, probe, run))
+    ]
     alone = [one for probe, run in probed if run.status == "ok" for one in inconsistencies(intent, run, probe.duration)]
     found += [one for probe, run in probed if run.status == "ok" for one in census(intent, probe, run)]
     certain, noted = judged([*found, *alone])

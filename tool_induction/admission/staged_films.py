@@ -4,7 +4,9 @@ A staged film is the truth of a video that was never shot, as a world of profile
 operations answer about it: what they search, judge and leave undecided is what they do on a stored world. Rooms, people,
 deeds and lines are drawn from a seed. Every film holds what distinguishes right tools from wrong ones:
 
-- a person seen three times, a thing seen twice, two people who look the same, people seen once, and a bystander of what others do;
+- a person seen three times, a thing seen twice, two people who look the same, for a while at once, people seen once, one who
+  is seen for a few seconds at a time, and a bystander of what others do;
+- stays whose order by start, by length and by confidence is not the same;
 - deeds that are done again by the same person and by another one, one that is done once in between, lines that are said
   again, and texts on screen;
 - much speech where a thing is seen and a line is said first, so that the best hit of a search is not the first one;
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 STAGED = "staged-"  #: how the ids of staged films begin
 _SEEDS = (1, 2)
 _ROOMS = ("a kitchen", "an office", "a corridor", "a library", "a garden")
-_COATS = ("red", "blue", "green", "yellow", "orange", "purple", "white")
+_COATS = ("red", "blue", "green", "yellow", "orange", "purple", "white", "black")
 _DEEDS = (
     "picks up a folder", "opens the window", "waves", "pours tea", "writes a letter", "closes the cupboard", "reads a map",
     "plays a guitar", "cuts an apple", "folds a towel",
@@ -49,25 +51,36 @@ _ASIDES = (
 _SIGNS = ("PLATFORM NINE", "READING ROOM 204", "NO ENTRY TODAY", "OPEN UNTIL SIX")
 _THINGS = ("bottle", "umbrella", "box")
 _STEP = 0.5  #: seconds from one sighting to the next
-_CONFIDENCE = 0.9  #: of everything
+_CONFIDENCES = (0.9, 0.93, 0.91, 0.92)  #: of rows, in turn
+_HIGHEST = 0.94
+_BYSTANDER = "s0000"  #: track
 _RIGHTMOST = 570.0  #: left edge (pixels) of one who stands at the right side
 _WALKS = {
     "twice": (_RIGHTMOST, 0.0),
     "thing": (500.0, 500.0),
 }  #: left edges at first and at last; the others walk to the right
-#: Who is seen in each scene, besides the bystander: the person seen three times, once, twice; twins (alike, each once); the thing.
+#: Who is seen in each scene, besides the bystander: the person seen three times, once, twice, briefly; twins (alike); the thing.
 _SCENES = (
-    ("once",),
+    ("once", "brief"),
     ("thrice",),
-    (),
-    ("twice", "thing"),
     ("twin_1",),
+    ("twice", "thing"),
+    ("twin_1", "twin_2"),
     ("thrice",),
     ("twice",),
     ("twin_2",),
     ("thing", "thrice"),
-    (),
+    ("brief",),
 )
+#: The shortest and longest that a stay in a scene lasts (seconds); the longest is neither always the first nor the last.
+_STAYS = {(1, "thrice"): (15.5, 17.5), (5, "thrice"): (20.0, 24.0), (8, "thrice"): (13.0, 14.0), (3, "twice"): (19.0, 22.0),
+          (6, "twice"): (14.0, 16.0), (3, "thing"): (13.0, 15.0), (8, "thing"): (18.0, 21.0)}  # fmt: skip
+_ANY_STAY = (13.0, 24.0)
+#: The same of what is done there; the others last as long as any.
+_LASTS = {(1, 0): (2.5, 3.0), (6, 0): (4.8, 5.4), (8, 0): (2.5, 3.0)}
+_ANY_DEED = (2.5, 4.5)
+_BRIEFLY = 3.5  #: seconds; such a stay is between two multiples of five seconds, and of all that five divides
+_GRID = 5.0
 #: scene, who, deed (by number), and whether it is done while much is said
 _DONE = (
     (1, "thrice", 0), (3, "twice", 1), (4, "twin_1", 2), (5, "thrice", 3), (6, "twice", 0), (7, "twin_2", 4), (8, "thrice", 0),
@@ -138,7 +151,8 @@ def _script(seed: int, *, longer: bool = False) -> dict[str, Any]:
             ("talk", _SMALL_TALK),
         )
     }  # fmt: skip
-    coats = dict(zip(("bystander", "thrice", "twice", "once", "thing", "twin_1"), shuffled["coats"], strict=False))
+    names = ("bystander", "thrice", "twice", "once", "thing", "twin_1", "brief")
+    coats = dict(zip(names, shuffled["coats"], strict=False))
     coats["twin_2"] = coats["twin_1"]
     for number, (name, coat) in enumerate(coats.items()):
         category = script.chance.choice(_THINGS) if name == "thing" else "person"
@@ -169,6 +183,16 @@ def _script(seed: int, *, longer: bool = False) -> dict[str, Any]:
     }
 
 
+def _stay(script: _Script, scene: int, name: str, start: float) -> tuple[float, float]:
+    """Return from when to when one is seen in a scene that begins at ``start``."""
+    first = round(start + script.between(3.0, 8.0), 1)
+    last = round(first + script.between(*_STAYS.get((scene, name), _ANY_STAY)), 1)
+    if name != "brief":
+        return first, last
+    first = round((first // _GRID + 1) * _GRID + (_GRID - _BRIEFLY) / 2, 2)
+    return first, first + _BRIEFLY
+
+
 def _play(script: _Script, scene: int, present: Sequence[str], start: float, words: dict[str, list[str]]) -> float:
     """Add what happens in one scene that begins at ``start``; return when it ends."""
     for place, number in _SHOWN:
@@ -188,13 +212,12 @@ def _play(script: _Script, scene: int, present: Sequence[str], start: float, wor
         script.see("bystander", start + 1.0, start + 30.0, still_at=_BESIDE[scene])
         end = start + 30.0
     for name in present:
-        first = round(start + script.between(3.0, 8.0), 1)
-        last = round(first + script.between(13.0, 24.0), 1)
+        first, last = _stay(script, scene, name, start)
         script.see(name, first, last)
         for place, who, number in _DONE:
             if (place, who) == (scene, name):
                 done = round(first + script.between(5.0, 7.0), 1)
-                ended = round(done + script.between(2.5, 4.5), 1)
+                ended = round(done + script.between(*_LASTS.get((scene, number), _ANY_DEED)), 1)
                 script.do(name, done, ended, words["deeds"][number])
                 if scene not in _TALKATIVE:  # something is said shortly before it and shortly after it
                     script.say(round(done - 3.0, 1), words["asides"][2 * number])
@@ -231,14 +254,18 @@ def _world(seed: int, *, longer: bool = False) -> World:
     )  # fmt: skip
     records = records_of(Truth.model_validate(script))
     made = {
-        table: rows_from_records(table, [{**row, **_changed(row), "producer": "staged/1"} for row in rows])
+        table: rows_from_records(
+            table, [{**row, **_changed(row, place), "producer": "staged/1"} for place, row in enumerate(rows)]
+        )
         for table, rows in records.items()
     }
     return World(name, manifest, made=made)
 
 
-def _changed(row: Mapping[str, Any]) -> dict[str, float]:
-    return {"confidence": _CONFIDENCE} if "confidence" in row else {}
+def _changed(row: Mapping[str, Any], place: int) -> dict[str, float]:
+    """Return the confidence of a row that has one; the bystander's is the highest, so that it is not the doer's."""
+    confidence = _HIGHEST if row.get("track") == _BYSTANDER else _CONFIDENCES[place % len(_CONFIDENCES)]
+    return {"confidence": confidence} if "confidence" in row else {}
 
 
 def staged_sessions(*, longer: bool = False) -> tuple[Session, ...]:

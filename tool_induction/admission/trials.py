@@ -102,7 +102,7 @@ class TrialRun:
 
 #: Makes a run of one tool.
 Runner = Callable[[Trial], TrialRun]
-_FILMS_FOR_INPUTS = 3
+FILMS_FOR_INPUTS = 3
 _SURE = 2  #: pairs of runs that must have found the same before an input counts as unused
 
 
@@ -157,7 +157,7 @@ def unread_inputs(run: Runner, tool: Tool, texts: Sequence[str]) -> list[str]:
     ``run`` makes a trial. The above must hold on every film, and two of an input's pairs of runs must have ended as ``ok``.
     """
     worlds = schema_worlds((*words_of(tool), *texts))
-    films = [worlds["many"], *(worlds["crowded"].of_seed(seed) for seed in range(_FILMS_FOR_INPUTS))]
+    films = [worlds["many"], *(worlds["crowded"].of_seed(seed) for seed in range(FILMS_FOR_INPUTS))]
     offer = _offer(tool, films[0], texts)
     sets = [arguments_for(tool, offer, turn=turn, whole=True) for turn in (0, 1, 2)]
     if any(given is None for given in sets):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from tool_induction.admission.arguments import is_moment
-from tool_induction.admission.intents import COUNT, DISTINCT, PRESENCE, Intent, words_in
+from tool_induction.admission.intents import COUNT, DISTINCT, PRESENCE, SECONDS, Intent, words_in
 from tool_induction.compiler.compilation import CompiledTool
 from tool_induction.language import model, types
 from tool_induction.language.expressions import (
@@ -35,7 +35,8 @@ Flaw = Literal[
     "dead_input", "one_valued", "short_lists", "rough_times", "one_of_several", "one_left_out",
     "other_channel", "other_person", "other_amount", "inconsistent", "fewer_if_wider", "not_symmetric", "changed_by_later",
     "wrong_side", "finds_nothing", "no_effect", "not_compared", "keeps_unknown", "drops_unknown",
-    "counts_doubles", "failure_as_zero", "wrong_unit", "same_call", "confirms_itself", "farthest",
+    "counts_doubles", "failure_as_zero", "wrong_unit", "same_call", "confirms_itself", "farthest", "partly_wrong",
+    "sampled",
 ]  # fmt: skip
 
 FLAWS: frozenset[str] = frozenset(get_args(Flaw))
@@ -47,6 +48,8 @@ _VERIFYING = frozenset({"matching_lines", "as_given", "lacks"})
 _DOUBLES = "may_be"
 _MARK = "~"  #: begins an origin that is neither an operation nor a field
 _LOST, _REPLACED = f"{_MARK}lost ", f"{_MARK}replaced "  #: a call that may fail; its default where it did
+_SAMPLED = f"{_MARK}sampled "  #: moments, with the seconds from one to the next
+_DENSE = 2.0  #: seconds between moments that leave out next to nothing
 UNITS: Mapping[str, frozenset[str]] = {
     "minutes": frozenset("minute minutes 分钟".split()),
     "hours": frozenset("hour hours 小时".split()),
@@ -90,6 +93,8 @@ MEND: Mapping[Flaw, str] = {
     "same_call": "give it the time or the id of the item, or make the call once, before the loop",
     "confirms_itself": "verify the hit by another operation, such as detect_objects, recognize_actions or describe_segment",
     "farthest": "use pick_latest of what comes before a moment, and pick_earliest of what comes after it",
+    "partly_wrong": "look at what sets these questions apart: several occurrences, several things that look so, or times that overlap",
+    "sampled": "give the call the whole time_range or search for it, or end as 'partial' where no sample shows it",
 }
 
 
@@ -139,6 +144,25 @@ def weaknesses(name: str, tools: Mapping[str, CompiledTool]) -> Iterator[Weaknes
     yield from _same_calls(tool)
     yield from _confirmations(tool, origins)
     yield from _farthest(tool)
+    yield from _samples(tool, origins)
+
+
+def _samples(tool: model.Tool, origins: Mapping[str, set[str]]) -> Iterator[Weakness]:
+    """Yield answers that rest on moments some seconds apart, although they speak of the time between them, too."""
+    for item in tool.outputs:
+        rests, own, kind = (
+            set() if item.source is None else behind(item.source, origins),
+            words_in(item.name),
+            types.plain(item.type),
+        )
+        steps = sorted(one.removeprefix(_SAMPLED) for one in rests if one.startswith(_SAMPLED))
+        claims = kind == types.BOOL or own & COUNT or is_moment(item.name, item.type) or own & SECONDS
+        if steps and claims:
+            yield warning(
+                "sampled",
+                f"{item.name} rests on moments {steps[0]} s apart: what is there only between two of them is taken for absent",
+            )
+            return
 
 
 def _thresholds(tool: model.Tool, origins: Mapping[str, set[str]]) -> Iterator[Weakness]:
@@ -344,6 +368,10 @@ def origins_of(name: str, tools: Mapping[str, CompiledTool]) -> dict[str, set[st
                 own |= {_search_of(step)} - {""}
                 own |= {_LOST + step.save_as} if step.on_error == "null" and step.loop is None else set()
             own |= {f"{_MARK}judge"} if isinstance(step, model.JudgeStep) else set()
+            if isinstance(step, model.Aggregate) and step.operation == "sample_times":
+                apart = dict(step.params).get("step", Const(1.0))
+                is_dense = isinstance(apart, Const) and isinstance(apart.value, int | float) and apart.value <= _DENSE
+                own |= set() if is_dense else {_SAMPLED + to_text(apart)}
             for block in model.blocks(step):
                 visit(block, own if not isinstance(step, model.If) else outer)
                 own |= {one for inner in block for bound in model.binds(inner) for one in found[bound]}

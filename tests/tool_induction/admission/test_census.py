@@ -96,14 +96,100 @@ def deeds(where: str) -> Any:
                 of("who", "own"))  # fmt: skip
 
 
-#: flaw, faulty tool, sound twin
-WARNED: list[tuple[Flaw, Any, Any]] = [
-    ("wrong_side", last_before("item.start_time <= before_time"), last_before("item.end_time <= before_time")),
-    ("wrong_side", lead_up("one.start_time + 15"), lead_up("one.start_time")),
-    ("finds_nothing", long_ones("item.end_time - item.start_time > 60"), long_ones("item.lacks | length == 0")),
-    ("short_lists", counted(3), counted(1000)),
-    ("other_person", deeds("item.entity_id is not none"), deeds("item.entity_id == who.entity_id")),
-]
+SEEN = ("bool", "there")
+AT = {"at_time": {"type": "Time", "description": "The moment."}}
+
+
+def longest(pick: str, **key: Any) -> Any:
+    return made("find_longest_stay", "The time in which a person is seen longest without a break.", LOOKS,
+                {"start_time": ("Time", "one.start_time")}, *stays(), *picked(pick, "seen", **key), of("one"))  # fmt: skip
+
+
+def seconds_with_people(*folded: Step) -> Any:
+    path = call("get_entity_trajectory", "path", entity_id="{{ who.entity_id }}")
+    each = {"type": "loop", "loop_over": "people", "as": "who", "max_items": 200, "save_as": "seen",
+            "do": [path, {"type": "set", "value": "{{ path.trajectory }}", "save_as": "its"}]}  # fmt: skip
+    return made("measure_time_with_people", "For how many seconds at least one person is seen.", VIDEO,
+                {"seconds": ("number", "s")}, call("list_entities", "known"),
+                keep("known.entities", "item.category == 'person'", "people"), each, *folded, of("seen"))  # fmt: skip
+
+
+LENGTHS = {"type": "project", "inputs": "seen", "save_as": "lengths",
+           "fields": {"length": "{{ item.end_time - item.start_time }}"}}  # fmt: skip
+
+
+def others(where: str) -> Any:
+    at = call("detect_objects", "views", timestamp="{{one.center_time}}", category="person")
+    return made("list_others", "Who else is in the picture while a person is seen first.", LOOKS,
+                {"others": ("list<record>", "rest")}, *stays(), *picked("pick_earliest", "seen"), at,
+                keep("views.detections", where, "rest"), of("rest", "one"))  # fmt: skip
+
+
+def looked_for(*looking: Step) -> Any:
+    return made("check_seen", "Whether a person is seen anywhere in the video.", LOOKS, {"seen": SEEN}, ABOUT,
+                {**NONE, "condition": "about.duration > 0"}, *looking, fold("any", "views", "there"), of("views"))  # fmt: skip
+
+
+def now_and_then(step: float) -> Any:
+    moments = {"type": "aggregate", "operation": "sample_times", "save_as": "moments",
+               "params": {"interval": WHOLE, "step": step, "max_items": 200}}  # fmt: skip
+    at = call("detect_objects", "views", timestamp="{{moment}}", category="person", text_query="{{person}}")
+    return looked_for(moments, {**at, "loop_over": "moments", "as": "moment", "max_items": 200})
+
+
+def always() -> Any:
+    return looked_for(
+        call("detect_objects", "views", timestamp=0, category="person", text_query="{{person}}", time_range=WHOLE)
+    )
+
+
+def nth(place: str) -> Any:
+    number = {"number": {"type": "int", "description": "Which one: 1 is the first."}}
+    return made("find_nth_stay", "When a person is seen for the n-th time.", LOOKS | number,
+                {"start_time": ("Time", "one.start_time")}, *stays(), {**NONE, "condition": "number >= 1"},
+                fold("sort_by", "seen", "rows", key="start_time"), *picked("nth", "rows", n=place), of("one"))  # fmt: skip
+
+
+def visible_at(where: str) -> Any:
+    return made("is_visible_at", "Whether a person is visible at a moment.", LOOKS | AT, {"visible": SEEN}, *stays(),
+                keep("seen", where, "then"), fold("any", "then", "there"), of("seen"))  # fmt: skip
+
+
+def long_stays(where: str) -> Any:
+    least = {"min_seconds": {"type": "float", "description": "Shorter stays are left out."}}
+    return made("list_long_stays", "All stays of a person that last some seconds.", LOOKS | least,
+                {"stays": ("list<record>", "long")}, *stays(), keep("seen", where, "long"), of("long"))  # fmt: skip
+
+
+def scene(where: str) -> Any:
+    outputs = {"scene_start": ("Time", "its.start_time"), "scene_end": ("Time", "its.end_time")}
+    return made("find_scene", "The scene in which something is first done.", EVENT, outputs, *done(),
+                *picked("pick_earliest", "done"), call("list_scenes", "all"), keep("all.scenes", where, "fitting"),
+                *picked("first", "fitting", "its"), of("one"))  # fmt: skip
+
+
+def meanwhile(where: str) -> Any:
+    return made("seen_while", "Whether a person is seen while something is done.", LOOKS | EVENT, {"seen": SEEN}, *stays(),
+                *done(), *picked("pick_earliest", "done"), keep("seen", where, "then"),
+                fold("any", "then", "there"), of("seen", "one"))  # fmt: skip
+
+
+def more_than_once(n: int) -> Any:
+    return made("check_repeated", "Whether something is done more than once.", EVENT, {"repeated": ("bool", f"n > {n}")}, *done(),
+                fold("count", "done", "n"), of("done"))  # fmt: skip
+
+
+def absence(value: str) -> Any:
+    return made("is_absent", "Whether a person is absent between two moments.", LOOKS | PART, {"absent": ("bool", value)}, *stays(),
+                keep("seen", "item.start_time <= end_time and item.end_time >= start_time", "inside"),
+                fold("any", "inside", "there"), of("seen"))  # fmt: skip
+
+
+def said_or_shown(where: str) -> Any:
+    search = call("search_segments_by_text", "found", query='"{{words}}"', top_k=1000)
+    return made("find_words", "When words are first said or shown on the screen.", VIDEO | {"words": "string"},
+                {"start_time": ("Time", "one.start_time")}, search, keep("found.moments", where, "lines"),
+                *picked("pick_earliest", "lines"), of("one"))  # fmt: skip
 
 
 def first_said(pick: Step) -> Any:
@@ -111,6 +197,28 @@ def first_said(pick: Step) -> Any:
     return made("find_first_words", "When words are first said or shown.", VIDEO | {"words": "string"},
                 {"first_time": ("Time", "one.start_time")}, search, pick, {**NONE, "condition": "one is not none"},
                 of("one"))  # fmt: skip
+
+
+#: flaw, faulty tool, sound twin
+WARNED: list[tuple[Flaw, Any, Any]] = [
+    ("wrong_side", last_before("item.start_time <= before_time"), last_before("item.end_time <= before_time")),
+    ("wrong_side", lead_up("one.start_time + 15"), lead_up("one.start_time")),
+    ("finds_nothing", long_ones("item.end_time - item.start_time > 60"), long_ones("item.lacks | length == 0")),
+    ("short_lists", counted(3), counted(1000)),
+    (
+        "partly_wrong",
+        first_said(fold("first", "found.candidates", "one")),
+        first_said(fold("pick_earliest", "found.moments", "one")),
+    ),
+    ("partly_wrong", nth("{{ number if number == 1 else number - 1 }}"), nth("{{ number - 1 }}")),
+    ("sampled", now_and_then(30), always()),
+    (
+        "finds_nothing",
+        said_or_shown("item.source == 'speech'"),
+        said_or_shown("item.source in ['speech', 'screen_text']"),
+    ),
+    ("other_person", deeds("item.entity_id is not none"), deeds("item.entity_id == who.entity_id")),
+]
 
 
 def actions(least: float) -> Any:
@@ -145,6 +253,18 @@ def most(key: str) -> Any:
                 *picked("pick_best", "rows", key=key), of("one"))  # fmt: skip
 
 
+def fullest() -> Any:
+    span = {key: "{{scene." + key + "}}" for key in PART}
+    seen = call("detect_objects", "views", timestamp="{{scene.start_time}}", category="person", time_range=span)
+    row = {**span, "people": "{{n}}"}
+    each = {"type": "loop", "loop_over": "outline.scenes", "as": "scene", "max_items": 200, "save_as": "rows",
+            "do": [seen, fold("count_distinct", "views.detections", "n", key="entity_id"),
+                   {"type": "set", "value": row, "save_as": "row"}]}  # fmt: skip
+    return made("find_fullest", "In which scene the most people are seen, and how many.", VIDEO, {"people": ("int", "one.people")},
+                call("list_scenes", "outline"), each, *picked("pick_best", "rows", key="people"),
+                {**NONE, "condition": "one.people > 0"}, of("rows"))  # fmt: skip
+
+
 def wait(later: str, value: str) -> Any:
     return made("wait_until", "How many seconds after an event another one next begins.", EVENT | {"other_event": "string"},
                 {"seconds_later": ("float", value)}, *done(), *done("other_event", "rest"), *picked("pick_earliest", "done"),
@@ -153,12 +273,36 @@ def wait(later: str, value: str) -> Any:
 
 #: faulty tool, sound twin
 REFUSED: dict[str, tuple[Any, Any]] = {
-    "best for first": (
-        first_said(fold("first", "found.candidates", "one")),
-        first_said(fold("pick_earliest", "found.moments", "one")),
-    ),
     "all left out": (actions(0.99), actions(0.1)),
     "one frame": (people(), people(time_range=SPAN)),
+    "longest": (longest("pick_best", key="end_time"), longest("pick_longest")),
+    "counted twice": (
+        seconds_with_people(LENGTHS, fold("sum", "lengths", "s", key="length")),
+        seconds_with_people(fold("total_duration", "seen", "s")),
+    ),
+    "the one asked for": (
+        others("item.entity_id == one.entity_id"),
+        others("item.entity_id != one.entity_id"),
+    ),
+    "now and then": (now_and_then(10), always()),
+    "moment": (
+        visible_at("item.start_time <= at_time"),
+        visible_at("item.start_time <= at_time and item.end_time >= at_time"),
+    ),
+    "least": (
+        long_stays("item.end_time - item.start_time <= min_seconds"),
+        long_stays("item.end_time - item.start_time >= min_seconds"),
+    ),
+    "next scene": (
+        scene("item.start_time > one.end_time"),
+        scene("item.start_time <= one.start_time and item.end_time > one.start_time"),
+    ),
+    "while": (
+        meanwhile("item.start_time <= one.start_time"),
+        meanwhile("item.start_time <= one.end_time and item.end_time >= one.start_time"),
+    ),
+    "repeated": (more_than_once(0), more_than_once(1)),
+    "absent": (absence("there"), absence("not there")),
     "side": (side("leaves_to"), side("enters_from")),
     "rank": (most("times"), most("seconds")),
     "wait": (
@@ -190,6 +334,7 @@ def test_an_answer_that_a_known_film_contradicts_is_refused(verdicts: Any, fault
 
 SOUND = {f"{name}-sound": one for name, one in zip(NAMES, (one[2] for one in WARNED), strict=True)}
 SOUND |= {name: one[1] for name, one in REFUSED.items()}
+SOUND["the number in one of several parts"] = fullest()
 
 
 @pytest.mark.parametrize("name", SOUND)

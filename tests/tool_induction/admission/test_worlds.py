@@ -186,7 +186,7 @@ def test_an_answer_depends_on_the_call_and_the_seed_alone(query: str, top_k: int
     first = ask()
 
     assert first == ask()
-    assert len(first["candidates"]) == min(top_k, 60)  # no more are made, so that trials stay short
+    assert len(first["candidates"]) == min(top_k, 60)
 
 
 def test_other_words_and_another_seed_give_other_answers() -> None:
