@@ -205,11 +205,6 @@ WARNED: list[tuple[Flaw, Any, Any]] = [
     ("wrong_side", lead_up("one.start_time + 15"), lead_up("one.start_time")),
     ("finds_nothing", long_ones("item.end_time - item.start_time > 60"), long_ones("item.lacks | length == 0")),
     ("short_lists", counted(3), counted(1000)),
-    (
-        "partly_wrong",
-        first_said(fold("first", "found.candidates", "one")),
-        first_said(fold("pick_earliest", "found.moments", "one")),
-    ),
     ("partly_wrong", nth("{{ number if number == 1 else number - 1 }}"), nth("{{ number - 1 }}")),
     ("sampled", now_and_then(30), always()),
     (
@@ -274,6 +269,10 @@ def wait(later: str, value: str) -> Any:
 #: faulty tool, sound twin
 REFUSED: dict[str, tuple[Any, Any]] = {
     "all left out": (actions(0.99), actions(0.1)),
+    "first words": (
+        first_said(fold("first", "found.candidates", "one")),
+        first_said(fold("pick_earliest", "found.moments", "one")),
+    ),
     "one frame": (people(), people(time_range=SPAN)),
     "longest": (longest("pick_best", key="end_time"), longest("pick_longest")),
     "counted twice": (
