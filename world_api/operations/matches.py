@@ -363,7 +363,14 @@ def find_objects(
         matched=list(reading.matched),
         unmatched=list(reading.unmatched),
         not_found=[] if shown or unjudged else ranges(examined),
-        not_judged=unjudged or beyond or ([] if shown or not examined else session.view.unseen(reading.kinds)),
+        # What a single frame may show has no track, so that those who have one may still be unseen.
+        not_judged=unjudged
+        or beyond
+        or (
+            session.view.unseen(reading.kinds)
+            if examined and not any(isinstance(one.seen, Track) or not one.lacks for one in found)
+            else []
+        ),
         not_examined=[] if unjudged and reading.kinds == frozenset() else ranges(unexamined),
         evidence=[
             *(evidence(session, interval_of(item), source, item.confidence, item.timestamp) for item, source in shown),

@@ -229,6 +229,11 @@ class QueryJudge:
         """Whether the query names things that may be there unseen."""
         return self._reading.is_judged and self._session.view.may_be_missed(self._reading.kinds)
 
+    def may_be_beyond(self, hits: Sequence[Hit]) -> bool:
+        """Whether each hit lacks a word that was judged, and a thing of the kind that has it may be there unseen."""
+        is_shown = any(set(hit.lacks) <= set(self.unmatched) for hit in hits)
+        return self.may_be_missed and self._reading.kinds is not None and not is_shown
+
     def not_judged(self, *, is_absent: bool) -> list[str]:
         """Return what nothing is known of in a result without hits; ``is_absent``: it has spans that are ``not_found``."""
         unseen = self._session.view.unseen(self._reading.kinds)
@@ -368,7 +373,7 @@ def candidates(
         not_found=ranges(absent),
         # Without hits that are shown, a thing of which the words were not measured may have them.
         not_judged=[]
-        if hits and not absent and (matched or not unmatched)
+        if hits and not absent and (matched or not unmatched) and not judge.may_be_beyond(hits)
         else judge.not_judged(is_absent=bool(absent)),
         evidence=cite_hits(session, found),
         hint=hint,

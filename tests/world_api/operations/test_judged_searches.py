@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import sightings, steps
+from tests.conftest import STILL, sightings, steps
 from world_api.api import open_session
 from world_api.core import OperationFault
 from world_api.operations import run
@@ -91,7 +91,7 @@ def test_who_has_the_kind_and_the_colours_lacks_nothing(open_made: Opened, query
 
 def test_colours_of_two_people_are_not_those_of_one(open_made: Opened) -> None:
     result = search(open_made(), "a person in green")
-    assert (result["matched"], result["not_found"]) == (["person", "green"], [])
+    assert (result["matched"], result["not_found"], result["not_judged"]) == (["person", "green"], [], [STILL])
     assert all("green" in hit["lacks"] for hit in result["candidates"])
     assert all(hit["lacks"] for hit in search(open_made(), "a person in red, white and black")["candidates"])
 

@@ -163,7 +163,9 @@ def looking(open_made: Opened) -> Session:
 
 
 def test_a_colour_that_a_single_frame_does_not_tell_removes_nobody(looking: Session) -> None:
-    [seen] = detect(looking, timestamp=10.0, text_query="a person in red")["detections"]
+    asked = detect(looking, timestamp=10.0, text_query="a person in red")
+    [seen], unseen = asked["detections"], asked["not_judged"]
+    assert unseen == [STILL]  # so that a tool that drops what has no track does not count zero
     assert (seen["entity_id"], seen["lacks"]) == (None, ["person", "red"])
     [seen] = detect(looking, timestamp=10.0, text_query="a person not in red")["detections"]
     assert seen["lacks"] == ["person", "not red"]
