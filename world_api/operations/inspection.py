@@ -266,11 +266,7 @@ def scan_segments(
         matched=judge.matched,
         unmatched=unmatched,
         not_found=ranges(absent),
-        not_judged=judge.unseen
-        if absent
-        else (unmatched or (judge.may_be_missed and judge.unseen) or judge.matched or [query[:60]])
-        if query and not matching
-        else [],
+        not_judged=judge.not_judged(is_absent=bool(absent)) if query and not matching else [],
         evidence=[cited for _, cited in found],
         hint=hint,
     )

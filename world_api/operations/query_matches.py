@@ -32,7 +32,7 @@ from world_api.operations.evidence import (
     segment_hit,
     times,
 )
-from world_api.operations.matches import MAY_BE_UNSEEN, colours_in_words, match_description, match_look, rests_on
+from world_api.operations.matches import colours_in_words, match_description, match_look, rests_on
 from world_api.operations.recorded import SpokenTexts, has_units, has_word, recorded_words, terms_of_word
 from world_api.operations.schema import Candidates, Hit, Moment
 from world_api.search.indexes import holds_words
@@ -229,30 +229,35 @@ class QueryJudge:
         """Whether the query names things that may be there unseen."""
         return self._reading.is_judged and self._session.view.may_be_missed(self._reading.kinds)
 
-    @property
-    def unseen(self) -> list[str]:
-        """What of the things that the query names may be there unseen."""
-        return self._session.view.unseen(self._reading.kinds)
+    def may_be_beyond(self, hits: Sequence[Hit]) -> bool:
+        """Whether each hit lacks a word that was judged, and a thing of the kind that has it may be there unseen."""
+        is_shown = any(set(hit.lacks) <= set(self.unmatched) for hit in hits)
+        return self.may_be_missed and self._reading.kinds is not None and not is_shown
+
+    def not_judged(self, *, is_absent: bool) -> list[str]:
+        """Return what nothing is known of in a result without hits; ``is_absent``: it has spans that are ``not_found``."""
+        unseen = self._session.view.unseen(self._reading.kinds)
+        if is_absent:  # of things that may be missed, only words are absent
+            return [] if self.may_be_missed else unseen
+        return self.unmatched or (unseen if self.may_be_missed else []) or self.matched or [self._query[:60]]
 
     @property
     def limit(self) -> str:
-        """The end of the hint of a result that finds nothing: how small the things may be, and how often these are missed."""
+        """The end of the hint of a result that finds nothing: what may be there unseen."""
         return rests_on(self._session.view, self._reading.kinds)
 
     def not_found(self, within: TimeSpan | None) -> list[TimeSpan]:
         """Return what was searched, if every word was judged and no segment has all of them, nor may any track; else nothing.
 
         A word that only captions of a model may have is not judged: they do not mention everything. Nor is a query
-        without any word that has content.
+        without any word that has content. Of things that may be there unseen only what is said or written of them is absent.
         """
         if not (self._words or self._reading.is_judged):
             return []
         if not all(self.lacks):
             return []
-        if self.may_be_missed:
-            return []
         # Where nothing has the looks, other words make no difference.
-        if not self._reading.is_judged or self._any_track_may_fit(within):
+        if not self._reading.is_judged or self.may_be_missed or self._any_track_may_fit(within):
             is_judged = bool(self._words) and all(map(self._is_recorded, self._words))
             if not is_judged or self._any_segment_fits(within):
                 return []
@@ -260,7 +265,10 @@ class QueryJudge:
         return without_spans(within or view.span, view.holes)
 
     def _any_segment_fits(self, within: TimeSpan | None) -> bool:
-        """Whether a segment has all words, though it is none of the hits, which are as many as were asked for."""
+        """Whether a segment has all words, though it is none of the hits, which are as many as were asked for.
+
+        Of things that may be there unseen it need not have the looks.
+        """
         if not self._words:
             return False
         view, lexical = self._session.view, self._session.searcher.lexical
@@ -271,11 +279,14 @@ class QueryJudge:
                 units, concepts_ = terms_of_word(word)
                 each = np.logical_and.reduce([lexical.holding(own) for own in units])
                 having &= each | (bool(concepts_) & np.logical_and.reduce([lexical.holding([c]) for c in concepts_]))
+        spans = [view.segments[place] for place in np.flatnonzero(having).tolist()]
+        spans = [span for span in spans if within is None or span.overlaps(within)]
+        if self.may_be_missed:
+            return bool(spans)
         every = QueryJudge(self._session, self._query)
         every._hits = [*self._hits]
-        for place in np.flatnonzero(having).tolist():
-            span = view.segments[place]
-            if span not in self._spans and (within is None or span.overlaps(within)):
+        for span in spans:
+            if span not in self._spans:
                 every.add(span, passages_in(self._session, span))
         return not all(every.lacks)
 
@@ -340,7 +351,7 @@ def candidates(
     ]
     hint = nothing_found(found)
     if not hits and judge.may_be_missed:
-        hint = f"nothing of the kind was detected; {MAY_BE_UNSEEN}"
+        hint = f"nothing of the kind was detected{judge.limit}"
     if hits and all(hit.lacks for hit in hits):
         hint = "none of these is shown to have all of it; lacks names the words"
     about = session.searcher.lines_about(query)
@@ -353,7 +364,7 @@ def candidates(
         hint = "; ".join(filter(None, [hint, about.in_words]))
     if judge.may_be_in_other_words and (about is None or about.verdict != "unmatched"):
         absent = []
-    if absent:
+    if absent and not judge.may_be_missed:
         hint += judge.limit
     return Candidates(
         candidates=hits,
@@ -361,11 +372,9 @@ def candidates(
         unmatched=unmatched,
         not_found=ranges(absent),
         # Without hits that are shown, a thing of which the words were not measured may have them.
-        not_judged=judge.unseen
-        if absent
-        else []
-        if hits and (matched or not unmatched)
-        else unmatched or (judge.may_be_missed and judge.unseen) or matched or [query[:60]],
+        not_judged=[]
+        if hits and not absent and (matched or not unmatched) and not judge.may_be_beyond(hits)
+        else judge.not_judged(is_absent=bool(absent)),
         evidence=cite_hits(session, found),
         hint=hint,
     )

@@ -128,25 +128,31 @@ class View:
     def may_be_missed(self, kinds: frozenset[str] | None) -> bool:
         """Whether things of these categories may be there unseen, since how often they are missed is unknown.
 
-        Of any category (None) there may always be some, except in a world with a complete truth.
+        Of any category (None) there may always be some. Only a world with a complete truth misses nothing.
         """
         manifest = self.world.manifest
-        if kinds is None:
-            return manifest.profile != "oracle"
-        return bool(manifest.detected_categories) and not kinds <= manifest.missed.keys()
+        return manifest.profile != "oracle" and (kinds is None or not kinds <= manifest.missed.keys())
+
+    def why_missed(self, kinds: frozenset[str] | None) -> str:
+        """Return why things of these categories (None: any) may be there unseen, if it was not measured how often one is missed."""
+        by_motion = not self.world.manifest.detected_categories and (
+            kinds is None or kinds & self.vocabulary.categories
+        )
+        return "what never moves is not tracked" if by_motion else "how often one is missed was not measured"
 
     def unseen(self, kinds: frozenset[str] | None) -> list[str]:
-        """Return words for the things of these categories that a detector may have missed, one a category.
+        """Return words for the things of these categories that may have been missed, one a category.
 
-        They are small ones, or if it was not measured how often one is missed, any. Empty where no detector makes the tracks.
+        They are small ones, or if it was not measured how often one is missed, any. Empty in a world with a complete truth.
         """
         manifest = self.world.manifest
+        if manifest.profile == "oracle":
+            return []
         return [
             f"{kind} below {math.ceil(100 * manifest.missed[kind].height)} % of the picture's height"
             if kind in manifest.missed
-            else f"{kind} that was not detected (how often one is missed was not measured)"
+            else f"{kind} that was not detected ({self.why_missed(frozenset({kind}))})"
             for kind in sorted(kinds or ())
-            if kind in manifest.missed or kind in manifest.detected_categories
         ]
 
     def rows(self, name: str) -> pa.Table:
