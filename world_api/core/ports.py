@@ -30,7 +30,9 @@ Samples: TypeAlias = "NDArray[np.float32]"
 SAMPLE_RATE = 16_000
 
 #: The kinds of sources that evidence names.
-Source = Literal["speech", "screen_text", "detector", "tracker", "caption", "memory", "scene_graph", "look", "metadata"]
+Source = Literal[
+    "speech", "screen_text", "detector", "tracker", "caption", "memory", "scene_graph", "look", "metadata", "sound"
+]  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,6 +110,33 @@ class SpeechRecogniser(Protocol):
         """Return the lines spoken in an interval of at most thirty seconds, in time order.
 
         Raises BackendFault: ``speech_model_missing``, if its package or its model is missing.
+        """
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaggedSound:
+    """A class of sounds heard in a window of sound that begins at ``start`` (seconds from the first sample); ``score``: 0 to 1."""
+
+    start: float
+    label: str
+    score: float
+
+
+class SoundTagger(Protocol):
+    """Says which classes of sounds are heard in windows of ``window`` seconds, one every ``hop`` seconds.
+
+    ``parameters``: all that its tags depend on; ``unheard`` in it: class -> in how many labelled recordings it was not heard, of how
+    many.
+    """
+
+    parameters: Mapping[str, Any]
+    hop: float
+    window: float
+
+    def tag(self, samples: Samples) -> Sequence[TaggedSound]:
+        """Return what is heard in each window, in time order; what is not heard may be there.
+
+        Raises BackendFault: ``model_missing``, ``model_damaged``, ``model_unusable``.
         """
 
 

@@ -419,12 +419,23 @@ def caption(view: View, span: TimeSpan, seen_as: str | None = None) -> Descripti
         sentences.append("On screen: " + " / ".join(f'{_when(spans, span)} "{text}"' for text, spans in texts.items()))
     if lines := [f'{_when([p.span], span)} "{p.text}"' for p in passages if p.source == "speech"]:
         sentences.append("Said: " + " ".join(lines))
+    if sounds := _heard(passages, span):
+        sentences.append(f"Heard: {sounds}")
     if hole := holes_in_words(view, span):
         sentences.append(hole)
     if not sentences:
         sentences.append(_quiet(view, span))
     text = ". ".join(sentence.rstrip(".") for sentence in sentences) + "."
     return Description(text=text, passages=passages)
+
+
+def _heard(passages: Sequence[Passage], span: TimeSpan) -> str:
+    """Return the classes of sounds of an interval with their times, in the order in which they begin; empty for none."""
+    found: dict[str, list[TimeSpan]] = {}
+    for passage in passages:
+        if passage.source == "sound":
+            found.setdefault(passage.text, []).append(passage.span)
+    return "; ".join(f"{_when(spans, span)} {label}" for label, spans in found.items())
 
 
 def _when(spans: Iterable[TimeSpan], inside: TimeSpan) -> str:
@@ -451,6 +462,8 @@ def brief(view: View, span: TimeSpan, said: Sequence[str] = (), *, most: int = 1
         parts.append("text: " + " / ".join(written))
     if spoken := passages.first_texts(near, span, "speech", 1):
         parts.append(f'speech: "{spoken[0]}"')
+    if sounds := passages.first_texts(near, span, "sound", 3):
+        parts.append("sounds: " + ", ".join(sounds))
     return shorten("; ".join(parts), most) if parts else holes_in_words(view, span) or _quiet(view, span)
 
 
