@@ -184,7 +184,7 @@ def _gist(call: ToolCall, result: Mapping[str, Any]) -> dict[str, Any]:
 _Span = tuple[float, float]
 
 #: How the words of a source are known.
-_KNOWN_AS = {"tracker": "seen", "speech": "said", "screen_text": "written", "caption": "caption", "sound": "heard"}
+_KNOWN_AS = {"tracker": "seen", "speech": "said", "screen_text": "written", "caption": "caption"}
 _PIECE = frozenset({"start_time", "end_time", "source", "frame_time"})
 _OF_A_PIECE = _PIECE | {"video_id", "confidence"}
 _OF_A_LINE = frozenset({"start_time", "end_time", "center_time", "text", "source", "as_given", "evidence"})

@@ -287,7 +287,7 @@ def inspection_text(record: dict[str, Any]) -> str:
             line["text"] + (f"  (recognised, {line['confidence']:.0%} sure)" if line["source"] == "recognised" else "")
             for line in record["speech"]
         ],
-        "sounds": [f"{sound['text']}  ({sound['confidence']:.0%})" for sound in record["sounds"]],
+        "sounds": [f"{sound['text'].partition(': ')[2]}  ({sound['confidence']:.0%})" for sound in record["sounds"]],
     }.items():
         rows = record[title.replace(" ", "_")]
         if rows:

@@ -30,9 +30,7 @@ Samples: TypeAlias = "NDArray[np.float32]"
 SAMPLE_RATE = 16_000
 
 #: The kinds of sources that evidence names.
-Source = Literal[
-    "speech", "screen_text", "detector", "tracker", "caption", "memory", "scene_graph", "look", "metadata", "sound"
-]  # fmt: skip
+Source = Literal["speech", "screen_text", "detector", "tracker", "caption", "memory", "scene_graph", "look", "metadata"]
 
 
 @dataclass(frozen=True, kw_only=True)

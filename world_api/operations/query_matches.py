@@ -36,7 +36,7 @@ from world_api.operations.matches import MAY_BE_UNSEEN, colours_in_words, match_
 from world_api.operations.recorded import SpokenTexts, has_units, has_word, heard_words, recorded_words, terms_of_word
 from world_api.operations.schema import Candidates, Hit, Moment
 from world_api.search.indexes import holds_words
-from world_api.search.passages import Passage, passages_of
+from world_api.search.passages import SOUND, Passage, passages_of
 from world_api.search.searcher import SegmentHit, terms_of
 from world_api.session.session import Session
 from world_api.world.store import World
@@ -154,7 +154,7 @@ class QueryJudge:
             heard = [self._heard_in(passage) for passage in said]
             exact = [*exact, *heard, *(one | other for one in exact for other in heard)]
         if self._heard is not None:
-            sounds = [_terms_of_passage(passage) for passage in passages if passage.source == "sound"]
+            sounds = [_terms_of_passage(passage) for passage in passages if passage.source == SOUND]
             exact.append(frozenset(chain(*sounds)))
         # A summary of a scene is about several people, so it does not show what the one with these looks does.
         more = () if reading.wanted else map(self._seen_in, wide)
@@ -500,7 +500,7 @@ class _Seeker:
     def _of_passage(self, passage: Passage) -> Moment | None:
         if passage.source in ("speech", "screen_text"):
             return self._of_words(passage)
-        if passage.source == "sound":
+        if passage.source == SOUND:
             asked, own = heard_words(fold(self._query)), terms_of(passage.text, "")
             return (
                 self._moment(passage, passage.text, None, [])

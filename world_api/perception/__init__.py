@@ -49,7 +49,7 @@ if TYPE_CHECKING:
         ZeroShotTagger,
     )
     from world_api.perception.models import Model, ModelFolder
-    from world_api.perception.sounds import YamnetTagger
+    from world_api.perception.sounds import SoundModel, SoundOptions, YamnetTagger, log_mel_spectrum, patches_of
     from world_api.perception.speech import EnergyVoiceDetector, WhisperRecogniser
 
 #: profile -> port -> adapter, as ``module:class``. Those of an endpoint, of Whisper and of models need options of the caller.

@@ -156,7 +156,9 @@ def _description(category: str, colours: tuple[str, ...], outfit: Outfit) -> str
 #: A spoken line belongs to a segment if they share at least this part of the shorter of the two.
 SPEECH_SHARE = 0.3
 #: The order in which the sources of an interval are listed.
-ORDER: tuple[Source, ...] = ("speech", "screen_text", "caption", "tracker", "sound")
+ORDER: tuple[Source, ...] = ("speech", "screen_text", "caption", "tracker", "detector")
+#: The source of passages that are sounds: a model detected them.
+SOUND: Source = "detector"
 _LINES = [ORDER.index("speech"), ORDER.index("screen_text")]
 _SPEECH, _TRACKER = ORDER.index("speech"), ORDER.index("tracker")
 #: The source of each list of a view, its place in ``ORDER``: those of ``SPEAKING``, then tracks.

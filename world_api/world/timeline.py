@@ -185,15 +185,24 @@ SOUND_SCHEMA = pa.schema(
 )
 
 
+#: How the text of a sound begins, so that it is not taken for something seen.
+SOUND_PREFIX = "sound: "
+
+
 def join_sounds(rows: pa.Table, until: float) -> pa.Table:
     """Return the intervals in which a class of sounds is heard, by start: rows of one class that touch are one, the best score counts.
 
-    ``until``: the end of what is known, in seconds; no interval is longer.
+    Their texts begin with ``SOUND_PREFIX``. ``until``: the end of what is known, in seconds; no interval is longer.
     """
     found: list[tuple[float, float, str, float]] = []
     last: dict[str, int] = {}  # class -> its latest interval
     for row in rows.sort_by("start").to_pylist():
-        start, end, label, score = max(0.0, row["start"]), min(row["end"], until), row["label"], row["score"]
+        start, end, label, score = (
+            max(0.0, row["start"]),
+            min(row["end"], until),
+            SOUND_PREFIX + row["label"],
+            row["score"],
+        )
         if end <= start:
             continue
         place = last.get(label)

@@ -283,7 +283,7 @@ class View:
 
     @cached_property
     def sounds(self) -> Items[Said]:
-        """What is heard, by class: one item per interval, in time order. Their text is the class."""
+        """What is heard, by class: one item per interval, in time order. Their text is the class after ``SOUND_PREFIX``."""
         if self.complete:
             return self.whole.sounds
         return sounds_in(join_sounds(self.rows("sounds"), self.duration), are_stored=False)
