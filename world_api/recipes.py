@@ -16,7 +16,7 @@ from world_api.perception import adapter, adapter_class
 
 if TYPE_CHECKING:
     from world_api.build.stage import Stage
-    from world_api.core.ports import PictureTagger, VoiceDetector
+    from world_api.core.ports import PictureTagger, SoundTagger, VoiceDetector
     from world_api.media.decode_pass import LossNote
     from world_api.media.decoder import MediaWorker
     from world_api.perception.detector import DetectorModel
@@ -35,11 +35,12 @@ def recipe_for(
     detector: DetectorModel | None = None,
     people: PeopleModels | None = None,
     tagger: PictureTagger | None = None,
+    sounds: SoundTagger | None = None,
 ) -> Recipe:
     """Return the recipe of a profile, without the stages named in ``without``.
 
     ``listening`` chooses the source of the spoken words; ``detector``, ``people`` and ``tagger`` are the models of the profile
-    ``neural``.
+    ``neural``, ``sounds`` is that of ``classical`` and ``neural``.
 
     Raises BackendFault: ``no_such_profile``, ``profile_not_ready``: there is no detector for ``neural``. Making the stages
     may raise ``no_such_stage`` and ``stage_needed``.
@@ -48,7 +49,9 @@ def recipe_for(
         words = listening or Listening()
         return Recipe(
             profile=profile,
-            stages=lambda video, worker: leave_out(_classical(video, worker, listening=words), without),
+            stages=lambda video, worker: leave_out(
+                [*_classical(video, worker, listening=words), *_sounds(sounds)], without
+            ),
             apart={name: maker for name, maker in _APART.items() if name not in without},
         )
     if profile == "oracle":
@@ -68,6 +71,7 @@ def recipe_for(
                     *_neural(video, worker, listening=words, model=model),
                     *_people(worker, people),
                     *_pictures(worker, tagger),
+                    *_sounds(sounds),
                 ],
                 without,
             ),
@@ -148,6 +152,13 @@ def _pictures(worker: MediaWorker, tagger: PictureTagger | None) -> list[Stage]:
 
     needs = ("key_frames", "detections")
     return [] if tagger is None else [Pictures(tagger, lambda path: VideoFrames(path, worker), needs=needs)]
+
+
+def _sounds(tagger: SoundTagger | None) -> list[Stage]:
+    """Return the stage that tags sounds; none without a model of it."""
+    from world_api.build.sounds import Sounds
+
+    return [] if tagger is None else [Sounds(tagger)]
 
 
 def moving_things() -> FrameStage:

@@ -224,6 +224,7 @@ def inspection(world: World, as_of: float | None) -> dict[str, Any]:
             }
             for line in view.speech
         ],
+        "sounds": [{**_fields(sound, "text", "confidence"), **_times(sound.span)} for sound in view.sounds],
         "key_frames": view.rows("key_frames").select(["time", "image", "sharpness"]).to_pylist(),
     }
 
@@ -286,6 +287,7 @@ def inspection_text(record: dict[str, Any]) -> str:
             line["text"] + (f"  (recognised, {line['confidence']:.0%} sure)" if line["source"] == "recognised" else "")
             for line in record["speech"]
         ],
+        "sounds": [f"{sound['text'].partition(': ')[2]}  ({sound['confidence']:.0%})" for sound in record["sounds"]],
     }.items():
         rows = record[title.replace(" ", "_")]
         if rows:

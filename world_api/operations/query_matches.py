@@ -33,10 +33,10 @@ from world_api.operations.evidence import (
     times,
 )
 from world_api.operations.matches import colours_in_words, match_description, match_look, rests_on
-from world_api.operations.recorded import SpokenTexts, has_units, has_word, recorded_words, terms_of_word
+from world_api.operations.recorded import SpokenTexts, has_units, has_word, heard_words, recorded_words, terms_of_word
 from world_api.operations.schema import Candidates, Hit, Moment
 from world_api.search.indexes import holds_words
-from world_api.search.passages import Passage, passages_of
+from world_api.search.passages import SOUND, Passage, passages_of
 from world_api.search.searcher import SegmentHit, terms_of
 from world_api.session.session import Session
 from world_api.world.store import World
@@ -112,6 +112,12 @@ class QueryJudge:
         self._words = tuple(dict.fromkeys((*reading.unmatched, *chain(*lines.values()))))
         if self._spoken and not reading.unmatched and not reading.wanted:
             reading = replace(reading, kinds=None)  # who speaks need not be seen
+        #: The words of a query about sounds, else None. What makes a sound need not be seen.
+        self._heard = None if self._is_dialogue or self._spoken else heard_words(seen)
+        if session.view.world.manifest.profile == "oracle" or reading.wanted or reading.looks:
+            self._heard = None
+        if self._heard is not None:
+            self._words, reading = self._heard, ParsedDescription()
         self._reading = reading
         self._looks = [*sorted(reading.kinds or ()), *(f"not {kind}" for kind in sorted(reading.negated_kinds))]
         self._looks += colours_in_words(reading)
@@ -147,6 +153,9 @@ class QueryJudge:
         if self._spoken:
             heard = [self._heard_in(passage) for passage in said]
             exact = [*exact, *heard, *(one | other for one in exact for other in heard)]
+        if self._heard is not None:
+            sounds = [_terms_of_passage(passage) for passage in passages if passage.source == SOUND]
+            exact.append(frozenset(chain(*sounds)))
         # A summary of a scene is about several people, so it does not show what the one with these looks does.
         more = () if reading.wanted else map(self._seen_in, wide)
         self._hits.append((lacking, exact, frozenset(chain(*more))))
@@ -211,6 +220,8 @@ class QueryJudge:
         A word is not known not to be said if all that is said is in another script.
         """
         view = self._session.view
+        if self._heard is not None:
+            return bool(self._measured)
         if word in self._recorded or (self._is_dialogue and word in self._spoken):
             return word in self._recorded or view.has_rows("speech")
         if not view.once(SpokenTexts).has_script_of(word):
@@ -218,6 +229,20 @@ class QueryJudge:
         if word in self._lines["said"]:
             return view.has_rows("speech")
         return word in self._lines["written"] and view.reads_screen
+
+    @cached_property
+    def _measured(self) -> dict[str, tuple[int, int]]:
+        """The classes of sounds that the query asks for and of which it was measured how often they are not heard."""
+        rates = self._session.view.unheard or {}
+        asked = self._heard or ()
+        return {
+            one: rate for one, rate in rates.items() if asked and all(has_word(terms_of(one, ""), w) for w in asked)
+        }
+
+    @property
+    def is_unheard(self) -> bool:
+        """Whether the query is about sounds, and none of this video was tagged."""
+        return self._heard is not None and self._session.view.unheard is None
 
     @property
     def may_be_in_other_words(self) -> bool:
@@ -236,6 +261,8 @@ class QueryJudge:
 
     def not_judged(self, *, is_absent: bool) -> list[str]:
         """Return what nothing is known of in a result without hits; ``is_absent``: it has spans that are ``not_found``."""
+        if is_absent and self._heard is not None:
+            return [f"{label} that was not recognised" for label in self._measured]
         unseen = self._session.view.unseen(self._reading.kinds)
         if is_absent:  # of things that may be missed, only words are absent
             return [] if self.may_be_missed else unseen
@@ -243,7 +270,13 @@ class QueryJudge:
 
     @property
     def limit(self) -> str:
-        """The end of the hint of a result that finds nothing: what may be there unseen."""
+        """The end of the hint of a result that finds nothing: what may be there unseen or unheard, and how often it is missed."""
+        if self._heard is not None:
+            rates = (
+                f"no {label} was recognised, which was missed in {missed} of {of} recordings with it where this was measured"
+                for label, (missed, of) in self._measured.items()
+            )
+            return "; " + "; ".join(rates)
         return rests_on(self._session.view, self._reading.kinds)
 
     def not_found(self, within: TimeSpan | None) -> list[TimeSpan]:
@@ -323,6 +356,12 @@ def asks_for_looks(session: Session, query: str) -> bool:
     return bool(reading.kinds) and (is_described or _OF_LOOKS.search(seen) is not None)
 
 
+#: What a search for a sound says of a world whose sounds no model tagged.
+UNTAGGED = (
+    "sounds were not tagged; with the extra sounds and `videoworld models pull yamnet audioset-names` a new build does"
+)
+
+
 def judged_hits(top_k: int) -> int:
     """Return how many hits a search judges to return ``top_k``: scores do not know which words have to be of one thing."""
     return max(top_k, 4 * min(top_k, 10))
@@ -362,6 +401,8 @@ def candidates(
     matched, unmatched, absent = judge.matched, judge.unmatched, judge.not_found(within)
     if about is not None:
         hint = "; ".join(filter(None, [hint, about.in_words]))
+    if judge.is_unheard:
+        hint = "; ".join(filter(None, [hint, UNTAGGED]))
     if judge.may_be_in_other_words and (about is None or about.verdict != "unmatched"):
         absent = []
     if absent and not judge.may_be_missed:
@@ -468,6 +509,13 @@ class _Seeker:
     def _of_passage(self, passage: Passage) -> Moment | None:
         if passage.source in ("speech", "screen_text"):
             return self._of_words(passage)
+        if passage.source == SOUND:
+            asked, own = heard_words(fold(self._query)), terms_of(passage.text, "")
+            return (
+                self._moment(passage, passage.text, None, [])
+                if asked and all(has_word(own, w) for w in asked)
+                else None
+            )
         if passage.source == "tracker":
             track = self._view.tracks.find(passage.subject) if passage.subject else None
             is_unsure = not self._quotes and self.unjudged.issuperset(self._deeds)

@@ -46,6 +46,46 @@ _WORN = re.compile(
 )
 
 
+#: Words by which a query asks for what is heard, and words that name a sound and nothing that is seen.
+_HEARING = frozenset(words("sound sounds noise noises hear hears heard hearing audible audio loud loudly"))
+_SOUNDS = frozenset(
+    words(
+        "music musical song melody singing sings applause applauding applauds laughter laughing laughs giggling cheering cheers "
+        "barking barks bark meowing meow purring howling growling mooing chirping chirp tweeting quacking crowing roaring roar "
+        "buzzing humming crying sobbing screaming screams yelling shouting whispering whistling whistle coughing cough sneezing "
+        "sneeze snoring burping hiccup speech chatter siren alarm beeping beep ringing rings ringtone honking honk ticking "
+        "thunder gunshot gunfire explosion boom bang thud knocking rumble crackling rustling squeaking creaking clapping silence"
+    )
+)
+_ANYONE = frozenset("person people someone somebody anyone anybody human".split())
+_CHINESE_HEARING = re.compile(r"的?(?:声音|响声|声响|噪声|噪音)|听[到见]|有?人?声(?=$|音)|声$|响$|叫$")
+#: Chinese words for sounds and the classes of AudioSet that they mean.
+_CHINESE_SOUNDS = {
+    "音乐": "music", "掌声": "applause", "鼓掌": "clapping", "笑": "laughter", "哭": "crying", "狗叫": "bark",
+    "犬吠": "bark", "猫叫": "meow", "鸟叫": "bird", "鸟鸣": "bird", "公鸡": "crowing", "咳嗽": "cough", "喷嚏": "sneeze",
+    "鼾": "snoring", "歌": "singing", "说话": "speech", "尖叫": "screaming", "欢呼": "cheering", "口哨": "whistling",
+    "警笛": "siren", "警报": "alarm", "铃": "ringing", "喇叭": "honking", "枪": "gunshot", "爆炸": "explosion",
+    "雷": "thunder", "雨": "rain", "风": "wind", "敲门": "knock", "脚步": "footsteps", "引擎": "engine",
+    "发动机": "engine", "直升机": "helicopter",
+}  # fmt: skip
+
+
+def heard_words(text: str) -> tuple[str, ...] | None:
+    """Return the words of a query (folded text) that a sound has to have; None if it does not ask for what is heard.
+
+    It does if it has a word such as "sound", or one that names a sound and nothing else. Words for anyone are left out.
+    """
+    runs = "".join(CHINESE.findall(text))
+    meant = [word for chinese, word in _CHINESE_SOUNDS.items() if chinese in runs]
+    if (meant and _CHINESE_HEARING.search(runs)) or any(word in _SOUNDS for word in meant):
+        return tuple(dict.fromkeys(meant))
+    tokens = [word for word in LATIN.findall(text) if word not in STOP_WORDS]
+    if not any(not _HEARING.isdisjoint(words(word)) or not _SOUNDS.isdisjoint(words(word)) for word in tokens):
+        return None
+    kept = [word for word in tokens if _HEARING.isdisjoint(words(word))]
+    return tuple(dict.fromkeys(word for word in kept if word not in _ANYONE))
+
+
 class RecordedTexts:
     """The visible captions and actions of a world: whether they have Latin letters and Chinese ones, and all their terms."""
 

@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from world_api.core.ports import ImageTextEncoder, PictureTagger, TextEmbedder
+    from world_api.core.ports import ImageTextEncoder, PictureTagger, SoundTagger, TextEmbedder
     from world_api.perception.detector import DetectorModel
     from world_api.perception.identification import PeopleModels
     from world_api.perception.image_text import PictureModel
 
 CATALOGUE = "models.yaml"
 DETECTOR, IMAGE_TEXT, IMAGE_CLASSIFIER, TEXT_ENCODER = "detector", "image_text", "image_classifier", "text_encoder"
-SPEECH = "speech_recogniser"
+SPEECH, SOUNDS = "speech_recogniser", "sound_tagger"
 #: The tasks of models that a user can add.
 ADDED_TASKS = (DETECTOR, IMAGE_TEXT, IMAGE_CLASSIFIER, TEXT_ENCODER)
 #: task -> what is given as the path of a model.
@@ -300,6 +300,40 @@ class ModelFolder:
                         raise _damaged(file, model)
                 return self.path(model.files[0]).parent
         return None
+
+    def sound_tagger(self, *, say: Callable[[str], None]) -> SoundTagger | None:
+        """Return the first sound tagger that is present with the names of its classes; None if none is or its package is missing.
+
+        ``say`` gets a line about one that is present and cannot be used. Raises BackendFault: ``bad_catalogue``.
+        """
+        for model in self.catalogue() if self.folder.is_dir() else ():
+            if model.task == SOUNDS and (self.is_present(model) or self.is_damaged(model)):
+                try:
+                    return self.sound_tagger_of(model)
+                except BackendFault as fault:
+                    say(f"{fault.message}, so no sound is tagged; {fault.hint}")
+        return None
+
+    def sound_tagger_of(self, model: Model) -> SoundTagger:
+        """Return the adapter of a sound tagger.
+
+        Raises BackendFault: ``bad_catalogue``, ``no_such_model``, ``model_missing``, ``model_damaged``, ``model_unusable``,
+        ``extra_missing``.
+        """
+        from world_api.perception.sounds import SoundModel, SoundOptions, YamnetTagger
+
+        try:
+            options = SoundOptions.model_validate(model.options)
+        except ValidationError as error:
+            raise _bad_catalogue(f"the options of {model.name}", _first(error)) from None
+        names = self._checked(self.find(options.names)).files[0]
+        file = self._checked(model).files[0]
+        return YamnetTagger(
+            SoundModel(
+                name=model.name, path=self.path(file), sha256=file.sha256, names_path=self.path(names),
+                names_sha256=names.sha256, options=options,
+            )
+        )  # fmt: skip
 
     def tagger(self, *, say: Callable[[str], None] | None = None) -> PictureTagger | None:
         """Return what says what pictures show: the first pair of encoders that is present, else the first image classifier.

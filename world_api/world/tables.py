@@ -89,7 +89,7 @@ PERSON_PARTS = ("body", "face", "upper", "lower", "hair", "facing", "near_upper"
 #: The kinds of tags of a picture (``TagKind``).
 TAG_KINDS = get_args(TagKind)
 #: Tables that worlds of this schema did not always have: without rows they do not count in a world's hash.
-ADDED_TABLES = frozenset({"person_looks", "picture_vectors", "picture_tags"})
+ADDED_TABLES = frozenset({"person_looks", "picture_vectors", "picture_tags", "sounds"})
 _CAMERA = ("still", "pan_left", "pan_right", "tilt_up", "tilt_down", "zoom_in", "zoom_out", "turn", "shake")
 
 TABLES: dict[str, TableSpec] = {
@@ -151,6 +151,8 @@ TABLES: dict[str, TableSpec] = {
             Rules(repeats=True, references={"line_start": ("speech", "start")}),
             line_start=_F64, start=_F64, end=_F64, word=_TEXT, confidence=_F32,
         ),
+        # A class of sounds that a model heard in one window of about a second. score: its own, 0 to 1.
+        _table("sounds", ("start", "label"), start=_F64, end=_F64, label=_TEXT, score=_F32),
         # A sentence about an interval, from a captioner or from truth.
         _table("captions", ("start", "end", "text"), start=_F64, end=_F64, text=_TEXT, confidence=_F32),
         # An action. subject: a track id, or empty.

@@ -25,6 +25,7 @@ from world_api.world.store import World
 from world_api.world.tables import Cut
 from world_api.world.timeline import (
     SCREEN_TEXT_SCHEMA,
+    SOUND_SCHEMA,
     CameraMovement,
     Items,
     Positions,
@@ -38,10 +39,12 @@ from world_api.world.timeline import (
     followed_by,
     independent_starts,
     join_readings,
+    join_sounds,
     screen_text_table,
     screen_texts_in,
     segment,
     shared_prefix,
+    sounds_in,
     spans,
     tile,
 )
@@ -285,6 +288,18 @@ class View:
         return self._said("actions", "label")
 
     @cached_property
+    def sounds(self) -> Items[Said]:
+        """What is heard, by class: one item per interval, in time order. Their text is the class after ``SOUND_PREFIX``."""
+        if self.complete:
+            return self.whole.sounds
+        return sounds_in(join_sounds(self.rows("sounds"), self.duration), are_stored=False)
+
+    @property
+    def unheard(self) -> dict[str, tuple[int, int]] | None:
+        """Class of sounds -> in how many labelled recordings the model did not hear it, of how many; None if none listened."""
+        return self.world.manifest.unheard
+
+    @cached_property
     def tracks(self) -> Tracks:
         """The visible tracks, in order of first sighting."""
         sightings, links = self.world.rows("sightings"), self.rows("track_links")
@@ -344,8 +359,8 @@ class WholeView(View):
         super().__init__(world, None)
 
     def read_all(self) -> None:
-        """Load the stored tables of tracks, screen texts and segments; compute those that are missing."""
-        _ = (self.joined, self.readings, self.segments)
+        """Load the stored tables of tracks, screen texts, sounds and segments; compute those that are missing."""
+        _ = (self.joined, self.readings, self.heard, self.segments)
 
     @cached_property
     def words(self) -> tuple[Positions, Times]:
@@ -388,6 +403,18 @@ class WholeView(View):
             ),
             schema=SCREEN_TEXT_SCHEMA,
         )
+
+    @cached_property
+    def heard(self) -> pa.Table:
+        """The intervals in which a class of sounds is heard, as a table."""
+        return self.world.derived.table(
+            "sounds", lambda: join_sounds(self.world.rows("sounds"), self.duration), schema=SOUND_SCHEMA
+        )
+
+    @cached_property
+    def sounds(self) -> Items[Said]:
+        """What is heard, by class."""
+        return sounds_in(self.heard, are_stored=True)
 
     @cached_property
     def screen_texts(self) -> Items[ScreenText]:
