@@ -51,15 +51,21 @@ def build(video: Path, store: Path) -> BuildReport:
     return build_world(video, store, progress=Silent(), clock=StandingClock(), video_id="shots", options=OPTIONS)
 
 
-@pytest.fixture
-def store(two_shots: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(scope="module")
+def built(encoded_shots: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The world of two shots: while the block crosses, and around the cut, frames kill the decoder."""
-    folder = tmp_path / "store"
-    with monkeypatch.context() as patch:
+    folder = tmp_path_factory.mktemp("holes")
+    with pytest.MonkeyPatch.context() as patch:
         for start, end in ((10.0, 11.0), (37.0, 42.0)):
             patch.setattr(VideoPass, "_decoded", decoding_that_dies_at(start, end))
-        build(two_shots, folder)
-    return folder
+        build(Path(shutil.copy2(encoded_shots, folder)), folder / "store")
+    return folder / "store"
+
+
+@pytest.fixture
+def store(built: Path, tmp_path: Path) -> Path:
+    """A copy of that world."""
+    return Path(shutil.copytree(built, tmp_path / "store"))
 
 
 @pytest.fixture
