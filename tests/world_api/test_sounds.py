@@ -206,6 +206,15 @@ def test_a_sound_is_found_with_its_times_and_who_makes_it_need_not_be_seen(opene
     assert 48 < music["end_time"] <= 50
 
 
+@pytest.mark.parametrize(
+    "query", ["a music stand", "a person hears a loud noise", "微笑的女人", "没有音乐", "a gold ring", "sound engineer"]
+)
+def test_what_is_seen_is_not_answered_by_a_sound(opened: Callable[..., Session], query: str) -> None:
+    found = search(opened({}), query)
+    assert all(hit["lacks"] for hit in found["candidates"])
+    assert found["unmatched"] or found["not_judged"]
+
+
 def test_what_is_heard_is_not_seen(opened: Callable[..., Session]) -> None:
     found = search(opened({}), "a dog")
     assert all(hit["lacks"] == ["dog"] for hit in found["candidates"])

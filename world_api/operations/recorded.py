@@ -46,19 +46,23 @@ _WORN = re.compile(
 )
 
 
-#: Words by which a query asks for what is heard, and words that name a sound and nothing that is seen.
-_HEARING = frozenset(words("sound sounds noise noises hear hears heard hearing audible audio loud loudly"))
+#: Words by which a query asks for what is heard.
+_HEARING = frozenset("sound sounds noise noises hear hears heard hearing audible".split())
+#: Words that name a sound and nothing that is seen; "music stand" and "giving a speech" are about more than the sound.
 _SOUNDS = frozenset(
-    words(
-        "music musical song melody singing sings applause applauding applauds laughter laughing laughs giggling cheering cheers "
-        "barking barks bark meowing meow purring howling growling mooing chirping chirp tweeting quacking crowing roaring roar "
-        "buzzing humming crying sobbing screaming screams yelling shouting whispering whistling whistle coughing cough sneezing "
-        "sneeze snoring burping hiccup speech chatter siren alarm beeping beep ringing rings ringtone honking honk ticking "
-        "thunder gunshot gunfire explosion boom bang thud knocking rumble crackling rustling squeaking creaking clapping silence"
-    )
+    "music singing applause applauding laughter laughing giggling cheering barking meowing purring howling mooing chirping "
+    "buzzing humming crying sobbing screaming yelling shouting whispering whistling coughing sneezing snoring speech chatter "
+    "beeping ringing honking ticking thunder gunfire siren sirens knocking crackling rustling squeaking creaking clapping "
+    "silence".split()
 )
+_LOUD = frozenset("loud loudly".split())
 _ANYONE = frozenset("person people someone somebody anyone anybody human".split())
-_CHINESE_HEARING = re.compile(r"的?(?:声音|响声|声响|噪声|噪音)|听[到见]|有?人?声(?=$|音)|声$|响$|叫$")
+_CHINESE_HEARING = re.compile(r"的?(?:声音|响声|声响|噪声|噪音|声)$|^听[到见]")
+#: Chinese queries that name a sound without a word of hearing, and what says nothing about which sound is meant.
+_CHINESE_ALONE, _CHINESE_FILLING = (
+    frozenset("音乐 掌声 鼓掌 尖叫 欢呼 狗叫 犬吠 猫叫 鸟叫 鸟鸣".split()),
+    re.compile("[的有人在了]"),
+)
 #: Chinese words for sounds and the classes of AudioSet that they mean.
 _CHINESE_SOUNDS = {
     "音乐": "music", "掌声": "applause", "鼓掌": "clapping", "笑": "laughter", "哭": "crying", "狗叫": "bark",
@@ -70,20 +74,30 @@ _CHINESE_SOUNDS = {
 }  # fmt: skip
 
 
+#: How a query says that something is heard: "sound of", "sounds", "noises", "heard" at its end, "hear" at its beginning.
+_HEARD = re.compile(r"\b(?:sounds?|noises?) of\b|\b(?:sounds?|noises?|heard|audible)\W*$|^(?:(?:\w+ )?can )?hears?\b")
+_WITH_ONE_OTHER = 2
+
+
 def heard_words(text: str) -> tuple[str, ...] | None:
     """Return the words of a query (folded text) that a sound has to have; None if it does not ask for what is heard.
 
-    It does if it has a word such as "sound", or one that names a sound and nothing else. Words for anyone are left out.
+    It does if it says so ("the sound of a bell") or ends with a word that names a sound and nothing else, beside one other
+    ("a dog barking"). Words for anyone are left out.
     """
     runs = "".join(CHINESE.findall(text))
-    meant = [word for chinese, word in _CHINESE_SOUNDS.items() if chinese in runs]
-    if (meant and _CHINESE_HEARING.search(runs)) or any(word in _SOUNDS for word in meant):
-        return tuple(dict.fromkeys(meant))
-    tokens = [word for word in LATIN.findall(text) if word not in STOP_WORDS]
-    if not any(not _HEARING.isdisjoint(words(word)) or not _SOUNDS.isdisjoint(words(word)) for word in tokens):
+    if runs in _CHINESE_ALONE or _CHINESE_HEARING.search(runs):
+        meant = [(chinese, word) for chinese, word in _CHINESE_SOUNDS.items() if chinese in runs]
+        rest = runs if runs in _CHINESE_ALONE else _CHINESE_HEARING.sub("", runs)
+        for chinese, _ in meant:
+            rest = rest.replace(chinese, "").replace(chinese.removesuffix("声"), "")
+        rest = _CHINESE_FILLING.sub("", rest)
+        return tuple(dict.fromkeys(word for _, word in meant)) + ((rest,) if rest else ()) or None
+    tokens = [word for word in LATIN.findall(text) if word not in STOP_WORDS and word not in _LOUD]
+    is_named = bool(tokens) and len(tokens) <= _WITH_ONE_OTHER and tokens[-1] in _SOUNDS
+    if runs or not (is_named or _HEARD.search(text)):
         return None
-    kept = [word for word in tokens if _HEARING.isdisjoint(words(word))]
-    return tuple(dict.fromkeys(word for word in kept if word not in _ANYONE))
+    return tuple(dict.fromkeys(word for word in tokens if word not in _HEARING and word not in _ANYONE)) or None
 
 
 class RecordedTexts:
