@@ -33,7 +33,7 @@ class Loud:
 
     def __init__(self) -> None:
         self.hop, self.window = 0.48, 0.975
-        self.parameters = {"tagger": "loud/1", "unheard": {"Loud": [1, 9]}}
+        self.parameters = {"tagger": "loud/1", "missed": {"Loud": [1, 9]}}
 
     def tag(self, samples: Samples) -> Sequence[TaggedSound]:
         size, found = round(self.window * SAMPLE_RATE), []
@@ -176,15 +176,13 @@ def heard(label: str, start: float, end: float) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def opened(make_world: Any, minute_rows: Any) -> Callable[..., Session]:
-    """Opens the made minute with sounds; ``unheard`` is what the model is known to miss, None without a model."""
+    """Opens the made minute with sounds; ``missed`` is what the model is known to miss, None without a model."""
 
-    def made(
-        unheard: dict[str, list[int]] | None = None, *, as_of: float | None = None, tagged: bool = True
-    ) -> Session:
+    def made(missed: dict[str, list[int]] | None = None, *, as_of: float | None = None, tagged: bool = True) -> Session:
         if tagged:
             minute_rows["sounds"] = [*heard("Bark", 5, 9), *heard("Dog", 5, 9), *heard("Music", 20, 50)]
         facts = {"name": "sounds", "version": "1", "key": "made", "tables": ["sounds"]}
-        stages = [] if unheard is None else [StageFacts(**facts, parameters={"unheard": unheard})]
+        stages = [] if missed is None else [StageFacts(**facts, parameters={"missed": missed})]
         make_world(rows=minute_rows, stages=stages)
         return open_session(make_world.store, "made", as_of=as_of, name=None)
 
@@ -215,6 +213,20 @@ def test_what_is_seen_is_not_answered_by_a_sound(opened: Callable[..., Session],
     assert found["unmatched"] or found["not_judged"]
 
 
+def test_sounds_at_different_times_are_not_one(opened: Callable[..., Session]) -> None:
+    found = search(opened({}), "dog music")
+    assert all(one["lacks"] for one in (*found["candidates"], *found["moments"]))
+
+
+def test_a_quoted_word_is_no_sound(opened: Callable[..., Session]) -> None:
+    assert not [one for one in search(opened({}), '"Music"')["moments"] if not one["lacks"]]
+
+
+def test_a_sound_of_two_classes_is_found_where_both_are_heard(opened: Callable[..., Session]) -> None:
+    moments = search(opened({}), "a dog barking")["moments"]
+    assert {one["text"] for one in moments if not one["lacks"]} == {"sound: Dog", "sound: Bark"}
+
+
 def test_what_is_heard_is_not_seen(opened: Callable[..., Session]) -> None:
     found = search(opened({}), "a dog")
     assert all(hit["lacks"] == ["dog"] for hit in found["candidates"])
@@ -231,7 +243,7 @@ def test_a_measured_sound_is_not_found_with_its_misses(opened: Callable[..., Ses
     found = search(opened({"Siren": [3, 40]}), "a siren")
     assert [(one["start_time"], one["end_time"]) for one in found["not_found"]] == [(0.0, 60.0)]
     assert found["not_judged"] == ["Siren that was not recognised"]
-    assert "missed in 3 of 40 recordings" in found["hint"]
+    assert "missed in 3 of 40 samples" in found["hint"]
     assert search(opened({"Music": [3, 40]}), "music")["not_found"] == []
 
 

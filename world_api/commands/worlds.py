@@ -24,6 +24,7 @@ from world_api.terminal import loss_lines, show
 from world_api.world.storage import Loss
 from world_api.world.store import DERIVED_FOLDER, World, list_unfinished, list_worlds, open_world
 from world_api.world.tables import TABLES
+from world_api.world.timeline import SOUND_PREFIX
 from world_api.world.verification import check_apart
 from world_api.world.view import View
 
@@ -287,7 +288,9 @@ def inspection_text(record: dict[str, Any]) -> str:
             line["text"] + (f"  (recognised, {line['confidence']:.0%} sure)" if line["source"] == "recognised" else "")
             for line in record["speech"]
         ],
-        "sounds": [f"{sound['text'].partition(': ')[2]}  ({sound['confidence']:.0%})" for sound in record["sounds"]],
+        "sounds": [
+            f"{sound['text'].removeprefix(SOUND_PREFIX)}  ({sound['confidence']:.0%})" for sound in record["sounds"]
+        ],
     }.items():
         rows = record[title.replace(" ", "_")]
         if rows:

@@ -123,8 +123,7 @@ class TaggedSound:
 class SoundTagger(Protocol):
     """Says which classes of sounds are heard in windows of ``window`` seconds, one every ``hop`` seconds.
 
-    ``parameters``: all that its tags depend on; ``unheard`` in it: class -> in how many labelled recordings it was not heard, of how
-    many.
+    ``parameters``: all that its tags depend on; ``missed`` in it: class -> in how many labelled samples it was missed, of how many.
     """
 
     parameters: Mapping[str, Any]

@@ -29,7 +29,7 @@ from world_api.operations.evidence import (
     segment_hit,
     times,
 )
-from world_api.operations.query_matches import QueryJudge, passages_in
+from world_api.operations.query_matches import UNTAGGED, QueryJudge, passages_in
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
     MAX_QUERY_CHARACTERS,
@@ -252,6 +252,8 @@ def scan_segments(
             f"nothing has all of these words; looked in {_sources(session, within) or 'nothing: nothing is known'}. "
             "That what they mean is not there does not follow: try other words"
         )
+    if judge.is_untagged:
+        hint = "; ".join(filter(None, [hint, UNTAGGED]))
     searched = TimeSpan(start=_edge(session, scan, scan.first), end=_edge(session, scan, scan.end))
     # A scan takes each word as one of the line, a search "says" and quotes as what they mean.
     is_judged = not matching and scan.end > scan.first and bool(judge.not_found(within))

@@ -112,12 +112,9 @@ class QueryJudge:
         self._words = tuple(dict.fromkeys((*reading.unmatched, *chain(*lines.values()))))
         if self._spoken and not reading.unmatched and not reading.wanted:
             reading = replace(reading, kinds=None)  # who speaks need not be seen
-        #: The words of a query about sounds, else None. What makes a sound need not be seen.
-        self._heard = None if self._is_dialogue or self._spoken else heard_words(seen)
-        if session.view.world.manifest.profile == "oracle" or reading.wanted or reading.looks:
-            self._heard = None
-        if self._heard is not None:
-            self._words, reading = self._heard, ParsedDescription()
+        self._sounds = _sound_words(session, query)
+        if self._sounds is not None:  # what makes a sound need not be seen
+            self._words, reading = self._sounds, ParsedDescription()
         self._reading = reading
         self._looks = [*sorted(reading.kinds or ()), *(f"not {kind}" for kind in sorted(reading.negated_kinds))]
         self._looks += colours_in_words(reading)
@@ -153,9 +150,8 @@ class QueryJudge:
         if self._spoken:
             heard = [self._heard_in(passage) for passage in said]
             exact = [*exact, *heard, *(one | other for one in exact for other in heard)]
-        if self._heard is not None:
-            sounds = [_terms_of_passage(passage) for passage in passages if passage.source == SOUND]
-            exact.append(frozenset(chain(*sounds)))
+        if self._sounds is not None:
+            exact += [_heard_at(passage, passages) for passage in passages if passage.source == SOUND]
         # A summary of a scene is about several people, so it does not show what the one with these looks does.
         more = () if reading.wanted else map(self._seen_in, wide)
         self._hits.append((lacking, exact, frozenset(chain(*more))))
@@ -220,7 +216,7 @@ class QueryJudge:
         A word is not known not to be said if all that is said is in another script.
         """
         view = self._session.view
-        if self._heard is not None:
+        if self._sounds is not None:
             return bool(self._measured)
         if word in self._recorded or (self._is_dialogue and word in self._spoken):
             return word in self._recorded or view.has_rows("speech")
@@ -232,17 +228,17 @@ class QueryJudge:
 
     @cached_property
     def _measured(self) -> dict[str, tuple[int, int]]:
-        """The classes of sounds that the query asks for and of which it was measured how often they are not heard."""
-        rates = self._session.view.unheard or {}
-        asked = self._heard or ()
+        """The classes of sounds that the query asks for and of which it was measured how often they are missed."""
+        rates = self._session.view.world.manifest.missed_sounds or {}
+        asked = self._sounds or ()
         return {
             one: rate for one, rate in rates.items() if asked and all(has_word(terms_of(one, ""), w) for w in asked)
         }
 
     @property
-    def is_unheard(self) -> bool:
-        """Whether the query is about sounds, and none of this video was tagged."""
-        return self._heard is not None and self._session.view.unheard is None
+    def is_untagged(self) -> bool:
+        """Whether the query is about sounds, and no model tagged those of this video."""
+        return self._sounds is not None and self._session.view.world.manifest.missed_sounds is None
 
     @property
     def may_be_in_other_words(self) -> bool:
@@ -261,7 +257,7 @@ class QueryJudge:
 
     def not_judged(self, *, is_absent: bool) -> list[str]:
         """Return what nothing is known of in a result without hits; ``is_absent``: it has spans that are ``not_found``."""
-        if is_absent and self._heard is not None:
+        if is_absent and self._sounds is not None:
             return [f"{label} that was not recognised" for label in self._measured]
         unseen = self._session.view.unseen(self._reading.kinds)
         if is_absent:  # of things that may be missed, only words are absent
@@ -271,9 +267,9 @@ class QueryJudge:
     @property
     def limit(self) -> str:
         """The end of the hint of a result that finds nothing: what may be there unseen or unheard, and how often it is missed."""
-        if self._heard is not None:
+        if self._sounds is not None:
             rates = (
-                f"no {label} was recognised, which was missed in {missed} of {of} recordings with it where this was measured"
+                f"no {label} was recognised, which was missed in {missed} of {of} samples with it where this was measured"
                 for label, (missed, of) in self._measured.items()
             )
             return "; " + "; ".join(rates)
@@ -314,8 +310,8 @@ class QueryJudge:
                 having &= each | (bool(concepts_) & np.logical_and.reduce([lexical.holding([c]) for c in concepts_]))
         spans = [view.segments[place] for place in np.flatnonzero(having).tolist()]
         spans = [span for span in spans if within is None or span.overlaps(within)]
-        if self.may_be_missed:
-            return bool(spans)
+        if self.may_be_missed:  # then all words are said or written
+            return any(map(self._is_worded, spans))
         every = QueryJudge(self._session, self._query)
         every._hits = [*self._hits]
         for span in spans:
@@ -323,10 +319,35 @@ class QueryJudge:
                 every.add(span, passages_in(self._session, span))
         return not all(every.lacks)
 
+    def _is_worded(self, span: TimeSpan) -> bool:
+        """Whether what is said or written in a segment has all words."""
+        said = (one for one in passages_in(self._session, span) if one.source in ("speech", "screen_text"))
+        terms = frozenset(chain(*map(_terms_of_passage, said)))
+        return all(has_word(terms, word) for word in self._words)
+
     def _any_track_may_fit(self, within: TimeSpan | None) -> bool:
         view = self._session.view
         tracks = view.tracks.of_each_look if within is None else view.tracks_in(within)
         return any(match_description(track, self._reading).may_fit for track in tracks)
+
+
+def _sound_words(session: Session, query: str) -> tuple[str, ...] | None:
+    """Return the words that a sound has to have; None if the query is not about sounds, or asks for looks or for lines.
+
+    The truth of an oracle world has deeds and no sounds, and of a dialogue without pictures all is said.
+    """
+    manifest = session.view.world.manifest
+    seen, lines = lines_in(fold(query))
+    if manifest.profile == "oracle" or manifest.video.frames == 0 or any(lines.values()):
+        return None
+    reading = session.vocabulary.read(seen)
+    return None if reading.wanted or reading.looks else heard_words(seen)
+
+
+def _heard_at(sound: Passage, passages: Iterable[Passage]) -> frozenset[str]:
+    """Return the terms of all sounds that are heard at the same time as one of them: a barking dog is ``Dog`` and ``Bark``."""
+    beside = (one for one in passages if one.source == SOUND and one.span.overlaps(sound.span))
+    return frozenset(chain(*map(_terms_of_passage, beside)))
 
 
 def _terms_of_speakers(world: World) -> frozenset[str]:
@@ -401,7 +422,7 @@ def candidates(
     matched, unmatched, absent = judge.matched, judge.unmatched, judge.not_found(within)
     if about is not None:
         hint = "; ".join(filter(None, [hint, about.in_words]))
-    if judge.is_unheard:
+    if judge.is_untagged:
         hint = "; ".join(filter(None, [hint, UNTAGGED]))
     if judge.may_be_in_other_words and (about is None or about.verdict != "unmatched"):
         absent = []
@@ -480,6 +501,7 @@ class _Seeker:
     def __init__(self, session: Session, query: str, unjudged: frozenset[str]) -> None:
         self._session, self._view = session, session.view
         self._query, self.unjudged = query, unjudged
+        self._sounds = _sound_words(session, query)
         self._quotes = ["".join(parts) for parts in _QUOTE.findall(query)]
         rest = fold(_QUOTE.sub(" ", query))
         tokens = [match for match in _TOKEN.finditer(rest) if match.group() not in STOP_WORDS]
@@ -497,7 +519,7 @@ class _Seeker:
     def of_hit(self, hit: Hit) -> list[Moment]:
         """Return the moments of a hit."""
         passages = passages_in(self._session, interval_of(hit))
-        return [moment for passage in passages if (moment := self._of_passage(passage)) is not None]
+        return [moment for passage in passages if (moment := self._of_passage(passage, passages)) is not None]
 
     def of_segment(self, hit: Hit) -> Moment:
         """Return a hit's whole segment as a moment that lacks what the hit lacks, or else all words of the query."""
@@ -506,16 +528,13 @@ class _Seeker:
         lacks = hit.lacks or [*self._looks, *self._deeds, *self._quotes]
         return self._moment(whole, hit.snippet, None, lacks or [self._query])
 
-    def _of_passage(self, passage: Passage) -> Moment | None:
+    def _of_passage(self, passage: Passage, beside: Sequence[Passage]) -> Moment | None:
         if passage.source in ("speech", "screen_text"):
             return self._of_words(passage)
         if passage.source == SOUND:
-            asked, own = heard_words(fold(self._query)), terms_of(passage.text, "")
-            return (
-                self._moment(passage, passage.text, None, [])
-                if asked and all(has_word(own, w) for w in asked)
-                else None
-            )
+            own = _heard_at(passage, beside)
+            is_asked = self._sounds is not None and all(has_word(own, word) for word in self._sounds)
+            return self._moment(passage, passage.text, None, []) if is_asked else None
         if passage.source == "tracker":
             track = self._view.tracks.find(passage.subject) if passage.subject else None
             is_unsure = not self._quotes and self.unjudged.issuperset(self._deeds)

@@ -43,7 +43,7 @@ class SoundOptions(BaseModel):
         without: Names in that table that are no class of the model.
         ignored: Classes that are no sound event, such as silence.
         sure: The least score of a class that counts as heard.
-        unheard: Class -> labelled recordings in which it was not heard, and of how many. Only of these is it said that none was heard.
+        missed: Class -> labelled samples in which it was missed, and of how many. Only of these is it said that none was heard.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -52,7 +52,7 @@ class SoundOptions(BaseModel):
     without: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
     sure: float = Field(gt=0, lt=1)
-    unheard: dict[str, tuple[int, PositiveInt]] = {}
+    missed: dict[str, tuple[int, PositiveInt]] = {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +88,7 @@ class YamnetTagger:
             "tagger": f"{model.name}/{model.sha256[:16]}/{model.names_sha256[:16]}/{LITERT}-{version}/1",
             "sure": options.sure,
             "ignored": list(options.ignored),
-            "unheard": {label: list(counts) for label, counts in options.unheard.items()},
+            "missed": {label: list(counts) for label, counts in options.missed.items()},
         }
 
     def tag(self, samples: Samples) -> Sequence[TaggedSound]:

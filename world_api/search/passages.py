@@ -357,7 +357,7 @@ class SegmentTexts:
 
 
 class TextsBySource(NamedTuple):
-    """The texts of segments: those that are said or written, and those of what is seen."""
+    """The texts of segments: those that are said or written, and those of what is seen or heard."""
 
     lines: SegmentTexts
     seen: SegmentTexts

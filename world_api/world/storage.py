@@ -233,9 +233,9 @@ class Manifest(_Model):
         }
 
     @property
-    def unheard(self) -> dict[str, tuple[int, int]] | None:
-        """Class of sounds -> in how many labelled recordings the build's model did not hear it, of how many; None without a model."""
-        found = [stage.parameters.get("unheard") for stage in self.stages if "sounds" in stage.tables]
+    def missed_sounds(self) -> dict[str, tuple[int, int]] | None:
+        """Class of sounds -> in how many labelled samples the build's model missed it, of how many; None if no model tagged sounds."""
+        found = [stage.parameters.get("missed") for stage in self.stages if "sounds" in stage.tables]
         return (
             {
                 str(label): (int(counts[0]), int(counts[1]))

@@ -138,6 +138,8 @@ class View:
 
     def why_missed(self, kinds: frozenset[str] | None) -> str:
         """Return why things of these categories (None: any) may be there unseen, if it was not measured how often one is missed."""
+        if self.world.manifest.video.frames == 0:
+            return "there are no pictures"
         by_motion = not self.world.manifest.detected_categories and (
             kinds is None or kinds & self.vocabulary.categories
         )
@@ -293,11 +295,6 @@ class View:
         if self.complete:
             return self.whole.sounds
         return sounds_in(join_sounds(self.rows("sounds"), self.duration), are_stored=False)
-
-    @property
-    def unheard(self) -> dict[str, tuple[int, int]] | None:
-        """Class of sounds -> in how many labelled recordings the model did not hear it, of how many; None if none listened."""
-        return self.world.manifest.unheard
 
     @cached_property
     def tracks(self) -> Tracks:
