@@ -182,7 +182,7 @@ def opened(make_world: Any, minute_rows: Any) -> Callable[..., Session]:
         if tagged:
             minute_rows["sounds"] = [*heard("Bark", 5, 9), *heard("Dog", 5, 9), *heard("Music", 20, 50)]
         facts = {"name": "sounds", "version": "1", "key": "made", "tables": ["sounds"]}
-        stages = [] if missed is None else [StageFacts(**facts, parameters={"missed": missed})]
+        stages = [] if missed is None else [StageFacts(**facts, parameters={"missed": missed, "window": 0.975})]
         make_world(rows=minute_rows, stages=stages)
         return open_session(make_world.store, "made", as_of=as_of, name=None)
 
@@ -256,7 +256,16 @@ def test_without_a_model_no_sound_is_judged(opened: Callable[..., Session]) -> N
 def test_a_cut_shows_what_was_heard_of_a_sound_so_far(opened: Callable[..., Session]) -> None:
     [music] = search(opened({"Music": [3, 40]}, as_of=30.0), "music")["moments"]
     assert music["start_time"] == 20.0 and 29 < music["end_time"] <= 30
-    assert search(opened({"Music": [3, 40]}, as_of=10.0), "music")["not_found"] != []
+    [absent] = search(opened({"Music": [3, 40]}, as_of=10.0), "music")["not_found"]
+    assert (absent["start_time"], absent["end_time"]) == (0.0, pytest.approx(10.0 - 0.975))  # the last window is not complete
+
+
+@pytest.mark.parametrize(("query", "start"), [("音乐", 20.0), ("音乐声", 20.0), ("狗叫", 5.0), ("听到狗叫声", 5.0)])
+@pytest.mark.parametrize("operation", ["search_segments_by_text", "search_segments_by_semantics"])
+def test_sounds_are_found_in_chinese(opened: Callable[..., Session], operation: str, query: str, start: float) -> None:
+    found = run(opened({}), operation, {"video_id": "made", "query": query, "top_k": 3})
+    assert found["moments"][0]["start_time"] == start and not found["moments"][0]["lacks"]
+    assert not found["candidates"][0]["lacks"]
 
 
 def test_a_description_says_what_is_heard(opened: Callable[..., Session]) -> None:

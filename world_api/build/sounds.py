@@ -23,7 +23,7 @@ class Sounds:
             name="sounds",
             version=1,
             tables=("sounds",),
-            parameters=tagger.parameters,
+            parameters={**tagger.parameters, "window": tagger.window},
             whole_file=True,
             modules=("world_api.media.audio", type(tagger).__module__),
         )

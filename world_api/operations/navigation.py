@@ -32,7 +32,14 @@ from world_api.operations.evidence import (
     times,
 )
 from world_api.operations.matches import actions_in, find_objects, listed_entities
-from world_api.operations.query_matches import asks_for_looks, candidates, caption_of, judged_hits, with_moments
+from world_api.operations.query_matches import (
+    asks_for_looks,
+    candidates,
+    caption_of,
+    judged_hits,
+    searched_words,
+    with_moments,
+)
 from world_api.operations.registry import operation
 from world_api.operations.schema import (
     Action,
@@ -112,7 +119,7 @@ def search_segments_by_text(session: Session, *, video_id: VideoId, query: Query
     Good for names, quotes and descriptions of people ("a person in red"). The best match comes first.
     """
     session.check_video(video_id)
-    found = session.searcher.by_text(query, judged_hits(top_k), of_looks=asks_for_looks(session, query))
+    found = session.searcher.by_text(searched_words(session, query), judged_hits(top_k), of_looks=asks_for_looks(session, query))
     return with_moments(session, candidates(session, found, query, top_k), query)
 
 
@@ -164,7 +171,8 @@ def search_segments_by_semantics(
 ) -> Candidates:
     """Find segments whose content is close in meaning to the query."""
     within = optional_interval(session, video_id, time_range)
-    found = session.searcher.by_meaning(query, judged_hits(top_k), within, of_looks=asks_for_looks(session, query))
+    words = searched_words(session, query)
+    found = session.searcher.by_meaning(words, judged_hits(top_k), within, of_looks=asks_for_looks(session, query))
     return with_moments(session, candidates(session, found, query, top_k, within), query)
 
 

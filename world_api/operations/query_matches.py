@@ -291,7 +291,12 @@ class QueryJudge:
             if not is_judged or self._any_segment_fits(within):
                 return []
         view = self._session.view
-        return without_spans(within or view.span, view.holes)
+        searched = within or view.span
+        if self._sounds is not None and not view.complete:  # a sound that begins before the cut may not be known yet
+            heard = TimeSpan(start=0.0, end=max(0.0, view.duration - view.world.manifest.sound_window))
+            clipped = searched.clip(heard)
+            return [] if clipped is None else without_spans(clipped, view.holes)
+        return without_spans(searched, view.holes)
 
     def _any_segment_fits(self, within: TimeSpan | None) -> bool:
         """Whether a segment has all words, though it is none of the hits, which are as many as were asked for.
@@ -342,6 +347,12 @@ def _sound_words(session: Session, query: str) -> tuple[str, ...] | None:
         return None
     reading = session.vocabulary.read(seen)
     return None if reading.wanted or reading.looks else heard_words(seen)
+
+
+def searched_words(session: Session, query: str) -> str:
+    """Return a query with the names of the classes of sounds that it asks for in Chinese: texts of sounds are English."""
+    words = _sound_words(session, query) or ()
+    return " ".join([query, *(word for word in words if word not in fold(query))])
 
 
 def _heard_at(sound: Passage, passages: Iterable[Passage]) -> frozenset[str]:

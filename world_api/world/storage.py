@@ -233,6 +233,11 @@ class Manifest(_Model):
         }
 
     @property
+    def is_tracked(self) -> bool:
+        """Whether a stage of the build tracks things, or the build had no stages."""
+        return not self.stages or any("sightings" in stage.tables for stage in self.stages)
+
+    @property
     def missed_sounds(self) -> dict[str, tuple[int, int]] | None:
         """Class of sounds -> in how many labelled samples the build's model missed it, of how many; None if no model tagged sounds."""
         found = [stage.parameters.get("missed") for stage in self.stages if "sounds" in stage.tables]
@@ -247,6 +252,12 @@ class Manifest(_Model):
             if found
             else None
         )
+
+    @property
+    def sound_window(self) -> float:
+        """The seconds of sound that a class is read from: so late it is known what is heard at a moment. 0: no sound is tagged."""
+        found = [stage.parameters.get("window") for stage in self.stages if "sounds" in stage.tables]
+        return max((float(window) for window in found if isinstance(window, int | float)), default=0.0)
 
     def hashes(self) -> dict[str, str]:
         """Return the hash of each file of rows and each image by its path, relative to the world's folder."""

@@ -123,10 +123,9 @@ class View:
     def vocabulary(self) -> Vocabulary:
         """The categories that can be judged: those of the profile or of its detector, and those of visible tracks."""
         manifest = self.world.manifest
-        follows = not manifest.stages or any("sightings" in stage.tables for stage in manifest.stages)
         recorded = self.tracks.categories | manifest.detected_categories
         parts = frozenset(part for stage in manifest.stages for part in JUDGED_PARTS.get(stage.name, ()))
-        return Vocabulary(judged_at_build(manifest.profile, recorded, follows=follows), parts=parts)
+        return Vocabulary(judged_at_build(manifest.profile, recorded, follows=manifest.is_tracked), parts=parts)
 
     def may_be_missed(self, kinds: frozenset[str] | None) -> bool:
         """Whether things of these categories may be there unseen, since how often they are missed is unknown.
@@ -140,6 +139,8 @@ class View:
         """Return why things of these categories (None: any) may be there unseen, if it was not measured how often one is missed."""
         if self.world.manifest.video.frames == 0:
             return "there are no pictures"
+        if not self.world.manifest.is_tracked:
+            return "nothing was tracked"
         by_motion = not self.world.manifest.detected_categories and (
             kinds is None or kinds & self.vocabulary.categories
         )
