@@ -183,8 +183,8 @@ class RecognisedSpeech:
                 lines = self._recogniser.transcribe(sound(utterance.span), self._language)
                 said = [line for line in lines if _is_voiced(line, utterance)]
                 limits = [*(line.start for line in said[1:]), utterance.span.duration]
-                ended = (_faded(line, utterance, limit) for line, limit in zip(said, limits, strict=True))
-                found.extend((utterance, line) for line in ended)
+                for line, limit in zip(said, limits, strict=False):  # there may be no line at all
+                    found.append((utterance, _faded(line, utterance, limit)))
             self._recent = {kept: lines for kept, lines in self._recent.items() if kept == number - 1} | {number: found}
         return self._recent[number]
 

@@ -149,6 +149,18 @@ def test_words_where_there_is_no_voice_are_left_out() -> None:
     assert starts(rows) == [4.0, 6.0]
 
 
+@pytest.mark.parametrize("said", ["nothing", "only in a pause"])
+def test_a_voice_of_which_no_line_is_recognised_gives_none(said: str) -> None:
+    """A cough or a shout is a voice without words."""
+
+    class Wordless(Recogniser):
+        def transcribe(self, samples: Samples, language: str) -> Sequence[SpokenLine]:
+            pause = SpokenLine(start=1.1, end=1.9, text="Thanks for watching!", language="en", confidence=0.9)
+            return [] if said == "nothing" else [pause]
+
+    assert recognised(Wordless(), sound(30, (4.0, 5.0), (6.0, 7.0))) == {"speech": [], "words": []}
+
+
 def test_long_talk_is_cut_alike_by_all_clips_and_every_word_is_kept_once() -> None:
     heard = sound(340, (5.0, 330.0))
     rows = [row for number in range(12) for row in recognised(Recogniser(), heard, number)["speech"]]
