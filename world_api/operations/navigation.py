@@ -119,7 +119,9 @@ def search_segments_by_text(session: Session, *, video_id: VideoId, query: Query
     Good for names, quotes and descriptions of people ("a person in red"). The best match comes first.
     """
     session.check_video(video_id)
-    found = session.searcher.by_text(searched_words(session, query), judged_hits(top_k), of_looks=asks_for_looks(session, query))
+    found = session.searcher.by_text(
+        searched_words(session, query), judged_hits(top_k), of_looks=asks_for_looks(session, query)
+    )
     return with_moments(session, candidates(session, found, query, top_k), query)
 
 
