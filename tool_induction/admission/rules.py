@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from tool_induction.admission.arguments import is_interval
-from tool_induction.admission.census import census, of_several
+from tool_induction.admission.census import census
+from tool_induction.admission.comparisons import of_several
 from tool_induction.admission.consistency import inconsistencies
 from tool_induction.admission.findings import claim_of, findings_of, is_evidence, judged
 from tool_induction.admission.intents import Intent
