@@ -205,12 +205,40 @@ def test_a_sound_is_found_with_its_times_and_who_makes_it_need_not_be_seen(opene
 
 
 @pytest.mark.parametrize(
-    "query", ["a music stand", "a person hears a loud noise", "微笑的女人", "没有音乐", "a gold ring", "sound engineer"]
+    "query",
+    [
+        "a music stand",
+        "a person hears a loud noise",
+        "微笑的女人",
+        "没有音乐",
+        "not music",
+        "no music",
+        "a person with music",
+        "the sound of music and a person",
+        "a gold ring",
+        "sound engineer",
+    ],
 )
 def test_what_is_seen_is_not_answered_by_a_sound(opened: Callable[..., Session], query: str) -> None:
     found = search(opened({}), query)
     assert all(hit["lacks"] for hit in found["candidates"])
     assert found["unmatched"] or found["not_judged"]
+
+
+@pytest.mark.parametrize(
+    "query", ["a person speaking", "people talking", "说话声", "有人在说话", "听到说话的声音", "人声"]
+)
+def test_speaking_is_the_class_speech(opened: Callable[..., Session], query: str) -> None:
+    found = search(opened({"Speech": [0, 35]}), query)
+    assert found["not_judged"] == ["Speech that was not recognised"]
+    # How often speech is missed was measured where nothing else is heard.
+    absent = [(one["start_time"], one["end_time"]) for one in found["not_found"]]
+    assert [round(time) for pair in absent for time in pair] == [0, 5, 9, 20, 50, 60]
+
+
+def test_words_of_one_sound_do_not_find_another(opened: Callable[..., Session]) -> None:
+    found = search(opened({}), "the sound of applause heard")
+    assert found["candidates"] == [] and found["not_judged"] == ["applause"]
 
 
 def test_sounds_at_different_times_are_not_one(opened: Callable[..., Session]) -> None:
@@ -241,7 +269,8 @@ def test_a_sound_of_which_no_misses_were_measured_is_not_judged(opened: Callable
 
 def test_a_measured_sound_is_not_found_with_its_misses(opened: Callable[..., Session]) -> None:
     found = search(opened({"Siren": [3, 40]}), "a siren")
-    assert [(one["start_time"], one["end_time"]) for one in found["not_found"]] == [(0.0, 60.0)]
+    absent = [(one["start_time"], one["end_time"]) for one in found["not_found"]]
+    assert [round(time) for pair in absent for time in pair] == [0, 5, 9, 20, 50, 60]
     assert found["not_judged"] == ["Siren that was not recognised"]
     assert "missed in 3 of 40 samples" in found["hint"]
     assert search(opened({"Music": [3, 40]}), "music")["not_found"] == []
@@ -256,11 +285,22 @@ def test_without_a_model_no_sound_is_judged(opened: Callable[..., Session]) -> N
 def test_a_cut_shows_what_was_heard_of_a_sound_so_far(opened: Callable[..., Session]) -> None:
     [music] = search(opened({"Music": [3, 40]}, as_of=30.0), "music")["moments"]
     assert music["start_time"] == 20.0 and 29 < music["end_time"] <= 30
-    [absent] = search(opened({"Music": [3, 40]}, as_of=10.0), "music")["not_found"]
-    assert (absent["start_time"], absent["end_time"]) == (0.0, pytest.approx(10.0 - 0.975))
+    [*_, absent] = search(opened({"Music": [3, 40]}, as_of=10.0), "music")["not_found"]
+    assert absent["end_time"] == pytest.approx(10.0 - 0.975)
 
 
-@pytest.mark.parametrize(("query", "start"), [("音乐", 20.0), ("音乐声", 20.0), ("狗叫", 5.0), ("听到狗叫声", 5.0)])
+@pytest.mark.parametrize(
+    ("query", "start"),
+    [
+        ("音乐", 20.0),
+        ("音乐声", 20.0),
+        ("有音乐吗", 20.0),
+        ("背景音乐", 20.0),
+        ("狗叫", 5.0),
+        ("狗在叫", 5.0),
+        ("听到狗叫声", 5.0),
+    ],
+)
 @pytest.mark.parametrize("operation", ["search_segments_by_text", "search_segments_by_semantics"])
 def test_sounds_are_found_in_chinese(opened: Callable[..., Session], operation: str, query: str, start: float) -> None:
     found = run(opened({}), operation, {"video_id": "made", "query": query, "top_k": 3})

@@ -369,8 +369,10 @@ def motions(view: View, track: Track, span: TimeSpan) -> list[TrackMotion]:
         begun = TimeSpan(start=max(0.0, appearance.start - EDGE_SECONDS), end=appearance.start)
         if span.contains(appearance.start) and not any(hole.overlaps(begun) for hole in view.holes):
             side = track.enters_from(appearance)
-            label = f"enters from the {side}" if side else "comes into view"
-            found.append(TrackMotion(label=label, span=entering, track=track))
+            # What is there from the first moments on and at no edge may have been there before.
+            if side or appearance.start >= EDGE_SECONDS:
+                label = f"enters from the {side}" if side else "comes into view"
+                found.append(TrackMotion(label=label, span=entering, track=track))
         found.append(TrackMotion(label=_moving(view, track, part), span=part, track=track))
         if has_ended(view, appearance) and span.contains(appearance.end):
             side = track.leaves_to(appearance)
@@ -500,15 +502,23 @@ def _seen(view: View, span: TimeSpan) -> list[str]:
 
 def _quiet(view: View, span: TimeSpan) -> str:
     shots = len(view.shots.during(span))
-    return f"{_QUIET} ({shots} shot{'s' * (shots != 1)})"
+    is_read, is_heard = view.reads_screen, view.writes_down_speech
+    rest = {
+        (True, True): "nothing was read or heard",
+        (True, False): "nothing was read; what is said was not written down",
+        (False, True): "nothing was heard; texts on the screen were not read",
+        (False, False): "texts on the screen were not read, and what is said was not written down",
+    }[is_read, is_heard]
+    followed = _QUIET if view.world.manifest.is_tracked else _UNTRACKED
+    return f"{followed}, {rest} ({shots} shot{'s' * (shots != 1)})"
 
 
-_QUIET = "Nothing that moves apart from the picture was followed, nothing was read or heard"
+_QUIET, _UNTRACKED = "Nothing that moves apart from the picture was followed", "Things were not followed"
 
 
 def is_quiet(caption: str) -> bool:
     """Whether a brief caption says only that nothing was followed, read or heard."""
-    return caption.startswith(_QUIET)
+    return caption.startswith((_QUIET, _UNTRACKED))
 
 
 def _moving(view: View, track: Track, span: TimeSpan) -> str:

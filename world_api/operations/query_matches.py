@@ -20,7 +20,7 @@ import numpy as np
 
 from world_api.core.attributes import asked_attributes
 from world_api.core.lexicon import COLOURS, STOP_WORDS
-from world_api.core.spans import TimeSpan, without_spans
+from world_api.core.spans import TimeSpan, merge_spans, without_spans
 from world_api.core.vocabulary import CHINESE, LATIN, ParsedDescription, coloured_nouns, concepts, fold
 from world_api.operations.evidence import (
     cite_hits,
@@ -47,19 +47,20 @@ from world_api.world.view import View
 _UNITS = re.compile(r"[a-z0-9']+|[㐀-䶿一-鿿]")
 _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|「[^」]*」")
 _BEARER = r"\b(?:lines?|signs?|labels?|titles?|text|captions?|subtitles?|screen)"
-#: What introduces the words of a line. If no line has what is ``written`` or ``said``, it is absent; what is asked and
-#: quoted, and titles, may be there in other words.
+#: What introduces the words of a line. If no line has what is ``written``, ``said`` or ``either``, it is absent; what is asked
+#: and quoted, and titles, may be there in other words.
 _CUES: dict[str, re.Pattern[str]] = {
     kind: re.compile(
         rf"(?:{cue})(?P<line>.*?)(?=\b(?:in|at|on|near|by|while|when|before|after|during|and|but)\b|[,;.?!，。；？！]|$)"
     )
     for kind, cue in {
+        "either": r"\bwords?\b(?! (?:of|for|on|in)\b)",
         "written": rf"{_BEARER} (?:(?:that|which|with|the) )*(?:words?|says?|saying|said|reads?|reading)\b"
-        r"|\bwords?\b(?! (?:of|for|on|in)\b)|写着",
+        r"|写着",
         "said": r"\b(?:sa(?:y|ys|id|ying)|mention(?:s|ed|ing)?|(?:talk(?:s|ed|ing)?|sp(?:eaks?|oke|oken|eaking)) (?:about|of))\b"
         r"|提到|谈到|说到|讲到|台词",
         "": rf"{_BEARER} about\b|\b(?:asks?|asked|tells?|told|quotes?|quoted|text|titles?|captions?|subtitles?)\b"
-        r"|(?<![小听传])说(?![明服])|告诉|问(?!题)|字幕|标题|文字",
+        r"|(?<![小听传])说(?![明服话])|告诉|问(?!题)|字幕|标题|文字",
     }.items()
 }
 #: After these, what is said is not given word for word: to whom, and reported speech.
@@ -71,14 +72,15 @@ QUOTE_WORDS = 6
 def lines_in(folded: str) -> tuple[str, dict[str, list[str]]]:
     """Split a query (folded text) into what is seen, and the words of lines by what introduces them (keys of ``_CUES``).
 
-    What is in quotes is ``said`` if the query says so, else ``written``: then it may be either. The words under these
+    What is in quotes, and "the word", is ``said`` or ``written`` if the query says so, else ``either``. The words under these
     are absent if no line has them; those under ``""`` may be there in other words.
     """
     found: dict[str, list[str]] = {kind: [] for kind in _CUES}
     quoted = [word for quote in _QUOTED.findall(folded) for word in _contents(quote)]
     rest = _QUOTED.sub(" ", folded)
-    has_said = not _CUES["written"].search(rest) and any(_CUES[kind].search(rest) for kind in ("said", ""))
-    found["said" if has_said else "written"] += quoted
+    is_written = _CUES["written"].search(rest) is not None
+    has_said = not is_written and any(_CUES[kind].search(rest) for kind in ("said", ""))
+    found["either"] += quoted
 
     def take(cue: re.Match[str], kind: str) -> str:
         line = cue["line"]
@@ -89,7 +91,9 @@ def lines_in(folded: str) -> tuple[str, dict[str, list[str]]]:
 
     for kind, words in _CUES.items():
         rest = words.sub(partial(take, kind=kind), rest)
-    return rest, found
+    if has_said or is_written:
+        found["said" if has_said else "written"] += found.pop("either")
+    return rest, {"either": [], **found}
 
 
 def _contents(text: str) -> list[str]:
@@ -108,7 +112,7 @@ class QueryJudge:
         self._is_dialogue = session.view.world.manifest.video.frames == 0
         self._lines = lines | {"said": [*lines["said"], *(reading.unmatched if self._is_dialogue else ())]}
         self._spoken = frozenset(chain(*self._lines.values()))
-        self._is_quoted = bool(lines["said"] or lines["written"])
+        self._is_quoted = bool(lines["said"] or lines["written"] or lines["either"])
         self._words = tuple(dict.fromkeys((*reading.unmatched, *chain(*lines.values()))))
         if self._spoken and not reading.unmatched and not reading.wanted:
             reading = replace(reading, kinds=None)  # who speaks need not be seen
@@ -217,13 +221,15 @@ class QueryJudge:
         """
         view = self._session.view
         if self._sounds is not None:
-            return bool(self._measured)
+            return bool(self._measured) or not view.world.manifest.video.has_audio
         if word in self._recorded or (self._is_dialogue and word in self._spoken):
             return word in self._recorded or view.has_rows("speech")
         if not view.once(SpokenTexts).has_script_of(word):
             return False
         if word in self._lines["said"]:
             return view.has_rows("speech")
+        if word in self._lines["either"]:
+            return view.reads_screen and view.writes_down_speech
         return word in self._lines["written"] and view.reads_screen
 
     @cached_property
@@ -238,7 +244,8 @@ class QueryJudge:
     @property
     def is_untagged(self) -> bool:
         """Whether the query is about sounds, and no model tagged those of this video."""
-        return self._sounds is not None and self._session.view.world.manifest.missed_sounds is None
+        manifest = self._session.view.world.manifest
+        return self._sounds is not None and manifest.missed_sounds is None and manifest.video.has_audio
 
     @property
     def may_be_in_other_words(self) -> bool:
@@ -258,7 +265,8 @@ class QueryJudge:
     def not_judged(self, *, is_absent: bool) -> list[str]:
         """Return what nothing is known of in a result without hits; ``is_absent``: it has spans that are ``not_found``."""
         if is_absent and self._sounds is not None:
-            return [f"{label} that was not recognised" for label in self._measured]
+            has_audio = self._session.view.world.manifest.video.has_audio
+            return [f"{label} that was not recognised" for label in self._measured if has_audio]
         unseen = self._session.view.unseen(self._reading.kinds)
         if is_absent:  # of things that may be missed, only words are absent
             return [] if self.may_be_missed else unseen
@@ -268,6 +276,8 @@ class QueryJudge:
     def limit(self) -> str:
         """The end of the hint of a result that finds nothing: what may be there unseen or unheard, and how often it is missed."""
         if self._sounds is not None:
+            if not self._session.view.world.manifest.video.has_audio:
+                return "; the video has no sound"
             rates = (
                 f"no {label} was recognised, which was missed in {missed} of {of} samples with it where this was measured"
                 for label, (missed, of) in self._measured.items()
@@ -292,11 +302,16 @@ class QueryJudge:
                 return []
         view = self._session.view
         searched = within or view.span
-        if self._sounds is not None and not view.complete:  # a sound that begins before the cut may not be known yet
-            heard = TimeSpan(start=0.0, end=max(0.0, view.duration - view.world.manifest.sound_window))
-            clipped = searched.clip(heard)
-            return [] if clipped is None else without_spans(clipped, view.holes)
-        return without_spans(searched, view.holes)
+        if self._sounds is None:
+            return without_spans(searched, view.holes)
+        if not view.complete:  # a sound that begins before the cut may not be known yet
+            known = TimeSpan(start=0.0, end=max(0.0, view.duration - view.world.manifest.sound_window))
+            if (clipped := searched.clip(known)) is None:
+                return []
+            searched = clipped
+        # How often a sound is missed was measured where nothing else is heard.
+        unclear = merge_spans([*view.holes, *(sound.span for sound in view.sounds)])
+        return without_spans(searched, unclear)
 
     def _any_segment_fits(self, within: TimeSpan | None) -> bool:
         """Whether a segment has all words, though it is none of the hits, which are as many as were asked for.
@@ -350,9 +365,9 @@ def _sound_words(session: Session, query: str) -> tuple[str, ...] | None:
 
 
 def searched_words(session: Session, query: str) -> str:
-    """Return a query with the names of the classes of sounds that it asks for in Chinese: texts of sounds are English."""
-    words = _sound_words(session, query) or ()
-    return " ".join([query, *(word for word in words if word not in fold(query))])
+    """Return the words to search for: of a query that asks for a sound those of the classes, whose names are English."""
+    words = _sound_words(session, query)
+    return query if words is None else " ".join(words)
 
 
 def _heard_at(sound: Passage, passages: Iterable[Passage]) -> frozenset[str]:

@@ -175,6 +175,11 @@ class View:
         stages = self.world.manifest.stages
         return self.has_rows("screen_texts") or any("screen_texts" in stage.tables for stage in stages)
 
+    @property
+    def writes_down_speech(self) -> bool:
+        """Whether what is said was written down: some line is there, or the video has no sound."""
+        return self.has_rows("speech") or not self.world.manifest.video.has_audio
+
     def first_hidden(self, table: str) -> float:
         """Return the time of the earliest row that the cut hides in a table with a column ``time``; infinite if it hides none."""
         rows = self.world.rows(table)

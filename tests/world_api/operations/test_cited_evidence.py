@@ -53,7 +53,7 @@ def test_a_list_cites_each_of_its_entries(make_world: WorldMaker) -> None:
     ]
     assert len(people["evidence"]) == 30
     done = ask(session, "recognize_actions", start_time=0.0, end_time=20.0)
-    assert len(done["evidence"]) == len(done["actions"]) == 59
+    assert len(done["evidence"]) == len(done["actions"]) == 57
 
 
 def test_a_description_cites_all_that_it_rests_on(make_world: WorldMaker) -> None:
