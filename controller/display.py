@@ -97,7 +97,10 @@ def summary_text(
         memories, entities = int(committed["memories"]), int(committed["entities"])
         words = ["memory" if memories == 1 else "memories", "entity" if entities == 1 else "entities"]
         lines["committed"] = f"{memories} {words[0]} and {entities} {words[1]}"
-    return "\n".join([episode.answer or "", "", *(f"{label:9} {text}" for label, text in lines.items() if text)])
+    # A typed answer has to be one value, also where a tool gave a range or could not tell.
+    is_forced = bool(episode.answer and lines["uncertain"]) and episode.task.question.kind != "open"
+    answer = f"{episode.answer} (not sure)" if is_forced else episode.answer or ""
+    return "\n".join([answer, "", *(f"{label:9} {text}" for label, text in lines.items() if text)])
 
 
 def doubts_of(episode: Episode) -> list[dict[str, Any]]:

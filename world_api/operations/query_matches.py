@@ -47,6 +47,7 @@ from world_api.world.view import View
 _UNITS = re.compile(r"[a-z0-9']+|[㐀-䶿一-鿿]")
 _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|「[^」]*」")
 _BEARER = r"\b(?:lines?|signs?|labels?|titles?|text|captions?|subtitles?|screen)"
+_WORD = r"\bwords?\b(?! (?:of|for|on|in)\b)"
 #: What introduces the words of a line. If no line has what is ``written``, ``said`` or ``either``, it is absent; what is asked
 #: and quoted, and titles, may be there in other words.
 _CUES: dict[str, re.Pattern[str]] = {
@@ -54,11 +55,11 @@ _CUES: dict[str, re.Pattern[str]] = {
         rf"(?:{cue})(?P<line>.*?)(?=\b(?:in|at|on|near|by|while|when|before|after|during|and|but)\b|[,;.?!，。；？！]|$)"
     )
     for kind, cue in {
-        "either": r"\bwords?\b(?! (?:of|for|on|in)\b)",
         "written": rf"{_BEARER} (?:(?:that|which|with|the) )*(?:words?|says?|saying|said|reads?|reading)\b"
         r"|写着",
         "said": r"\b(?:sa(?:y|ys|id|ying)|mention(?:s|ed|ing)?|(?:talk(?:s|ed|ing)?|sp(?:eaks?|oke|oken|eaking)) (?:about|of))\b"
         r"|提到|谈到|说到|讲到|台词",
+        "either": _WORD,
         "": rf"{_BEARER} about\b|\b(?:asks?|asked|tells?|told|quotes?|quoted|text|titles?|captions?|subtitles?)\b"
         r"|(?<![小听传])说(?![明服话])|告诉|问(?!题)|字幕|标题|文字",
     }.items()
@@ -83,7 +84,7 @@ def lines_in(folded: str) -> tuple[str, dict[str, list[str]]]:
     found["either"] += quoted
 
     def take(cue: re.Match[str], kind: str) -> str:
-        line = cue["line"]
+        line = re.sub(_WORD, " ", cue["line"])
         exact = len(line) if (reported := _REPORTED.search(line)) is None else reported.start()
         found[kind] += _contents(line[:exact])
         found[""] += _contents(line[exact:])

@@ -108,6 +108,7 @@ def test_a_count_of_people_who_may_be_the_same_is_a_range(ask: Ask, make_world: 
     cannot = ask("three", "How many dogs are there?", *tools).out
     assert cannot.startswith("[rule-based] It cannot be told how many there are of 'dogs'")
     assert "not judged: dog" in cannot.replace('"', "")
+    assert ask("three", "How many dogs are there?", "--kind", "count", *tools).out.startswith("0 (not sure)\n")
 
 
 @pytest.mark.parametrize("tools", [(), ("--tools", "hand_A")], ids=["operations", "library"])

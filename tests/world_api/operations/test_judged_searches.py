@@ -113,6 +113,24 @@ def test_what_nobody_says_is_not_found_where_speech_is_known(open_made: Opened) 
         assert (result["not_found"], result["not_judged"]) == (WHOLE, []), who
 
 
+@pytest.mark.parametrize("query", ['"purple rain"', "the words purple rain", "“purple rain”"])
+def test_what_may_be_said_or_written_is_not_found_only_where_both_are_known(
+    make_world: Any, minute_rows: Any, query: str
+) -> None:
+    make_world(minute_rows, video_id="both")
+    make_world({**minute_rows, "speech": [], "words": []}, video_id="unheard")
+    both, unheard = (open_session(make_world.store, name, name=None) for name in ("both", "unheard"))
+
+    def asked(session: Session, text: str) -> dict[str, Any]:
+        return run(session, SEARCHES[0], {"video_id": session.video_id, "query": text, "top_k": 20})
+
+    assert (asked(both, query)["not_found"], asked(both, query)["not_judged"]) == (WHOLE, [])
+    assert asked(unheard, query)["not_found"] == [] and asked(unheard, query)["not_judged"]
+    assert asked(unheard, f"a sign that reads {query}")["not_found"] == WHOLE
+    quiet = {"video_id": "unheard", "start_time": 58.0, "end_time": 59.0}
+    assert "heard" not in run(unheard, "describe_segment", quiet)["caption"]
+
+
 def test_where_no_text_on_the_screen_was_read_only_what_is_said_is_not_found(make_world: Any, minute_rows: Any) -> None:
     make_world({name: rows for name, rows in minute_rows.items() if name != "screen_texts"})
     session = open_session(make_world.store, "made", name=None)
