@@ -217,8 +217,7 @@ def compare(
     """
     from eval.commands.results import record_of, text_of
     from eval.report.own_video import OwnComparison, compare_own
-    from eval.runs.scheduler import progress_display, progress_text
-    from world_api.core.execution import SystemClock
+    from eval.runs.scheduler import progress_text
     from world_api.operations import WITHOUT
 
     budget = {"rounds": rounds, "calls": calls, "tokens": max_tokens, "seconds": seconds, "money": money}
@@ -237,11 +236,9 @@ def compare(
         prices=prices,
         budget={key: value for key, value in budget.items() if value is not None},
     )
-    clock = SystemClock()
-    with progress_bars() as bars, progress_display(clock, as_json=as_json) as watch:
-        outcome, written = compare_own(wanted, clock=clock, environment=os.environ, shown=watch, building=bars)
-    text = progress_text(outcome.tally)
+    done, written = compare_own(wanted, as_json=as_json)
+    text = progress_text(done.outcome.tally)
     text += "\n" + ("not finished: run the same command again" if written is None else text_of(written))
     report = None if written is None else record_of(written)
-    show(outcome.record() | {"report": report}, as_json=as_json, text=lambda: text)
-    end_command(outcome.ended.fault, interrupted=outcome.ended.interrupted, as_json=as_json)
+    show(done.outcome.record() | {"report": report}, as_json=as_json, text=lambda: text)
+    end_command(done.fault, interrupted=done.outcome.ended.interrupted, as_json=as_json)

@@ -22,23 +22,20 @@ from eval.datasets.files import ENDINGS
 from eval.datasets.items import SCHEMA_VERSION, BadItem, Item, item_from_record, item_record
 from eval.datasets.loading import read_items
 from eval.report.page import Choices, WrittenReport, write_report
-from eval.runs.experiment import RunOutcome, open_experiment, run_experiment
-from eval.runs.scoring import score_run
-from eval.scoring.judge import answer_judge
+from eval.runs.scoring import ScoredRun, begin_run
 from world_api.api import text_embedder, world_of_file
 from world_api.core.canonical import json_line
 from world_api.core.faults import EvalFault, StoreFault
 from world_api.core.files import world_lock, write_atomically
 from world_api.core.identifiers import video_id_from_file_name
-from world_api.core.ports import Clock
 from world_api.media.decoder import MediaWorker
 from world_api.search.searcher import prepare
+from world_api.terminal import progress_bars
 from world_api.world.storage import SESSIONS, Manifest, read_manifest, write_manifest
 from world_api.world.store import World, world_hash
 from world_api.world.tables import SESSION_TABLES
 
 if TYPE_CHECKING:
-    from eval.runs.scheduler import ProgressDisplay
     from world_api.build import Progress
 
 _HINT = 'one question a line, such as {"question": "When does a person enter?", "kind": "interval"}'
@@ -98,10 +95,10 @@ class OwnComparison:
         return video_id_from_file_name(self.video.stem)
 
 
-def compare_own(
-    wanted: OwnComparison, *, clock: Clock, environment: Mapping[str, str], shown: ProgressDisplay, building: Progress
-) -> tuple[RunOutcome, WrittenReport | None]:
+def compare_own(wanted: OwnComparison, *, as_json: bool = False) -> tuple[ScoredRun, WrittenReport | None]:
     """Ask the questions, score the answers and write the page if the run is complete; earlier answers are kept.
+
+    ``as_json``: progress is shown as lines of JSON.
 
     Raises:
         EvalFault: ``no_such_video``, ``bad_dataset`` and other faults of the questions; the faults of a run.
@@ -109,15 +106,13 @@ def compare_own(
         VideoWorldError: the faults of building the world.
     """
     _must_be_a_video(wanted.video)
-    experiment = open_experiment(write_configuration(wanted), out=wanted.out / "run")
-    _take_stored_world(wanted, building)
-    outcome = run_experiment(experiment, clock=clock, environment=environment, display=shown, building=building)
-    if not outcome.complete:
-        return outcome, None
-    judge = answer_judge(wanted.judge, record=outcome.folder.verdicts, clock=clock, environment=environment)
-    score_run(outcome.folder, judge=judge)
-    written = write_report(outcome.folder.root, wanted.out, choices=Choices(store=wanted.store, first_view="questions"))
-    return outcome, written
+    configuration = write_configuration(wanted)
+    with progress_bars() as bars:
+        _take_stored_world(wanted, bars)
+    done = begin_run(configuration, out=wanted.out / "run", as_json=as_json)
+    if not done.outcome.complete or done.scored is None:
+        return done, None
+    return done, write_report(done.folder, wanted.out, choices=Choices(store=wanted.store, first_view="questions"))
 
 
 def _take_stored_world(wanted: OwnComparison, building: Progress) -> None:
