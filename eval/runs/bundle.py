@@ -36,7 +36,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from eval.datasets.files import UNREADABLE
 from eval.runs.records import RunFolder
 from eval.runs.stored_run import read_run
-from world_api.core.canonical import canonical_json, content_hash, json_object
+from world_api.core.canonical import canonical_json, content_hash, parse_json
 from world_api.core.faults import EvalFault, StoreFault
 from world_api.core.files import hash_file, not_writable, open_regular
 
@@ -108,10 +108,11 @@ def read_contents(data: bytes) -> Contents:
     Raises EvalFault: ``bundle_damaged``, ``other_schema_version``, ``bundle_refused``: a path is not one of a run's
     folder.
     """
-    record = json_object(data)
-    if record is None:
-        raise _damaged(f"{CONTENTS} is no JSON object")
-    _check_version(record.pop("schema_version", None))
+    try:
+        record: Any = parse_json(data.decode())
+    except ValueError:
+        raise _damaged(f"{CONTENTS} is not JSON") from None
+    _check_version(record.pop("schema_version", None) if isinstance(record, dict) else None)
     digest = record.pop("hash", None)
     try:
         read = Contents.model_validate(record)
