@@ -21,10 +21,10 @@ from eval.datasets.items import (
     item_from_record,
     item_record,
 )
-from eval.datasets.loading import BenchmarkSelection, Described, assemble, load_dataset, subtitles_to_build_with
+from eval.datasets.loading import Described, assemble, load_dataset, subtitles_to_build_with
 
 __all__ = [
-    "ADAPTERS", "ENDINGS", "OPTIONAL", "REQUIRED", "BadItem", "BenchmarkSelection", "Dataset", "Described", "Item", "Raw",
+    "ADAPTERS", "ENDINGS", "OPTIONAL", "REQUIRED", "BadItem", "Dataset", "Described", "Item", "Raw",
     "SkippedEntry", "VideoFile", "VideoFolder", "assemble", "availability_record", "ensure_text_worlds",
     "item_from_record", "item_record", "load_dataset", "load_protocol", "packaged_protocols", "subtitles_to_build_with",
 ]  # fmt: skip

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from controller.conversation import LANGUAGES, language_of
 from eval.scoring.kinds import AnswerJudge, AnswerVerdict, cjk_tokens, has_cjk, overlap, squad_tokens
@@ -251,10 +251,8 @@ class ModelJudge:
         return verdict
 
 
-class _StoredVerdict(BaseModel):
+class _StoredVerdict(BaseModel, strict=True):
     """The form of a recorded verdict."""
-
-    model_config = ConfigDict(strict=True)
 
     key: str
     verdict: bool

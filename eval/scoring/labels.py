@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from eval.datasets.items import Item
 from eval.scoring.kinds import AnswerJudge, AnswerVerdict, accepted_texts, given_text
@@ -26,15 +26,13 @@ SCHEMA_VERSION = 1
 _MOST_BYTES = 64 * 1024 * 1024
 
 
-class LabelledPair(BaseModel):
+class LabelledPair(BaseModel, strict=True, frozen=True):
     """An answer, the accepted ones, and whether a person calls it right; other keys of a file are ignored.
 
     ``category`` is the difficulty that the pair tests (``paraphrase``, ``partial``, ``injection`` ...), ``by`` the
     person who labelled it. For answers of a run ``id`` is the ``answer_key``, and ``arms`` are the arms from whose
     answers it was drawn.
     """
-
-    model_config = ConfigDict(strict=True, frozen=True)
 
     id: str
     question: str
@@ -53,10 +51,8 @@ class LabelledPair(BaseModel):
         return {key: value for key, value in record.items() if value or key in ("question", "answer", "right")}
 
 
-class _PairsFile(BaseModel):
+class _PairsFile(BaseModel, strict=True):
     """A file of labelled pairs."""
-
-    model_config = ConfigDict(strict=True)
 
     schema_version: Literal[1]
     pairs: Annotated[list[LabelledPair], Field(min_length=1)]
