@@ -6,7 +6,6 @@ import hashlib
 import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from eval.scoring.kinds import AnswerJudge, AnswerVerdict, cjk_tokens, has_cjk, 
 from world_api.chat.messages import OptionalSettings, PromptFiles, Usage, data_line, first_message, from_cache, usage_of
 from world_api.chat.recording import Exchange, append_line, check_schema, read_lines
 from world_api.core.canonical import content_hash, parse_json
+from world_api.core.execution import OnceEach
 from world_api.core.faults import EpisodeFault, EvalFault
 from world_api.core.files import open_regular
 from world_api.core.ports import ChatModel, Clock, WireChoice
@@ -179,12 +179,9 @@ class ModelJudge:
         self._settings = OptionalSettings(temperature=0, max_tokens=_REPLY_TOKENS, **form)
         self._guard = threading.Lock()
         self.counts = JudgeCounts()
-        on_file = _on_file(record)
-        #: Verdicts, also those that are being requested.
-        self._verdicts: dict[str, Future[AnswerVerdict]] = {key: Future() for key in on_file}
-        for key, verdict in on_file.items():
-            self._verdicts[key].set_result(verdict)
-        judges = {verdict.judge for verdict in on_file.values()}
+        self._on_file = _on_file(record)
+        self._verdicts: OnceEach[str, AnswerVerdict] = OnceEach()
+        judges = {verdict.judge for verdict in self._on_file.values()}
         if model is None and len(judges) > 1:
             raise EvalFault(
                 "several_judges",
@@ -202,20 +199,16 @@ class ModelJudge:
             BackendFault: the faults of the model.
         """
         key = content_hash([self.name, question, list(accepted), given])
-        own: Future[AnswerVerdict] = Future()
-        with self._guard:
-            found = self._verdicts.setdefault(key, own)
-        if found is own:
-            try:
-                own.set_result(self._judged(key, question, accepted, given))
-            except BaseException as error:  # of any kind: threads that wait for the verdict must get it
-                del self._verdicts[key]
-                own.set_exception(error)
-                raise
-            return own.result()
-        verdict = found.result()  # waits if another thread requests the same verdict
-        with self._guard:
-            self.counts.remembered += 1
+        requested: list[AnswerVerdict] = []
+
+        def request() -> AnswerVerdict:
+            requested.append(self._judged(key, question, accepted, given))
+            return requested[0]
+
+        verdict = self._on_file.get(key) or self._verdicts.get(key, request)
+        if not requested:
+            with self._guard:
+                self.counts.remembered += 1
         return verdict
 
     def _judged(self, key: str, question: str, accepted: tuple[str, ...], given: str) -> AnswerVerdict:
