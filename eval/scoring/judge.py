@@ -16,7 +16,7 @@ from controller.conversation import LANGUAGES, language_of
 from eval.scoring.kinds import AnswerJudge, AnswerVerdict, cjk_tokens, has_cjk, overlap, squad_tokens
 from world_api.chat.messages import OptionalSettings, PromptFiles, Usage, data_line, first_message, from_cache, usage_of
 from world_api.chat.recording import Exchange, append_line, check_schema, read_lines
-from world_api.core.canonical import content_hash, parse_json
+from world_api.core.canonical import closed_object, content_hash, parse_json
 from world_api.core.execution import OnceEach
 from world_api.core.faults import EpisodeFault, EvalFault
 from world_api.core.files import open_regular
@@ -38,12 +38,7 @@ REPLY_FORM: dict[str, Any] = {
     "json_schema": {
         "name": "verdict",
         "strict": True,
-        "schema": {
-            "type": "object",
-            "properties": {"verdict": {"type": "string", "enum": ["yes", "no"]}},
-            "required": ["verdict"],
-            "additionalProperties": False,
-        },
+        "schema": closed_object({"verdict": {"type": "string", "enum": ["yes", "no"]}}),
     },
 }
 
