@@ -339,7 +339,16 @@ def _published(entry: Mapping[str, Any]) -> CellsByKey:
 def abstention_tables(study: Study) -> Sequence[Table]:
     """Return the confusion table and that of risk and coverage; none if no question may abstain."""
     asked = study.with_rows(row for row in study.rows if row.gold is not None)
-    return (_confusion_table(asked), _risk_table(asked)) if asked.rows else ()
+    if not asked.rows:
+        return ()
+    by_gold = (
+        replace(group, rows=rows, cells={"gold": gold})
+        for group in asked.groups()
+        for gold in STANCES
+        if (rows := [row for row in group.rows if row.gold == gold])
+    )
+    confusion = asked.table("confusion", _CONFUSION, by_gold)
+    return confusion, asked.table("risk_coverage", _RISK, asked.groups())
 
 
 def _said(stance: Stance | None) -> Figure[Group]:
@@ -362,16 +371,6 @@ _CONFUSION: Figures[Group] = (
 )
 
 
-def _confusion_table(study: Study) -> Table:
-    def subjects() -> Iterator[Group]:
-        for group in study.groups():
-            for gold in STANCES:
-                if rows := [row for row in group.rows if row.gold == gold]:
-                    yield replace(group, rows=rows, cells={"gold": gold})
-
-    return study.table("confusion", _CONFUSION, subjects())
-
-
 def _covered(row: SampleRow) -> float:
     """Return 1.0 if the sample has an answer that does not abstain from telling, else 0.0."""
     return float(row.said in ("present", "absent"))
@@ -390,7 +389,3 @@ _RISK: Figures[Group] = (
            lambda group: share([row for row in group.rows if row.said == "undeterminable"]),
            title="rightly abstained", about="of those, the video does not determine the answer"),
 )  # fmt: skip
-
-
-def _risk_table(study: Study) -> Table:
-    return study.table("risk_coverage", _RISK, study.groups())
