@@ -237,5 +237,5 @@ def compare(
     text = progress_text(done.outcome.tally)
     text += "\n" + ("not finished: run the same command again" if written is None else text_of(written))
     report = None if written is None else record_of(written)
-    show(done.outcome.record() | {"report": report}, as_json=as_json, text=lambda: text)
+    show(done.record() | {"report": report}, as_json=as_json, text=lambda: text)
     end_command(done.fault, interrupted=done.outcome.ended.interrupted, as_json=as_json)
